@@ -189,18 +189,18 @@ mod tests {
             option::of(select(vec!["read", "write"])),
         );
         (names, numbers, rest).prop_map(|(names, numbers, rest)| {
-            let (caller, tool, server, reason) = names;
-            let (id, parent, took) = numbers;
+            let (caller, tool, owner, reason) = names;
+            let (id, parent, micros) = numbers;
             let (arguments, result, has_endpoint, variant) = rest;
             let began = Instant::now();
             SeenCall {
                 id,
                 parent,
                 caller: caller.into(),
-                client: raw(&format!(r#"{{"name":"{took}","version":"1"}}"#)),
+                client: raw(&format!(r#"{{"name":"{micros}","version":"1"}}"#)),
                 endpoint: has_endpoint.then_some(CallEntrance::Path("/mcp")),
                 method: well_known("tools/call"),
-                server: server.map(Into::into),
+                server: owner.map(Into::into),
                 thing: ThingCalled::Tool(tool.into()),
                 variant,
                 trace: None,
@@ -211,7 +211,7 @@ mod tests {
                 body: SeenBody::Params(raw(&format!(r#"{{"name":"x","arguments":{arguments}}}"#))),
                 request_bytes: arguments.len(),
                 began,
-                ended: began + Duration::from_micros(took),
+                ended: began + Duration::from_micros(micros),
                 end: CallEnd::Result {
                     size: result.len(),
                     kept: Some(raw(result)),

@@ -59,7 +59,7 @@ async fn a_body_past_the_limit_is_refused() {
     );
     let chunk = "x".repeat(40 << 20);
     let answer = http::send_bytes(host, format!("{head}{chunk}\r\n0\r\n\r\n")).await;
-    assert!(answer.starts_with("HTTP/1.1 413 "), "{:.300}", answer);
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer:.300}");
     let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
     let body: Value = serde_json::from_str(body).expect("a failure");
     assert_eq!(body["code"], "invalid_arguments", "{body}");
