@@ -51,6 +51,9 @@ export function servers(world) {
   };
 }
 
+/** What ends the worlds that there are: a journey that fails leaves its own, whose daemon would keep the run from its end. */
+const open = new Set();
+
 /** Starts a world; `entries` gives its servers, `more` further keys of the configuration. */
 export async function world({ entries = servers, more = {}, args = [] } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "mcpproxy-page-"));
@@ -79,6 +82,14 @@ export async function world({ entries = servers, more = {}, args = [] } = {}) {
     await ended;
   }
 
+  async function end() {
+    open.delete(end);
+    if (daemon.exitCode === null) await stop();
+    oauth.child.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+
+  open.add(end);
   const base = await start();
   return {
     ...here, base, home, config, write, rest, start, stop,
@@ -92,11 +103,7 @@ export async function world({ entries = servers, more = {}, args = [] } = {}) {
       return state("broken")?.last_error && state("tickets")?.state === "Authenticating" && total >= 9;
     }),
     link: async () => (await rest("POST", "/ui/links")).url,
-    async end() {
-      if (daemon.exitCode === null) await stop();
-      oauth.child.kill();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    end,
   };
 }
 
@@ -154,6 +161,7 @@ export async function visitor(of, { theme = "light", width = 1280, login = true,
 export async function endBrowser() {
   await browser?.close();
   browser = undefined;
+  for (const end of [...open]) await end();
 }
 
 const LEVEL_AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];

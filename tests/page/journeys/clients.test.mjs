@@ -44,6 +44,7 @@ test("from nothing: found servers are taken over and a client is connected, on t
   const change = page.getByRole("group", { name: "Connect Codex?" });
   assert.match(await change.getByRole("region").innerText(), /\+\[mcp_servers\.mcpproxy\][^]*\/mcp/);
   assert.equal(here.read(".codex/config.toml"), "model = \"x\" # theirs\n", "it is only looked at");
+  await page.locator("[data-write]:focus").waitFor();
   await page.keyboard.press("Enter");
   await page.getByText("Connected Codex").waitFor();
   assert.match(here.read(".codex/config.toml"), /# theirs[^]*mcp_servers\.mcpproxy/);
