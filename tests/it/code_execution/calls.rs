@@ -62,6 +62,17 @@ async fn a_hundred_calls_over_three_servers_come_back_in_order() {
 }
 
 #[tokio::test]
+async fn each_call_carries_the_trace_of_its_script() {
+    let (upstream, _daemon, client) = with_echo().await;
+    let params = r#"{"_meta":{"traceparent":"00-1","tracestate":"a=1","x":1},"name":"code_execution","arguments":{"code":"call_tool('up', 'echo', {}).ok"}}"#;
+    client.request("tools/call", params).await;
+    let received = upstream.wait_for("tools/call").await;
+    let received: Value = serde_json::from_str(&received.body).expect("a frame");
+    let meta = &received["params"]["_meta"];
+    assert_eq!(*meta, json!({ "traceparent": "00-1", "tracestate": "a=1" }));
+}
+
+#[tokio::test]
 async fn arguments_and_results_are_plain_values() {
     let (upstream, _daemon, client) = with_echo().await;
     let code = "const {n, s} = input; const a = call_tool('up', 'echo', {n, s, list: [1, null, true]}); \

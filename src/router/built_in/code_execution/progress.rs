@@ -6,14 +6,13 @@ use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::{
     call_context::{CallContext, ClientIdentity, ClientReceiver, ClientSender},
     memory_budget::MemoryBudget,
     router::built_in::Call,
     sync::Guarded,
-    wire::{Raw, Revision, meta, method, notification_frame},
+    wire::{Edit, Raw, Revision, meta, method, notification_frame, splice},
 };
 
 /// Limit: bytes that wait to be passed on to the client.
@@ -29,6 +28,8 @@ pub(super) struct Progress<'a> {
     told: ClientReceiver,
     /// The client's.
     token: Option<Raw>,
+    /// What each call carries of the trace that the script is part of.
+    trace: Vec<(&'static str, Raw)>,
     /// Whether the client wants log lines of servers.
     hears_logs: bool,
     counts: Guarded<Counts>,
@@ -74,11 +75,15 @@ impl<'a> Progress<'a> {
             hears_logs = outer.log_level.is_some();
         }
         let meta = call.params.get(meta::META);
+        let of_trace = |key| Some((key, meta.as_ref()?.get(key)?));
+        let trace = [meta::TRACEPARENT, meta::TRACESTATE].into_iter();
+        let trace = trace.filter_map(of_trace).collect();
         Self {
             outer,
             inner,
             told,
             token: meta.and_then(|meta| meta.get(meta::PROGRESS_TOKEN)),
+            trace,
             hears_logs,
             counts: Guarded::default(),
         }
@@ -91,14 +96,24 @@ impl<'a> Progress<'a> {
 
     /// What is sent beside the arguments of a call.
     pub(super) fn params(&self, server: &str, tool: &str) -> Raw {
-        if self.token.is_none() {
-            return Raw::empty_object();
+        let of_trace = self.trace.iter();
+        let mut said: Vec<(&str, Edit<'_>)> = of_trace
+            .map(|(key, value)| (*key, Edit::Set(value.clone())))
+            .collect();
+        if self.token.is_some() {
+            let mut counts = self.counts.lock();
+            counts.given += 1;
+            let number = counts.given;
+            counts.names.insert(number, format!("{server}:{tool}"));
+            said.push((meta::PROGRESS_TOKEN, Edit::Set(Raw::author(&number))));
         }
-        let mut counts = self.counts.lock();
-        counts.given += 1;
-        let number = counts.given;
-        counts.names.insert(number, format!("{server}:{tool}"));
-        Raw::author(&json!({ (meta::META): { (meta::PROGRESS_TOKEN): number } }))
+        let nothing = Raw::empty_object();
+        if said.is_empty() {
+            return nothing;
+        }
+        let of_meta = splice(&nothing, &said).map(|meta| [(meta::META, Edit::Set(meta))]);
+        let params = of_meta.and_then(|edits| splice(&nothing, &edits));
+        params.unwrap_or(nothing)
     }
 
     /// Passes on what is said, until this is done.
