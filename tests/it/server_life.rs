@@ -110,14 +110,21 @@ async fn nineteen_servers_do_not_wait_for_one_that_hangs() {
     for part in ["fetching", "packages", "last_output", "detail"] {
         assert!(!listed.frame.contains(part), "{part}: {}", listed.frame);
     }
+    // The index follows the lists a moment later.
+    let search = async || {
+        let arguments = r#"{"query":"echo","limit":15}"#;
+        model.call("retrieve_tools", arguments).await.text()
+    };
+    until_async("what is listed to be found", async || {
+        search().await.contains(":echo").then_some(())
+    })
+    .await;
     // If any of them waited for the server, or for as long as first lists wait, this would not end in time.
     within("twenty rounds of everything", async {
         for round in 0..20 {
             assert_eq!(client.tool_names().await.len(), HEALTHY);
-            let found = model
-                .call("retrieve_tools", r#"{"query":"echo","limit":15}"#)
-                .await;
-            assert!(found.text().contains(":echo"), "{}", found.text());
+            let found = search().await;
+            assert!(found.contains(":echo"), "{found}");
             let calls = names.iter().map(|name| {
                 let (client, tool) = (&client, format!("{name}__echo"));
                 async move { client.call(&tool, &format!(r#"{{"n":{round}}}"#)).await }

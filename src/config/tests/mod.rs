@@ -12,6 +12,7 @@ mod entries;
 mod isolation;
 mod keeper;
 mod lock_key;
+mod page_of_keys;
 mod patch;
 mod secrets;
 mod settings;
