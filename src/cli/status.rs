@@ -139,37 +139,35 @@ fn running(report: &StatusReport) -> String {
 
 /// `5 in the configuration: 2 ready, 1 asleep, 2 error`.
 fn servers(counts: ServerCounts) -> String {
-    let ServerCounts {
-        configured,
-        connected,
-        total,
-        ready,
-        asleep,
-        connecting,
-        authenticating,
-        error,
-        disabled,
-        quarantined,
-    } = counts;
-    if total == 0 {
+    if counts.total == 0 {
         // Of an older daemon, or none.
+        let ServerCounts {
+            configured,
+            connected,
+            ..
+        } = counts;
         return format!("{configured} configured, {connected} connected");
     }
-    let parts = [
-        (ready, "ready"),
-        (asleep, "asleep"),
-        (connecting, "connecting"),
-        (authenticating, "waiting for a login"),
-        (error, "in error"),
-        (disabled, "disabled"),
-        (quarantined, "quarantined"),
-    ];
-    let parts: Vec<String> = parts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, state)| format!("{count} {state}"))
+    let parts: Vec<String> = counts
+        .by_state()
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(state, count)| format!("{count} {}", in_words(state)))
         .collect();
-    format!("{total} in the configuration: {}", parts.join(", "))
+    format!(
+        "{} in the configuration: {}",
+        counts.total,
+        parts.join(", ")
+    )
+}
+
+/// A state of servers as people call it.
+fn in_words(state: &str) -> &str {
+    match state {
+        "authenticating" => "waiting for a login",
+        "error" => "in error",
+        state => state,
+    }
 }
 
 /// A time span in its two largest units.

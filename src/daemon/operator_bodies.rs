@@ -26,7 +26,7 @@ async fn read_first(State(budget): State<MemoryBudget>, request: Request, next: 
         Ok(body) => next.run(Request::from_parts(parts, Body::from(body))).await,
         Err(unread) => {
             let status = match unread {
-                UnreadBody::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+                UnreadBody::TooLarge => return api::too_large(),
                 UnreadBody::Late | UnreadBody::Broken => StatusCode::BAD_REQUEST,
                 UnreadBody::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
             };
