@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::scan::{MemberSpan, find_special};
+use super::scan::{MemberSpan, find_end_of_run};
 
 /// Limit: how deep values may nest here. Deeper ones are left to `serde_json`.
 const DEPTH: u32 = 127;
@@ -224,13 +224,12 @@ impl<'a> Validator<'a> {
         self.at += 1;
         loop {
             let rest = self.text.get(self.at..)?;
-            let plain = find_special(rest)?;
-            if rest[..plain].iter().any(|c| *c < 0x20) {
-                return None;
-            }
+            let plain = find_end_of_run(rest)?;
             self.at += plain + 1;
-            if rest[plain] == b'"' {
-                return Some(());
+            match rest[plain] {
+                b'"' => return Some(()),
+                b'\\' => (),
+                _ => return None,
             }
             let escaped = self.peek()?;
             self.at += 1;

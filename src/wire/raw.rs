@@ -3,7 +3,7 @@
 use std::{
     fmt,
     hash::{Hash, Hasher},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 use bytes::Bytes;
@@ -23,7 +23,7 @@ use super::{
 pub struct Raw {
     text: Bytes,
     /// Where the members are, once they were looked for; see [`Raw::known_members`].
-    members: OnceLock<Option<Box<[MemberSpan]>>>,
+    members: OnceLock<Option<Arc<[MemberSpan]>>>,
 }
 
 impl PartialEq for Raw {
@@ -46,8 +46,8 @@ const WORTH_KNOWING: usize = 4 << 10;
 /// Limit: members whose positions are kept. An object with more of them is scanned each time.
 const KNOWN_MEMBERS: usize = 32;
 
-/// Most requests have no more.
-const FEW_MEMBERS: usize = 3;
+/// Most requests have fewer: theirs are found without an allocation but for what is kept.
+const FEW_MEMBERS: usize = 4;
 
 /// What [`Raw::look_up`] found under a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -199,9 +199,18 @@ impl Raw {
         }
         self.members.get_or_init(|| {
             let mut members = Members::of(&self.text);
-            let mut first = Vec::with_capacity(FEW_MEMBERS);
-            first.extend(members.by_ref().take(KNOWN_MEMBERS));
-            members.next().is_none().then(|| first.into())
+            let mut few = [const { MemberSpan::NOWHERE }; FEW_MEMBERS];
+            let mut count = 0;
+            for (place, member) in few.iter_mut().zip(members.by_ref()) {
+                *place = member;
+                count += 1;
+            }
+            if count < FEW_MEMBERS {
+                return Some(few.get(..count)?.into());
+            }
+            let mut many = few.to_vec();
+            many.extend(members.by_ref().take(KNOWN_MEMBERS - FEW_MEMBERS));
+            members.next().is_none().then(|| many.into())
         });
     }
 

@@ -1,7 +1,7 @@
 //! Iterates over the members of an object and the elements of an array without building a tree. Meant for text that is known to be
 //! valid JSON; on anything else the iterators end early and never panic.
 
-use std::ops::Range;
+use std::{cmp::Ordering, ops::Range};
 
 /// The byte ranges of one member of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,16 +13,25 @@ pub struct MemberSpan {
 }
 
 impl MemberSpan {
+    /// That of no member.
+    pub(super) const NOWHERE: Self = Self {
+        key: 0..0,
+        value: 0..0,
+    };
+
     /// Whether the key spells `name`, escapes resolved.
     pub fn is(&self, text: &[u8], name: &str) -> bool {
         let Some(key) = text.get(self.key.start + 1..self.key.end - 1) else {
             return false;
         };
-        if key == name.as_bytes() {
-            // A key that is written so with an escape spells something else.
-            return !key.contains(&b'\\');
+        match key.len().cmp(&name.len()) {
+            Ordering::Less => false,
+            // An escape is longer than what it stands for: with one, a key as long as this spells something shorter.
+            Ordering::Equal => key == name.as_bytes() && !key.contains(&b'\\'),
+            Ordering::Greater => {
+                key.contains(&b'\\') && self.name(text).is_some_and(|spelt| spelt == name)
+            }
         }
-        key.contains(&b'\\') && self.name(text).is_some_and(|n| n == name)
     }
 
     /// The key, escapes resolved.
@@ -156,29 +165,47 @@ const NEAR: usize = 64;
 
 /// The position of the next quote or backslash.
 pub(super) fn find_special(text: &[u8]) -> Option<usize> {
-    let (near, far) = text.split_at_checked(NEAR).unwrap_or((text, &[]));
-    let (words, rest) = near.as_chunks::<8>();
-    for (i, word) in words.iter().enumerate() {
+    let (words, _) = text.as_chunks::<8>();
+    for (i, word) in words.iter().take(NEAR / 8).enumerate() {
         let word = u64::from_le_bytes(*word);
         let found = has_byte(word, b'"') | has_byte(word, b'\\');
         if found != 0 {
             return Some(i * 8 + found.trailing_zeros() as usize / 8);
         }
     }
-    let special = |c: &u8| matches!(c, b'"' | b'\\');
-    let start = words.len() * 8;
-    match rest.iter().position(special) {
-        Some(i) => Some(start + i),
-        None => memchr::memchr2(b'"', b'\\', far).map(|i| near.len() + i),
-    }
+    let searched = words.len().min(NEAR / 8) * 8;
+    memchr::memchr2(b'"', b'\\', text.get(searched..)?).map(|i| searched + i)
 }
+
+/// The position of the next byte that ends a run of characters in a string: a quote, a backslash, or one that may not stand there.
+pub(super) fn find_end_of_run(text: &[u8]) -> Option<usize> {
+    let (words, _) = text.as_chunks::<8>();
+    for (i, word) in words.iter().take(NEAR / 8).enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = has_byte(word, b'"') | has_byte(word, b'\\') | has_control(word);
+        if found != 0 {
+            return Some(i * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let searched = words.len().min(NEAR / 8) * 8;
+    let far = text.get(searched..)?;
+    let end = memchr::memchr2(b'"', b'\\', far)?;
+    let control = far.get(..end)?.iter().position(|c| *c < 0x20);
+    Some(searched + control.unwrap_or(end))
+}
+
+const LOW: u64 = u64::from_le_bytes([0x01; 8]);
+const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
 
 /// Sets the highest bit of the first byte of `word` that is `byte`; what it says of later bytes is not reliable.
 fn has_byte(word: u64, byte: u8) -> u64 {
-    const LOW: u64 = u64::from_le_bytes([0x01; 8]);
-    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
     let difference = word ^ u64::from_le_bytes([byte; 8]);
     difference.wrapping_sub(LOW) & !difference & HIGH
+}
+
+/// The same for the first byte below 0x20.
+fn has_control(word: u64) -> u64 {
+    word.wrapping_sub(u64::from_le_bytes([0x20; 8])) & !word & HIGH
 }
 
 /// The position after the value that starts at `at`.
@@ -281,6 +308,20 @@ mod tests {
                 );
                 let open = string.trim_end_matches('"').trim_end_matches('\\');
                 assert_eq!(skip_string(open.as_bytes(), 0), None, "{open}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_run_is_found_at_any_position() {
+        for length in 0..200 {
+            for filling in [b'x', b'!', b' ', 0x7f, 0x80, 0xff, b']', b'#'] {
+                for end in [b'"', b'\\', 0, b'\n', 0x1f] {
+                    let mut text = vec![filling; length];
+                    assert_eq!(find_end_of_run(&text), None);
+                    text.extend([end, end, b'"', b'x']);
+                    assert_eq!(find_end_of_run(&text), Some(length), "{filling} {end}");
+                }
             }
         }
     }
