@@ -7,9 +7,10 @@ use axum::{
     response::Response,
 };
 use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt;
 use http::StatusCode;
 use http_body_util::BodyExt;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     answer,
@@ -72,33 +73,19 @@ pub(super) async fn read(body: Body, budget: &MemoryBudget) -> Result<Bytes, Res
 }
 
 /// The whole body. What of it is counted stays so until nobody refers to the request any more.
-pub async fn read_body(body: Body, budget: &MemoryBudget) -> Result<Bytes, UnreadBody> {
-    let reading = timeout(BODY_DEADLINE, within_budget(body, budget)).await;
-    reading.unwrap_or(Err(UnreadBody::Late))
-}
-
-/// The answer to a body that is too large.
-pub fn refused_as_too_large() -> Response {
-    answer::rpc_error(StatusCode::PAYLOAD_TOO_LARGE, None, &too_large())
-}
-
-async fn within_budget(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, UnreadBody> {
+pub async fn read_body(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, UnreadBody> {
     let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     let (mut text, mut size) = (BytesMut::with_capacity(expected.min(MAX_MESSAGE)), 0_usize);
     let mut share = budget.share();
+    let mut deadline = BodyDeadline::default();
     loop {
-        let Ok(frame) = timeout(BODY_SILENCE, body.frame()).await else {
-            return Err(UnreadBody::Late);
+        let Some(data) = deadline.next_data(&mut body).await? else {
+            break;
         };
-        let Some(frame) = frame else { break };
-        let data = frame
-            .map_err(|_| UnreadBody::Broken)?
-            .into_data()
-            .unwrap_or_default();
         size = size.saturating_add(data.len());
         if size <= MAX_MESSAGE {
             let missing = size.saturating_sub(UNCOUNTED + share.bytes());
-            if missing > 0 && !share.grow(missing, ROOM_PATIENCE).await {
+            if missing > 0 && !deadline.room(share.grow(missing, ROOM_PATIENCE)).await? {
                 tracing::warn!("a request was refused: clients make us hold all that is allowed");
                 return Err(UnreadBody::NoRoom);
             }
@@ -119,6 +106,47 @@ async fn within_budget(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, U
     } else {
         text
     })
+}
+
+/// Until when a body may take. Most are there with their head, and need no clock.
+#[derive(Default)]
+struct BodyDeadline(Option<Instant>);
+
+impl BodyDeadline {
+    fn end(&mut self) -> Instant {
+        *self.0.get_or_insert_with(|| Instant::now() + BODY_DEADLINE)
+    }
+
+    /// The next piece of a body.
+    async fn next_data(&mut self, body: &mut Body) -> Result<Option<Bytes>, UnreadBody> {
+        let frame = match body.frame().now_or_never() {
+            Some(_) if self.0.is_some_and(|end| end <= Instant::now()) => {
+                return Err(UnreadBody::Late);
+            }
+            Some(frame) => frame,
+            None => {
+                let silent = Instant::now() + BODY_SILENCE;
+                let frame = timeout_at(silent.min(self.end()), body.frame());
+                frame.await.map_err(|_| UnreadBody::Late)?
+            }
+        };
+        let Some(frame) = frame else {
+            return Ok(None);
+        };
+        let frame = frame.map_err(|_| UnreadBody::Broken)?;
+        Ok(Some(frame.into_data().unwrap_or_default()))
+    }
+
+    /// What becomes of a request for room.
+    async fn room(&mut self, asked: impl Future<Output = bool>) -> Result<bool, UnreadBody> {
+        let asked = timeout_at(self.end(), asked);
+        asked.await.map_err(|_| UnreadBody::Late)
+    }
+}
+
+/// The answer to a body that is too large.
+pub fn refused_as_too_large() -> Response {
+    answer::rpc_error(StatusCode::PAYLOAD_TOO_LARGE, None, &too_large())
 }
 
 #[cfg(test)]
@@ -160,7 +188,7 @@ mod tests {
             let piece = Bytes::from_static(b" ");
             Some((Ok::<_, std::convert::Infallible>(piece), ()))
         });
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         let refused = read(Body::from_stream(trickle), &MemoryBudget::default()).await;
         assert_eq!(refused.expect_err("it never ends").status(), 408);
         assert_eq!(began.elapsed(), BODY_DEADLINE);
@@ -169,7 +197,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_falls_silent_in_its_body_is_given_up() {
         let body = Body::from_stream(stream::pending::<Result<Bytes, std::convert::Infallible>>());
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         let refused = read(body, &MemoryBudget::default()).await;
         assert_eq!(refused.expect_err("nothing came").status(), 408);
         assert_eq!(began.elapsed(), BODY_SILENCE);
