@@ -72,7 +72,7 @@ struct StateLabel {
     state: &'static str,
 }
 
-/// A call that ended.
+/// A call that ended, or some that are alike.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedCall<'a> {
     /// The server; none with tools of our own, and where no server was found.
@@ -83,8 +83,8 @@ pub struct EndedCall<'a> {
     pub method: &'a str,
     /// How it ended, in the words of the activity log.
     pub outcome: &'static str,
-    /// How long it took.
-    pub took: Duration,
+    /// How long it took, and others like it: as many are counted.
+    pub took: &'a [Duration],
 }
 
 /// A number that is asked for when the text is written.
@@ -198,21 +198,24 @@ fn make_histogram() -> Histogram {
 }
 
 impl Metrics {
-    /// Counts a call that ended.
+    /// Counts a call that ended, or some that are alike.
     pub fn count_call(&self, call: EndedCall<'_>) {
         let (server, tool) = self.named(call.server, call.tool);
-        let seconds = call.took.as_secs_f64();
         let label = ServerLabel {
             server: server.clone(),
         };
-        self.0.durations.get_or_create(&label).observe(seconds);
+        let durations = self.0.durations.get_or_create_owned(&label);
+        for took in call.took {
+            durations.observe(took.as_secs_f64());
+        }
         let labels = CallLabels {
             server,
             tool,
             method: known_method(call.method),
             outcome: call.outcome,
         };
-        self.0.calls.get_or_create(&labels).inc();
+        let count = u64::try_from(call.took.len()).unwrap_or(u64::MAX);
+        self.0.calls.get_or_create(&labels).inc_by(count);
     }
 
     /// Counts requests that were refused with a code before they were a call.
@@ -298,7 +301,7 @@ mod tests {
             tool: Some(tool),
             method: "tools/call",
             outcome: "ok",
-            took: Duration::from_millis(20),
+            took: const { &[Duration::from_millis(20)] },
         }
     }
 

@@ -1,20 +1,21 @@
 //! What is counted of calls that end, and of those that the file has of the last 24 hours, once after a start.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Shared,
-    event::{ActivityEvent, EventKind},
     figures::FigurePeriod,
     figures_cell::CountedCall,
+    known_calls::CallTally,
     redaction::Redaction,
-    seen_call::ThingCalled,
+    seen_call::{SeenCall, ThingCalled},
     store::{ActivityStore, LookedBack},
     time,
 };
+use crate::metrics::EndedCall;
 
 /// Limit: records that are read.
 const MOST: usize = 500_000;
@@ -33,7 +34,8 @@ struct CountedRecord {
     server: Option<String>,
     tool: Option<String>,
     outcome: String,
-    duration_us: Option<u64>,
+    #[serde(rename = "duration_us", deserialize_with = "micros")]
+    took: Option<Duration>,
 }
 
 impl CountedRecord {
@@ -44,37 +46,71 @@ impl CountedRecord {
             server: self.server.as_deref(),
             tool: self.tool.as_deref(),
             outcome: &self.outcome,
-            took_us: self.duration_us,
+            calls: 1,
+            took: self.took.as_slice(),
             client: self.client.as_deref(),
             caller: self.caller.as_deref(),
         }
     }
 }
 
-/// Counts a call.
-pub(super) fn count_event(shared: &Shared, redaction: &Redaction, event: &ActivityEvent) {
-    let EventKind::Call(call) = &event.what else {
-        return;
-    };
-    let name = |name: &str| redaction.name(name);
-    let server = call.server.as_deref().map(name);
+fn micros<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    let micros = Option::<u64>::deserialize(from)?;
+    Ok(micros.map(Duration::from_micros))
+}
+
+/// Counts a call that is like none before.
+pub(super) fn count_call(
+    shared: &Shared,
+    redaction: &Redaction,
+    call: &SeenCall,
+    (millis, outcome): (u64, &'static str),
+) {
+    let masked = |name: &str| redaction.name(name);
+    // What clients made up is no name.
+    let is_found = !matches!(outcome, "invalid" | "refused");
     let tool = match &call.thing {
-        ThingCalled::Tool(tool) => Some(name(tool)),
+        ThingCalled::Tool(tool) => Some(&**tool),
         _ => None,
     };
-    let (client, caller) = (redaction.client(&call.client), name(&call.caller));
+    let duration = [call.ended - call.began];
+    shared.metrics.count_call(EndedCall {
+        server: call.server.as_deref().filter(|_| is_found),
+        tool: tool.filter(|_| is_found),
+        method: &call.method,
+        outcome,
+        took: &duration,
+    });
+    let (server, tool) = (call.server.as_deref().map(masked), tool.map(masked));
+    let (client, caller) = (redaction.client(&call.client), masked(&call.caller));
     let counted = CountedCall {
-        millis: time::millis(event.time),
+        millis,
+        calls: 1,
         is_caused: call.parent.is_some(),
         server: server.as_deref(),
         tool: tool.as_deref(),
-        outcome: call.end.outcome(),
-        took_us: u64::try_from((call.ended - call.began).as_micros()).ok(),
+        outcome,
+        took: &duration,
         client: client.as_deref(),
         caller: Some(&caller),
     };
     let now = time::millis(SystemTime::now());
     shared.figures.lock().running.add(counted, now);
+}
+
+/// Counts the calls that were like others.
+pub(super) fn count_tallies(shared: &Shared, tallies: &[CallTally]) {
+    if tallies.is_empty() {
+        return;
+    }
+    for tally in tallies {
+        shared.metrics.count_call(tally.ended());
+    }
+    let now = time::millis(SystemTime::now());
+    let mut figures = shared.figures.lock();
+    for tally in tallies {
+        figures.running.add(tally.counted(), now);
+    }
 }
 
 /// Counts what was there before this run. Blocks; stops when it is told to.

@@ -2,12 +2,8 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use super::seen_call::{SeenCall, ThingCalled};
-use crate::{
-    error_code::ErrorCode,
-    fingerprint::Fingerprint,
-    metrics::{EndedCall, Metrics},
-};
+use super::seen_call::SeenCall;
+use crate::{error_code::ErrorCode, fingerprint::Fingerprint, metrics::Metrics};
 
 /// Who changes servers and settings.
 pub(super) const OPERATOR: &str = "operator";
@@ -23,30 +19,15 @@ pub(super) struct ActivityEvent {
 }
 
 impl ActivityEvent {
-    /// Has it counted. What clients made up is no name.
+    /// Has it counted, if it is no call: those are counted together.
     pub(super) fn count(&self, metrics: &Metrics) {
         match &self.what {
-            EventKind::Call(call) => {
-                let outcome = call.end.outcome();
-                let is_found = !matches!(outcome, "invalid" | "refused");
-                let tool = match &call.thing {
-                    ThingCalled::Tool(tool) if is_found => Some(&**tool),
-                    _ => None,
-                };
-                metrics.count_call(EndedCall {
-                    server: call.server.as_deref().filter(|_| is_found),
-                    tool,
-                    method: &call.method,
-                    outcome,
-                    took: call.ended - call.began,
-                });
-            }
             EventKind::Refusal(refusal) => {
                 let code = refusal.code.map_or("other", ErrorCode::as_str);
                 metrics.count_refusals(code, refusal.times.unwrap_or(1));
             }
             EventKind::Server(news) => metrics.count_event(&news.server, news.action),
-            EventKind::Change(_) => (),
+            EventKind::Call(_) | EventKind::Change(_) => (),
         }
     }
 

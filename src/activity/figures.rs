@@ -140,7 +140,7 @@ struct Slot {
 }
 
 impl RunningFigures {
-    /// Counts a call, at `now`. What is too old, or of a time to come, is not counted.
+    /// Counts a call, or some that ended in one minute and are alike, at `now`. What is too old, or of a time to come, is not counted.
     pub(super) fn add(&mut self, call: CountedCall<'_>, now: u64) {
         if call.millis > now + MINUTE || call.millis < FigurePeriod::Day.from(now) {
             return;
@@ -335,6 +335,8 @@ fn program(client: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::{super::figures_cell::MOST_NAMED, *};
 
     const NOW: u64 = 1_795_293_859_123;
@@ -346,7 +348,8 @@ mod tests {
             server: Some("up"),
             tool: Some(tool),
             outcome,
-            took_us: Some(1_000),
+            calls: 1,
+            took: const { &[Duration::from_millis(1)] },
             client: Some("Claude Code 2.1"),
             caller: Some("ada"),
         }
@@ -493,11 +496,18 @@ mod tests {
 
     #[test]
     fn half_and_95_of_100_took_about_so_long() {
-        let took = |took_us: u64| CountedCall {
-            took_us: Some(took_us),
+        let times: Vec<Duration> = (1..=100).map(Duration::from_millis).collect();
+        let (first, others) = times.split_at(30);
+        let took = |times| CountedCall {
+            calls: 1,
+            took: times,
             ..call("echo", "ok")
         };
-        let calls: Vec<_> = (1..=100).map(|number| took(number * 1_000)).collect();
+        let mut calls: Vec<_> = first.chunks(1).map(took).collect();
+        calls.push(CountedCall {
+            calls: 70,
+            ..took(others)
+        });
         let all = shown(&figures(&calls), FigurePeriod::Hour, ["", ""]).all;
         let near = |found: Option<u64>, expected: u64| {
             let found = found.expect("there are some");
@@ -506,6 +516,7 @@ mod tests {
                 "{found}, {expected}"
             );
         };
+        assert_eq!(all.calls, 100);
         near(all.median_us, 50_000);
         near(all.p95_us, 95_000);
     }

@@ -1,6 +1,6 @@
 //! What some calls add up to: how many, how they ended, how long they took and whose they were. Pure.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -36,15 +36,19 @@ pub struct CallSums {
     pub callers: Vec<String>,
 }
 
-/// A call that ended, as far as it is counted.
+/// Calls that ended and are alike, as far as they are counted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CountedCall<'a> {
+    /// When the last of them ended.
     pub(super) millis: u64,
+    /// How many they are.
+    pub(super) calls: u64,
     pub(super) is_caused: bool,
     pub(super) server: Option<&'a str>,
     pub(super) tool: Option<&'a str>,
     pub(super) outcome: &'a str,
-    pub(super) took_us: Option<u64>,
+    /// How long each took of which that is known.
+    pub(super) took: &'a [Duration],
     pub(super) client: Option<&'a str>,
     pub(super) caller: Option<&'a str>,
 }
@@ -68,14 +72,15 @@ impl Cell {
         client: Option<&Arc<str>>,
         caller: Option<&Arc<str>>,
     ) {
-        self.calls += 1;
+        self.calls += call.calls;
         match call.outcome {
-            "failed" | "tool_error" | "rpc_error" | "invalid" => self.failed += 1,
-            "refused" => self.refused += 1,
+            "failed" | "tool_error" | "rpc_error" | "invalid" => self.failed += call.calls,
+            "refused" => self.refused += call.calls,
             _ => (),
         }
-        if let Some(took_us) = call.took_us {
-            self.add_times(class_of(took_us), 1);
+        for took in call.took {
+            let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+            self.add_times(class_of(us), 1);
         }
         put(&mut self.clients, client);
         put(&mut self.callers, caller);

@@ -1,57 +1,132 @@
-//! Records of calls of tools as JSON, put together from what is known already: most calls are like one before, but for their number, their
-//! time and what was sent. The same comes of it as of making the record, at a fraction of the work.
+//! Calls of tools that are like one before, but for their number, their time and what was sent: what is known of such calls already is
+//! neither masked nor looked up again. Their records are put together as JSON, and they are counted together. The same comes of it as of
+//! making each record and counting each call, at a fraction of the work.
 
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
+    mem,
     sync::Arc,
+    time::Duration,
 };
 
 use serde::Serialize;
 
 use super::{
     block::{NewRecord, USUAL},
-    record::RecordMaker,
+    figures_cell::CountedCall,
+    record::{CALL, RecordMaker},
     seen_call::{CallEnd, CallEntrance, SeenCall, ThingCalled},
 };
-use crate::wire::Raw;
+use crate::{metrics::EndedCall, wire::Raw};
 
-/// Limit: heads that are remembered, and bytes of what a client says of itself in one.
+/// Limit: kinds of calls that are remembered, and bytes of what a client says of itself in one.
 const MOST: usize = 1_024;
 const LARGEST_CLIENT: usize = 512;
 
 /// What stands at the end of a record of which nothing but the head is known.
 const NO_OUTCOME: &[u8] = br#","outcome":""}"#;
 
-/// The beginnings of records. They hold for one redaction.
+const MINUTE: u64 = 60_000;
+
+/// What is known of calls. It holds for one redaction.
 #[derive(Default)]
-pub(super) struct RecordHeads {
-    heads: HashMap<u64, RecordHead>,
+pub(super) struct KnownCalls {
+    kinds: HashMap<u64, CallKind>,
     hasher: RandomState,
+    /// What is not counted yet.
+    tallies: Vec<CallTally>,
+    /// How often those were taken.
+    round: u64,
 }
 
-/// What records have in common.
-struct RecordHead {
+/// When and how a call ended, and which run of the daemon the file counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallMoment {
+    pub(super) millis: u64,
+    pub(super) outcome: &'static str,
+    pub(super) run: u64,
+}
+
+/// Names as they are shown, and as they are: labels of metrics have those.
+#[derive(Debug)]
+struct KindNames {
+    method: Box<str>,
+    server: Option<Box<str>>,
+    tool: Box<str>,
+    shown_server: Option<String>,
+    shown_tool: Option<String>,
+    client: Option<String>,
+    caller: Option<String>,
+}
+
+/// Calls of one kind that ended alike in one minute.
+#[derive(Debug)]
+pub(super) struct CallTally {
+    names: Arc<KindNames>,
+    outcome: &'static str,
+    is_caused: bool,
+    /// When the last one ended.
+    millis: u64,
+    took: Vec<Duration>,
+}
+
+impl CallTally {
+    fn is_of(&self, call: &SeenCall, moment: CallMoment) -> bool {
+        self.outcome == moment.outcome
+            && self.is_caused == call.parent.is_some()
+            && self.millis / MINUTE == moment.millis / MINUTE
+    }
+
+    /// As metrics count them.
+    pub(super) fn ended(&self) -> EndedCall<'_> {
+        EndedCall {
+            server: self.names.server.as_deref(),
+            tool: Some(&self.names.tool),
+            method: &self.names.method,
+            outcome: self.outcome,
+            took: &self.took,
+        }
+    }
+
+    /// As figures count them.
+    pub(super) fn counted(&self) -> CountedCall<'_> {
+        CountedCall {
+            millis: self.millis,
+            calls: u64::try_from(self.took.len()).unwrap_or(u64::MAX),
+            is_caused: self.is_caused,
+            server: self.names.shown_server.as_deref(),
+            tool: self.names.shown_tool.as_deref(),
+            outcome: self.outcome,
+            took: &self.took,
+            client: self.names.client.as_deref(),
+            caller: self.names.caller.as_deref(),
+        }
+    }
+}
+
+/// What calls have in common.
+pub(super) struct CallKind {
     run: u64,
     caller: Arc<str>,
     client: Raw,
     endpoint: Option<CallEntrance>,
-    method: Box<str>,
-    server: Option<Box<str>>,
-    tool: Box<str>,
     variant: Option<&'static str>,
-    /// As JSON, without the brace at its end.
+    names: Arc<KindNames>,
+    /// The record as JSON, without the brace at its end.
     json: Vec<u8>,
+    /// Its last tally, and of which round that is.
+    tally: Option<(u64, usize)>,
 }
 
-impl RecordHead {
+impl CallKind {
     fn is_of(&self, call: &SeenCall, tool: &str, run: u64) -> bool {
         self.run == run
-            && *self.tool == *tool
-            && self.server == call.server
+            && *self.names.tool == *tool
+            && self.names.server == call.server
             && self.variant == call.variant
             && self.endpoint == call.endpoint
-            && *self.method == *call.method
+            && *self.names.method == *call.method
             && self.caller == call.caller
             && self.client == call.client
     }
@@ -62,45 +137,51 @@ impl RecordHead {
         let mut json = serde_json::to_vec(&shared).ok()?;
         let length = json.strip_suffix(NO_OUTCOME)?.len();
         json.truncate(length);
+        let names = KindNames {
+            method: (*call.method).into(),
+            server: call.server.clone(),
+            tool: tool.into(),
+            shown_server: shared.server,
+            shown_tool: shared.tool,
+            client: shared.client,
+            caller: shared.caller,
+        };
         Some(Self {
             run,
             caller: call.caller.clone(),
             client: call.client.detached(),
             endpoint: call.endpoint.clone(),
-            method: (*call.method).into(),
-            server: call.server.clone(),
-            tool: tool.into(),
             variant: call.variant,
+            names: Arc::new(names),
             json,
+            tally: None,
         })
     }
-}
 
-impl RecordHeads {
-    /// The record of a call of a tool that ended with a result. Nothing of any other call, and of what cannot be remembered.
+    /// The record of a call of this kind that ended with a result.
     pub(super) fn record(
-        &mut self,
+        &self,
         maker: &RecordMaker<'_>,
         call: &SeenCall,
-        millis: u64,
-        run: u64,
+        moment: CallMoment,
     ) -> Option<NewRecord> {
         let CallEnd::Result { size, kept, .. } = &call.end else {
             return None;
         };
-        let head = self.head(maker, call, run)?;
         let own = maker.own_part(call);
         let result = maker.result(kept.as_ref());
         let bodies = [("arguments", own.arguments), ("result", result)];
         let length = |body: &Option<Raw>| body.as_ref().map_or(0, |raw| raw.as_bytes().len());
         let of_bodies: usize = bodies.iter().map(|(_, body)| length(body)).sum();
-        let mut json = Vec::with_capacity(USUAL.max(head.len()) + of_bodies);
-        json.extend(head);
-        put(&mut json, "call", Some(own.call))?;
-        put(&mut json, "parent", own.parent)?;
+        let mut json = Vec::with_capacity(USUAL.max(self.json.len()) + of_bodies);
+        json.extend(&self.json);
+        put_id(&mut json, "call", own.call)?;
+        if let Some(parent) = own.parent {
+            put_id(&mut json, "parent", parent)?;
+        }
         put(&mut json, "data_sensitivity", own.data_sensitivity)?;
         put(&mut json, "reason", own.reason)?;
-        put(&mut json, "outcome", Some(call.end.outcome()))?;
+        put(&mut json, "outcome", Some(moment.outcome))?;
         put(&mut json, "duration_us", own.duration_us)?;
         put(&mut json, "request_bytes", own.request_bytes)?;
         put(&mut json, "answer_bytes", u64::try_from(*size).ok())?;
@@ -111,27 +192,62 @@ impl RecordHeads {
             }
         }
         json.push(b'}');
-        Some(NewRecord::written(millis, run, json))
+        Some(NewRecord::written(moment.millis, self.run, json))
     }
+}
 
-    fn head(&mut self, maker: &RecordMaker<'_>, call: &SeenCall, run: u64) -> Option<&[u8]> {
+impl KnownCalls {
+    /// Notes a call of a tool that ended with a result, for the next tallies. Nothing of any other call, and of what cannot be remembered.
+    pub(super) fn note(
+        &mut self,
+        maker: &RecordMaker<'_>,
+        call: &SeenCall,
+        moment: CallMoment,
+    ) -> Option<&CallKind> {
         let ThingCalled::Tool(tool) = &call.thing else {
             return None;
         };
-        if call.client.as_bytes().len() > LARGEST_CLIENT {
+        let is_result = matches!(call.end, CallEnd::Result { .. });
+        if !is_result || call.client.as_bytes().len() > LARGEST_CLIENT {
             return None;
         }
         let key = self.hasher.hash_one((tool, call.variant));
-        let is_known = |head: &RecordHead| head.is_of(call, tool, run);
-        if !self.heads.get(&key).is_some_and(is_known) {
-            if self.heads.len() >= MOST {
-                self.heads.clear();
+        let is_remembered = |kind: &CallKind| kind.is_of(call, tool, moment.run);
+        if !self.kinds.get(&key).is_some_and(is_remembered) {
+            if self.kinds.len() >= MOST {
+                self.kinds.clear();
             }
             // In the place of one that is otherwise like this: of another client, say.
-            let head = RecordHead::of(maker, call, tool, run)?;
-            self.heads.insert(key, head);
+            let kind = CallKind::of(maker, call, tool, moment.run)?;
+            self.kinds.insert(key, kind);
         }
-        self.heads.get(&key).map(|head| &head.json[..])
+        let kind = self.kinds.get_mut(&key)?;
+        let last = kind
+            .tally
+            .filter(|(round, _)| *round == self.round)
+            .and_then(|(_, at)| self.tallies.get_mut(at))
+            .filter(|tally| tally.is_of(call, moment));
+        let duration = call.ended - call.began;
+        if let Some(tally) = last {
+            tally.took.push(duration);
+            tally.millis = tally.millis.max(moment.millis);
+        } else {
+            kind.tally = Some((self.round, self.tallies.len()));
+            self.tallies.push(CallTally {
+                names: kind.names.clone(),
+                outcome: moment.outcome,
+                is_caused: call.parent.is_some(),
+                millis: moment.millis,
+                took: vec![duration],
+            });
+        }
+        Some(kind)
+    }
+
+    /// What was noted since this was asked last.
+    pub(super) fn take_tallies(&mut self) -> Vec<CallTally> {
+        self.round += 1;
+        mem::take(&mut self.tallies)
     }
 }
 
@@ -144,6 +260,15 @@ fn put(json: &mut Vec<u8>, name: &str, value: Option<impl Serialize>) -> Option<
     Some(())
 }
 
+/// Adds the number of a call.
+fn put_id(json: &mut Vec<u8>, name: &str, id: u64) -> Option<()> {
+    name_member(json, name);
+    json.extend([b'"', CALL]);
+    serde_json::to_writer(&mut *json, &id).ok()?;
+    json.push(b'"');
+    Some(())
+}
+
 fn name_member(json: &mut Vec<u8>, name: &str) {
     json.extend(b",\"");
     json.extend(name.as_bytes());
@@ -152,7 +277,7 @@ fn name_member(json: &mut Vec<u8>, name: &str) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::{collections::BTreeMap, time::Instant};
 
     use proptest::{collection::vec, option, prelude::*, sample::select};
 
@@ -221,7 +346,44 @@ mod tests {
         })
     }
 
+    /// How many calls there are of each kind, outcome and minute, and how long they took together.
+    type Counted = BTreeMap<(Option<String>, String, &'static str, bool, u64), (usize, Duration)>;
+
     proptest! {
+        #[test]
+        fn each_call_is_counted_once(calls in vec((a_call(), 0_u64..3), 1..40), taken in 1_usize..10) {
+            let redaction = Redaction::default();
+            let settings = ActivitySettings::default();
+            let maker = RecordMaker { redaction: &redaction, settings: &settings };
+            let mut known = KnownCalls::default();
+            let (mut expected, mut found) = (Counted::new(), Counted::new());
+            for calls in calls.chunks(taken) {
+                for (call, minute) in calls {
+                    let moment = CallMoment { millis: minute * MINUTE, outcome: call.end.outcome(), run: 3 };
+                    known.note(&maker, call, moment).expect("it ended with a result");
+                    let ThingCalled::Tool(tool) = &call.thing else {
+                        unreachable!("they are all of tools");
+                    };
+                    let server = call.server.as_deref().map(str::to_owned);
+                    let key = (server, tool.to_string(), moment.outcome, call.parent.is_some(), *minute);
+                    let (count, sum) = expected.entry(key).or_default();
+                    *count += 1;
+                    *sum += call.ended - call.began;
+                }
+                for tally in known.take_tallies() {
+                    let (ended, counted) = (tally.ended(), tally.counted());
+                    prop_assert_eq!(counted.calls, u64::try_from(ended.took.len()).expect("few"));
+                    let server = ended.server.map(str::to_owned);
+                    let tool = ended.tool.expect("they are all of tools").to_owned();
+                    let key = (server, tool, ended.outcome, counted.is_caused, counted.millis / MINUTE);
+                    let (count, sum) = found.entry(key).or_default();
+                    *count += counted.took.len();
+                    *sum += ended.took.iter().sum::<Duration>();
+                }
+            }
+            prop_assert_eq!(found, expected);
+        }
+
         #[test]
         fn what_is_put_together_is_the_record(calls in vec(a_call(), 1..20), is_full in any::<bool>()) {
             let redaction = Redaction::new(Secrets::new(["hunter2-hunter2".to_owned()]));
@@ -230,9 +392,11 @@ mod tests {
                 ..ActivitySettings::default()
             };
             let maker = RecordMaker { redaction: &redaction, settings: &settings };
-            let mut heads = RecordHeads::default();
+            let mut known = KnownCalls::default();
             for call in calls {
-                let new = heads.record(&maker, &call, 5, 3).expect("it ended with a result");
+                let moment = CallMoment { millis: 5, outcome: call.end.outcome(), run: 3 };
+                let kind = known.note(&maker, &call, moment).expect("it ended with a result");
+                let new = kind.record(&maker, &call, moment).expect("it ended with a result");
                 let read: ActivityRecord = serde_json::from_slice(&new.json).expect("a record");
                 let event = ActivityEvent {
                     time: std::time::SystemTime::UNIX_EPOCH,
@@ -245,13 +409,13 @@ mod tests {
     }
 
     #[test]
-    fn heads_are_bounded_and_follow_who_calls() {
+    fn kinds_are_bounded_and_follow_who_calls() {
         let (redaction, settings) = (Redaction::default(), ActivitySettings::default());
         let maker = RecordMaker {
             redaction: &redaction,
             settings: &settings,
         };
-        let mut heads = RecordHeads::default();
+        let mut known = KnownCalls::default();
         let began = Instant::now();
         for number in 0..2 * MOST {
             for caller in ["ada", "ben"] {
@@ -277,12 +441,20 @@ mod tests {
                         is_error: false,
                     },
                 };
-                let new = heads
-                    .record(&maker, &call, 5, 3)
+                let moment = CallMoment {
+                    millis: 5,
+                    outcome: "ok",
+                    run: 3,
+                };
+                let kind = known
+                    .note(&maker, &call, moment)
+                    .expect("it ended with a result");
+                let new = kind
+                    .record(&maker, &call, moment)
                     .expect("it ended with a result");
                 let read: ActivityRecord = serde_json::from_slice(&new.json).expect("a record");
                 assert_eq!(read.caller.as_deref(), Some(caller));
-                assert!(heads.heads.len() <= MOST);
+                assert!(known.kinds.len() <= MOST);
             }
         }
     }

@@ -70,8 +70,15 @@ impl OpenCall {
             trace,
         } = new;
         let (kept, request_bytes) = match body {
-            CallBody::Params(params) => kept(&activity, params, SeenBody::Params),
-            CallBody::Arguments(arguments) => kept(&activity, arguments, SeenBody::Arguments),
+            CallBody::Params(params) => {
+                kept(&activity, params, |params| match params.get("arguments") {
+                    Some(arguments) => SeenBody::Arguments(held(&arguments)),
+                    None => SeenBody::Params(held(params)),
+                })
+            }
+            CallBody::Arguments(arguments) => kept(&activity, arguments, |arguments| {
+                SeenBody::Arguments(held(arguments))
+            }),
         };
         let began = Instant::now();
         let call = SeenCall {
@@ -169,11 +176,12 @@ impl Drop for OpenCall {
     }
 }
 
-fn kept(activity: &Activity, raw: Option<&Raw>, body: fn(Raw) -> SeenBody) -> (SeenBody, usize) {
+/// What is kept of what was sent, and the size of all of it.
+fn kept(activity: &Activity, raw: Option<&Raw>, body: fn(&Raw) -> SeenBody) -> (SeenBody, usize) {
     let size = raw.map_or(0, |raw| raw.as_bytes().len());
     let is_wanted = activity.keeps_arguments() && size <= LARGEST_BODY;
     let raw = raw.filter(|_| is_wanted);
-    (raw.map_or(SeenBody::Nothing, |raw| body(held(raw))), size)
+    (raw.map_or(SeenBody::Nothing, body), size)
 }
 
 #[cfg(test)]

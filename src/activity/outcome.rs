@@ -21,8 +21,6 @@ impl CallEnd {
 }
 
 fn outcome_of_result(result: &Raw) -> &'static str {
-    // It is asked for wherever something is counted or recorded.
-    result.remember_members();
     let [is_error, kind] = result.look_up([IS_ERROR, result_type::KEY]);
     let kind = kind.value.and_then(|kind| kind.string());
     if is_error.value.is_some_and(|value| is_true(&value)) {

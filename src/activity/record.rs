@@ -107,10 +107,13 @@ pub struct ActivityRecord {
     pub times: Option<u64>,
 }
 
+/// What stands before the number of a call.
+pub(super) const CALL: u8 = b'c';
+
 /// What of a call no other call has, but for its end.
 pub(super) struct OwnPart {
-    pub(super) call: String,
-    pub(super) parent: Option<String>,
+    pub(super) call: u64,
+    pub(super) parent: Option<u64>,
     pub(super) data_sensitivity: Option<String>,
     pub(super) reason: Option<String>,
     pub(super) duration_us: Option<u64>,
@@ -120,8 +123,9 @@ pub(super) struct OwnPart {
 
 impl OwnPart {
     fn put_into(self, record: &mut ActivityRecord) {
-        record.call = Some(self.call);
-        record.parent = self.parent;
+        let shown = |id: u64| format!("{}{id}", char::from(CALL));
+        record.call = Some(shown(self.call));
+        record.parent = self.parent.map(shown);
         record.data_sensitivity = self.data_sensitivity;
         record.reason = self.reason;
         record.duration_us = self.duration_us;
@@ -228,8 +232,8 @@ impl RecordMaker<'_> {
         let sensitivity = intent.and_then(|intent| intent.data_sensitivity.as_deref());
         let reason = intent.and_then(|intent| intent.reason.as_deref());
         OwnPart {
-            call: format!("c{}", call.id),
-            parent: call.parent.map(|parent| format!("c{parent}")),
+            call: call.id,
+            parent: call.parent,
             data_sensitivity: sensitivity.map(|text| redaction.name(text)),
             reason: reason.map(|text| redaction.sentence(text)),
             duration_us: u64::try_from((call.ended - call.began).as_micros()).ok(),

@@ -17,11 +17,12 @@ use super::{
     difference::difference,
     event::{ActivityEvent, DAEMON, EventKind, OperatorChange},
     failures::{FileError, StoreError, whole},
+    known_calls::{CallMoment, KnownCalls},
     line::{self, RecordLines},
     queue::Waiting,
     record::{ActivityRecord, RecordMaker},
-    record_heads::RecordHeads,
     redaction::Redaction,
+    seen_call::SeenCall,
     span,
     store::{ActivityStore, Totals},
     time,
@@ -53,7 +54,7 @@ pub(super) struct RecordWriter {
     settings: Arc<Settings>,
     redaction: Redaction,
     /// Of this redaction.
-    heads: RecordHeads,
+    known: KnownCalls,
     file: FileState,
     /// The run of the daemon, as the file counts it.
     run: u64,
@@ -85,7 +86,7 @@ impl RecordWriter {
     pub(super) fn new(shared: Arc<Shared>, data_dir: &Path, settings: Arc<Settings>) -> Self {
         Self {
             redaction: Redaction::new(settings.secrets()),
-            heads: RecordHeads::default(),
+            known: KnownCalls::default(),
             shared,
             path: file_in(data_dir),
             settings,
@@ -129,9 +130,9 @@ impl RecordWriter {
         }
         let detail = difference(&self.settings, &settings);
         self.redaction = Redaction::new(settings.secrets());
-        self.heads = RecordHeads::default();
+        self.known = KnownCalls::default();
         self.settings = settings;
-        if !self.is_wanted() {
+        if !self.settings.activity.is_wanted() {
             self.remove_all();
         }
         if let Some(detail) = detail {
@@ -170,28 +171,60 @@ impl RecordWriter {
         for event in &waiting.events {
             self.take_event(event);
         }
+        counting::count_tallies(&self.shared, &self.known.take_tallies());
     }
 
     fn take_event(&mut self, event: &ActivityEvent) {
-        event.count(&self.shared.metrics);
-        counting::count_event(&self.shared, &self.redaction, event);
         let millis = time::millis(event.time);
+        match &event.what {
+            EventKind::Call(call) => self.take_call(event, call, millis),
+            EventKind::Refusal(_) | EventKind::Change(_) | EventKind::Server(_) => {
+                event.count(&self.shared.metrics);
+                self.take_whole(event, millis);
+            }
+        }
+    }
+
+    fn take_call(&mut self, event: &ActivityEvent, call: &SeenCall, millis: u64) {
+        let moment = CallMoment {
+            millis,
+            outcome: call.end.outcome(),
+            run: self.run_of_file(),
+        };
         let maker = RecordMaker {
             redaction: &self.redaction,
             settings: &self.settings.activity,
         };
-        // Where no line is written and no span is exported, the record is needed for the file only.
-        if let EventKind::Call(call) = &event.what
-            && call.trace.is_none()
-            && self.lines.leaves_out_call(millis)
-        {
-            if self.is_wanted() {
-                let known = self.heads.record(&maker, call, millis, self.run_of_file());
-                let new = known.or_else(|| self.as_json(millis, maker.record(event)));
-                self.keep_json(new);
-            }
-            return;
+        let kind = self.known.note(&maker, call, moment);
+        if kind.is_none() {
+            let counted = (millis, moment.outcome);
+            counting::count_call(&self.shared, &self.redaction, call, counted);
         }
+        // Where a line is written or a span exported, the record is needed for that.
+        if call.trace.is_some() || !self.lines.leaves_out_call(millis) {
+            return self.take_whole(event, millis);
+        }
+        if self.settings.activity.is_wanted() {
+            let known = kind.and_then(|kind| kind.record(&maker, call, moment));
+            let new = known.or_else(|| {
+                let run = moment.run;
+                NewRecord::of(
+                    millis,
+                    ActivityRecord {
+                        run,
+                        ..maker.record(event)
+                    },
+                )
+            });
+            self.keep_json(new);
+        }
+    }
+
+    fn take_whole(&mut self, event: &ActivityEvent, millis: u64) {
+        let maker = RecordMaker {
+            redaction: &self.redaction,
+            settings: &self.settings.activity,
+        };
         let record = maker.record(event);
         span::export(event, &record, &self.redaction, &self.shared.spans);
         self.lines.write(&record, millis);
@@ -199,7 +232,7 @@ impl RecordWriter {
     }
 
     fn keep(&mut self, millis: u64, record: ActivityRecord) {
-        if self.is_wanted() {
+        if self.settings.activity.is_wanted() {
             let new = self.as_json(millis, record);
             self.keep_json(new);
         }
@@ -237,10 +270,6 @@ impl RecordWriter {
         }
     }
 
-    fn is_wanted(&self) -> bool {
-        self.settings.activity.max_records > 0
-    }
-
     fn miss(&mut self, count: u64) {
         if count > 0 {
             self.missing += count;
@@ -251,7 +280,7 @@ impl RecordWriter {
     /// Writes what waits, and removes what is beyond the bounds.
     pub(super) fn commit(&mut self) {
         self.lines.close();
-        if !self.is_wanted() {
+        if !self.settings.activity.is_wanted() {
             return self.remove_all();
         }
         // A file that was found to be damaged is followed by a new one at once.

@@ -19,6 +19,13 @@ pub struct ActivitySettings {
     pub results: Kept,
 }
 
+impl ActivitySettings {
+    /// Whether records are kept at all.
+    pub fn is_wanted(&self) -> bool {
+        self.max_records > 0
+    }
+}
+
 /// What the activity log keeps of what was sent or answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
