@@ -6,6 +6,7 @@ use std::{collections::HashMap, sync::OnceLock};
 use serde::Deserialize;
 
 use super::{
+    said_effect::SaidEffect,
     shapes,
     suspicion::{has_suspicious_instructions, is_grave},
 };
@@ -100,6 +101,16 @@ pub struct Tool {
     pub header_params: Box<[HeaderParam]>,
     /// Whether the scanner objects to it, once that was asked.
     pub(super) is_suspicious: OnceLock<bool>,
+    /// What its words say that it does, once that was asked.
+    said_effect: OnceLock<SaidEffect>,
+}
+
+impl Tool {
+    /// What its words say that it does. They are read when that is asked first.
+    pub fn said_effect(&self) -> SaidEffect {
+        let read = || SaidEffect::of(&self.name, &self.description);
+        *self.said_effect.get_or_init(read)
+    }
 }
 
 /// The annotations that decide how a tool may be called; `None` where the server does not say.
@@ -322,6 +333,7 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
         definition: definition.clone(),
         name: name.into(),
         is_suspicious: OnceLock::new(),
+        said_effect: OnceLock::new(),
     })
 }
 

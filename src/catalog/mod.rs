@@ -12,6 +12,7 @@ pub mod last_known;
 mod offered_uris;
 mod pinning;
 mod query;
+mod said_effect;
 mod saver;
 mod shapes;
 mod snapshot;
@@ -29,7 +30,7 @@ pub use pinning::{
     with_pins_of_files,
 };
 pub use query::{Filter, LONGEST_QUERY, Query};
+pub use said_effect::SaidEffect;
 pub use snapshot::Snapshot;
 pub use task::{Catalog, CatalogTask, Difference, KnownServer};
-pub use tokenizer::words_of;
 pub use uri_templates::{fits, fits_loosely, literal_length, loosely};

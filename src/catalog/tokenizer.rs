@@ -68,7 +68,7 @@ const LONGEST: usize = 64;
 const SHORTEST_PIECE: usize = 3;
 
 /// The words of a text, lower case, in order, as they are written. In a script without spaces each character is a word.
-pub fn words_of(text: &str) -> Vec<String> {
+pub(super) fn words_of(text: &str) -> Vec<String> {
     let words = |chunk: Chunk| match chunk.script {
         Script::Letters => chunk.words,
         Script::Characters => chunk

@@ -211,12 +211,25 @@ fn may_be_json(text: &[u8]) -> bool {
 fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
     let mut last = 0;
     let mut at = 0;
+    // `server:tool` is a name; what might be an address with a login is not.
+    let (mut has_joined, mut may_be_address) = (false, false);
     while let Some(&byte) = text.get(at) {
         if !IS_ALPHANUMERIC[usize::from(byte)] {
             let is_flag = byte == b'-' && begins_flag(text.get(at + 1..).unwrap_or_default());
             let is_sign = match byte {
                 // As in prose: what is masked behind it then has a name that says so.
-                b':' => text.get(at + 1) != Some(&b' '),
+                b':' => match text.get(at + 1) {
+                    Some(b' ') => false,
+                    Some(b'a'..=b'z' | b'A'..=b'Z') => {
+                        has_joined = true;
+                        false
+                    }
+                    _ => true,
+                },
+                b'@' | b'/' => {
+                    may_be_address = true;
+                    false
+                }
                 b'\n' | b'\r' | b'\t' => false,
                 b'=' | b'<' | b'\\' | 0..b' ' => true,
                 _ => false,
@@ -248,7 +261,7 @@ fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
         }
         at += length;
     }
-    true
+    !(has_joined && may_be_address)
 }
 
 /// Whether what stands behind a dash makes a flag of it, behind which a secret may stand.
@@ -301,6 +314,7 @@ mod tests {
             r#"{"path":"/home/me/notes.md","limit":10,"deep":[true,null,1.5]}"#,
             r#"{ "query": "how do I bake bread?", "page": 2 }"#,
             r#"{"text":"Größe und Gewicht, bitte"}"#,
+            r#"{"name":"github:list_issues","args":{"a:b":1}}"#,
             r#"{"text":"Of \"these\": two\tof three,\r\nand so on"}"#,
         ] {
             assert!(is_harmless_json(json.as_bytes()), "{json}");
@@ -310,7 +324,9 @@ mod tests {
             r#"{"token":"x"}"#,
             r#"{"to_ken":1}"#,
             r#"["--x","y"]"#,
-            r#"{"a":"b:c"}"#,
+            r#"{"a":"b:c@d"}"#,
+            r#"{"a":"c/d a:b"}"#,
+            r#"{"a":"b:1"}"#,
             r#"{"a":"b:"}"#,
             r#"{"a":"Cookie: c"}"#,
             r#"["-u","bob: S"]"#,

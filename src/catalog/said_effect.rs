@@ -1,0 +1,147 @@
+//! What a tool does to the world as far as its words say it: those of its name, then how its description begins. Pure; decides nothing.
+
+use super::tokenizer::words_of;
+
+/// What the words of a tool say of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SaidEffect {
+    /// It surely changes something.
+    Writes,
+    /// It surely deletes something.
+    Deletes,
+    /// It may be anything.
+    Unsure,
+}
+
+/// Verbs that delete, wherever they stand in a name: `bulk_delete_rows`, `issue_remove`.
+const DELETING: &str = "delete destroy drop erase purge remove truncate uninstall unlink wipe";
+
+/// Verbs that change something where a name begins with them. Verbs that are as often nouns (post, commit, archive) are not here.
+const WRITING: &str = "add append approve assign cancel create disable edit enable insert install merge modify move overwrite publish push \
+     put rename replace save send set submit update upload upsert write";
+
+/// Verbs that only look. What follows one in a name is what it looks at: `list_deleted`, `get_remove_policy`.
+const READING: &str = "check count describe download fetch find get has inspect is list look lookup preview query read retrieve return search \
+     show view";
+
+impl SaidEffect {
+    /// Reads the words.
+    pub(super) fn of(name: &str, description: &str) -> Self {
+        for (i, word) in words_of(name).iter().enumerate() {
+            match verb(word) {
+                Some(SaidEffect::Deletes) => return SaidEffect::Deletes,
+                Some(SaidEffect::Writes) if i == 0 => return SaidEffect::Writes,
+                Some(SaidEffect::Unsure) => return SaidEffect::Unsure,
+                _ => (),
+            }
+        }
+        // "Permanently deletes …"
+        let beginning: String = description.chars().take(100).collect();
+        let said = words_of(&beginning)
+            .into_iter()
+            .find(|word| !word.ends_with("ly"));
+        said.and_then(|word| verb(&word))
+            .unwrap_or(SaidEffect::Unsure)
+    }
+}
+
+/// What one word says; `Unsure` if it only looks.
+fn verb(word: &str) -> Option<SaidEffect> {
+    let is_of = |verbs: &str| {
+        let is = |verb: &str| {
+            word.strip_prefix(verb)
+                .is_some_and(|end| matches!(end, "" | "s" | "es"))
+                || verb.ends_with('y') && word == third_person(verb)
+        };
+        verbs.split_ascii_whitespace().any(is)
+    };
+    if is_of(DELETING) {
+        Some(SaidEffect::Deletes)
+    } else if is_of(WRITING) {
+        Some(SaidEffect::Writes)
+    } else if is_of(READING) {
+        Some(SaidEffect::Unsure)
+    } else {
+        None
+    }
+}
+
+/// `modify` becomes `modifies`.
+fn third_person(verb: &str) -> String {
+    format!("{}ies", verb.trim_end_matches('y'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, description: &str, expected: SaidEffect) {
+        let found = SaidEffect::of(name, description);
+        assert_eq!(found, expected, "{name}: {description}");
+    }
+
+    #[test]
+    fn names_that_surely_delete() {
+        for name in [
+            "delete_repo",
+            "deleteFile",
+            "bulk_delete_rows",
+            "issue-remove",
+            "drop_table",
+            "db.truncate",
+            "DELETE_ALL",
+        ] {
+            check(name, "", SaidEffect::Deletes);
+        }
+    }
+
+    #[test]
+    fn names_that_surely_write() {
+        for name in [
+            "create_issue",
+            "updateUser",
+            "set-status",
+            "send_message",
+            "upsert_row",
+            "modify_x",
+        ] {
+            check(name, "", SaidEffect::Writes);
+        }
+    }
+
+    #[test]
+    fn whatever_may_be_anything_is_not_guessed() {
+        for name in [
+            "list_deleted_files",
+            "get_remove_policy",
+            "is_enabled",
+            "searchUpdates",
+            "undelete",
+            "post_stats",
+            "commit_history",
+            "last_update",
+            "run",
+            "frobnicate",
+            "execute_sql",
+            "",
+        ] {
+            let name = if name.is_empty() { "x" } else { name };
+            check(name, "", SaidEffect::Unsure);
+        }
+    }
+
+    #[test]
+    fn where_the_name_is_silent_the_description_begins_with_it() {
+        check("bin", "Deletes a file for good.", SaidEffect::Deletes);
+        check("bin", "Permanently removes it.", SaidEffect::Deletes);
+        check("note", "Modifies a note.", SaidEffect::Writes);
+        check("note", "Shows how to delete a note.", SaidEffect::Unsure);
+        check(
+            "note",
+            "Notes can be deleted with this.",
+            SaidEffect::Unsure,
+        );
+        check("get_note", "Deletes nothing.", SaidEffect::Unsure);
+    }
+}
