@@ -7,6 +7,15 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
+/// How it is set up: a thread looks for memory that it could give back after a mebibyte, not after 64 KiB, which is each call or two.
+#[cfg(target_os = "linux")]
+#[expect(
+    unsafe_code,
+    reason = "jemalloc reads its settings from a symbol of this name"
+)]
+#[unsafe(export_name = "_rjem_malloc_conf")]
+pub static ALLOCATOR_SETTINGS: &[u8; 29] = b"tcache_gc_incr_bytes:1048576\0";
+
 fn main() -> ExitCode {
     mcpproxy::cli::main()
 }

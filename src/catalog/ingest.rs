@@ -59,6 +59,8 @@ pub struct ServerCatalog {
     /// Whether the scanner objects to what the server says of itself.
     pub has_suspicious_instructions: bool,
     tools_by_name: HashMap<Box<str>, usize>,
+    /// Whether it is told the level of log lines: each call asks.
+    is_told_log_level: bool,
 }
 
 /// A definition with which something is wrong.
@@ -217,9 +219,11 @@ impl ServerCatalog {
             .enumerate()
             .map(|(i, t)| (t.name.clone(), i))
             .collect();
+        let has_logging = declares(&listing.initialize, "logging");
         Self {
             server: server.clone(),
             entry: entry.into(),
+            is_told_log_level: listing.revision.has_set_level() && has_logging,
             has_suspicious_instructions: has_suspicious_instructions(&listing.initialize),
             listing,
             tools,
@@ -251,11 +255,20 @@ impl ServerCatalog {
 
     /// Whether the server declared a capability, `tools` or `resources.subscribe` for example.
     pub fn has_capability(&self, path: &str) -> bool {
-        let found = path
-            .split('.')
-            .try_fold(self.capabilities(), |at, key| at.get(key));
-        found.is_some_and(|value| !value.is_null() && value.as_bytes() != b"false")
+        declares(&self.listing.initialize, path)
     }
+
+    /// Whether its session is told from which level on it is to write log lines.
+    pub fn is_told_log_level(&self) -> bool {
+        self.is_told_log_level
+    }
+}
+
+/// Whether an opening declares a capability.
+fn declares(opening: &Raw, path: &str) -> bool {
+    let declared = opening.get("capabilities");
+    let found = declared.and_then(|all| path.split('.').try_fold(all, |at, key| at.get(key)));
+    found.is_some_and(|value| !value.is_null() && value.as_bytes() != b"false")
 }
 
 /// Reads definitions, leaving out what is unreadable and duplicates.

@@ -24,10 +24,12 @@ const UUID_START: usize = 8;
 struct Tables {
     /// The beginnings of parts of secret names, as numbers, sorted.
     stems: Vec<u64>,
-    /// Which pairs of letters end one of them, by [`pair`].
-    ends: [bool; PAIRS],
+    /// Which three letters end one of them, a bit for each by [`triple`].
+    ends: [u64; TRIPLES / 64],
     /// Beginnings of credentials by their first byte.
     prefixes: [Vec<&'static [u8]>; 128],
+    /// The second bytes of those, a bit for each by its last five.
+    seconds: [u32; 128],
     /// How long the words are that announce a credential, a bit for each length, by the last five bits of their first letter.
     words: [u16; 32],
 }
@@ -39,18 +41,18 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     };
     let mut stems: Vec<u64> = SECRET_NAMES.iter().map(|part| number(part)).collect();
     stems.sort_unstable();
-    let mut ends = [false; PAIRS];
+    let mut ends = [0; TRIPLES / 64];
     for part in SECRET_NAMES {
-        let last = part.bytes().take(STEM).fold(0, pair);
-        ends[last % PAIRS] = true;
+        let last = part.bytes().take(STEM).fold(0, triple);
+        ends[last / 64] |= 1 << (last % 64);
     }
-    let mut prefixes = [const { Vec::new() }; 128];
+    let (mut prefixes, mut seconds) = ([const { Vec::new() }; 128], [0; 128]);
     for prefix in SECRET_PREFIXES.iter().map(|prefix| prefix.as_bytes()) {
-        if let Some(of_byte) = prefix
-            .first()
-            .and_then(|b| prefixes.get_mut(usize::from(*b)))
+        if let [first, second, ..] = prefix
+            && first.is_ascii()
         {
-            of_byte.push(prefix);
+            prefixes[usize::from(*first)].push(prefix);
+            seconds[usize::from(*first)] |= 1 << (second & 0x1f);
         }
     }
     let mut words = [0; 32];
@@ -61,6 +63,7 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
         stems,
         ends,
         prefixes,
+        seconds,
         words,
     }
 });
@@ -77,25 +80,38 @@ impl Tables {
         self.stems.binary_search(&number).is_ok()
     }
 
+    /// Whether a text has a stem that ends with one of so many letters.
+    fn any_ends_in_stem(&self, text: &[u8], from: usize, length: usize) -> bool {
+        (from..from + length).any(|last| {
+            text.get(..=last)
+                .is_some_and(|until| self.end_in_stem(until))
+        })
+    }
+
     /// Whether letters are as long as a word that begins like them and announces a credential.
     fn may_be_word(&self, run: &[u8]) -> bool {
         self.words[letter_of(run)] & bit_of_length(run.len()) != 0
     }
 
     fn begins_credential(&self, text: &[u8]) -> bool {
-        let of_byte = text
-            .first()
-            .and_then(|b| self.prefixes.get(usize::from(*b)));
-        of_byte.is_some_and(|prefixes| prefixes.iter().any(|prefix| text.starts_with(prefix)))
+        let [first, second, ..] = text else {
+            return false;
+        };
+        let may_begin = |seconds: &u32| seconds & 1 << (second & 0x1f) != 0;
+        let at = usize::from(*first);
+        self.seconds.get(at).is_some_and(may_begin)
+            && self.prefixes[at]
+                .iter()
+                .any(|prefix| text.starts_with(prefix))
     }
 }
 
-/// How many pairs of letters there are. Five bits tell small letters apart; digits look like some of them, which costs a search.
-const PAIRS: usize = 1 << 10;
+/// How many times three letters there are. Five bits tell small letters apart; digits look like some of them, which costs a search.
+const TRIPLES: usize = 1 << 15;
 
-/// The pair that this letter makes with the last one of a pair.
-fn pair(before: usize, letter: u8) -> usize {
-    (before << 5 | usize::from(letter & 0x1f)) % PAIRS
+/// The three letters that this one ends.
+fn triple(before: usize, letter: u8) -> usize {
+    (before << 5 | usize::from(letter & 0x1f)) % TRIPLES
 }
 
 /// What tells the first letter of a word, large or small.
@@ -242,17 +258,16 @@ fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
             continue;
         }
         let rest = text.get(at..).unwrap_or_default();
-        let mut length = 0;
-        for &byte in rest {
-            if !IS_ALPHANUMERIC[usize::from(byte)] {
-                break;
-            }
-            length += 1;
-            last = pair(last, byte);
-            // Few pairs end a stem, so few are looked for.
-            if tables.ends[last] && tables.end_in_stem(&text[..at + length]) {
-                return false;
-            }
+        let is_other = |byte: &u8| !IS_ALPHANUMERIC[usize::from(*byte)];
+        let length = rest.iter().position(is_other).unwrap_or(rest.len());
+        let mut may_end_stem = 0;
+        for &byte in &rest[..length] {
+            last = triple(last, byte);
+            // Few end a stem, so few are looked for.
+            may_end_stem |= tables.ends[last / 64] >> (last % 64) & 1;
+        }
+        if may_end_stem != 0 && tables.any_ends_in_stem(text, at, length) {
+            return false;
         }
         let (run, after) = rest.split_at(length);
         let is_uuid = length == UUID_START && after.first() == Some(&b'-');
@@ -305,6 +320,7 @@ mod tests {
             let first = prefix.as_bytes()[0];
             let is_known = first.is_ascii_alphanumeric() || prefix.starts_with("--");
             assert!(is_known, "{prefix} begins no run and is no flag");
+            assert!(prefix.len() > 1, "{prefix} has no second byte");
         }
     }
 

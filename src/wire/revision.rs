@@ -60,6 +60,10 @@ impl Revision {
     /// the first one without a handshake is accepted, since the session, not the header, says what was agreed, and a date that is not
     /// listed here must not lock a client out. `None` for what is no date, or an earlier or later one.
     pub fn from_header(text: &str) -> Option<Self> {
+        let known = Self::ALL.iter().find(|(_, name)| *name == text);
+        if let Some((revision, _)) = known.filter(|(revision, _)| revision.has_handshake()) {
+            return Some(*revision);
+        }
         if !is_date(text) || text < FIRST_PUBLISHED || text >= Self::V2026_07_28.as_str() {
             return None;
         }

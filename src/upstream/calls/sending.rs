@@ -80,6 +80,7 @@ impl Upstream {
                 .sender
                 .log_level
                 .filter(|level| !live.logs_from(*level))
+                .filter(|_| live.catalog.load().is_told_log_level())
             {
                 Some(level) => Box::pin(self.log_from(level, &outgoing.sender, &live)).await,
                 None => None,
@@ -280,7 +281,7 @@ impl Upstream {
         }
     }
 
-    /// Has a legacy server told that a call wants log lines from this level on, and waits for that. What is given back ends when the
+    /// Has a server that is told it hear that a call wants log lines from this level on, and waits for that. What is given back ends when the
     /// call does: only a session wants them for longer.
     async fn log_from(
         &self,
@@ -288,10 +289,6 @@ impl Upstream {
         sender: &Sender<'_>,
         live: &Live,
     ) -> Option<LogSubscription> {
-        let catalog = live.catalog.load_full();
-        if !catalog.listing.revision.has_set_level() || !catalog.has_capability("logging") {
-            return None;
-        }
         let is_for_this_call = !sender.revision.has_set_level();
         let subscription = is_for_this_call.then(|| {
             let server = Some(self.name().clone());

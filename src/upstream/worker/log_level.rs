@@ -29,7 +29,7 @@ impl Worker {
             return;
         };
         let catalog = connected.live.catalog.load();
-        let hears = catalog.listing.revision.has_set_level() && catalog.has_capability("logging");
+        let hears = catalog.is_told_log_level();
         let Some(level) = wanted.to_tell(life.level_told).filter(|_| hears) else {
             for waiter in life.level_waiters.drain(..) {
                 // One that left needs no answer.
