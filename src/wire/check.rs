@@ -31,6 +31,10 @@ pub(super) fn object(text: &[u8]) -> Option<Vec<MemberSpan>> {
 
 /// Whether values nest deeper than so many levels in text that is JSON; the outermost one is the first.
 pub(super) fn is_deeper_than(text: &[u8], levels: usize) -> bool {
+    // Each level opens and closes.
+    if text.len() <= levels.saturating_mul(2) {
+        return false;
+    }
     let (mut at, mut depth) = (0, 0_usize);
     while let Some(c) = text.get(at) {
         match c {

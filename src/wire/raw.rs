@@ -254,7 +254,9 @@ impl Raw {
 
     /// The text of a string value, unescaped; `None` for any other value.
     pub fn string(&self) -> Option<String> {
-        self.read().ok()
+        // The library makes an error of whatever else it is.
+        let is_string = self.text.first() == Some(&b'"');
+        is_string.then(|| self.read().ok()).flatten()
     }
 }
 

@@ -206,6 +206,8 @@ impl BuiltIn {
     ) -> Result<Reply, RequestError> {
         let arguments = params.get("arguments").filter(|value| !value.is_null());
         let arguments = arguments.unwrap_or_else(Raw::empty_object);
+        // They are asked for one by one.
+        arguments.remember_members();
         arguments::check_keys(&arguments, "in the arguments", self.arguments, self.aliases)
             .map_err(|why| self.wrong(why))?;
         let call = Call {
