@@ -76,10 +76,17 @@ impl SetSecret {
     ) -> Result<(), CommandFailure> {
         let name = checked(self.name)?;
         let value = value_for(&name)?;
+        let before = keyring.stored().map(|stored| stored.names);
+        let is_replaced = before.is_ok_and(|names| names.contains_key(&name));
         let store = keyring.set(&name, &value)?;
         let used_by = uses(files, out).remove(&name).unwrap_or_default();
         let place = keyring.place(store);
-        out.note(&format!("{name} is kept in {place}"));
+        let instead = if is_replaced {
+            ", in place of the value that was there"
+        } else {
+            ""
+        };
+        out.note(&format!("{name} is kept in {place}{instead}"));
         put_in_force(files, out).await;
         if used_by.is_empty() {
             out.note(&format!(

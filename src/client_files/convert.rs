@@ -37,6 +37,42 @@ pub struct LiteralSecret {
     /// What stands before it in its value and is no secret: `Bearer `.
     #[serde(skip)]
     pub scheme: &'static str,
+    /// The name under which it can be kept: its server's own, and no other value is stored under it.
+    #[serde(skip)]
+    pub name: String,
+    /// Whether it is stored under that name already.
+    #[serde(skip)]
+    pub is_stored: bool,
+}
+
+impl LiteralSecret {
+    /// The variable or header whose value it is; nothing where it is a part of something else.
+    pub(super) fn key(&self) -> Option<&str> {
+        self.place.split_once('.').map(|(_, key)| key)
+    }
+
+    /// The commands that put it into the keyring.
+    pub fn step(&self, server: &str) -> String {
+        let (name, place) = (&self.name, &self.place);
+        let store = if self.is_stored {
+            "it is stored already; ".to_owned()
+        } else {
+            format!("`mcpproxy secret set {name}`, then ")
+        };
+        if self.key().is_none() {
+            return format!(
+                "{store}write ${{keyring:{name}}} in its place (`mcpproxy config path` names the file)"
+            );
+        }
+        let behind = match self.scheme.trim() {
+            "" => String::new(),
+            scheme => format!(" (the secret is what stands behind {scheme:?})"),
+        };
+        format!(
+            "{store}`mcpproxy upstream patch {server} '{place}={}${{keyring:{name}}}'`{behind}",
+            self.scheme
+        )
+    }
 }
 
 /// Keys that describe a server to people, or that a client keeps for itself.
@@ -390,7 +426,12 @@ fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
     }
     places
         .into_iter()
-        .map(|(place, scheme)| LiteralSecret { place, scheme })
+        .map(|(place, scheme)| LiteralSecret {
+            place,
+            scheme,
+            name: String::new(),
+            is_stored: false,
+        })
         .collect()
 }
 

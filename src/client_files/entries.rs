@@ -101,6 +101,24 @@ pub(super) fn all(
     Ok(servers)
 }
 
+/// Whether the path of a key leads to servers or into one.
+pub(super) fn is_of_servers(path: &str) -> bool {
+    const LISTS: [&str; 6] = [
+        "mcpServers",
+        "mcp_servers",
+        "context_servers",
+        "servers",
+        "extensions",
+        "mcp",
+    ];
+    let is_list = |word: &str| LISTS.contains(&word);
+    match path.split_once('.') {
+        // Of a project only its servers are looked at; its name is a path.
+        Some(("projects", inside)) => inside.contains(".mcpServers"),
+        _ => path.split(['.', '[']).next().is_some_and(is_list),
+    }
+}
+
 /// A list of servers, what the file asks for beside it, and its key.
 type List<'a> = (&'a Value, Option<&'a Value>, &'static str);
 

@@ -29,6 +29,14 @@ impl FileFormat {
         }
     }
 
+    /// The paths of keys that stand twice in one map, of which the last one counts. Only JSON allows that.
+    pub fn repeated(self, text: &str) -> Result<Vec<String>, FileFault> {
+        match self {
+            Self::Json => Ok(config::json_and_repeated(text)?.1),
+            Self::Toml | Self::Yaml => Ok(Vec::new()),
+        }
+    }
+
     /// The text as a value; an empty one is null.
     pub fn read(self, text: &str) -> Result<Value, FileFault> {
         match self {

@@ -39,6 +39,8 @@ pub struct FoundFile {
     pub client: Client,
     /// The servers in it.
     pub servers: Vec<ClientServer>,
+    /// The paths of keys that stand twice among them; the last one counts.
+    pub repeated: Vec<String>,
 }
 
 impl ClientFile {
@@ -63,7 +65,13 @@ impl ClientFile {
         let root = self.format.read(text)?;
         let client = self.client.unwrap_or_else(|| guess(&root));
         let servers = entries::all(client, &root, &self.scope)?;
-        Ok(FoundFile { client, servers })
+        let mut repeated = self.format.repeated(text)?;
+        repeated.retain(|path| entries::is_of_servers(path));
+        Ok(FoundFile {
+            client,
+            servers,
+            repeated,
+        })
     }
 
     /// Its text; nothing where there is no such file.

@@ -11,6 +11,7 @@ use super::{
     found::{ClientFile, FoundFile},
     ours::OurAddress,
     same::StartedThing,
+    secret_names::{SecretNames, entry_as},
 };
 use crate::{
     config::{self, TextsOfList},
@@ -76,11 +77,12 @@ impl PlannedServer {
 /// What is to become of all.
 pub type ImportPlan = Vec<PlannedServer>;
 
-/// Decides, in the order of the files. `existing` are the entries that are here, by name.
+/// Decides, in the order of the files. `existing` are the entries that are here, by name, `secrets` the names that theirs have.
 pub fn plan(
     found: &[(ClientFile, FoundFile)],
     existing: &[(String, Value)],
     us: &OurAddress,
+    secrets: SecretNames<'_>,
 ) -> ImportPlan {
     let known = existing.iter().filter_map(|(name, entry)| {
         let start = StartedThing::of(entry.as_object()?)?;
@@ -90,6 +92,7 @@ pub fn plan(
         us,
         known: known.collect(),
         taken: existing.iter().map(|(name, _)| name.clone()).collect(),
+        secrets,
     };
     let mut planned = Vec::new();
     for (file, found) in found {
@@ -112,6 +115,7 @@ struct Planning<'a> {
     /// What is here, and what comes.
     known: Vec<(String, StartedThing)>,
     taken: Vec<String>,
+    secrets: SecretNames<'a>,
 }
 
 impl Planning<'_> {
@@ -119,22 +123,25 @@ impl Planning<'_> {
         if self.us.is_us(server) || self.us.is_us_elsewhere(server) {
             return ImportOutcome::Ourselves;
         }
-        let carried = match convert::carried(client, server) {
+        let mut carried = match convert::carried(client, server) {
             Ok(carried) => carried,
             Err(why) => return ImportOutcome::Unusable { why },
         };
-        let Some(start) = StartedThing::of(&carried.entry) else {
+        if StartedThing::of(&carried.entry).is_none() {
             let why = "it has neither a command nor an address".to_owned();
             return ImportOutcome::Unusable { why };
-        };
-        if let Some(same) = self.same(server, &start) {
+        }
+        if let Some(same) = self.same(server, &carried) {
             return same;
         }
         let (name, renamed) = self.name(client, server, &carried.entry);
         if let Some(why) = config::entry_fault(&name, &carried.entry) {
             return ImportOutcome::Unusable { why };
         }
-        self.known.push((name.to_string(), start));
+        self.secrets.give(name.as_str(), &mut carried);
+        let start = StartedThing::of(&carried.entry);
+        self.known
+            .extend(start.map(|start| (name.to_string(), start)));
         self.taken.push(name.to_string());
         ImportOutcome::New {
             name,
@@ -144,18 +151,19 @@ impl Planning<'_> {
     }
 
     /// What starts the same thing with the same values, or with others under the same name. Others under another name are another account.
-    fn same(&self, server: &ClientServer, start: &StartedThing) -> Option<ImportOutcome> {
-        let alike = self
-            .known
-            .iter()
-            .filter(|(_, known)| known.is_same_target(start));
+    fn same(&self, server: &ClientServer, carried: &Carried) -> Option<ImportOutcome> {
+        // Its secrets are called after whatever it is called here.
+        let alike = self.known.iter().filter_map(|(name, known)| {
+            let start = StartedThing::of(&entry_as(name, carried))?;
+            known.is_same_target(&start).then_some((name, known, start))
+        });
         // One with a variable that the other has not, a path of its data for example, does something else.
-        let is_meant = |(name, known): &&(String, StartedThing)| {
-            known.differing(start).is_empty()
-                || name.eq_ignore_ascii_case(&server.name) && known.has_names_of(start)
-        };
-        let same = alike.filter(is_meant);
-        let same = same.map(|(name, known)| (name, known.differing(start)));
+        let same = alike.filter_map(|(name, known, start)| {
+            let differing = known.differing(&start);
+            let is_meant = differing.is_empty()
+                || name.eq_ignore_ascii_case(&server.name) && known.has_names_of(&start);
+            is_meant.then_some((name, differing))
+        });
         let (name, differing) = same.min_by_key(|(_, differing)| differing.len())?;
         Some(ImportOutcome::Same {
             name: name.clone(),
@@ -234,12 +242,15 @@ fn fallback(entry: &Map<String, Value>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
+    use std::{
+        collections::BTreeSet,
+        path::{Path, PathBuf},
+    };
 
     use serde_json::{Value, json};
 
     use super::{Client, ClientFile, ImportOutcome, OurAddress, plan};
-    use crate::client_files::{FileFormat, FoundFile, Scope};
+    use crate::client_files::{FileFormat, FoundFile, Scope, SecretNames, StoredUnderName};
 
     fn found(client: Client, root: &Value) -> (ClientFile, FoundFile) {
         let file = ClientFile {
@@ -263,7 +274,7 @@ mod tests {
             .map(|(name, entry)| ((*name).to_owned(), entry.clone()))
             .collect();
         let us = OurAddress { ports: vec![8080] };
-        let planned = plan(&files, &existing, &us);
+        let planned = plan(&files, &existing, &us, SecretNames::none());
         let said = |outcome: ImportOutcome| match outcome {
             ImportOutcome::New { name, renamed, .. } => {
                 let how = if renamed.is_some() { "renamed" } else { "new" };
@@ -339,6 +350,57 @@ mod tests {
     }
 
     #[test]
+    fn secrets_of_one_name_are_as_many_as_their_servers() {
+        let asks = |url: &str| json!({ "url": url, "headers": { "X-Key": "${input:token}" } });
+        let literal = json!({ "command": "c", "env": { "TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345" } });
+        let files = [
+            found(
+                Client::VsCode,
+                &json!({
+                    "inputs": [{ "id": "token", "password": true }],
+                    "servers": { "a": asks("https://a.example/mcp"), "b": asks("https://b.example/mcp") },
+                }),
+            ),
+            found(
+                Client::Cursor,
+                &json!({ "mcpServers": { "gh": literal, "hg": literal } }),
+            ),
+        ];
+        let used = BTreeSet::from(["a-token".to_owned()]);
+        let stored = |name: &str, value: Option<&str>| match (name, value) {
+            ("b-token", None) | ("gh-TOKEN", Some(_)) => StoredUnderName::Other,
+            ("hg-TOKEN", Some("ghp_0123456789abcdefghijABCDEFGHIJ012345")) => StoredUnderName::This,
+            _ => StoredUnderName::Nothing,
+        };
+        let names = SecretNames::new(used, &stored);
+        let planned = plan(&files, &[], &OurAddress::default(), names);
+        let told = planned.iter().map(|server| match &server.outcome {
+            ImportOutcome::New { carried, .. } => {
+                let header = &carried.entry.get("headers").unwrap_or(&Value::Null)["X-Key"];
+                let needs = carried.needs.iter();
+                let mut told: Vec<String> = needs
+                    .map(|need| format!("{} {header} {}", need.name, need.is_stored))
+                    .collect();
+                let secrets = carried.literals.iter();
+                told.extend(secrets.map(|secret| format!("{} {}", secret.name, secret.is_stored)));
+                told.join(", ")
+            }
+            _ => "not new".to_owned(),
+        });
+        let told: Vec<String> = told.collect();
+        assert_eq!(
+            told,
+            [
+                // The plain name is another server's here.
+                "a-token-2 \"${keyring:a-token-2}\" false",
+                "b-token \"${keyring:b-token}\" true",
+                "gh-TOKEN-2 false",
+                "not new",
+            ]
+        );
+    }
+
+    #[test]
     fn a_line_about_a_server_has_no_secret() {
         let (file, found) = found(
             Client::Cursor,
@@ -347,7 +409,8 @@ mod tests {
                 "b": { "url": "https://h/mcp?api_key=s3cr3t-value" },
             } }),
         );
-        let planned = plan(&[(file, found)], &[], &OurAddress::default());
+        let us = OurAddress::default();
+        let planned = plan(&[(file, found)], &[], &us, SecretNames::none());
         for server in &planned {
             assert!(!server.starts.contains("s3cr3t"), "{}", server.starts);
         }

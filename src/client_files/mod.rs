@@ -22,6 +22,7 @@ mod references;
 mod replace;
 mod same;
 mod scope;
+mod secret_names;
 mod toml;
 mod toml_change;
 mod yaml;
@@ -43,4 +44,5 @@ pub use self::{
     places::ClientPlaces,
     replace::ReplaceError,
     scope::Scope,
+    secret_names::{SecretNames, StoredLookup, StoredUnderName},
 };

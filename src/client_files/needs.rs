@@ -26,6 +26,12 @@ pub struct NeededValue {
     /// The file whose content it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// The name under which a secret is, or a variable's value could be, in the keyring: its server's own.
+    #[serde(skip)]
+    pub kept_as: String,
+    /// Whether a secret of that name is stored.
+    #[serde(skip)]
+    pub is_stored: bool,
 }
 
 impl NeededValue {
@@ -35,6 +41,8 @@ impl NeededValue {
             name: name.to_owned(),
             about: None,
             file: None,
+            kept_as: String::new(),
+            is_stored: false,
         }
     }
 
@@ -44,19 +52,27 @@ impl NeededValue {
             name,
             about,
             file: None,
+            kept_as: String::new(),
+            is_stored: false,
         }
     }
 
     /// The command that stores a secret, or what to do about a variable.
     pub fn step(&self) -> String {
-        match (self.kind, &self.file) {
-            (NeededKind::Secret, Some(file)) => {
-                format!("`mcpproxy secret set {} < {file}`", self.name)
+        let from = self.file.as_ref().map(|file| format!(" < {file}"));
+        let command = format!(
+            "`mcpproxy secret set {}{}`",
+            self.kept_as,
+            from.unwrap_or_default()
+        );
+        match self.kind {
+            NeededKind::Secret if self.is_stored => {
+                format!("nothing, if it is the right one; {command} replaces it")
             }
-            (NeededKind::Secret, None) => format!("`mcpproxy secret set {}`", self.name),
-            (NeededKind::Variable, _) => format!(
-                "set {} in the environment of the daemon, or keep it with `mcpproxy secret set {}` and write ${{keyring:{}}} for it",
-                self.name, self.name, self.name
+            NeededKind::Secret => command,
+            NeededKind::Variable => format!(
+                "set {} in the environment of the daemon, or keep it with {command} and write ${{keyring:{}}} for it",
+                self.name, self.kept_as
             ),
         }
     }

@@ -1,6 +1,8 @@
 //! Reads files of clients and says what is to become of the servers in them.
 
 use std::{
+    cell::OnceCell,
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -8,10 +10,15 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    client_files::{ClientFile, ClientPlaces, FileFault, FoundFile, ImportPlan, OurAddress, plan},
+    client_files::{
+        ClientFile, ClientPlaces, FileFault, FoundFile, ImportPlan, OurAddress, SecretNames,
+        StoredUnderName, plan,
+    },
     config,
     error_code::{ErrorCode, Failure},
+    keyring::Keyring,
     management::{DaemonLocation, Management, OverFiles},
+    secret::Secret,
 };
 
 /// What was found.
@@ -22,6 +29,8 @@ pub struct Gathered {
     pub files: Vec<PathBuf>,
     /// The files that could not be read.
     pub faults: Vec<UnreadFile>,
+    /// The keys that stand twice in a file.
+    pub repeated: Vec<RepeatedKey>,
     /// The home folder.
     pub home: PathBuf,
 }
@@ -34,6 +43,24 @@ pub struct UnreadFile {
     pub problem: FileFault,
     /// Whether it was asked for.
     pub is_named: bool,
+}
+
+/// A key that stands twice in a file, of which the last one counts.
+pub struct RepeatedKey {
+    /// Which file.
+    pub file: PathBuf,
+    /// Its path there.
+    pub key: String,
+}
+
+impl RepeatedKey {
+    /// What to do about it.
+    pub fn step(&self) -> String {
+        format!(
+            "where both are meant, give one of them another name in {}",
+            self.file.display()
+        )
+    }
 }
 
 impl UnreadFile {
@@ -94,6 +121,7 @@ pub fn gather(
         plan: Vec::new(),
         files: Vec::new(),
         faults: Vec::new(),
+        repeated: Vec::new(),
         home: home.to_owned(),
     };
     let mut found: Vec<(ClientFile, FoundFile)> = Vec::new();
@@ -104,6 +132,11 @@ pub fn gather(
         match file.read() {
             Ok(Some(in_file)) => {
                 gathered.files.push(file.path.clone());
+                let repeated = in_file.repeated.iter().map(|key| RepeatedKey {
+                    file: file.path.clone(),
+                    key: key.clone(),
+                });
+                gathered.repeated.extend(repeated);
                 found.push((file, in_file));
             }
             Ok(None) => (),
@@ -115,8 +148,46 @@ pub fn gather(
         }
     }
     let existing = existing(files.config_file())?;
-    gathered.plan = plan(&found, &existing, us);
+    let used = files.secret_uses().unwrap_or_default().into_keys();
+    let stored = StoredNames::new(files);
+    let stored = |name: &str, value: Option<&str>| stored.compared(name, value);
+    let names = SecretNames::new(used.collect(), &stored);
+    gathered.plan = plan(&found, &existing, us, names);
     Ok(gathered)
+}
+
+/// Which secrets are stored. The keyring is asked when the first one is looked for.
+struct StoredNames {
+    /// Nothing where the configuration does not say which.
+    keyring: Option<Keyring>,
+    names: OnceCell<BTreeSet<String>>,
+}
+
+impl StoredNames {
+    fn new(files: &Management<OverFiles>) -> Self {
+        Self {
+            keyring: files.keyring().ok(),
+            names: OnceCell::new(),
+        }
+    }
+
+    /// What is stored under a name. A keyring that cannot be asked holds nothing, as far as is known.
+    fn compared(&self, name: &str, value: Option<&str>) -> StoredUnderName {
+        let Some(keyring) = &self.keyring else {
+            return StoredUnderName::Nothing;
+        };
+        let names = self.names.get_or_init(|| {
+            let stored = keyring.stored().map(|stored| stored.names);
+            stored.unwrap_or_default().into_keys().collect()
+        });
+        if !names.contains(name) {
+            return StoredUnderName::Nothing;
+        }
+        match value {
+            Some(value) if keyring.holds(name, &Secret::new(value)) => StoredUnderName::This,
+            _ => StoredUnderName::Other,
+        }
+    }
 }
 
 /// The servers of our configuration, as they are written.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::gathering::{Gathered, UnreadFile};
+use super::gathering::{Gathered, RepeatedKey, UnreadFile};
 use crate::client_files::{Client, ImportOutcome, NeededKind, NeededValue, PlannedServer};
 
 /// The servers in files of clients.
@@ -18,8 +18,22 @@ pub struct ImportReport {
     pub files: Vec<String>,
     /// The files that could not be read.
     pub faults: Vec<FaultRow>,
+    /// The keys that stand twice among the servers of a file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repeated: Vec<RepeatedRow>,
     /// How many were taken over.
     pub imported: usize,
+}
+
+/// A key that stands twice in a file. The last one counts, as it does for most clients.
+#[derive(Serialize, JsonSchema)]
+pub struct RepeatedRow {
+    /// Which file.
+    pub file: String,
+    /// The path of the key there: `mcpServers.github`.
+    pub key: String,
+    /// What to do about it.
+    pub next_step: String,
 }
 
 /// A file that could not be read.
@@ -66,6 +80,9 @@ pub struct FoundServer {
     /// The keys whose secrets stand in the file as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub literal_secrets: Vec<String>,
+    /// For each of these the commands that put it into the keyring.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secret_steps: Vec<String>,
     /// Keys of its entry that say nothing here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
@@ -102,6 +119,8 @@ pub struct NeedRow {
     pub need: NeededValue,
     /// Whether a variable of that name is set here.
     pub is_set: bool,
+    /// Whether a secret of that name is stored here, by whomever.
+    pub is_stored: bool,
     /// What to do about it.
     pub next_step: String,
 }
@@ -195,7 +214,16 @@ pub fn import_report(gathered: &Gathered, chosen: &[usize], added: &[AddedServer
             .map(|file| file.display().to_string())
             .collect(),
         faults: gathered.faults.iter().map(fault_row).collect(),
+        repeated: gathered.repeated.iter().map(repeated_row).collect(),
         imported: added.iter().filter(|added| added.error.is_none()).count(),
+    }
+}
+
+fn repeated_row(repeated: &RepeatedKey) -> RepeatedRow {
+    RepeatedRow {
+        file: repeated.file.display().to_string(),
+        key: repeated.key.clone(),
+        next_step: repeated.step(),
     }
 }
 
@@ -222,6 +250,7 @@ fn found(server: &PlannedServer) -> FoundServer {
         differing: Vec::new(),
         needs: Vec::new(),
         literal_secrets: Vec::new(),
+        secret_steps: Vec::new(),
         left_behind: Vec::new(),
         chosen: false,
         imported: false,
@@ -243,6 +272,10 @@ fn found(server: &PlannedServer) -> FoundServer {
             row.reason.clone_from(renamed);
             row.needs = carried.needs.iter().map(need_row).collect();
             let literals = carried.literals.iter();
+            row.secret_steps = literals
+                .clone()
+                .map(|secret| secret.step(name.as_str()))
+                .collect();
             row.literal_secrets = literals.map(|secret| secret.place.clone()).collect();
             row.left_behind.clone_from(&carried.left_behind);
         }
@@ -264,11 +297,12 @@ fn need_row(need: &NeededValue) -> NeedRow {
     NeedRow {
         need: need.clone(),
         is_set: is_set(need),
+        is_stored: need.is_stored,
         next_step: need.step(),
     }
 }
 
-/// Whether a variable is set here. Secrets are looked up when they are needed.
+/// Whether a variable is set here. Of a secret that is stored nobody can tell here whether it is the right one.
 pub fn is_set(need: &NeededValue) -> bool {
     need.kind == NeededKind::Variable && std::env::var_os(&need.name).is_some()
 }

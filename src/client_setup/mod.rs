@@ -15,7 +15,7 @@ pub use self::{
         ConnectOutcome, ConnectRequest, Connected, client_of_word, connect, disconnect,
         endpoint_path, entry_name,
     },
-    gathering::{Gathered, UnreadFile, gather, home_places, our_address, real_path},
+    gathering::{Gathered, RepeatedKey, UnreadFile, gather, home_places, our_address, real_path},
     import_report::{
         AddedServer, ImportReport, NewEntry, chosen_entries, import_report, is_set, outcome_of,
     },

@@ -65,9 +65,19 @@ pub(super) fn tree(text: &str) -> Result<Option<ast::Value<'_>>, ConfigError> {
 
 /// A file of another program as a value: JSON, with comments and trailing commas where it has them. An empty one is null.
 pub fn json_of(text: &str) -> Result<Value, ConfigError> {
+    json_and_repeated(text).map(|(value, _)| value)
+}
+
+/// The same, with the paths of keys that stand twice in one object; the last one counts.
+pub fn json_and_repeated(text: &str) -> Result<(Value, Vec<String>), ConfigError> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let root = tree(text)?;
-    Ok(root.map_or(Value::Null, |root| to_json(&root, "", &mut Vec::new())))
+    let mut repeated = Vec::new();
+    let value = root.map_or(Value::Null, |root| to_json(&root, "", &mut repeated));
+    let paths = repeated
+        .iter()
+        .map(|path| path.trim_start_matches('.').to_owned());
+    Ok((value, paths.collect()))
 }
 
 /// Reads the text. An empty one is an empty document.

@@ -69,7 +69,7 @@ mod write;
 mod tests;
 
 pub use activity::{ActivitySettings, Kept};
-pub use document::json_of;
+pub use document::{json_and_repeated, json_of};
 pub use edit::{Change, EditError, count_entries, edit, edit_all, written_entries, written_entry};
 pub use fingerprint::fingerprint_as_written;
 pub use foreign::{json_with, json_without};
@@ -89,7 +89,7 @@ pub use profiles::Profile;
 pub use rate_limit::RateLimit;
 pub use read_entry::is_entry_key;
 pub use read_transport::is_set_for_each_request;
-pub use references::{VariableLookup, lacks_variable};
+pub use references::{VariableLookup, lacks_variable, with_secrets_renamed};
 pub use review::{OpenTexts, ReviewedValue, entry_for_review, hidden_setting, reviewed_values};
 pub use schema::SCHEMA;
 pub use secret_uses::secret_uses;

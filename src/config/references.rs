@@ -149,6 +149,22 @@ impl<'a> Iterator for References<'a> {
     }
 }
 
+/// The text with its references to secrets under other names, where `name` has one for them.
+pub fn with_secrets_renamed(text: &str, name: &dyn Fn(&str) -> Option<String>) -> String {
+    let mut renamed = String::with_capacity(text.len());
+    for (before, reference) in References(text) {
+        renamed.push_str(before);
+        let Some(inside) = reference else {
+            continue;
+        };
+        match inside.strip_prefix(keyring::PREFIX).and_then(name) {
+            Some(name) => renamed.extend(["${", keyring::PREFIX, &name, "}"]),
+            None => renamed.extend(["${", inside, "}"]),
+        }
+    }
+    renamed
+}
+
 fn shown_reference(inside: &str) -> String {
     match inside.split_once(":-") {
         Some((name, _)) => format!("${{{name}:-{MASK}}}"),

@@ -149,6 +149,13 @@ impl Keyring {
         })
     }
 
+    /// Whether this value is stored under a name. One that cannot be read is not.
+    pub fn holds(&self, name: &str, value: &Secret) -> bool {
+        let stored = self.values(&BTreeSet::from([name.to_owned()]));
+        let stored = stored.get(name).and_then(|found| found.as_ref().ok());
+        stored.is_some_and(|stored| stored.reveal() == value.reveal())
+    }
+
     /// Stores a secret, and says where. May show the platform's dialog.
     pub fn set(&self, name: &str, value: &Secret) -> Result<SecretStore, KeyringError> {
         if self.choice == KeyringChoice::File {

@@ -7,6 +7,7 @@ mod connecting;
 mod doctor;
 mod files;
 mod importing;
+mod importing_names;
 mod logs;
 mod outcomes;
 mod patching;

@@ -13,7 +13,7 @@ use crate::{
     management::{DaemonLocation, Management, OverFiles, StatusReport},
 };
 
-/// Says which files could not be read.
+/// Says which files could not be read, and where a key stands twice.
 pub(in crate::cli) fn say_faults(gathered: &Gathered, out: Output) {
     for fault in &gathered.faults {
         out.warning(&format!(
@@ -21,6 +21,14 @@ pub(in crate::cli) fn say_faults(gathered: &Gathered, out: Output) {
             gathered.shown(&fault.file),
             fault.problem,
             fault.step()
+        ));
+    }
+    for repeated in &gathered.repeated {
+        out.warning(&format!(
+            "{}: `{}` stands twice, and only the last one counts; next step: {}",
+            gathered.shown(&repeated.file),
+            repeated.key,
+            repeated.step()
         ));
     }
 }

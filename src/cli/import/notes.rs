@@ -24,21 +24,9 @@ fn say_of(name: &str, client: &str, carried: &Carried, out: Output) {
         ));
     }
     for secret in &carried.literals {
-        let place = &secret.place;
-        let key = place.rsplit('.').next().unwrap_or(place);
-        if place == "args" || place == "url" {
-            out.note(&format!(
-                "{name} has a secret in its `{place}`, which was taken over as it is; next step: `mcpproxy secret set {name}`, and write ${{keyring:{name}}} in its place (`mcpproxy config path` names the file)"
-            ));
-            continue;
-        }
+        let (place, step) = (&secret.place, secret.step(name));
         out.note(&format!(
-            "{name} has a secret in `{place}`, which was taken over as it is; next step: `mcpproxy secret set {name}-{key}`, then `mcpproxy upstream patch {name} '{place}={}${{keyring:{name}-{key}}}'`{}",
-            secret.scheme,
-            match secret.scheme.trim() {
-                "" => String::new(),
-                scheme => format!(" (the secret is what stands behind {scheme:?})"),
-            }
+            "{name} has a secret in `{place}`, which was taken over as it is; next step: {step}"
         ));
     }
     if !carried.left_behind.is_empty() {
@@ -56,6 +44,10 @@ fn wants(need: &NeededValue) -> String {
         NeededKind::Variable => {
             format!("refers to ${{{}}}{about}, which is not set here", need.name)
         }
+        NeededKind::Secret if need.is_stored => format!(
+            "gets the secret {:?}{about}, which is stored already",
+            need.name
+        ),
         NeededKind::Secret => format!("needs the secret {:?}{about}", need.name),
     }
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::{DoctorFinding, commands};
 use crate::{
     client_files::{
-        ClientFile, ClientPlaces, ClientServer, FoundFile, ImportOutcome, OurAddress, plan,
+        ClientFile, ClientPlaces, ClientServer, FoundFile, ImportOutcome, OurAddress, SecretNames,
+        plan,
     },
     config::Settings,
 };
@@ -105,7 +106,12 @@ impl ServedHere<'_> {
         if !found.servers.iter().any(leads) {
             return None;
         }
-        let planned = plan(&[(file, found)], self.entries, &self.us);
+        let planned = plan(
+            &[(file, found)],
+            self.entries,
+            &self.us,
+            SecretNames::none(),
+        );
         let is_used =
             |name: &str| commands::usable(self.settings).any(|server| server.name.as_str() == name);
         let doubled = planned.iter().filter(|server| match &server.outcome {

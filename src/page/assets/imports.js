@@ -96,9 +96,10 @@ export function imports(frame, done = () => {}) {
     else parts.push(h("span.dim", WHY[one.outcome] ?? "", one.reason ? [": ", said(one.reason)] : null));
     for (const need of one.needs ?? []) {
       if (need.is_set) continue;
-      parts.push(h("div.sub", state("auth", need.kind === "secret" ? "needs a secret" : "needs a variable"), " ", h("code", said(need.name)), ": ", said(need.next_step)));
+      const what = need.is_stored ? "gets a secret that is stored already" : need.kind === "secret" ? "needs a secret" : "needs a variable";
+      parts.push(h("div.sub", state("auth", what), " ", h("code", said(need.name)), ": ", said(need.next_step)));
     }
-    if (one.literal_secrets?.length) parts.push(h("div.sub", "A secret stands in ", h("code", said(one.literal_secrets.join(", "))), " and comes as it is; the keyring is a better place."));
+    if (one.literal_secrets?.length) parts.push(h("div.sub", "A secret stands in ", h("code", said(one.literal_secrets.join(", "))), " and comes as it is; the keyring is a better place: ", said((one.secret_steps ?? []).join("; "))));
     if (one.left_behind?.length) parts.push(h("div.sub", "Left behind: ", said(one.left_behind.join(", "))));
     return parts;
   }
@@ -110,6 +111,9 @@ export function imports(frame, done = () => {}) {
     const box = (aside, ...children) => h("section.sec", { id: "import", "aria-labelledby": "im-h" }, h("header", title, aside), children);
     if (!found) return box(null, failure ? failed(failure, button("Look again", () => load().then(frame.paint, () => {}))) : null);
     const faults = found.faults.map((fault) => h("p.hint.bad", h("span", h("code", said(short(fault.file))), " was not read: ", said(fault.error))));
+    for (const twice of found.repeated ?? []) {
+      faults.push(h("p.hint.bad", h("span", h("code", said(short(twice.file))), ": ", h("code", said(twice.key)), " stands twice, and only the last one counts.")));
+    }
     const where = h("p", found.files.length ? `found in ${count(found.files.length, "file")} below ` : "looked below ", h("code", said(found.home)), "; nothing is changed there");
     if (!found.servers.length) {
       return box(where, faults, h("div.empty", h("b", "Nothing was found."), "Your clients have no servers there, or they are another user’s. The command ", h("code", "mcpproxy import FILE"), " takes them from any file."));

@@ -98,13 +98,13 @@ pub(super) fn put(home: &Path, path: &str, text: &str) {
     fs::write(file, text).expect("ours");
 }
 
-fn report(place: &Place, arguments: &[&str]) -> Value {
+pub(super) fn report(place: &Place, arguments: &[&str]) -> Value {
     let arguments = [&["import", "-o", "json"], arguments].concat();
     place.run(&arguments).ended(0).json()
 }
 
 /// What becomes of each server, in words.
-fn outcomes(report: &Value) -> Vec<String> {
+pub(super) fn outcomes(report: &Value) -> Vec<String> {
     let servers = report["servers"].as_array().expect("servers");
     let said = servers.iter().map(|server| {
         let text = |key: &str| server[key].as_str().unwrap_or("-").to_owned();
@@ -119,7 +119,7 @@ fn outcomes(report: &Value) -> Vec<String> {
 }
 
 /// The entries of our file, by name.
-fn entries(place: &Place) -> BTreeMap<String, Value> {
+pub(super) fn entries(place: &Place) -> BTreeMap<String, Value> {
     let config: Value = serde_json::from_str(&place.written()).expect("JSON");
     let servers = config["mcpServers"].as_object().expect("a map").clone();
     servers.into_iter().collect()
@@ -266,7 +266,7 @@ fn every_other_program_is_understood() {
         &json!({
             "notes": with(
                 notes("goose"),
-                &json!({ "env": { "NOTES_SECRET": "${keyring:NOTES_SECRET}" }, "call_tool_timeout": 45 }),
+                &json!({ "env": { "NOTES_SECRET": "${keyring:notes-NOTES_SECRET}" }, "call_tool_timeout": 45 }),
             ),
             "pages": {
                 "type": "http", "url": "https://pages.example/mcp",
