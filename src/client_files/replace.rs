@@ -30,6 +30,9 @@ pub enum ReplaceError {
     },
 }
 
+/// How the names of files end that are not in their place yet.
+const NEW: &str = ".new";
+
 /// Between the name of a file and the moment at which it was set aside.
 const BACKUP: &str = ".before-mcpproxy-";
 
@@ -46,22 +49,15 @@ pub(super) fn replace(
     let backup = match before {
         Some(before) => {
             let copy = free_backup(&real);
-            write_like(&copy, &real, before).map_err(failed("write", &copy))?;
+            write_like(&copy, &real, before)?;
             Some(copy)
         }
         None => None,
     };
-    let temporary = neighbour(&real, &format!(".mcpproxy-{}.new", std::process::id()));
-    let written = write_like(&temporary, &real, after)
-        .map_err(failed("write", &temporary))
-        .and_then(|()| check_unchanged(&real, before))
-        .and_then(|()| fs::rename(&temporary, &real).map_err(failed("write", &real)));
-    if written.is_err() {
+    let written = put_in_place(&real, &real, after, || check_unchanged(&real, before));
+    if let (Err(_), Some(copy)) = (&written, &backup) {
         // The first failure is the one worth reporting.
-        let _ = fs::remove_file(&temporary);
-        if let Some(copy) = &backup {
-            let _ = fs::remove_file(copy);
-        }
+        let _ = fs::remove_file(copy);
     }
     written?;
     if let Ok(folder) = File::open(folder) {
@@ -84,7 +80,9 @@ pub(super) fn backups(path: &Path) -> Vec<PathBuf> {
     let begin = format!("{name}{BACKUP}");
     let folder = fs::read_dir(real.parent().unwrap_or(Path::new("/")));
     let entries = folder.into_iter().flatten().flatten();
-    let copies = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&begin));
+    let copies = entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&begin))
+        .filter(|entry| !entry.file_name().to_string_lossy().ends_with(NEW));
     let mut copies: Vec<PathBuf> = copies.map(|entry| entry.path()).collect();
     copies.sort();
     copies.reverse();
@@ -135,8 +133,31 @@ fn neighbour(file: &Path, ending: &str) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// Writes a new file with the mode of another one; without that one only its owner can read it.
-fn write_like(path: &Path, like: &Path, text: &str) -> io::Result<()> {
+/// Writes a file with the mode of another one, whole or not at all; without that one only its owner can read it.
+fn write_like(path: &Path, like: &Path, text: &str) -> Result<(), ReplaceError> {
+    put_in_place(path, like, text, || Ok(()))
+}
+
+/// Writes a file beside its place and moves it there if it still may. Nothing is left of it where one of that fails: a copy that is cut
+/// off looks like a whole one.
+fn put_in_place(
+    path: &Path,
+    like: &Path,
+    text: &str,
+    may: impl FnOnce() -> Result<(), ReplaceError>,
+) -> Result<(), ReplaceError> {
+    let temporary = neighbour(path, &format!(".mcpproxy-{}{NEW}", std::process::id()));
+    let written = write_new(&temporary, like, text)
+        .map_err(failed("write", path))
+        .and_then(|()| may())
+        .and_then(|()| fs::rename(&temporary, path).map_err(failed("write", path)));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn write_new(path: &Path, like: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.create_new(true).write(true);
     let mut file = private(&mut options).open(path)?;

@@ -94,16 +94,7 @@ impl Place {
             .take()
             .expect("stdin is piped")
             .write_all(input.as_bytes());
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = child.wait_with_output().expect("the program ends");
-        Ran {
-            code: status.code().expect("an exit code"),
-            stdout: String::from_utf8(stdout).expect("stdout is text"),
-            stderr: String::from_utf8(stderr).expect("stderr is text"),
-        }
+        Ran::of(child.wait_with_output().expect("the program ends"))
     }
 
     fn command(&self) -> Command {
@@ -121,6 +112,15 @@ impl Place {
 }
 
 impl Ran {
+    fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it is text");
+        Self {
+            code: output.status.code().expect("an exit code"),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
     #[track_caller]
     fn ended(self, code: i32) -> Self {
         assert_eq!(

@@ -122,6 +122,43 @@ fn every_client_is_connected_and_its_file_stays_what_it_was() {
     }
 }
 
+/// The program in a shell in which no file can grow beyond so many blocks of 512 bytes: a disk that is full.
+fn with_full_disk(place: &Place, blocks: usize, arguments: &[&str]) -> super::Ran {
+    let program = place.command();
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .arg("-c")
+        // Without the signal a write fails as it does on a full disk.
+        .arg(format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""))
+        .arg("sh")
+        .arg(program.get_program())
+        .args(program.get_args())
+        .args(arguments)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", place.folder())
+        .current_dir(place.folder());
+    super::Ran::of(shell.output().expect("a shell"))
+}
+
+#[test]
+fn a_full_disk_leaves_a_file_as_it_was_and_nothing_beside_it() {
+    let (place, path, before) = with_file_of("cursor");
+    let comment = "x".repeat((8 << 10) - before.len() - "\n// \n".len());
+    let before = format!("{before}\n// {comment}\n");
+    fs::write(&path, &before).expect("ours");
+    // First the copy of what was there does not fit, then it does, and the new one is longer.
+    for blocks in [1, 16] {
+        with_full_disk(&place, blocks, &["connect", "cursor"])
+            .ended(1)
+            .says(&["failed to write"]);
+        assert_eq!(read(&path), before, "{blocks} blocks");
+        let folder = fs::read_dir(path.parent().expect("a folder")).expect("it is there");
+        let names = folder.flatten().map(|entry| entry.file_name());
+        assert_eq!(names.collect::<Vec<_>>(), ["mcp.json"], "{blocks} blocks");
+    }
+}
+
 #[test]
 fn a_file_that_is_not_there_is_made_and_taken_away() {
     for client in CLIENTS {
