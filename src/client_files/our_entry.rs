@@ -82,6 +82,13 @@ const TARGET_KEYS: [&str; 11] = [
     "source",
 ];
 
+/// Keys whose value in an entry that is there already is a person's choice.
+const PREFERENCES: [&str; 3] = ["alwaysLoad", "tool_timeout_sec", "timeout"];
+
+/// How long a client may wait for a call, in seconds, where it gives up sooner by itself: the first start of a server that is downloaded
+/// takes minutes, and it is part of the call.
+const CALL_SECS: u64 = 300;
+
 /// The entry; `present` is what stands there now.
 pub(super) fn entry(
     client: Client,
@@ -97,7 +104,8 @@ pub(super) fn entry(
         let is_kept = !TARGET_KEYS.contains(&key.as_str());
         // A token that somebody wrote there is theirs.
         let is_their_header = key == "headers" && !entry.contains_key("command");
-        if (is_kept || is_their_header) && !entry.contains_key(key) {
+        let is_chosen = PREFERENCES.contains(&key.as_str());
+        if is_chosen || (is_kept || is_their_header) && !entry.contains_key(key) {
             entry.insert(key.clone(), value.clone());
         }
     }
@@ -106,12 +114,15 @@ pub(super) fn entry(
 
 fn http(client: Client, url: &str, token: Option<&str>, name: &str) -> Map<String, Value> {
     let entry = match client {
-        Client::ClaudeCode | Client::VsCode => json!({ "type": "http", "url": url }),
+        // Our tools are few, and lead to all others: a client that looks tools up before it has them would look twice.
+        Client::ClaudeCode => json!({ "type": "http", "url": url, "alwaysLoad": true }),
+        Client::VsCode => json!({ "type": "http", "url": url }),
+        Client::Codex => json!({ "url": url, "tool_timeout_sec": CALL_SECS }),
         Client::Windsurf => json!({ "serverUrl": url }),
         Client::GeminiCli => json!({ "httpUrl": url }),
         Client::OpenCode => json!({ "type": "remote", "url": url, "enabled": true }),
         Client::Goose => json!({
-            "enabled": true, "type": "streamable_http", "name": name, "description": "", "uri": url, "timeout": 300,
+            "enabled": true, "type": "streamable_http", "name": name, "description": "", "uri": url, "timeout": CALL_SECS,
         }),
         _ => json!({ "url": url }),
     };
@@ -132,6 +143,10 @@ fn http(client: Client, url: &str, token: Option<&str>, name: &str) -> Map<Strin
 fn process(client: Client, command: &str, args: &[String], name: &str) -> Map<String, Value> {
     let entry = match client {
         Client::VsCode => json!({ "type": "stdio", "command": command, "args": args }),
+        Client::ClaudeCode => json!({ "command": command, "args": args, "alwaysLoad": true }),
+        Client::Codex => {
+            json!({ "command": command, "args": args, "tool_timeout_sec": CALL_SECS })
+        }
         Client::OpenCode => {
             let words: Vec<&str> = [command]
                 .into_iter()
@@ -140,7 +155,7 @@ fn process(client: Client, command: &str, args: &[String], name: &str) -> Map<St
             json!({ "type": "local", "command": words, "enabled": true })
         }
         Client::Goose => json!({
-            "enabled": true, "type": "stdio", "name": name, "description": "", "cmd": command, "args": args, "timeout": 300,
+            "enabled": true, "type": "stdio", "name": name, "description": "", "cmd": command, "args": args, "timeout": CALL_SECS,
         }),
         _ => json!({ "command": command, "args": args }),
     };
@@ -165,7 +180,7 @@ mod tests {
         };
         check(
             Client::ClaudeCode,
-            json!({ "type": "http", "url": "u", "headers": { "Authorization": "Bearer ${T}" } }),
+            json!({ "type": "http", "url": "u", "alwaysLoad": true, "headers": { "Authorization": "Bearer ${T}" } }),
         );
         check(
             Client::Cursor,
@@ -181,7 +196,7 @@ mod tests {
         );
         check(
             Client::Codex,
-            json!({ "url": "u", "bearer_token_env_var": "T" }),
+            json!({ "url": "u", "bearer_token_env_var": "T", "tool_timeout_sec": 300 }),
         );
         check(
             Client::GeminiCli,
@@ -212,11 +227,11 @@ mod tests {
             token: None,
         };
         let present =
-            json!({ "url": "old", "alwaysLoad": true, "headers": { "X": "y" }, "args": ["x"] });
+            json!({ "url": "old", "alwaysLoad": false, "headers": { "X": "y" }, "args": ["x"] });
         let made = entry(Client::ClaudeCode, &http, "us", present.as_object());
         assert_eq!(
             Value::Object(made),
-            json!({ "type": "http", "url": "new", "alwaysLoad": true, "headers": { "X": "y" } })
+            json!({ "type": "http", "url": "new", "alwaysLoad": false, "headers": { "X": "y" } })
         );
     }
 }

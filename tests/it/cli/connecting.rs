@@ -160,6 +160,35 @@ fn a_full_disk_leaves_a_file_as_it_was_and_nothing_beside_it() {
 }
 
 #[test]
+fn what_a_client_needs_for_long_calls_is_written_and_a_persons_choice_stays() {
+    let check = |client: &str, written: &str, chosen: &str| {
+        let place = Place::new();
+        let connected = place
+            .run(&["connect", client, "-o", "json"])
+            .ended(0)
+            .json();
+        let path = PathBuf::from(connected["clients"][0]["file"].as_str().expect("a path"));
+        let text = read(&path);
+        assert!(text.contains(written), "{client}: {text}");
+        fs::write(&path, text.replace(written, chosen)).expect("ours");
+        place
+            .run(&["connect", client, "--endpoint", "/mcp/all"])
+            .ended(0);
+        let text = read(&path);
+        assert!(
+            text.contains(chosen) && text.contains("/mcp/all"),
+            "{client}: {text}"
+        );
+    };
+    check("codex", "tool_timeout_sec = 300", "tool_timeout_sec = 30");
+    check(
+        "claude-code",
+        "\"alwaysLoad\": true",
+        "\"alwaysLoad\": false",
+    );
+}
+
+#[test]
 fn a_file_that_is_not_there_is_made_and_taken_away() {
     for client in CLIENTS {
         let place = Place::new();
