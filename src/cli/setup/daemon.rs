@@ -106,10 +106,11 @@ async fn without_http(files: &Management<OverFiles>) -> CommandFailure {
     let listen = settings.unwrap_or_default().listen;
     let who = doctor::who_has(listen).await;
     let file = files.config_file().display();
+    let another = listen.port().checked_add(1).unwrap_or(8081);
     CommandFailure::failed(format!(
         "the daemon runs and serves its local socket only, so no client can connect to {listen}: {who}"
     ))
     .next(format!(
-        "`mcpproxy stop`, end what has the port or choose another one (\"listen\": \"127.0.0.1:8081\" in {file}), then run `mcpproxy setup` again: what was done stays"
+        "`mcpproxy stop`, then `mcpproxy setup --port {another}`, which writes \"listen\" to {file}; or end what has the port and run `mcpproxy setup` again. What was done stays"
     ))
 }

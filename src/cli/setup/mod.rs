@@ -1,5 +1,6 @@
 //! `mcpproxy setup`: from nothing to a connected client, step by step. Each step is what a command of its own does, too.
 
+mod address;
 mod clients;
 mod daemon;
 mod proof;
@@ -20,7 +21,7 @@ use super::{
     output::{self, Output},
 };
 use crate::{
-    config,
+    config::{self, Listen},
     management::{Management, OverFiles},
 };
 
@@ -37,6 +38,12 @@ pub(super) struct SetupCommand {
     /// Which client to connect, or `all` that are found, or `none`; may be repeated
     #[arg(long, value_name = "CLIENT|all|none")]
     connect: Vec<String>,
+    /// The port of the daemon on 127.0.0.1, instead of 8080 or the configuration's; it is written to the configuration
+    #[arg(long, value_name = "PORT", conflicts_with = "listen")]
+    port: Option<u16>,
+    /// The same as an address of this machine, such as `[::1]:8081`
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
     /// Start the daemon at every login, as `mcpproxy service install` does
     #[arg(long, conflicts_with = "no_service")]
     service: bool,
@@ -53,7 +60,8 @@ Examples:
   mcpproxy setup                                    guided
   mcpproxy setup --yes                              everything that is found, without questions
   mcpproxy setup --import cursor --connect claude-code --service
-  mcpproxy setup --import none --connect codex      nothing taken over, one client";
+  mcpproxy setup --import none --connect codex      nothing taken over, one client
+  mcpproxy setup --port 8081                        where another program has 8080";
 
 /// What a new configuration says.
 const BEGINNING: &str = "\
@@ -72,12 +80,13 @@ impl SetupCommand {
         let taken = Choice::of(&self.import, self.yes, out);
         let connect = Choice::of(&self.connect, self.yes, out);
         clients::check(&connect)?;
+        let listen = address::asked(self.listen.as_deref(), self.port)?;
         let files = location.files()?;
         if let Choice::Named(words) = &taken {
             import::check_words(&files, words)?;
         }
         let mut report = SetupReport::of(files.config_file());
-        self.steps(&files, &taken, &connect, &mut report, out)
+        self.steps(&files, listen, &taken, &connect, &mut report, out)
             .await
             .map_err(|failure| match failure.next_step {
                 Some(_) => failure,
@@ -95,13 +104,17 @@ impl SetupCommand {
     async fn steps(
         &self,
         files: &Management<OverFiles>,
+        listen: Option<Listen>,
         import: &Choice,
         connect: &Choice,
         report: &mut SetupReport,
         out: Output,
     ) -> Result<(), CommandFailure> {
-        configuration(files, report, out)?;
         let running = connection::open_if_running(files, out).await?;
+        if let (Some(listen), Some(daemon)) = (listen, &running) {
+            address::check(listen, daemon)?;
+        }
+        configuration(files, listen, report, out)?;
         servers::take_over(files, running, import, report, out).await?;
         let how = daemon::How::asked(self.service, self.no_service, self.yes, out);
         let mut daemon = daemon::started(files, how, report, out).await?;
@@ -118,6 +131,7 @@ fn step(n: usize, text: &str, out: Output) {
 
 fn configuration(
     files: &Management<OverFiles>,
+    listen: Option<Listen>,
     report: &mut SetupReport,
     out: Output,
 ) -> Result<(), CommandFailure> {
@@ -129,6 +143,11 @@ fn configuration(
             Ok(if is_empty { BEGINNING } else { text }.to_owned())
         };
         config::rewrite(file, begin).map_err(|error| CommandFailure::failed(error.to_string()))?;
+    }
+    if let Some(listen) = listen
+        && address::write(files, listen)?
+    {
+        out.note(&format!("\"listen\" is {listen} in {} now", file.display()));
     }
     // Whatever refers to secrets is looked at when it is used.
     let settings = files.supposed_settings().map_err(CommandFailure::from)?;

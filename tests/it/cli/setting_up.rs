@@ -139,6 +139,45 @@ fn a_port_that_another_program_has_ends_setup_with_who_and_what_to_do() {
 }
 
 #[test]
+fn a_port_that_is_chosen_is_written_down_and_served() {
+    let other = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let taken = other.local_addr().expect("an address").port();
+    let begun = Begun::with_files_of(&[]);
+    let file = begun.0.config_file();
+    fs::write(&file, "{\n  // mine\n  \"mcpServers\": {},\n}\n").expect("ours");
+    let nothing = ["--import", "none", "--connect", "none", "--no-service"];
+    let with = |port: u16| {
+        let port = port.to_string();
+        begun.setup(&[&nothing[..], &["--port", &port]].concat())
+    };
+    with(taken)
+        .ended(1)
+        .says(&["the port is taken", "mcpproxy setup --port"]);
+    begun.0.run(&["stop"]).ended(0);
+    let free = super::doctor::free_address();
+    let port: u16 = free
+        .rsplit_once(':')
+        .expect("a port")
+        .1
+        .parse()
+        .expect("a number");
+    with(port).ended(0).says(&[
+        &format!("\"listen\" is 127.0.0.1:{port} in"),
+        &format!("http://127.0.0.1:{port}"),
+        "5/5 call",
+    ]);
+    let written = begun.0.written();
+    assert!(written.contains("// mine"), "{written}");
+    with(port).ended(0).says(&["3/5 daemon runs already"]);
+    // Another one would be in force at the next start only.
+    with(taken)
+        .ended(1)
+        .says(&["the daemon runs already", "mcpproxy stop"])
+        .does_not_say(&["1/5"]);
+    assert_eq!(begun.0.written(), written);
+}
+
+#[test]
 fn what_cannot_be_is_said_before_anything_is_done() {
     let begun = Begun::with_files_of(&[]);
     begun
@@ -151,6 +190,11 @@ fn what_cannot_be_is_said_before_anything_is_done() {
         .says(&["neither a file nor a client"])
         .does_not_say(&["1/5"]);
     begun.setup(&["--service", "--no-service"]).ended(2);
+    begun.setup(&["--port", "1", "--listen", ":1"]).ended(2);
+    begun
+        .setup(&["--listen", "0.0.0.0:8080"])
+        .ended(2)
+        .says(&["reached from other machines"]);
     fs::write(begun.0.config_file(), "{ \"listen\": 1 }").expect("ours");
     begun.setup(&[]).ended(1).says(&["`listen`", "next step"]);
     begun.0.run(&["status"]).ended(3);
