@@ -4,7 +4,7 @@ use std::{io, path::Path, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{failure::CommandFailure, output};
+use super::{failure::CommandFailure, log_part::LogPart};
 use crate::management::FollowedLog;
 
 /// How often it is looked for more.
@@ -16,7 +16,7 @@ const ASK: Duration = Duration::from_secs(1);
 /// Prints the last lines of a log file, and what is added to it, until the command is ended or nobody writes there any more.
 pub(super) async fn follow(
     path: &Path,
-    lines: usize,
+    part: LogPart,
     is_over: impl Fn() -> bool,
 ) -> Result<(), CommandFailure> {
     let failed = |error: io::Error| {
@@ -25,15 +25,15 @@ pub(super) async fn follow(
             path.display()
         ))
     };
-    let (mut log, last) = FollowedLog::open(path, lines).map_err(failed)?;
+    let (mut log, last) = FollowedLog::open(path, usize::from(part.lines)).map_err(failed)?;
     if !last.is_empty() {
-        output::foreign_text(&last.join("\n"))?;
+        part.print(&last.join("\n"))?;
     }
     let mut asked = Instant::now();
     loop {
         let added = log.added().map_err(failed)?;
         if !added.is_empty() {
-            output::foreign_text(&added)?;
+            part.print(&added)?;
             continue;
         }
         if asked.elapsed() >= ASK {

@@ -7,6 +7,7 @@ use super::{
     failure::CommandFailure,
     follow,
     location::Location,
+    log_part::LogPart,
     output::{self, Output},
 };
 use crate::management::{self, LogLines};
@@ -19,28 +20,6 @@ use crate::management::{self, LogLines};
 pub(super) struct DaemonLogs {
     #[command(flatten)]
     part: LogPart,
-}
-
-/// Which part of a log is shown.
-#[derive(Debug, Clone, Copy, Args)]
-pub(super) struct LogPart {
-    /// How many lines, at most 500
-    #[arg(short = 'n', long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=500))]
-    pub(super) lines: u16,
-    /// Go on with what is added, until Ctrl-C
-    #[arg(short, long)]
-    pub(super) follow: bool,
-}
-
-impl LogPart {
-    /// Following has no end that would close a JSON document.
-    pub(super) fn check(self, out: Output) -> Result<(), CommandFailure> {
-        if self.follow && out.is_json() {
-            let mistake = CommandFailure::usage("--follow does not go with -o json");
-            return Err(mistake.next("leave one of them out"));
-        }
-        Ok(())
-    }
 }
 
 impl DaemonLogs {
@@ -62,25 +41,27 @@ impl DaemonLogs {
         }
         let lines = usize::from(self.part.lines);
         if self.part.follow {
-            return follow::follow(&file, lines, || false).await;
+            return follow::follow(&file, self.part, || false).await;
         }
         let lines = management::last_lines(&file, lines).map_err(|error| {
             CommandFailure::failed(format!("failed to read {}: {error}", file.display()))
         })?;
-        show(
-            "the daemon",
-            LogLines {
-                lines,
-                file: Some(file),
-                unusable: None,
-            },
-            out,
-        )
+        let log = LogLines {
+            lines,
+            file: Some(file),
+            unusable: None,
+        };
+        show("the daemon", log, self.part, out)
     }
 }
 
 /// Prints the lines of a log, which is this one's.
-pub(super) fn show(of: &str, log: LogLines, out: Output) -> Result<(), CommandFailure> {
+pub(super) fn show(
+    of: &str,
+    log: LogLines,
+    part: LogPart,
+    out: Output,
+) -> Result<(), CommandFailure> {
     if out.is_json() {
         return output::json(&output::as_json(&log)?);
     }
@@ -95,7 +76,7 @@ pub(super) fn show(of: &str, log: LogLines, out: Output) -> Result<(), CommandFa
         ([], None) => out.note(&format!(
             "{of} writes no log here, because it does not run as a process of this machine; `mcpproxy upstream show {of}` says how it is"
         )),
-        (lines, _) => output::foreign_text(&lines.join("\n"))?,
+        (lines, _) => part.print(&lines.join("\n"))?,
     }
     Ok(())
 }

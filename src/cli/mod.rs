@@ -20,6 +20,7 @@ mod failure;
 mod follow;
 mod import;
 mod location;
+mod log_part;
 mod logs;
 mod output;
 mod platform;

@@ -376,10 +376,15 @@ pub(super) fn exactly(text: &str) -> Result<(), CommandFailure> {
 
 /// Prints a stranger's text: as it is into a file or a pipe, escaped onto a terminal.
 pub(super) fn foreign_text(text: &str) -> Result<(), CommandFailure> {
-    let text = text.strip_suffix('\n').unwrap_or(text);
-    if !io::stdout().is_terminal() {
-        return exactly(text);
+    if io::stdout().is_terminal() {
+        return escaped_text(text);
     }
+    exactly(text.strip_suffix('\n').unwrap_or(text))
+}
+
+/// Prints a stranger's text escaped, wherever it goes: what is read through a pipe by `less` or `grep` ends on a terminal, too.
+pub(super) fn escaped_text(text: &str) -> Result<(), CommandFailure> {
+    let text = text.strip_suffix('\n').unwrap_or(text);
     let lines: Vec<String> = text.split('\n').map(visible).collect();
     exactly(&lines.join("\n"))
 }

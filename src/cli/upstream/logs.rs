@@ -3,11 +3,7 @@
 use clap::Args;
 
 use super::super::{
-    Location, connection,
-    failure::CommandFailure,
-    follow,
-    logs::{self, LogPart},
-    output::Output,
+    Location, connection, failure::CommandFailure, follow, log_part::LogPart, logs, output::Output,
 };
 use crate::{
     daemon_client,
@@ -44,13 +40,13 @@ impl ShowLogs {
                 // The demo server stands in no file.
                 let was_there = is_configured(&files, name);
                 let is_over = || was_there && !is_configured(&files, name);
-                follow::follow(file, usize::from(self.part.lines), is_over).await?;
+                follow::follow(file, self.part, is_over).await?;
                 out.note(&format!(
                     "the server {name:?} was taken out of the configuration"
                 ));
                 Ok(())
             }
-            _ => logs::show(&self.name, log, out),
+            _ => logs::show(&self.name, log, self.part, out),
         }
     }
 }

@@ -88,6 +88,26 @@ fn a_log_is_followed_also_when_it_is_set_aside() {
 }
 
 #[test]
+fn what_steers_a_terminal_is_escaped_in_a_pipe_too_unless_it_is_asked_for() {
+    let place = Place::configured(SERVERS);
+    let folder = place.home.data_dir().join("logs");
+    std::fs::create_dir_all(&folder).expect("ours");
+    std::fs::write(folder.join("server-a.log"), "\u{1b}[2Jgone\u{202e}\n").expect("ours");
+    let said = |more: &[&str]| {
+        let arguments = [&["upstream", "logs", "a"], more].concat();
+        place.run(&arguments).ended(0)
+    };
+    assert_eq!(said(&[]).stdout, "\\u{1b}[2Jgone\\u{202e}\n");
+    assert_eq!(said(&["--raw"]).stdout, "\u{1b}[2Jgone\u{202e}\n");
+    let json = said(&["-o", "json"]);
+    assert_eq!(json.json()["lines"][0], "\u{1b}[2Jgone\u{202e}");
+    place
+        .run(&["upstream", "logs", "a", "--raw", "-o", "json"])
+        .ended(2)
+        .says(&["--raw does not go with -o json"]);
+}
+
+#[test]
 fn following_ends_when_the_server_is_taken_out() {
     let place = Place::configured(SERVERS);
     let folder = place.home.data_dir().join("logs");

@@ -1,0 +1,45 @@
+//! Which part of a log is shown, and how.
+
+use clap::Args;
+
+use super::{
+    failure::CommandFailure,
+    output::{self, Output},
+};
+
+/// Which part of a log is shown.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct LogPart {
+    /// How many lines, at most 500
+    #[arg(short = 'n', long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=500))]
+    pub(super) lines: u16,
+    /// Go on with what is added, until Ctrl-C
+    #[arg(short, long)]
+    pub(super) follow: bool,
+    /// Print what was written exactly as it is, also what steers a terminal; else that is shown escaped, in a pipe and in a file too
+    #[arg(long)]
+    pub(super) raw: bool,
+}
+
+impl LogPart {
+    /// Prints lines of it.
+    pub(super) fn print(self, text: &str) -> Result<(), CommandFailure> {
+        if self.raw {
+            return output::exactly(text.strip_suffix('\n').unwrap_or(text));
+        }
+        output::escaped_text(text)
+    }
+
+    /// Following has no end that would close a JSON document.
+    pub(super) fn check(self, out: Output) -> Result<(), CommandFailure> {
+        if self.raw && out.is_json() {
+            let mistake = CommandFailure::usage("--raw does not go with -o json, which is exact");
+            return Err(mistake.next("leave one of them out"));
+        }
+        if self.follow && out.is_json() {
+            let mistake = CommandFailure::usage("--follow does not go with -o json");
+            return Err(mistake.next("leave one of them out"));
+        }
+        Ok(())
+    }
+}
