@@ -23,21 +23,19 @@ use crate::{
     management::{FollowedLog, LogLines, Management, last_lines},
 };
 
-/// How many log lines are shown unless asked otherwise, and at most.
-const LOG_LINES: (usize, usize) = (50, 500);
-
 /// How much of a log is wanted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LogsQuery {
     /// The last so many lines: 50 if not given, 500 at most.
+    #[schemars(range(min = 1, max = 500))]
     lines: Option<usize>,
 }
 
 impl LogsQuery {
     fn lines(said: Result<Query<Self>, QueryRejection>) -> Result<usize, FailureResponse> {
         let Query(query) = said.map_err(wrong)?;
-        Ok(query.lines.unwrap_or(LOG_LINES.0).min(LOG_LINES.1))
+        LogLines::count(query.lines).map_err(wrong)
     }
 }
 
@@ -58,39 +56,30 @@ pub(super) fn routes() -> Routes {
         "streamDaemonLogs",
         "The same, and then each line as it is written.",
     );
-    let (server, daemon) = (&[ErrorCode::UnknownServer], &[ErrorCode::NoLog]);
+    let read = |about: About, codes: &'static [ErrorCode]| {
+        about.asks::<LogsQuery>().gives::<LogLines>().fails(codes)
+    };
+    let followed = |about: About, codes: &'static [ErrorCode]| {
+        about.asks::<LogsQuery>().gives_text(EVENTS).fails(codes)
+    };
+    let (server, daemon) = ("/api/v1/servers/{name}/logs", "/api/v1/logs");
+    let stream = "/api/v1/servers/{name}/logs/stream";
     Routes::new()
         .get(
-            "/api/v1/servers/{name}/logs",
+            server,
             server_logs,
-            of_server
-                .asks::<LogsQuery>()
-                .gives::<LogLines>()
-                .fails(server),
+            read(of_server, &[ErrorCode::UnknownServer]),
         )
         .get(
-            "/api/v1/servers/{name}/logs/stream",
+            stream,
             server_logs_stream,
-            server_stream
-                .asks::<LogsQuery>()
-                .gives_text(EVENTS)
-                .fails(&[ErrorCode::UnknownServer, ErrorCode::NoLog]),
+            followed(server_stream, &[ErrorCode::UnknownServer, ErrorCode::NoLog]),
         )
-        .get(
-            "/api/v1/logs",
-            daemon_logs,
-            of_daemon
-                .asks::<LogsQuery>()
-                .gives::<LogLines>()
-                .fails(daemon),
-        )
+        .get(daemon, daemon_logs, read(of_daemon, &[ErrorCode::NoLog]))
         .get(
             "/api/v1/logs/stream",
             daemon_logs_stream,
-            daemon_stream
-                .asks::<LogsQuery>()
-                .gives_text(EVENTS)
-                .fails(daemon),
+            followed(daemon_stream, &[ErrorCode::NoLog]),
         )
 }
 

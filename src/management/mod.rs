@@ -19,6 +19,7 @@ mod inspection;
 mod left_out;
 mod loader_variables;
 mod log_following;
+mod log_lines;
 mod login;
 mod operator_hints;
 mod over_daemon;
@@ -50,6 +51,7 @@ pub use self::{
     inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding, approver},
     left_out::{LEFT_OUT_STEP, LeftOut},
     log_following::FollowedLog,
+    log_lines::LogLines,
     login::{LoginProgress, LoginStarted},
     over_daemon::{COUNTS_AFTER_RESTART, OverDaemon},
     over_files::{ConfigReport, Exposure, OverFiles},
@@ -57,7 +59,7 @@ pub use self::{
     secrets::{SECRET_NAMES, SecretList, SecretRow, SecretUses, secret_list, secret_value},
     server_logs::{last_lines, last_lines_before},
     server_state::ServerState,
-    servers::{Enabled, LogLines, ServerChange, ServerDetails, ServerList, ServerRow},
+    servers::{Enabled, ServerChange, ServerDetails, ServerList, ServerRow},
     status::{DaemonLocation, PageLink, ServerCounts, StatusReport, version_note},
     tools::{ShownTool, ToolList, ToolRow},
     version::ProgramVersion,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     Backing, LEFT_OUT_STEP, LeftOut, Management,
     gated::{configured, held_step, login_stuck, server_refusal, wants_more},
+    log_lines::LogLines,
     operator_hints::{closest_server, correct_entry},
     server_logs::last_lines,
     server_state::{ServerState, asleep, first_start, latest, runs, state},
@@ -82,19 +83,6 @@ pub struct ServerChange {
     /// What of it has no effect, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-}
-
-/// What a server wrote to its stderr.
-#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct LogLines {
-    /// The last lines, oldest first.
-    pub lines: Vec<String>,
-    /// Where all of them are; nothing for a remote server, which writes no log here.
-    #[serde(default)]
-    pub file: Option<PathBuf>,
-    /// Why its entry cannot be used, so that it does not run; absent where it can.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unusable: Option<String>,
 }
 
 /// All that is known of one server.

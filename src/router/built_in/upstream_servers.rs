@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     config::{self, AgentManagement, Settings},
-    management::{AgentChange, AgentRequest, AgentVerb, Enabled},
+    management::{AgentChange, AgentRequest, AgentVerb, Enabled, LogLines},
     router::{Reply, RequestError},
     wire::Raw,
 };
@@ -77,9 +77,6 @@ const OPERATIONS: [&str; 9] = [
     "list", "add", "remove", "update", "patch", "tail_log", "enable", "disable", "restart",
 ];
 
-/// How many log lines are shown unless asked otherwise, and at most.
-const LOG_LINES: (usize, usize) = (50, 500);
-
 /// Whether agents may do anything with it.
 pub(super) fn is_listed(settings: &Settings) -> bool {
     settings.management != AgentManagement::Off
@@ -112,7 +109,7 @@ fn define(settings: &Settings) -> Value {
                 "operation": { "type": "string", "enum": operations },
                 "action": text("Another word for `operation`"),
                 "name": text("The server; for all but list"),
-                "lines": { "type": "integer", "minimum": 1, "maximum": LOG_LINES.1, "default": LOG_LINES.0, "description": "For tail_log" },
+                "lines": { "type": "integer", "minimum": LogLines::RANGE.start(), "maximum": LogLines::RANGE.end(), "default": LogLines::USUAL, "description": "For tail_log" },
                 "command": text("The program to start"),
                 "args": texts,
                 "args_json": as_json("args"),
@@ -169,7 +166,7 @@ async fn run(call: Call<'_>) -> Result<Reply, RequestError> {
         "tail_log" => {
             no_others(&call, &operation, &["name", "lines"])?;
             let lines = count(&call.arguments, "lines").map_err(wrong)?;
-            let lines = lines.unwrap_or(LOG_LINES.0).min(LOG_LINES.1);
+            let lines = LogLines::count(lines).map_err(wrong)?;
             let lines = agent.log_lines(&name, lines).await?;
             Ok(answer(&json!({ "server": name, "lines": lines })))
         }
