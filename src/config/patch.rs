@@ -23,8 +23,24 @@ pub struct PatchedEntry {
 
 /// Why a patch cannot be read or made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadPatch(String);
+#[error("{}", told(.0))]
+pub struct BadPatch(Vec<String>);
+
+/// Limit: problems of one patch that are told at once.
+const MOST_TOLD: usize = 12;
+
+fn told(problems: &[String]) -> String {
+    let mut told = problems
+        .iter()
+        .take(MOST_TOLD)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join("; ");
+    if let Some(more) = problems.len().checked_sub(MOST_TOLD).filter(|n| *n > 0) {
+        told += &format!("; and {more} more");
+    }
+    told
+}
 
 /// Keys that are also taken as JSON in a string, under their names with `_json`.
 const ALSO_AS_JSON: &[&str] = &["args", "env", "headers", "isolation", "oauth"];
@@ -38,19 +54,38 @@ const LISTS: &[&str] = &["args", "roots", "enabled_tools", "disabled_tools"];
 /// Keys whose values are objects with keys of their own.
 const OBJECTS: &[&str] = &["isolation", "oauth", "tool_acl"];
 
+impl BadPatch {
+    fn one(problem: String) -> Self {
+        Self(vec![problem])
+    }
+}
+
 impl ServerPatch {
     /// Reads a patch: keys of an entry in any spelling, `args`, `env`, `headers`, `isolation` and `oauth` also as JSON in a string.
-    /// The text "null" is null.
+    /// The text "null" is null. The error names everything that is wrong.
     pub fn read(members: Map<String, Value>) -> Result<Self, BadPatch> {
-        let mut patch = Map::new();
-        for (key, value) in members {
-            let (name, value) = proper(&key, value)?;
-            check_shape(name, &value)?;
-            if patch.insert(name.to_owned(), value).is_some() {
-                return Err(wrong(&key, "says again what another key says"));
-            }
+        match Self::read_as_far_as_possible(members) {
+            (patch, None) => Ok(patch),
+            (_, Some(bad)) => Err(bad),
         }
-        Ok(Self(patch))
+    }
+
+    /// What of it can be read, and what is wrong with the rest: whoever refuses the patch can say at once what else there is to say of it.
+    pub fn read_as_far_as_possible(members: Map<String, Value>) -> (Self, Option<BadPatch>) {
+        let (mut patch, mut problems) = (Map::new(), Vec::new());
+        for (key, value) in members {
+            let read = proper(&key, value).and_then(|(name, value)| {
+                check_shape(name, &value)?;
+                if patch.contains_key(name) {
+                    return Err(wrong(&key, "says again what another key says"));
+                }
+                patch.insert(name.to_owned(), value);
+                Ok(())
+            });
+            problems.extend(read.err().into_iter().flat_map(|bad| bad.0));
+        }
+        let bad = (!problems.is_empty()).then_some(BadPatch(problems));
+        (Self(patch), bad)
     }
 
     /// Whether it changes nothing.
@@ -68,7 +103,7 @@ impl ServerPatch {
             let new = match value {
                 Value::Null => None,
                 Value::Object(_) => Some(merged(key, stored, value, masked)?),
-                other => Some(masked.restored(key, other).map_err(BadPatch)?),
+                other => Some(masked.restored(key, other).map_err(BadPatch::one)?),
             };
             match new {
                 None => drop(after.shift_remove(key)),
@@ -207,7 +242,7 @@ fn merged(
     masked: StoredValue<'_>,
 ) -> Result<Value, BadPatch> {
     let Value::Object(new) = new else {
-        return masked.restored(place, new).map_err(BadPatch);
+        return masked.restored(place, new).map_err(BadPatch::one);
     };
     let mut members = match stored {
         Some(Value::Object(stored)) => stored.clone(),
@@ -247,5 +282,5 @@ pub(super) fn under_proper_names(written: &Map<String, Value>) -> Map<String, Va
 }
 
 fn wrong(key: &str, problem: impl std::fmt::Display) -> BadPatch {
-    BadPatch(format!("`{key}` {problem}"))
+    BadPatch::one(format!("`{key}` {problem}"))
 }

@@ -15,8 +15,8 @@ pub(super) enum AgentVerdict {
     Free,
     /// It is made, and the server is held: the places that ask for it.
     Held(Vec<String>),
-    /// It is not made: the key, and why.
-    Refused(String, &'static str),
+    /// It is not made: each key for which it is not, and why.
+    Refused(Vec<(String, &'static str)>),
 }
 
 /// What follows from the change of one key.
@@ -35,7 +35,7 @@ const WIDENS: &str =
 /// Judges a change of an entry that is there.
 pub(super) fn judge(patched: &PatchedEntry) -> AgentVerdict {
     let (before, after) = (&patched.before, &patched.after);
-    let mut held = Vec::new();
+    let (mut held, mut refused) = (Vec::new(), Vec::new());
     for key in differing(before, after) {
         match (before.get(key), after.get(key)) {
             (was, is) if matches!(key, "env" | "headers") => {
@@ -53,11 +53,13 @@ pub(super) fn judge(patched: &PatchedEntry) -> AgentVerdict {
             (was, is) => match judge_key(key, was, is) {
                 KeyVerdict::Free => (),
                 KeyVerdict::Held => held.push(key.to_owned()),
-                KeyVerdict::Refused(why) => return AgentVerdict::Refused(key.to_owned(), why),
+                KeyVerdict::Refused(why) => refused.push((key.to_owned(), why)),
             },
         }
     }
-    if held.is_empty() {
+    if !refused.is_empty() {
+        AgentVerdict::Refused(refused)
+    } else if held.is_empty() {
         AgentVerdict::Free
     } else {
         AgentVerdict::Held(held)
@@ -65,16 +67,17 @@ pub(super) fn judge(patched: &PatchedEntry) -> AgentVerdict {
 }
 
 /// Judges an entry that an agent wants to add. Such a server is held whatever it says.
-pub(super) fn judge_new(entry: &Map<String, Value>) -> Result<(), (&'static str, &'static str)> {
-    for key in ["tool_changes", "tool_acl", "changed_by"] {
-        if entry.contains_key(key) {
-            return Err((key, ONLY_A_PERSON));
-        }
+/// Gives what is refused of it, and why.
+pub(super) fn judge_new(entry: &Map<String, Value>) -> Vec<(String, &'static str)> {
+    let of_a_person = ["tool_changes", "tool_acl", "changed_by"].into_iter();
+    let of_a_person = of_a_person.filter(|key| entry.contains_key(*key));
+    let mut refused: Vec<(String, &'static str)> = of_a_person
+        .map(|key| (key.to_owned(), ONLY_A_PERSON))
+        .collect();
+    if !matches!(entry.get("quarantined"), None | Some(Value::Bool(true))) {
+        refused.push(("quarantined".to_owned(), LIFTS));
     }
-    match entry.get("quarantined") {
-        None | Some(Value::Bool(true)) => Ok(()),
-        Some(_) => Err(("quarantined", LIFTS)),
-    }
+    refused
 }
 
 fn judge_key(key: &str, was: Option<&Value>, is: Option<&Value>) -> KeyVerdict {

@@ -127,7 +127,7 @@ impl AgentRequest<'_> {
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
         // One that says nothing lacks a command or an address, which its entry is refused for.
-        let patch = read_entry(name, entry)?;
+        let patch = read_entry(entry);
         let plan = move |text: &str| plan_addition(text, &parsed, &patch);
         self.change("add", name, plan).await
     }

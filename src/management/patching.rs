@@ -14,8 +14,8 @@ use super::{
 use crate::{
     activity::OperatorChange,
     config::{
-        self, Change, EditError, OpenTexts, PatchedEntry, ServerPatch, WriteError, entry_fault,
-        written_entry,
+        self, BadPatch, Change, EditError, OpenTexts, PatchedEntry, ServerPatch, WriteError,
+        entry_fault, written_entry,
     },
     error_code::{ErrorCode, Failure},
     names::ServerName,
@@ -174,30 +174,37 @@ impl Planned {
     }
 }
 
-/// Reads a patch; the failure names what is wrong with it.
-pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<ServerPatch, Failure> {
-    let patch = read_entry(name, patch)?;
-    if patch.is_empty() {
+/// A patch as somebody sent it: what of it can be read, and what is wrong with the rest.
+pub(super) struct SentPatch {
+    readable: ServerPatch,
+    problem: Option<BadPatch>,
+}
+
+/// Reads a patch. What is wrong with it is said together with what else refuses it; only one that says nothing is refused here.
+pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<SentPatch, Failure> {
+    let sent = read_entry(patch);
+    if sent.readable.is_empty() && sent.problem.is_none() {
         return Err(wrong(name, "no key to change was named"));
     }
-    Ok(patch)
+    Ok(sent)
 }
 
 /// The same of an entry that is new.
-pub(super) fn read_entry(name: &str, entry: Map<String, Value>) -> Result<ServerPatch, Failure> {
-    ServerPatch::read(entry).map_err(|error| wrong(name, error))
+pub(super) fn read_entry(entry: Map<String, Value>) -> SentPatch {
+    let (readable, problem) = ServerPatch::read_as_far_as_possible(entry);
+    SentPatch { readable, problem }
 }
 
 /// What a patch comes to over the text of the file.
 pub(super) fn plan_patch(
     text: &str,
     name: &str,
-    patch: &ServerPatch,
+    patch: &SentPatch,
     rights: Rights,
 ) -> Result<Planned, Failure> {
     let written = written_entry(text, name).map_err(not_edited)?;
-    let patched = patch.apply(&written);
-    let mut patched = patched.map_err(|error| wrong(name, error))?;
+    let patched = patch.readable.apply(&written);
+    let mut patched = patched.map_err(|error| faulty(name, patch, Some(error.to_string())))?;
     let mut held_for = Vec::new();
     let changed = patched.changed();
     match rights {
@@ -208,10 +215,16 @@ pub(super) fn plan_patch(
                 hold(&mut patched.after);
                 held_for = places;
             }
-            AgentVerdict::Refused(key, why) => return Err(refused(name, &key, why)),
+            AgentVerdict::Refused(keys) => {
+                let more = problems(patch, fault(name, &patched)?);
+                return Err(refused(name, &keys, &more));
+            }
         },
     }
-    check_fault(name, &patched)?;
+    let fault = fault(name, &patched)?;
+    if patch.problem.is_some() || fault.is_some() {
+        return Err(faulty(name, patch, fault));
+    }
     if rights == Rights::Agent {
         check_size(name, &patched.after)?;
     }
@@ -232,14 +245,26 @@ pub(super) fn plan_patch(
 pub(super) fn plan_addition(
     text: &str,
     name: &ServerName,
-    patch: &ServerPatch,
+    patch: &SentPatch,
 ) -> Result<Planned, Failure> {
-    let patched = patch.apply(&Map::new());
-    let mut patched = patched.map_err(|error| wrong(name.as_str(), error))?;
-    judge_new(&patched.after).map_err(|(key, why)| refused(name.as_str(), key, why))?;
+    let patched = patch.readable.apply(&Map::new());
+    let mut patched =
+        patched.map_err(|error| faulty(name.as_str(), patch, Some(error.to_string())))?;
+    let not_allowed = judge_new(&patched.after);
+    if !not_allowed.is_empty() {
+        let more = problems(patch, None);
+        return Err(refused(name.as_str(), &not_allowed, &more));
+    }
     let held_for = patched.changed();
     hold(&mut patched.after);
-    check_fault(name.as_str(), &patched)?;
+    // What cannot be read may be what the entry lacks.
+    let fault = match patch.problem {
+        Some(_) => None,
+        None => fault(name.as_str(), &patched)?,
+    };
+    if patch.problem.is_some() || fault.is_some() {
+        return Err(faulty(name.as_str(), patch, fault));
+    }
     check_size(name.as_str(), &patched.after)?;
     check_waiting(text)?;
     let entry = patched.after;
@@ -268,17 +293,23 @@ fn hold(entry: &mut Map<String, Value>) {
     entry.insert("changed_by".to_owned(), "agent".into());
 }
 
-/// An entry that can be used stays one that can.
-fn check_fault(name: &str, patched: &PatchedEntry) -> Result<(), Failure> {
+/// What makes an entry unusable that was usable; one that was broken already may take several steps to mend.
+fn fault(name: &str, patched: &PatchedEntry) -> Result<Option<String>, Failure> {
     let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
-    let Some(fault) = entry_fault(&parsed, &patched.after) else {
-        return Ok(());
-    };
-    if !patched.before.is_empty() && entry_fault(&parsed, &patched.before).is_some() {
-        // It was broken already; mending it may take several steps.
-        return Ok(());
-    }
-    Err(wrong(name, fault))
+    let fault = entry_fault(&parsed, &patched.after);
+    let was_broken =
+        || !patched.before.is_empty() && entry_fault(&parsed, &patched.before).is_some();
+    Ok(fault.filter(|_| !was_broken()))
+}
+
+/// Everything that is wrong with a patch, and what would be with its entry.
+fn problems(patch: &SentPatch, fault: Option<String>) -> Vec<String> {
+    let of_patch = patch.problem.iter().map(ToString::to_string);
+    of_patch.chain(fault).collect()
+}
+
+fn faulty(name: &str, patch: &SentPatch, fault: Option<String>) -> Failure {
+    wrong(name, problems(patch, fault).join("; "))
 }
 
 fn check_size(name: &str, entry: &Map<String, Value>) -> Result<(), Failure> {
@@ -309,8 +340,19 @@ fn wrong(name: &str, why: impl std::fmt::Display) -> Failure {
     Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name)
 }
 
-fn refused(name: &str, key: &str, why: &str) -> Failure {
-    let error = format!("`{key}` of the server {name:?} was not changed: {why}");
+fn refused(name: &str, keys: &[(String, &str)], more: &[String]) -> Failure {
+    let mut error = String::new();
+    for (key, why) in keys {
+        let so_far = std::mem::take(&mut error);
+        error = match &*so_far {
+            "" => format!("`{key}` of the server {name:?} was not changed: {why}"),
+            so_far => format!("{so_far}; nor was `{key}`: {why}"),
+        };
+    }
+    for problem in more {
+        error += "; ";
+        error += problem;
+    }
     let hint = "Nothing was changed. Ask the user to do it, or leave that key out.";
     Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name)
 }

@@ -4,6 +4,7 @@
 mod attacks;
 mod changes;
 mod concurrent;
+mod refusals;
 mod visibility;
 
 use serde_json::{Value, json};

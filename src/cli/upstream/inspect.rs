@@ -146,7 +146,12 @@ fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
         return output::exactly("an agent added this server: all of its entry is new");
     }
     let held_for = visible(&review.held_for.join(", "));
-    output::exactly(&format!("an agent changed this entry; held for {held_for}"))?;
+    output::exactly(&format!(
+        "an agent changed this entry; held for {held_for}: the server is quarantined until a person approves what stands there now"
+    ))?;
+    if !review.changes.is_empty() {
+        output::exactly("what was trusted (-), and what stands there now (+):")?;
+    }
     for change in &review.changes {
         let held = if change.holds { " (held for it)" } else { "" };
         foreign("  ", &format!("{}{held}", change.place))?;

@@ -13,7 +13,7 @@ use super::{
     outcome,
 };
 use crate::{
-    config::{ServerPatch, read_unrepeated_object},
+    config::read_unrepeated_object,
     daemon_client::{self, AnswerDeadline, DaemonClient},
     management::ServerChange,
 };
@@ -52,9 +52,6 @@ impl PatchServer {
                 .map_err(|why| CommandFailure::usage(format!("--json cannot be used: {why}")))?,
             None => of_assignments(&self.assignments)?,
         };
-        // What is wrong with the patch itself is a mistake of usage, whoever would find it.
-        ServerPatch::read(patch.clone())
-            .map_err(|why| CommandFailure::usage(format!("the patch cannot be used: {why}")))?;
         let files = location.files()?;
         let change = if let Some(mut daemon) = connection::open_if_running(&files, out).await? {
             self.through(&mut daemon, patch, out).await?

@@ -6,29 +6,40 @@ use crate::{names, wire::Raw};
 /// Limit: bytes of an unknown key that are repeated.
 const SHOWN: usize = 64;
 
-/// Whether an object has only these keys or `aliases`, and each once. The error names what is wrong; `place` says where.
+/// Limit: keys that are named as wrong.
+const MOST_NAMED: usize = 12;
+
+/// Whether an object has only these keys or `aliases`, and each once. The error names everything that is wrong; `place` says where.
 pub(super) fn check_keys(
     object: &Raw,
     place: &str,
     known: &[&str],
     aliases: &[&str],
 ) -> Result<(), String> {
-    let mut seen: u64 = 0;
+    let (mut seen, mut wrong): (u64, Vec<String>) = (0, Vec::new());
     for member in object.members() {
+        if wrong.len() == MOST_NAMED {
+            break;
+        }
         let mut all = known.iter().chain(aliases);
         let Some(i) = all.position(|key| member.is(object.as_bytes(), key)) else {
             // A key that is no text is none that we know.
             let key = member.name(object.as_bytes()).unwrap_or_default();
-            return Err(unknown(&key, place, known));
+            wrong.push(unknown(&key, place, known));
+            continue;
         };
         let bit = 1 << i;
         if seen & bit != 0 {
             let key = member.name(object.as_bytes()).unwrap_or_default();
-            return Err(format!("`{key}` stands {place} twice"));
+            wrong.push(format!("`{key}` stands {place} twice"));
         }
         seen |= bit;
     }
-    Ok(())
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("; and "))
+    }
 }
 
 fn unknown(key: &str, place: &str, known: &[&str]) -> String {
@@ -187,6 +198,9 @@ mod tests {
         let near = "`nam` is not known here; the closest name is `name`";
         check(r#"{"args":1,"nam":1}"#, Err(near));
         check(r#"{"day":1}"#, Err("`day` is not known here"));
+        let both =
+            "`day` is not known here; and `nam` is not known here; the closest name is `name`";
+        check(r#"{"day":1,"nam":1}"#, Err(both));
         check(r#"{"args":1,"args":1}"#, Err("`args` stands here twice"));
         let hidden = r#"{"name":1,"n\u0061me":1}"#;
         check(hidden, Err("`name` stands here twice"));

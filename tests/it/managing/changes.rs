@@ -159,7 +159,8 @@ async fn a_person_reviews_what_an_agent_changed_and_approves_nothing_else() {
     let (code, said, _) = daemon.home().cli(&["upstream", "inspect", "up"]).await;
     assert_eq!(code, 0);
     for part in [
-        "an agent changed this entry; held for cwd, env.API_URL",
+        "an agent changed this entry; held for cwd, env.API_URL: the server is quarantined until a person approves",
+        "what was trusted (-), and what stands there now (+):",
         "    - https://api.good.example/",
         "    + https://evil.example/steal",
     ] {
