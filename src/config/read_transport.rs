@@ -7,10 +7,12 @@ use serde_json::Value;
 
 use super::{
     fields::{BadField, ObjectFields},
-    masking,
+    keyring, masking,
     read_oauth::read_oauth,
-    references::Text,
+    references::{References, Text},
     server_entry::{Remote, RemoteKind, Stdio, Transport},
+    strangers_lists::TextsOfList,
+    strangers_text::{mask_text_of_strangers, names_a_secret},
     surroundings::Surroundings,
 };
 use crate::secret::Secret;
@@ -49,7 +51,7 @@ pub(super) fn read_transport(
             Err(fields.bad("url", "stands beside `command`; only one can be meant"))
         }
         (None | Some(Kind::Stdio), Some(command), None) => {
-            read_stdio(fields, surroundings, command).map(Transport::Stdio)
+            read_stdio(fields, surroundings, command, warnings).map(Transport::Stdio)
         }
         (None, None, Some(url)) => {
             let kind = kind_by_shape(&url.value);
@@ -78,8 +80,10 @@ fn read_stdio(
     fields: &mut ObjectFields<'_>,
     surroundings: &Surroundings<'_>,
     command: Text,
+    warnings: &mut Vec<String>,
 ) -> Result<Stdio, BadField> {
     let args = fields.texts("args")?.unwrap_or_default();
+    warnings.extend(visible_secrets(&args));
     let written_env = fields.named_texts("env")?;
     let cwd = match fields.spelling(&["cwd", "working_dir"])? {
         Some(key) => fields.text(key)?,
@@ -111,6 +115,44 @@ fn read_stdio(
         isolation: None,
         shown_isolation: None,
         written_isolation: None,
+    })
+}
+
+/// What is said of arguments that are secrets, as far as that shows in how they are written: whoever may list the processes of the machine
+/// reads them there, and nothing here can hide them.
+fn visible_secrets(args: &[Text]) -> Option<String> {
+    let mut written = TextsOfList::default();
+    let (mut references, mut is_literal) = (Vec::new(), false);
+    for arg in args {
+        let follows = written.is_secret(&arg.written);
+        let key = arg.written.split_once("=${").map(|(key, _)| key);
+        let is_named = key.is_some_and(|key| names_a_secret(key.trim_start_matches('-')));
+        let mut of_arg = secret_references(&arg.written, follows || is_named).peekable();
+        let has_reference = References::of(&arg.written).next().is_some();
+        is_literal |=
+            !has_reference && (follows || mask_text_of_strangers(&arg.written) != arg.written);
+        if of_arg.peek().is_some() {
+            references.extend(of_arg);
+        }
+    }
+    let what = match (&references[..], is_literal) {
+        ([], false) => return None,
+        ([], true) => "have a secret in them".to_owned(),
+        (names, _) => format!("get the secret of {}", names.join(", ")),
+    };
+    Some(format!(
+        "`args` {what}, which every user of this machine can read in the list of its processes; give it to the server in `env`, if it takes it there"
+    ))
+}
+
+/// The references of a text that lead to secrets: those into the keyring, and variables that are called like one or stand where one is
+/// expected.
+fn secret_references(text: &str, is_expected: bool) -> impl Iterator<Item = String> {
+    References::of(text).filter(move |reference| {
+        let inside = reference.trim_start_matches("${").trim_end_matches('}');
+        let name = inside.split(":-").next().unwrap_or(inside);
+        let is_kept = name.starts_with(keyring::PREFIX);
+        is_kept || is_expected || names_a_secret(name.trim_start_matches("env:"))
     })
 }
 

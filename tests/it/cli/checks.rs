@@ -89,6 +89,46 @@ async fn servers_under_a_misspelt_key_stay_and_nothing_is_written_beside_them() 
 }
 
 #[test]
+fn secrets_that_any_user_can_read_in_the_list_of_processes_are_named() {
+    let place = Place::configured(
+        r#"{ "keyring": "file", "mcpServers": {
+            "a": { "command": "x", "args": ["--token", "${SOME_WORD:-x}", "${keyring:a-key}", "${GITHUB_TOKEN:-y}", "--api-key=${PLAIN}"], "enabled": false },
+            "b": { "command": "x", "args": ["--api-key", "s3cret-value"] },
+            "c": { "command": "x", "args": ["${HOME}", "--verbose"], "env": { "TOKEN": "${keyring:c}" }, "enabled": false } } }"#,
+    );
+    let ran = place.run(&["config", "check", "-o", "json"]).ended(0);
+    let report = ran.json();
+    let warnings: Vec<&str> = report["warnings"]
+        .as_array()
+        .expect("warnings")
+        .iter()
+        .filter_map(|warning| warning.as_str())
+        .collect();
+    let [of_a, of_b] = &warnings[..] else {
+        panic!("{warnings:?}");
+    };
+    for part in [
+        "server \"a\": `args`",
+        "${SOME_WORD",
+        "${keyring:a-key}",
+        "${GITHUB_TOKEN",
+        "${PLAIN}",
+        "list of its processes",
+        "`env`",
+    ] {
+        assert!(of_a.contains(part), "{part}: {of_a}");
+    }
+    assert!(
+        of_b.contains("server \"b\": `args` have a secret in them"),
+        "{of_b}"
+    );
+    assert!(!report.to_string().contains("s3cret"), "{report}");
+    place
+        .run(&["doctor"])
+        .shows(&["`args` have a secret in them"]);
+}
+
+#[test]
 fn keys_of_other_programs_and_typos_are_named_with_what_was_meant() {
     let place = Place::configured(
         r#"{ "mcpServers": { "a": { "comand": "x", "argz": [] }, "b": { "command": "x", "timeout": 5 }, "B": { "command": "x" } } }"#,
