@@ -1,4 +1,5 @@
-//! `/metrics`: what Prometheus reads.
+//! `/metrics`: what Prometheus reads. With tens of thousands of tools it takes a while to count, so that is done beside the workers, once
+//! for all who ask meanwhile.
 
 use axum::{
     Router as HttpRouter,
@@ -8,16 +9,23 @@ use axum::{
 };
 use http::header;
 
-use super::{Api, METRICS};
+use super::{Api, FailureResponse, METRICS, shared_text::SharedText};
 use crate::metrics::{CONTENT_TYPE, Figure, Metrics};
 
 pub(super) fn routes(api: Api, metrics: Metrics) -> HttpRouter {
     HttpRouter::new()
         .route(METRICS, get(show))
-        .with_state((api, metrics))
+        .with_state((api, metrics, SharedText::default()))
 }
 
-async fn show(State((api, metrics)): State<(Api, Metrics)>) -> Response {
+async fn show(
+    State((api, metrics, shared)): State<(Api, Metrics, SharedText)>,
+) -> Result<Response, FailureResponse> {
+    let text = shared.of(move || text(&api, &metrics)).await?;
+    Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())
+}
+
+fn text(api: &Api, metrics: &Metrics) -> String {
     let management = &api.0.management;
     let status = management.status(&api.0.location, api.count_sessions());
     let servers = status.servers.by_state();
@@ -34,6 +42,5 @@ async fn show(State((api, metrics)): State<(Api, Metrics)>) -> Response {
         (Figure::Records, activity.records),
         (Figure::NotKept, activity.not_kept),
     ];
-    let text = metrics.text(&servers, &figures);
-    ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
+    metrics.text(&servers, &figures)
 }

@@ -22,6 +22,7 @@ mod refusal;
 mod routes;
 mod secrets;
 mod servers;
+mod shared_text;
 mod sse;
 mod status;
 mod telling;
