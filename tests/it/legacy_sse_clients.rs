@@ -24,12 +24,7 @@ async fn daemon() -> (Upstream, TestDaemon) {
         .tool("hang", hang())
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let (daemon, client) = TestDaemon::before(&upstream, "echo").await;
     client.delete().await;
     (upstream, daemon)
 }
@@ -265,12 +260,7 @@ async fn a_client_that_does_not_read_is_given_up() {
         .tool("large", oversized(8 << 20))
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__large").await;
+    let (daemon, client) = TestDaemon::before(&upstream, "large").await;
     // Opened and never read: what the sockets do not hold waits in the daemon.
     let mut silent = http::open(daemon.address(), "GET", "/mcp/all/sse", &[EVENTS], "").await;
     let first = silent.next().await.expect("an event");

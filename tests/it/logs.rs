@@ -81,12 +81,7 @@ async fn each_client_sees_lines_from_its_own_level_on() {
 async fn a_client_alone_on_a_shared_connection_sees_lines_from_its_own_level_on() {
     for upstream in [FakeUpstream::stdio(), FakeUpstream::sse()] {
         let upstream = talkative(upstream).start().await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .start()
-            .await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__talk").await;
+        let (daemon, client) = TestDaemon::before(&upstream, "talk").await;
         check(&client, &whole()).await;
         assert_eq!(wish(&client, "error").await.result(), "{}");
         assert_eq!(told(&upstream, 1).await, ["error"]);

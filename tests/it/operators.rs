@@ -150,12 +150,7 @@ async fn the_key_of_the_configuration_counts_and_is_followed() {
 #[tokio::test]
 async fn a_call_by_key_is_the_operators() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let (daemon, _client) = TestDaemon::before(&upstream, "echo").await;
     let key = kept_key(&daemon);
     let body = r#"{"name":"up:echo","variant":"write","arguments":{"x":1}}"#;
     let headers = [http::JSON, ("x-api-key", &*key)];

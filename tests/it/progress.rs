@@ -65,12 +65,7 @@ async fn without_a_token_nothing_is_streamed() {
         .tool("work", progress(3).then(reply_text("done")))
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__work").await;
+    let (_daemon, client) = TestDaemon::before(&upstream, "work").await;
     let reply = client.call("up__work", "{}").await;
     assert_eq!(reply.text(), "done");
     assert_eq!(reply.notices, [""; 0]);
@@ -82,12 +77,7 @@ async fn who_asked_for_progress_keeps_its_call_alive_also_where_it_cannot_be_tol
         .tool("work", progress(3).then(reply_text("done")))
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__work").await;
+    let (daemon, client) = TestDaemon::before(&upstream, "work").await;
     let alone = TestClient::stateless(&daemon, "/mcp/all");
     let reply = alone.call_with_progress("up__work", "{}", "7").await;
     assert_eq!(reply.text(), "done");
@@ -110,12 +100,7 @@ async fn a_client_that_leaves_cancels_its_call_upstream() {
         .tool("fine", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__hang").await;
+    let (_daemon, client) = TestDaemon::before(&upstream, "hang").await;
     let params = call_params("up__hang", "{}");
     tokio::select! {
         reply = client.request("tools/call", &params) => panic!("{reply:?}"),
@@ -138,12 +123,7 @@ async fn a_cancelled_call_is_cancelled_upstream() {
             .tool("fine", echo())
             .start()
             .await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .start()
-            .await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__hang").await;
+        let (_daemon, client) = TestDaemon::before(&upstream, "hang").await;
         let params = call_params("up__hang", "{}");
         let cancel = async {
             upstream.wait_for("tools/call").await;
@@ -172,12 +152,7 @@ async fn a_cancelled_call_is_cancelled_upstream() {
 #[tokio::test]
 async fn a_client_that_leaves_ends_the_call_over_http() {
     let upstream = FakeUpstream::http().tool("hang", hang()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__hang").await;
+    let (_daemon, client) = TestDaemon::before(&upstream, "hang").await;
     let params = call_params("up__hang", "{}");
     tokio::select! {
         reply = client.request("tools/call", &params) => panic!("{reply:?}"),

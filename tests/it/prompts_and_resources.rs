@@ -167,12 +167,7 @@ async fn changed_prompts_and_resources_are_announced() {
         )
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
     let mut stream = client.listen().await;
     for kind in ["prompts", "resources"] {
         let (definition, key) = match kind {
@@ -258,12 +253,7 @@ async fn icons_titles_and_schemas_stay_as_they_are() {
         .template(&format!(r#"{{"uriTemplate":"lib://{{t}}",{rest}}}"#))
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__t").await;
+    let (_daemon, client) = TestDaemon::before(&upstream, "t").await;
     for (list, key) in [
         ("tools/list", "tools"),
         ("prompts/list", "prompts"),

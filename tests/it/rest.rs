@@ -18,12 +18,7 @@ use crate::support::{
 
 async fn daemon() -> (Upstream, TestDaemon) {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let (daemon, _client) = TestDaemon::before(&upstream, "echo").await;
     (upstream, daemon)
 }
 

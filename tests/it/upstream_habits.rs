@@ -17,12 +17,7 @@ async fn servers_of_every_legacy_revision_work() {
                 .tool("echo", echo())
                 .start()
                 .await;
-            let daemon = TestDaemon::builder()
-                .upstream("up", &upstream)
-                .start()
-                .await;
-            let client = daemon.client("/mcp/all").await;
-            client.wait_for_tool("up__echo").await;
+            let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
             client.call("up__echo", "{}").await.result();
             upstream.wait_for("notifications/initialized").await;
         }
@@ -37,12 +32,7 @@ async fn servers_without_sessions_or_streams_work() {
         .tool("echo", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
     client.call("up__echo", "{}").await.result();
     assert_eq!(
         upstream
@@ -60,12 +50,7 @@ async fn servers_that_cannot_bear_strange_requests_work() {
         .tool("echo", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
     client.call("up__echo", "{}").await.result();
 }
 
@@ -77,12 +62,7 @@ async fn what_a_call_says_meanwhile_reaches_its_caller_byte_for_byte() {
         .tool("talk", notice(line).then(reply_text("done")))
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__talk").await;
+    let (_daemon, client) = TestDaemon::before(&upstream, "talk").await;
     let reply = client.call("up__talk", "{}").await;
     assert_eq!(reply.text(), "done");
     assert_eq!(reply.notices, [line]);
@@ -91,12 +71,7 @@ async fn what_a_call_says_meanwhile_reaches_its_caller_byte_for_byte() {
 #[tokio::test]
 async fn a_server_that_was_away_is_reached_again_without_a_word() {
     let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
     upstream.refuse_connections(true);
     let failure = client.call("up__echo", "{}").await.failure();
     assert_eq!(failure["server"], "up", "{failure}");

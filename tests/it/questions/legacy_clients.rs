@@ -256,12 +256,7 @@ async fn a_question_that_cannot_be_passed_on_is_refused_and_the_call_goes_on() {
             .tool("ping", ask("ping", "{}").then(reply_with_answer()))
             .start()
             .await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .start()
-            .await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__ask").await;
+        let (_daemon, client) = TestDaemon::before(&upstream, "ask").await;
         let text = client.call("up__ask", "{}").await.text();
         let answer: Value = serde_json::from_str(&text).expect("an answer came");
         assert!(answer["error"]["code"].is_i64(), "{answer}");

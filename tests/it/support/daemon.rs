@@ -187,6 +187,14 @@ impl TestDaemon {
         }
     }
 
+    /// One before this server, which it calls "up", and a client of all tools, once this one is listed.
+    pub async fn before(upstream: &Upstream, tool: &str) -> (Self, TestClient) {
+        let daemon = Self::builder().upstream("up", upstream).start().await;
+        let client = daemon.client("/mcp/all").await;
+        client.wait_for_tool(&format!("up__{tool}")).await;
+        (daemon, client)
+    }
+
     /// Starts in a home where a daemon may have lived before.
     pub async fn start_in(home: Home) -> Self {
         Self::start_with(home, None).await
