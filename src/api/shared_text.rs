@@ -99,8 +99,8 @@ mod tests {
         let _ = first.await;
         let others: Vec<_> = (0..8)
             .map(|_| {
-                let (shared, make) = (shared.clone(), making(Box::new(|| ())));
-                tokio::spawn(async move { shared.of(make).await.map_err(drop) })
+                let (shared, text) = (shared.clone(), making(Box::new(|| ())));
+                tokio::spawn(async move { shared.of(text).await.map_err(drop) })
             })
             .collect();
         tokio::task::yield_now().await;

@@ -30,16 +30,10 @@ pub struct BadPatch(Vec<String>);
 const MOST_TOLD: usize = 12;
 
 fn told(problems: &[String]) -> String {
-    let mut told = problems
-        .iter()
-        .take(MOST_TOLD)
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join("; ");
-    if let Some(more) = problems.len().checked_sub(MOST_TOLD).filter(|n| *n > 0) {
-        told += &format!("; and {more} more");
-    }
-    told
+    let named = problems.iter().take(MOST_TOLD).cloned();
+    let more = problems.len().saturating_sub(MOST_TOLD);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    named.chain(more).collect::<Vec<_>>().join("; ")
 }
 
 /// Keys that are also taken as JSON in a string, under their names with `_json`.
