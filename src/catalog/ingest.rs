@@ -9,6 +9,7 @@ use super::{
     said_effect::SaidEffect,
     shapes,
     suspicion::{has_suspicious_instructions, is_grave},
+    without_values::RepeatedValues,
 };
 use crate::{
     fingerprint::Fingerprint,
@@ -105,6 +106,8 @@ pub struct Tool {
     pub(super) is_suspicious: OnceLock<bool>,
     /// What its words say that it does, once that was asked.
     said_effect: OnceLock<SaidEffect>,
+    /// Whether it repeats what must not show, once that was asked.
+    pub(super) repeated: RepeatedValues,
 }
 
 impl Tool {
@@ -347,6 +350,7 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
         name: name.into(),
         is_suspicious: OnceLock::new(),
         said_effect: OnceLock::new(),
+        repeated: RepeatedValues::default(),
     })
 }
 

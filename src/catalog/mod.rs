@@ -21,6 +21,7 @@ mod task;
 mod thesaurus;
 mod tokenizer;
 mod uri_templates;
+pub mod without_values;
 
 pub use index::{Hit, Hits, IndexChanges, IndexError, Matching, Searcher, WordShare, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};

@@ -12,16 +12,16 @@ use super::{
     gated::{call_variant, is_quarantined},
     parameters::{ShownParameter, parameters},
     servers::{ServerChange, ServerRow},
+    shown_finding::{ShownFinding, shown_findings},
     trusting::by_a_person,
-    without_values,
 };
 use crate::{
     approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
-    catalog::{self, ApprovalRequest, ServerCatalog, Snapshot},
+    catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},
     config::{Author, Change, OPERATOR, ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
     gate,
-    scanner::{self, Finding, Severity},
+    scanner::{self, Finding},
     secret::Secrets,
 };
 
@@ -103,38 +103,6 @@ pub struct InspectedThing {
     pub definition: Option<String>,
 }
 
-/// What the scanner found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ShownFinding {
-    /// The rule.
-    pub rule: String,
-    /// What the rule means, in words.
-    #[serde(default)]
-    pub meaning: String,
-    /// `remark` or `hold`.
-    pub severity: String,
-    /// Where.
-    pub place: String,
-    /// What, escaped.
-    pub excerpt: String,
-}
-
-impl From<Finding> for ShownFinding {
-    fn from(finding: Finding) -> Self {
-        Self {
-            rule: finding.rule.to_owned(),
-            meaning: scanner::in_words(finding.rule).to_owned(),
-            severity: match finding.severity {
-                Severity::Remark => "remark",
-                Severity::Hold => "hold",
-            }
-            .to_owned(),
-            place: finding.place,
-            excerpt: finding.excerpt,
-        }
-    }
-}
-
 /// What a person approves of a server.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -196,7 +164,7 @@ impl<B: Backing> Management<B> {
             seen: catalog::seen(print, as_written, listed),
             inspected: listed.is_some(),
             awaits_contact: entry.is_some_and(|entry| awaits_contact(entry)),
-            entry_findings: shown(&secrets, findings.unwrap_or_default()),
+            entry_findings: shown_findings(&secrets, findings.unwrap_or_default()),
             lock_file: lists.lock.as_ref().map(|lock| lock.file().to_owned()),
             lock_step: lists.lock.as_ref().map(|lock| lock.next_step()),
             things: listed.map_or_else(Vec::new, |listed| {
@@ -398,12 +366,13 @@ fn thing(
         call_with: None,
         description: tool.map(|tool| without_values::text(secrets, &tool.description)),
         parameters: tool.map_or_else(Vec::new, |tool| {
-            without_values::parameters(secrets, parameters(tool.definition.as_str()))
+            let definition = without_values::definition(secrets, tool.definition.as_str());
+            parameters(&definition)
         }),
         fingerprint: tool.map(|tool| tool.fingerprint.to_hex()),
         approved_by: approved.and_then(|approved| approved.by.as_deref().map(str::to_owned)),
         approved_at: approved.map(|approved| utc(approved.at)),
-        findings: shown(secrets, findings),
+        findings: shown_findings(secrets, findings),
         diff,
         definition,
     }
@@ -430,10 +399,4 @@ fn definition_of(listed: &ServerCatalog, kind: ThingKind, name: &str) -> Option<
         ThingKind::Instructions => serde_json::to_string(&listed.instructions()?).ok()?,
     };
     Some(text)
-}
-
-fn shown(secrets: &Secrets, findings: Vec<Finding>) -> Vec<ShownFinding> {
-    let findings = findings.into_iter();
-    let findings = findings.map(|finding| finding.without(secrets));
-    findings.map(ShownFinding::from).collect()
 }

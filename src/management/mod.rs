@@ -32,11 +32,11 @@ mod secrets;
 mod server_logs;
 mod server_state;
 mod servers;
+mod shown_finding;
 mod status;
 mod tools;
 mod trusting;
 mod version;
-mod without_values;
 mod writing;
 mod written_config;
 
@@ -48,7 +48,7 @@ pub use self::{
     backing::{Backing, Connections},
     entry_review::{EntryChange, EntryReview},
     health::{HealthReport, UnhealthyServer},
-    inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding, approver},
+    inspection::{ApprovalBody, InspectedThing, Inspection, approver},
     left_out::{LEFT_OUT_STEP, LeftOut},
     log_following::FollowedLog,
     log_lines::LogLines,
@@ -60,6 +60,7 @@ pub use self::{
     server_logs::{last_lines, last_lines_before},
     server_state::ServerState,
     servers::{Enabled, ServerChange, ServerDetails, ServerList, ServerRow},
+    shown_finding::{MarkedPart, ShownFinding},
     status::{DaemonLocation, PageLink, ServerCounts, StatusReport, version_note},
     tools::{ShownTool, ToolList, ToolRow},
     version::ProgramVersion,

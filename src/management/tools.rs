@@ -5,14 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::{
     Backing, Management,
     gated::{call_variant, tool_refusal},
-    without_values,
 };
 use crate::{
-    catalog::{ServerCatalog, Snapshot, Tool},
+    catalog::{ServerCatalog, Snapshot, Tool, without_values},
     config::{BrokenEntry, Settings},
     error_code::{ErrorCode, Failure},
     names,
-    secret::Secrets,
     wire::Raw,
 };
 
@@ -129,7 +127,7 @@ impl<B: Backing> Management<B> {
             reason: row.reason,
             code: row.code,
             definition: without_values::raw(
-                &secrets_of(&settings, server),
+                &without_values::secrets_of(&settings, server),
                 tool.definition.clone(),
             ),
         })
@@ -144,7 +142,7 @@ fn left_out(settings: &Settings, server: Option<&str>) -> Vec<BrokenEntry> {
 
 fn row(settings: &Settings, lists: &Snapshot, server: &str, tool: &Tool) -> ToolRow {
     let refusal = tool_refusal(settings, lists, server, &tool.name);
-    let secrets = secrets_of(settings, server);
+    let secrets = without_values::secrets_of(settings, server);
     let annotations = tool.definition.get("annotations");
     ToolRow {
         name: format!("{server}:{}", tool.name),
@@ -159,12 +157,6 @@ fn row(settings: &Settings, lists: &Snapshot, server: &str, tool: &Tool) -> Tool
         reason: refusal.map(|failure| failure.error),
         call_with: call_variant(settings, lists, server, &tool.name).map(str::to_owned),
     }
-}
-
-/// What must not show of the entry of a server.
-fn secrets_of(settings: &Settings, server: &str) -> Secrets {
-    let entry = settings.servers.get(server);
-    entry.map_or_else(Secrets::default, |entry| entry.secrets.clone())
 }
 
 fn unknown_tool(lists: &Snapshot, name: &str) -> Failure {

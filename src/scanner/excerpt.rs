@@ -12,23 +12,43 @@ const AROUND: usize = 16;
 
 /// What stands in `range` and a little around it.
 pub(super) fn excerpt(text: &str, range: Range<usize>) -> String {
+    excerpt_marked(text, range).0
+}
+
+/// The same, and which of its characters stand for `range`: nothing where all of them do.
+pub(super) fn excerpt_marked(text: &str, range: Range<usize>) -> (String, Option<Range<usize>>) {
+    let objected = range.clone();
     let start = before(text, range.start.min(text.len()), AROUND);
     let end = range.end.clamp(start, text.len());
     let rest = text.get(start..).unwrap_or_default();
-    let objected = text.get(start..end).unwrap_or_default().chars().count();
-    let shown = (objected + AROUND).min(LENGTH);
+    let before_end = text.get(start..end).unwrap_or_default().chars().count();
+    let shown = (before_end + AROUND).min(LENGTH);
     let mut escaped = String::with_capacity(shown + 8);
     if start > 0 {
         escaped.push('…');
     }
-    let mut rest = rest.chars();
-    for character in rest.by_ref().take(shown) {
+    let (mut length, mut marked) = (escaped.chars().count(), 0..0);
+    let mut rest = rest.char_indices();
+    for (at, character) in rest.by_ref().take(shown) {
+        let written = escaped.len();
         push_escaped(&mut escaped, character);
+        let added = escaped
+            .get(written..)
+            .map_or(0, |added| added.chars().count());
+        if objected.contains(&(start + at)) {
+            if marked.is_empty() {
+                marked.start = length;
+            }
+            marked.end = length + added;
+        }
+        length += added;
     }
-    if rest.next().is_some() {
+    let is_cut = rest.next().is_some();
+    let is_all = marked == (0..length) && !is_cut;
+    if is_cut {
         escaped.push('…');
     }
-    escaped
+    (escaped, (!is_all && !marked.is_empty()).then_some(marked))
 }
 
 /// The position so many characters before `at`, or the border of the character that `at` is inside.
@@ -84,6 +104,24 @@ mod tests {
         let shown = excerpt(&long, 300..2000);
         assert!(shown.starts_with('…') && shown.ends_with('…'), "{shown}");
         assert_eq!(shown.chars().count(), LENGTH + 2);
+    }
+
+    #[test]
+    fn what_is_objected_to_is_marked_in_the_excerpt() {
+        let check = |text: &str, range: Range<usize>, expected: Option<&str>| {
+            let (shown, marked) = excerpt_marked(text, range);
+            let part = marked.map(|part| {
+                let characters = shown.chars().skip(part.start).take(part.len());
+                characters.collect::<String>()
+            });
+            assert_eq!(part.as_deref(), expected, "{shown}");
+        };
+        check("plain", 0..5, None);
+        check("say the word now", 8..12, Some("word"));
+        check("a\u{200b}\u{200b}b", 1..7, Some("\\u{200B}\\u{200B}"));
+        let long = format!("{}now{}", "ab ".repeat(90), " cd".repeat(90));
+        check(&long, 270..273, Some("now"));
+        check("", 0..0, None);
     }
 
     #[test]

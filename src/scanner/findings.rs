@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Finding, Severity, excerpt::excerpt, passage::Passage};
+use super::{Finding, Severity, excerpt::excerpt_marked, passage::Passage};
 
 /// Limit: findings of one definition; nobody reads more.
 const MOST: usize = 24;
@@ -21,7 +21,8 @@ impl Findings {
         range: Range<usize>,
     ) {
         if self.wants(rule, severity, text.place) {
-            self.put(rule, severity, text.place, excerpt(text.text, range));
+            let excerpt = excerpt_marked(text.text, range);
+            self.put(rule, severity, text.place, excerpt);
         }
     }
 
@@ -34,7 +35,7 @@ impl Findings {
         excerpt: String,
     ) {
         if self.wants(rule, severity, place) {
-            self.put(rule, severity, place, excerpt);
+            self.put(rule, severity, place, (excerpt, None));
         }
     }
 
@@ -46,12 +47,19 @@ impl Findings {
         }
     }
 
-    fn put(&mut self, rule: &'static str, severity: Severity, place: &str, excerpt: String) {
+    fn put(
+        &mut self,
+        rule: &'static str,
+        severity: Severity,
+        place: &str,
+        (excerpt, marked): (String, Option<Range<usize>>),
+    ) {
         let finding = Finding {
             rule,
             severity,
             place: place.to_owned(),
             excerpt,
+            marked,
         };
         let same = |known: &Finding| known.rule == rule && known.place == place;
         if let Some(known) = self.0.iter_mut().find(|known| same(known)) {

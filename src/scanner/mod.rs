@@ -30,12 +30,15 @@ mod vocabulary;
 mod walk;
 mod words;
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use serde::Serialize;
 
 use self::{findings::Findings, passage::Passage};
-pub use self::{neighbours::Neighbours, words::in_words};
+pub use self::{
+    neighbours::Neighbours,
+    words::{in_words, why},
+};
 use crate::{config::ServerEntry, secret::Secrets, wire::Raw};
 
 /// One thing that a person should know before trusting a definition.
@@ -49,14 +52,24 @@ pub struct Finding {
     pub place: String,
     /// The words that the rule objects to, escaped and cut. Never enough to follow as an order by itself, never a whole description.
     pub excerpt: String,
+    /// Which characters of the excerpt the rule objects to, where that is not all of it.
+    #[serde(skip)]
+    pub marked: Option<Range<usize>>,
 }
 
 impl Finding {
     /// The same without what must not show: a server may repeat the credentials that it was given.
     #[must_use]
     pub fn without(self, secrets: &Secrets) -> Self {
-        let excerpt = secrets.masked(&self.excerpt).into_owned();
-        Self { excerpt, ..self }
+        match secrets.masked(&self.excerpt) {
+            Cow::Borrowed(_) => self,
+            // What was counted is another text now.
+            Cow::Owned(excerpt) => Self {
+                excerpt,
+                marked: None,
+                ..self
+            },
+        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! A search's outcome as JSON, once for `retrieve_tools`, REST and the command line.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use serde::Serialize;
 
 use super::{Found, FoundTool, Search, WholeList, run, signature::signature};
 use crate::{
     access::Caller,
-    catalog::{LONGEST_QUERY, Snapshot, WordShare},
+    catalog::{LONGEST_QUERY, Snapshot, WordShare, without_values},
     config::Settings,
     error_code::Failure,
     wire::Raw,
@@ -71,7 +71,7 @@ struct WordWhy<'a> {
 struct Row<'a> {
     name: String,
     server: &'a str,
-    description: &'a str,
+    description: Cow<'a, str>,
     #[serde(rename = "inputSchema", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     input_schema: Option<Raw>,
@@ -110,7 +110,7 @@ pub(super) fn of(found: &Found, settings: &Settings, query: &str, detail: Detail
     let query = end.and_then(|(end, _)| query.get(..end)).unwrap_or(query);
     Raw::author(&SearchAnswer {
         tools: rows
-            .map(|(i, tool)| row(tool, detail, i < schemas))
+            .map(|(i, tool)| row(tool, settings, detail, i < schemas))
             .collect(),
         query,
         total: found.total,
@@ -119,20 +119,35 @@ pub(super) fn of(found: &Found, settings: &Settings, query: &str, detail: Detail
     })
 }
 
-fn row(found: &FoundTool, detail: Detail, with_schema: bool) -> Row<'_> {
-    let tool = found.tool();
-    let schema = tool.definition.get("inputSchema");
+fn row<'a>(
+    found: &'a FoundTool,
+    settings: &Settings,
+    detail: Detail,
+    with_schema: bool,
+) -> Row<'a> {
+    let (tool, server) = (found.tool(), found.server.server.as_str());
+    // Nearly no definition repeats a secret; which do is remembered.
+    let secrets = without_values::secrets_of(settings, server);
+    let (definition, description) = if tool.repeats(&secrets) {
+        let definition = without_values::raw(&secrets, tool.definition.clone());
+        let description = without_values::text(&secrets, &tool.description);
+        (definition, Cow::Owned(description))
+    } else {
+        (tool.definition.clone(), Cow::Borrowed(&*tool.description))
+    };
+    let schema = definition.get("inputSchema");
     let line = (!with_schema).then(|| signature(&tool.name, schema.as_ref()));
     Row {
         name: found.name(),
-        server: found.server.server.as_str(),
-        description: match detail {
-            Detail::Full => &tool.description,
-            Detail::Compact => beginning(&tool.description),
+        server,
+        description: match (detail, description) {
+            (Detail::Full, description) => description,
+            (Detail::Compact, Cow::Borrowed(whole)) => Cow::Borrowed(beginning(whole)),
+            (Detail::Compact, Cow::Owned(whole)) => Cow::Owned(beginning(&whole).to_owned()),
         },
         input_schema: schema.filter(|_| with_schema),
         signature: line,
-        annotations: tool.definition.get("annotations").filter(Raw::is_object),
+        annotations: definition.get("annotations").filter(Raw::is_object),
         score: rounded(found.score),
         call_with: format!("call_tool_{}", found.call_with.as_str()),
         why: found.why.as_deref().map(why),

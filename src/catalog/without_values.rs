@@ -1,15 +1,45 @@
-//! What people read of a server's definitions, without the values that its entry has from references: a server may repeat what it was
-//! started with. Names are left as they are, because commands take them. Pure.
+//! What lists and searches show of a server's definitions, without the values that its entry has from references: a server may repeat what
+//! it was started with. Names are left as they are, because commands and calls take them. Whatever forwards a definition as a whole
+//! (`tools/list` of a client, `describe_tool`) does so byte for byte, and nothing here is asked. Pure.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::parameters::ShownParameter;
-use crate::{secret::Secrets, wire::Raw};
+use super::ingest::Tool;
+use crate::{config::Settings, secret::Secrets, sync::Guarded, wire::Raw};
+
+/// What must not show of the entry of a server.
+pub fn secrets_of(settings: &Settings, server: &str) -> Secrets {
+    let entry = settings.servers.get(server);
+    entry.map_or_else(Secrets::default, |entry| entry.secrets.clone())
+}
+
+/// Whether a definition repeats any of these: looked up once, because searches find the same tools again and again.
+#[derive(Debug, Default)]
+pub(super) struct RepeatedValues(Guarded<Option<(Secrets, bool)>>);
+
+impl Tool {
+    /// Whether its definition has one of these values in it.
+    pub fn repeats(&self, secrets: &Secrets) -> bool {
+        if secrets.is_empty() {
+            return false;
+        }
+        let mut known = self.repeated.0.lock();
+        if let Some((of, repeats)) = &*known
+            && of == secrets
+        {
+            return *repeats;
+        }
+        let shown = definition(secrets, self.definition.as_str());
+        let repeats = matches!(shown, Cow::Owned(_));
+        *known = Some((secrets.clone(), repeats));
+        repeats
+    }
+}
 
 /// A definition without them, as it is if there are none in it. They are looked for in its texts, not in how those are written.
-pub(super) fn definition<'a>(secrets: &Secrets, definition: &'a str) -> Cow<'a, str> {
+pub fn definition<'a>(secrets: &Secrets, definition: &'a str) -> Cow<'a, str> {
     if secrets.is_empty() {
         return Cow::Borrowed(definition);
     }
@@ -24,7 +54,7 @@ pub(super) fn definition<'a>(secrets: &Secrets, definition: &'a str) -> Cow<'a, 
 }
 
 /// The same of a value as it came.
-pub(super) fn raw(secrets: &Secrets, value: Raw) -> Raw {
+pub fn raw(secrets: &Secrets, value: Raw) -> Raw {
     match definition(secrets, value.as_str()) {
         Cow::Borrowed(_) => value,
         Cow::Owned(masked) => Raw::parse_str(&masked).unwrap_or_else(|_| Raw::empty_object()),
@@ -32,19 +62,8 @@ pub(super) fn raw(secrets: &Secrets, value: Raw) -> Raw {
 }
 
 /// A text without them.
-pub(super) fn text(secrets: &Secrets, text: &str) -> String {
+pub fn text(secrets: &Secrets, text: &str) -> String {
     secrets.masked(text).into_owned()
-}
-
-/// Parameters without them.
-pub(super) fn parameters(
-    secrets: &Secrets,
-    mut parameters: Vec<ShownParameter>,
-) -> Vec<ShownParameter> {
-    for one in &mut parameters {
-        one.description = text(secrets, &one.description);
-    }
-    parameters
 }
 
 /// Whether there was something to mask. Definitions nest no deeper than what serde reads.
