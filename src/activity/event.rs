@@ -1,6 +1,9 @@
 //! What is told to the log: typed and cheap to make. Nothing is formatted or masked here; that is done where records are made.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use super::seen_call::SeenCall;
 use crate::{error_code::ErrorCode, fingerprint::Fingerprint, metrics::Metrics};
@@ -114,5 +117,16 @@ pub(super) struct ServerNews {
     pub(super) server: Box<str>,
     pub(super) action: &'static str,
     pub(super) things: Vec<TouchedThing>,
-    pub(super) error: Option<String>,
+    pub(super) told: ServerStep,
+}
+
+/// What there is to say of something that happened to a server.
+#[derive(Debug, Default)]
+pub struct ServerStep {
+    /// Why, if it is no good news.
+    pub error: Option<String>,
+    /// More of it: how many tools it has, how long nobody used it.
+    pub detail: Option<String>,
+    /// How long it took.
+    pub took: Option<Duration>,
 }

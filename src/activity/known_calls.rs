@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::{
     block::{NewRecord, USUAL},
+    course::GateDecision,
     figures_cell::CountedCall,
     record::{CALL, RecordMaker},
     seen_call::{CallEnd, CallEntrance, SeenCall, ThingCalled},
@@ -112,6 +113,7 @@ pub(super) struct CallKind {
     client: Raw,
     endpoint: Option<CallEntrance>,
     variant: Option<&'static str>,
+    decision: Option<GateDecision>,
     names: Arc<KindNames>,
     /// The record as JSON, without the brace at its end.
     json: Vec<u8>,
@@ -122,6 +124,7 @@ pub(super) struct CallKind {
 impl CallKind {
     fn is_of(&self, call: &SeenCall, tool: &str, run: u64) -> bool {
         self.run == run
+            && self.decision == call.course.decision()
             && *self.names.tool == *tool
             && self.names.server == call.server
             && self.variant == call.variant
@@ -137,6 +140,8 @@ impl CallKind {
         let mut json = serde_json::to_vec(&shared).ok()?;
         let length = json.strip_suffix(NO_OUTCOME)?.len();
         json.truncate(length);
+        let decision = call.course.decision();
+        put(&mut json, "gate", decision.map(GateDecision::recorded))?;
         let names = KindNames {
             method: (*call.method).into(),
             server: call.server.clone(),
@@ -152,6 +157,7 @@ impl CallKind {
             client: call.client.detached(),
             endpoint: call.endpoint.clone(),
             variant: call.variant,
+            decision,
             names: Arc::new(names),
             json,
             tally: None,
@@ -184,6 +190,7 @@ impl CallKind {
         put(&mut json, "outcome", Some(moment.outcome))?;
         put(&mut json, "duration_us", own.duration_us)?;
         put(&mut json, "request_bytes", own.request_bytes)?;
+        put(&mut json, "spent", own.spent)?;
         put(&mut json, "answer_bytes", u64::try_from(*size).ok())?;
         for (name, body) in bodies {
             if let Some(body) = body {
@@ -329,6 +336,7 @@ mod tests {
                 thing: ThingCalled::Tool(tool.into()),
                 variant,
                 trace: None,
+                course: Arc::default(),
                 intent: reason.map(|reason| StatedIntent {
                     data_sensitivity: None,
                     reason: Some(reason.to_owned()),
@@ -430,6 +438,7 @@ mod tests {
                     thing: ThingCalled::Tool(format!("t{number}").into()),
                     variant: None,
                     trace: None,
+                    course: Arc::default(),
                     intent: None,
                     body: SeenBody::Nothing,
                     request_bytes: 0,

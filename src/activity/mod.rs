@@ -6,6 +6,7 @@
 mod block;
 mod bounds;
 mod counting;
+mod course;
 mod difference;
 mod event;
 mod export;
@@ -46,15 +47,11 @@ use tokio::{
     time::timeout,
 };
 
-use self::{
-    event::{ActivityEvent, EventKind, ServerNews},
-    figures::RunningFigures,
-    flood::RefusalFlood,
-    queue::{ActivityQueue, Alarm},
-    store::ActivityStore,
-};
 pub use self::{
-    event::{OperatorChange, RefusedNotice, TouchedThing},
+    course::{
+        CallCourse, CallStage, CallWait, DecidedAccess, GateDecision, RecordedDecision, TimeSpent,
+    },
+    event::{OperatorChange, RefusedNotice, ServerStep, TouchedThing},
     export::ExportFormat,
     figures::{CallFigures, FigurePeriod, WantedFigures},
     open_call::{CallBody, NewCall, OpenCall},
@@ -65,6 +62,13 @@ pub use self::{
     seen_call::{CallEntrance, StatedIntent},
     store::RecordPage,
     task::ActivityTask,
+};
+use self::{
+    event::{ActivityEvent, EventKind, ServerNews},
+    figures::RunningFigures,
+    flood::RefusalFlood,
+    queue::{ActivityQueue, Alarm},
+    store::ActivityStore,
 };
 use crate::{
     config::{Kept, Settings},
@@ -219,7 +223,7 @@ impl Activity {
             server: server.into(),
             action: "held",
             things,
-            error: None,
+            told: ServerStep::default(),
         })));
     }
 
@@ -249,13 +253,13 @@ impl Activity {
         });
     }
 
-    /// Notes what happened to a server: `ready`, `failed`, `lost`, `asleep`, and why if it was no good news.
-    pub fn note_server(&self, action: &'static str, server: &str, error: Option<String>) {
+    /// Notes what happened to a server: `ready`, `failed`, `lost`, `asleep`.
+    pub fn note_server(&self, action: &'static str, server: &str, told: ServerStep) {
         self.note(EventKind::Server(Box::new(ServerNews {
             server: server.into(),
             action,
             things: Vec::new(),
-            error,
+            told,
         })));
     }
 

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use super::{
     Activity,
+    course::CallCourse,
     event::EventKind,
     seen_call::{
         CallEnd, CallEntrance, SeenBody, SeenCall, StatedIntent, ThingCalled, bounded, held,
@@ -38,6 +39,8 @@ pub struct NewCall<'a> {
     pub body: CallBody<'a>,
     /// Its place in a trace, if it has one.
     pub trace: Option<Arc<CallTrace>>,
+    /// What is told of its way.
+    pub course: Arc<CallCourse>,
 }
 
 /// What came with a call.
@@ -68,6 +71,7 @@ impl OpenCall {
             method,
             body,
             trace,
+            course,
         } = new;
         let (kept, request_bytes) = match body {
             CallBody::Params(params) => {
@@ -81,6 +85,7 @@ impl OpenCall {
             }),
         };
         let began = Instant::now();
+        course.begin(began);
         let call = SeenCall {
             id,
             parent,
@@ -98,6 +103,7 @@ impl OpenCall {
             ended: began,
             end: CallEnd::Withdrawn,
             trace,
+            course,
         };
         Self {
             activity,
@@ -145,10 +151,7 @@ impl OpenCall {
 
     /// It came to nothing.
     pub fn failed(self, failure: &Failure) {
-        self.end(CallEnd::Failed {
-            code: failure.code,
-            error: failure.error.clone(),
-        });
+        self.end(CallEnd::Failed(Box::new(failure.clone())));
     }
 
     /// The request was wrong.
@@ -216,6 +219,7 @@ mod tests {
                 method: &long,
                 body: CallBody::Arguments(Some(&arguments)),
                 trace: None,
+                course: Arc::default(),
             },
         );
         call.is_of(Some(&long), &Thing::Resource(long.as_str().into()));

@@ -14,7 +14,7 @@ impl CallEnd {
             Self::Result { is_error: true, .. } => "tool_error",
             Self::Result { kept, .. } => kept.as_ref().map_or("ok", outcome_of_result),
             Self::RpcError { .. } => "rpc_error",
-            Self::Failed { code, .. } => outcome_of(*code),
+            Self::Failed(failure) => outcome_of(failure.code),
             Self::Invalid { .. } => "invalid",
         }
     }

@@ -1,9 +1,12 @@
 //! Records as they are kept and shown, and how one is made of what was told.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
+    course::{FINGERPRINT, GateDecision, RecordedDecision, TimeSpent},
     event::{ActivityEvent, EventKind, OperatorChange, RefusedNotice, ServerNews, TouchedThing},
     redaction::{Redaction, uri},
     seen_call::{CallEnd, CallEntrance, SeenBody, SeenCall, ThingCalled},
@@ -91,6 +94,16 @@ pub struct ActivityRecord {
     /// The size of what was answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer_bytes: Option<u64>,
+    /// What the gate decided of a call that it let through, or refused by the access rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<RecordedDecision>,
+    /// Where the time went, if a server had to do with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<TimeSpent>,
+    /// What the caller was told where that is no result: our failure, or the error of the request, without what looks like a secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub told: Option<Raw>,
     /// The arguments, as far as they are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
@@ -118,6 +131,7 @@ pub(super) struct OwnPart {
     pub(super) reason: Option<String>,
     pub(super) duration_us: Option<u64>,
     pub(super) request_bytes: Option<u64>,
+    pub(super) spent: Option<TimeSpent>,
     pub(super) arguments: Option<Raw>,
 }
 
@@ -130,15 +144,13 @@ impl OwnPart {
         record.reason = self.reason;
         record.duration_us = self.duration_us;
         record.request_bytes = self.request_bytes;
+        record.spent = self.spent;
         record.arguments = self.arguments;
     }
 }
 
 /// Limit: definitions that a record names.
 const MOST_THINGS: usize = 20;
-
-/// So much of a fingerprint stands in a record: too long to be met by trying.
-const FINGERPRINT: usize = 16;
 
 /// Makes records by the settings in force.
 pub(super) struct RecordMaker<'a> {
@@ -196,6 +208,7 @@ impl RecordMaker<'_> {
 
     fn of_call(&self, call: &SeenCall) -> ActivityRecord {
         let mut record = self.shared_part(call);
+        record.gate = call.course.decision().map(GateDecision::recorded);
         self.own_part(call).put_into(&mut record);
         self.put_end(&mut record, &call.end);
         record
@@ -238,6 +251,7 @@ impl RecordMaker<'_> {
             reason: reason.map(|text| redaction.sentence(text)),
             duration_us: u64::try_from((call.ended - call.began).as_micros()).ok(),
             request_bytes: u64::try_from(call.request_bytes).ok(),
+            spent: call.course.spent(call.ended),
             arguments: self.arguments(&call.body),
         }
     }
@@ -257,17 +271,32 @@ impl RecordMaker<'_> {
                     .map(|code| self.redaction.name(code.as_str()));
                 let message = raw.get("message").and_then(|message| message.string());
                 record.error = message.and_then(|message| sentence(&message));
+                record.told = self.error_as_kept(raw);
             }
-            CallEnd::Failed { code, error } => {
-                record.code = Some(code.as_str().to_owned());
-                record.error = sentence(error);
+            CallEnd::Failed(failure) => {
+                record.code = Some(failure.code.as_str().to_owned());
+                record.error = sentence(&failure.error);
+                record.told = self.redaction.value(&Raw::author(failure), Kept::Redacted);
             }
             CallEnd::Invalid { code, error } => {
                 record.code = Some(code.to_string());
                 record.error = sentence(error);
+                let told = json!({ "code": code, "message": error });
+                record.told = self.redaction.value(&Raw::author(&told), Kept::Redacted);
             }
         }
         end.outcome().clone_into(&mut record.outcome);
+    }
+
+    /// The error of a server: its data are kept as results are, the rest always.
+    fn error_as_kept(&self, error: &Raw) -> Option<Raw> {
+        if self.settings.results != Kept::Off {
+            return self.redaction.value(error, self.settings.results);
+        }
+        let part = |key: &str| error.get(key).map(|value| (key.to_owned(), value));
+        let parts = ["code", "message"].into_iter().filter_map(part);
+        let told = Raw::author(&parts.collect::<BTreeMap<_, _>>());
+        self.redaction.value(&told, Kept::Redacted)
     }
 
     /// A result, as far as it is kept.
@@ -317,13 +346,21 @@ impl RecordMaker<'_> {
     }
 
     fn of_server(&self, news: &ServerNews) -> ActivityRecord {
-        let outcome = if news.error.is_none() { "ok" } else { "failed" };
-        let error = news.error.as_deref();
+        let told = &news.told;
+        let outcome = if told.error.is_none() { "ok" } else { "failed" };
+        let error = told.error.as_deref();
+        let detail = told.detail.as_deref();
         ActivityRecord {
             kind: "server".to_owned(),
             action: Some(news.action.to_owned()),
             server: Some(self.redaction.name(&news.server)),
-            detail: self.things(&news.things),
+            detail: joined(
+                detail.map(|detail| self.redaction.sentence(detail)),
+                self.things(&news.things),
+            ),
+            duration_us: told
+                .took
+                .and_then(|took| u64::try_from(took.as_micros()).ok()),
             outcome: outcome.to_owned(),
             error: error.map(|error| self.redaction.sentence(error)),
             ..ActivityRecord::default()

@@ -3,8 +3,9 @@
 
 use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
 
+use super::course::CallCourse;
 use crate::{
-    error_code::ErrorCode,
+    error_code::Failure,
     names::ServerName,
     spans::CallTrace,
     wire::{Raw, Thing},
@@ -66,6 +67,7 @@ pub(super) struct SeenCall {
     pub(super) ended: Instant,
     pub(super) end: CallEnd,
     pub(super) trace: Option<Arc<CallTrace>>,
+    pub(super) course: Arc<CallCourse>,
 }
 
 /// What of a request is kept until its record is made.
@@ -112,7 +114,7 @@ pub(super) enum CallEnd {
     /// With the server's own error, or what is small of it.
     RpcError { size: usize, kept: Raw },
     /// With a failure of ours.
-    Failed { code: ErrorCode, error: String },
+    Failed(Box<Failure>),
     /// With an error of ours about the request itself.
     Invalid { code: i64, error: String },
 }
@@ -134,7 +136,7 @@ impl SeenCall {
             }
             CallEnd::Result { kept: None, .. }
             | CallEnd::Withdrawn
-            | CallEnd::Failed { .. }
+            | CallEnd::Failed(_)
             | CallEnd::Invalid { .. } => (),
         }
     }
@@ -148,7 +150,7 @@ impl SeenCall {
         let end = match &self.end {
             CallEnd::Result { kept, .. } => kept.as_ref().map_or(0, |raw| raw.as_bytes().len()),
             CallEnd::RpcError { kept, .. } => kept.as_bytes().len(),
-            CallEnd::Withdrawn | CallEnd::Failed { .. } | CallEnd::Invalid { .. } => 0,
+            CallEnd::Withdrawn | CallEnd::Failed(_) | CallEnd::Invalid { .. } => 0,
         };
         self.client.as_bytes().len() + body + end
     }

@@ -85,6 +85,7 @@ fn call<'a>(client: &'a Raw, body: &'a Raw) -> NewCall<'a> {
         method: "tools/call",
         body: CallBody::Params(Some(body)),
         trace: None,
+        course: Arc::default(),
     }
 }
 

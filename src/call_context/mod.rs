@@ -24,6 +24,7 @@ pub use self::{
 };
 use crate::{
     access::Caller,
+    activity::CallCourse,
     spans::{CallTrace, TracedRequest},
     wire::{
         Edit, Id, LogLevel, Outcome, Raw, Revision, RpcError, SaidTrace, bridge::Sender, method,
@@ -75,6 +76,8 @@ pub struct CallContext {
     pub connection: Option<ConnectionId>,
     /// Its place in a trace, if it has one.
     pub trace: Option<Arc<CallTrace>>,
+    /// What becomes of it on its way, for its record.
+    pub course: Arc<CallCourse>,
 }
 
 /// What a client said of itself. Detached: it outlives the frame that it came in.
@@ -112,6 +115,7 @@ impl CallContext {
             session: None,
             connection: None,
             trace: None,
+            course: Arc::default(),
         }
     }
 
@@ -151,6 +155,7 @@ impl CallContext {
                 caller = self.caller.subject(),
             ),
             trace: self.trace.as_ref().map(|outer| Arc::new(outer.child())),
+            course: Arc::default(),
             ..self.clone()
         }
     }

@@ -23,6 +23,7 @@ use super::{
     state::{CallAction, CallEvent, CallState, RoundQuestions},
 };
 use crate::{
+    activity::CallStage,
     call_context::CallContext,
     error_code::{ErrorCode, Failure},
     gate::Admitted,
@@ -79,6 +80,7 @@ impl Forwarding<'_> {
         replies: &RoundReplies,
     ) -> Result<SentCall, RequestError> {
         let (context, admitted, request) = (self.context, self.admitted, self.request);
+        context.course.enter(CallStage::Waiting);
         let chosen = instances::choose(self.upstreams, context, admitted, request.endpoint).await?;
         let upstream = &chosen.upstream;
         let number = upstream.next_number();
@@ -99,6 +101,7 @@ impl Forwarding<'_> {
             requestor: chosen.requestor(context),
             stream: &context.to_client,
             deadline: context.deadline,
+            course: &context.course,
         };
         Ok(SentCall {
             active: upstream.call(outgoing).await?,
@@ -183,10 +186,13 @@ impl<'a> ForwardedCall<'a> {
                     return Err(questions::unanswered(self.server(), why).into());
                 }
             }
+            let course = &self.of.context.course;
             if self.sent.state.holds_clock() {
                 self.sent.active.hold();
+                course.enter(CallStage::AtClient);
             } else {
                 self.sent.active.resume();
+                course.enter(CallStage::AtServer);
             }
             let event = self.next().await?;
             action = self.sent.state.on(event);

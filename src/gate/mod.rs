@@ -28,6 +28,7 @@ pub use self::{
 };
 use crate::{
     access::Caller,
+    activity::GateDecision,
     catalog::{Catalog, ServerCatalog, Snapshot},
     config::Settings,
     error_code::Failure,
@@ -135,6 +136,15 @@ impl Gate {
         self.with_rules(|rules| rules.entry(caller, server, target).map(drop))
     }
 
+    /// What of the access rules keeps this from a caller.
+    pub fn denial(&self, caller: &Caller, server: &str, target: &Target<'_>) -> GateDecision {
+        self.with_rules(|rules| GateDecision {
+            access: rules.deciding(caller, server, target),
+            definition: None,
+            call_with: None,
+        })
+    }
+
     /// Whether a caller may use a tool of our own; if not, why.
     pub fn admit_built_in(&self, caller: &Caller, tool: &str) -> Result<(), Failure> {
         self.with_rules(|rules| rules.decide_built_in(caller, tool))
@@ -155,8 +165,13 @@ fn ticket(
 ) -> Result<Admitted, Failure> {
     let rules = Rules::new(settings, snapshot);
     let (name, fingerprint) = rules.admit(caller, server, &target)?;
+    let decision = GateDecision {
+        access: rules.deciding(caller, server, &target),
+        definition: fingerprint,
+        call_with: rules.called_as(server, &target),
+    };
     let basis = (settings, snapshot);
-    Ok(Admitted::new(caller, name, target, fingerprint, basis))
+    Ok(Admitted::new(caller, name, target, decision, basis))
 }
 
 impl Moment {

@@ -6,6 +6,7 @@ use crate::{
         Caller,
         acl::{Asked, Decision, Reading, RulesFor},
     },
+    activity::DecidedAccess,
     config::{Policy, ServerAuth},
     error_code::Failure,
     visible::letters,
@@ -89,6 +90,36 @@ impl<'a> Rules<'a> {
         };
         auth.acl.as_ref()?;
         Some(self.decision(auth, caller, asked, reading))
+    }
+
+    /// Which of the access rules decides over what a caller wants of a server.
+    pub(super) fn deciding(
+        self,
+        caller: &Caller,
+        server: &str,
+        target: &Target<'_>,
+    ) -> DecidedAccess {
+        let asked = match target.thing() {
+            Thing::Tool(name) => Asked::Tool { server, name },
+            Thing::Prompt(name) => Asked::Prompt { server, name },
+            Thing::Resource(uri) => Asked::Resource { server, uri },
+            Thing::Task(_) | Thing::Nothing => {
+                let auth = self.settings.server_auth.as_ref();
+                let has_rules = auth.is_some_and(|auth| auth.acl.is_some());
+                return if has_rules {
+                    DecidedAccess::Together
+                } else {
+                    DecidedAccess::NoRules
+                };
+            }
+        };
+        match self.explain_access(caller, asked) {
+            None => DecidedAccess::NoRules,
+            Some(Decision { rule: None, .. }) => DecidedAccess::Default,
+            Some(Decision {
+                rule: Some(place), ..
+            }) => DecidedAccess::Rule(place),
+        }
     }
 
     fn check_profile<'t>(

@@ -97,6 +97,15 @@ impl<'a> Rules<'a> {
         }
     }
 
+    /// The same in a word, of a tool that is known.
+    pub(super) fn called_as(self, server: &str, target: &Target<'_>) -> Option<&'static str> {
+        let Thing::Tool(tool) = target.thing() else {
+            return None;
+        };
+        let known = self.snapshot.tool(server, tool)?;
+        Some(self.call_with(server, known).as_str())
+    }
+
     /// The entry of the server that the target may be had of.
     fn judge<'t>(
         self,

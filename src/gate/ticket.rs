@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{Variant, held};
 use crate::{
     access::Caller,
+    activity::GateDecision,
     approvals::{Hold, HoldReason, ThingKind},
     catalog::Snapshot,
     config::Settings,
@@ -22,7 +23,7 @@ pub struct Admitted {
     caller: Caller,
     server: ServerName,
     target: Target<'static>,
-    fingerprint: Option<Fingerprint>,
+    decision: GateDecision,
     is_locked: bool,
     /// As what a tool is called, where that was declared.
     variant: Option<Variant>,
@@ -54,14 +55,14 @@ impl Admitted {
         caller: &Caller,
         server: &ServerName,
         target: Target<'_>,
-        fingerprint: Option<Fingerprint>,
+        decision: GateDecision,
         (settings, snapshot): (&Arc<Settings>, &Snapshot),
     ) -> Self {
         Self {
             caller: caller.clone(),
             server: server.clone(),
             target: target.into_owned(),
-            fingerprint,
+            decision,
             is_locked: snapshot.is_locked(),
             variant: None,
             basis: Basis {
@@ -119,7 +120,12 @@ impl Admitted {
 
     /// The definition that was admitted; `None` where changes are allowed.
     pub fn fingerprint(&self) -> Option<Fingerprint> {
-        self.fingerprint
+        self.decision.definition
+    }
+
+    /// What was decided, and by what.
+    pub fn decision(&self) -> GateDecision {
+        self.decision
     }
 
     /// The refusal of a tool whose definition is another one than was admitted: in the words of the next call, before which it is held.

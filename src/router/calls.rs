@@ -84,7 +84,9 @@ impl Router {
         record.is_of(Some(server.as_str()), target.thing());
         let gate = &self.0.gate;
         let decide = || gate.admit(&context.caller, server.as_str(), target.clone());
-        let admitted = self.admit_awake(server.as_str(), decide).await?;
+        let admitted = self.admit_awake(context, server.as_str(), decide).await;
+        self.note_denied(context, server.as_str(), &target, &admitted);
+        let admitted = admitted?;
         self.check_tool_of_task(context, &admitted)?;
         let edits: &[_] = match admitted.target().thing() {
             Thing::Tool(_) => &[NOT_AS_A_TASK],
@@ -129,7 +131,7 @@ impl Router {
     ) -> Result<(ServerName, Box<str>), RequestError> {
         let caller = &context.caller;
         let mut found = self.find_tool(caller, offered);
-        if found.is_none() && self.discover_owner_of(caller, offered).await {
+        if found.is_none() && self.discover_owner_of(context, offered).await {
             found = self.find_tool(caller, offered);
         }
         if let Some(found) = found {
@@ -186,7 +188,8 @@ impl Router {
 
     /// A name that nobody knows may belong to a server whose lists are not known yet. Waits for the servers whose names it begins
     /// with; whether there were any.
-    async fn discover_owner_of(&self, caller: &Caller, offered: &str) -> bool {
+    async fn discover_owner_of(&self, context: &CallContext, offered: &str) -> bool {
+        let caller = &context.caller;
         let snapshot = self.0.catalog.snapshot();
         let unknown = |name: &ServerName| !snapshot.servers.contains_key(name);
         let candidates: Vec<ServerName> = self
@@ -201,7 +204,11 @@ impl Router {
             .cloned()
             .collect();
         for server in &candidates {
-            if let Err(failure) = self.ensure_listed(server.as_str()).await {
+            let listed = {
+                let _waits = context.course.wait();
+                self.ensure_listed(server.as_str()).await
+            };
+            if let Err(failure) = listed {
                 tracing::debug!(%server, %failure, "a server that a call may be for is not available");
             }
         }

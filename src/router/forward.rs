@@ -2,7 +2,7 @@
 
 use super::{RequestError, Router, View, recording};
 use crate::{
-    activity::OpenCall,
+    activity::{CallStage, OpenCall},
     call_context::CallContext,
     error_code::ErrorCode,
     forward::{EndpointKind, ForwardRequest},
@@ -19,7 +19,9 @@ impl Router {
         admitted: &Admitted,
         request: ForwardRequest<'_>,
     ) -> Result<Outcome, RequestError> {
+        context.course.note_decision(admitted.decision());
         let forwarded = self.0.forwarder.forward(context, admitted, request).await;
+        context.course.enter(CallStage::Ours);
         if let Some(trace) = &context.trace {
             trace.note_answered();
         }
@@ -70,11 +72,12 @@ impl Router {
             | method::TASKS_RESULT => Target::method_alone(method::TOOLS_LIST),
             other => Target::method_alone(other),
         };
-        self.ensure_known(&context.caller, server.as_str(), &asked)
+        self.ensure_known_for(context, server.as_str(), &asked)
             .await?;
         let gate = &self.0.gate;
         let decide = || gate.admit(&context.caller, server.as_str(), target.clone());
-        let admitted = self.admit_awake(server.as_str(), decide).await;
+        let admitted = self.admit_awake(context, server.as_str(), decide).await;
+        self.note_denied(context, server.as_str(), &target, &admitted);
         let admitted = admitted.map_err(|failure| match failure.code {
             ErrorCode::UnknownTool => {
                 RpcError::invalid_params(format!("{}. {}", failure.error, failure.hint)).into()

@@ -1,6 +1,7 @@
 //! What an MCP client can ask, in one place: each request of a client, whatever face took it, is answered here from the catalog or
 //! sent through the gate to its upstream.
 
+mod admission;
 mod built_in;
 mod calls;
 mod changes;
@@ -40,14 +41,14 @@ use crate::{
     config::{RoutingMode, Settings},
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, Forwarder, RequestError},
-    gate::{Admitted, Gate},
+    gate::Gate,
     large_results::LargeResults,
     long_work::LongWork,
     management::Management,
     memory_budget::MemoryBudget,
     names::ServerName,
     search::ToolSearch,
-    upstream::{State, Upstream, Upstreams},
+    upstream::{Upstream, Upstreams},
     wire::{Notification, Outcome, Raw, Request, RpcError, Target, bridge, method},
 };
 
@@ -326,54 +327,6 @@ impl Router {
                 passed.map(Reply::Passed)
             }
         }
-    }
-
-    /// Makes sure that a server's lists are known, if that takes waking it.
-    async fn ensure_listed(&self, server: &str) -> Result<(), Failure> {
-        if self.0.catalog.glance().servers.contains_key(server) {
-            return Ok(());
-        }
-        match self.0.upstreams.get(server) {
-            Some(upstream) => upstream.wake().await,
-            // The gate knows why and says it better.
-            None => Ok(()),
-        }
-    }
-
-    /// The ticket that `decide` gives. What is held of a server that sleeps may have been taken back meanwhile, which only a new listing
-    /// can tell: then the server is woken first.
-    async fn admit_awake(
-        &self,
-        server: &str,
-        decide: impl Fn() -> Result<Admitted, Failure> + Send,
-    ) -> Result<Admitted, Failure> {
-        let held = match decide() {
-            Err(held) if matches!(held.code, ErrorCode::ToolChanged | ErrorCode::ToolHeld) => held,
-            decided => return decided,
-        };
-        let upstream = self.0.upstreams.get(server);
-        let asleep = upstream.filter(|one| matches!(one.status().state, State::Asleep));
-        let Some(asleep) = asleep else {
-            return Err(held);
-        };
-        match asleep.wake().await {
-            Ok(()) => decide(),
-            Err(failure) => {
-                tracing::debug!(server, %failure, "what is held of a sleeping server could not be compared again");
-                Err(held)
-            }
-        }
-    }
-
-    /// [`Router::ensure_listed`] for a name that a caller gave.
-    async fn ensure_known(
-        &self,
-        caller: &Caller,
-        server: &str,
-        target: &Target<'_>,
-    ) -> Result<(), Failure> {
-        self.0.gate.knows(caller, server, target)?;
-        self.ensure_listed(server).await
     }
 
     fn settings(&self) -> Arc<Settings> {

@@ -56,6 +56,7 @@ impl Router {
             method,
             body,
             trace: context.trace.clone(),
+            course: context.course.clone(),
         })
     }
 

@@ -143,9 +143,13 @@ impl<'a> Things<'a> {
         record.is_of(Some(server), target.thing());
         let answering = async {
             let (router, caller) = (self.0, &inner.caller);
-            router.ensure_known(caller, server, &target).await?;
+            let known = router.ensure_known_for(&inner, server, &target).await;
+            router.note_denied(&inner, server, &target, &known);
+            known?;
             let decide = || router.0.gate.admit(caller, server, target.clone());
-            let admitted = router.admit_awake(server, decide).await?;
+            let admitted = router.admit_awake(&inner, server, decide).await;
+            router.note_denied(&inner, server, &target, &admitted);
+            let admitted = admitted?;
             let request = ForwardRequest {
                 params: Some(params),
                 edits,

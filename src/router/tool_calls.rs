@@ -46,12 +46,12 @@ impl<'a> ToolCalls<'a> {
     /// The variant that a tool is to be called with, if its server lists it. A server whose list is not known is woken.
     pub(super) async fn call_with(
         self,
-        caller: &Caller,
+        context: &CallContext,
         server: &str,
         tool: &str,
     ) -> Result<Option<Variant>, Failure> {
         self.0
-            .ensure_known(caller, server, &Target::tool(tool))
+            .ensure_known_for(context, server, &Target::tool(tool))
             .await?;
         let now = self.0.0.gate.now();
         let known = now.snapshot().tool(server, tool);
@@ -155,11 +155,15 @@ impl Router {
             arguments,
             intent: _,
         } = declared;
-        self.ensure_known(&context.caller, server, &Target::tool(tool))
-            .await?;
+        let target = Target::tool(tool);
+        let known = self.ensure_known_for(context, server, &target).await;
+        self.note_denied(context, server, &target, &known);
+        known?;
         let gate = &self.0.gate;
         let decide = || gate.admit_as(&context.caller, variant, server, tool);
-        let admitted = self.admit_awake(server, decide).await?;
+        let admitted = self.admit_awake(context, server, decide).await;
+        self.note_denied(context, server, &target, &admitted);
+        let admitted = admitted?;
         let edits = [
             // Servers that hold arguments against a schema refuse a call without any.
             (

@@ -184,8 +184,7 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     let server = &required(&call.arguments, "server").map_err(wrong)?;
     let tool = &required(&call.arguments, "tool").map_err(wrong)?;
     let arguments = passed_on(&call.arguments).map_err(wrong)?;
-    let caller = &call.context.caller;
-    let variant = call.calls.call_with(caller, server, tool).await?;
+    let variant = call.calls.call_with(call.context, server, tool).await?;
     if variant == Some(Variant::Destructive) {
         // One tool for everything cannot be approved separately.
         let error = format!(

@@ -16,6 +16,7 @@ use super::{
     subscriptions::{NotSubscribed, Subscription, Tell},
 };
 use crate::{
+    activity::{CallCourse, CallStage},
     call_context::ClientSender,
     error_code::{ErrorCode, Failure},
     gate::{Admitted, AdmittedMessage},
@@ -45,6 +46,8 @@ pub struct Outgoing<'a> {
     pub stream: &'a ClientSender,
     /// When it is given up, however much progress it reports; but not before the server had the time for one answer.
     pub deadline: Instant,
+    /// Hears when it is sent.
+    pub course: &'a CallCourse,
 }
 
 impl Upstream {
@@ -94,6 +97,7 @@ impl Upstream {
             let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
             let params = bridge::params_for(revision, &outgoing.sender, message.params());
             let requestor = Some(outgoing.requestor.clone());
+            outgoing.course.enter(CallStage::AtServer);
             let (number, method) = (outgoing.number, message.method());
             let sent = live
                 .link
@@ -131,6 +135,7 @@ impl Upstream {
                         .await;
                     // Asked of the worker, not looked up: what is published may still be what has just failed.
                     clock.hold(Instant::now());
+                    outgoing.course.enter(CallStage::Waiting);
                     live = self.connected().await?;
                     clock.resume(Instant::now());
                 }

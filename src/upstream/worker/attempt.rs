@@ -16,6 +16,7 @@ use super::{
     state::{ConnectionHealth, HEALTHY_AFTER, State, StateEvent},
 };
 use crate::{
+    activity::ServerStep,
     catalog::{Catalog, Listing, ServerCatalog},
     config::{ServerEntry, SessionScope, Transport, duration},
     process::Grace,
@@ -33,6 +34,7 @@ const TURN: Duration = Duration::from_secs(3);
 
 impl Worker {
     pub(super) fn start_attempt(&mut self) {
+        self.life.attempt_began = Some(Instant::now());
         self.life.paused_until = None;
         self.life.had_no_login = self.is_login_needed();
         let (shared, context) = (self.shared.clone(), self.context.clone());
@@ -142,18 +144,28 @@ impl Worker {
     }
 
     /// Records how the server is.
-    pub(super) fn record(&self, action: &'static str, error: Option<&String>) {
+    pub(super) fn record(&self, action: &'static str, told: ServerStep) {
         let activity = &self.context.connect.activity;
-        activity.note_server(action, self.entry.name.as_str(), error.cloned());
+        activity.note_server(action, self.entry.name.as_str(), told);
+    }
+
+    /// That an attempt came to an end, and when it began.
+    fn attempt_ended(&mut self, error: Option<&String>, detail: Option<String>) -> ServerStep {
+        let began = self.life.attempt_began.take();
+        ServerStep {
+            error: error.cloned(),
+            detail,
+            took: began.map(|began| began.elapsed()),
+        }
     }
 
     /// The first failures in a row are logged each, later ones about once an hour.
-    fn log_failure(&self, error: &ConnectError) {
+    fn log_failure(&mut self, error: &ConnectError) {
         const EACH: u32 = 6;
         const ONE_OF: u32 = 60;
 
-        let (server, reason) = (&self.entry.name, &error.reason);
-        let status = self.shared.status.borrow();
+        let (server, reason) = (self.entry.name.clone(), &error.reason);
+        let status = self.shared.status.borrow().clone();
         let attempt = status.state.failures();
         let next_attempt = status.next_attempt_in();
         let next_attempt = next_attempt.map_or_else(
@@ -162,7 +174,8 @@ impl Worker {
         );
         if attempt <= EACH || attempt.is_multiple_of(ONE_OF) {
             tracing::warn!(%server, %reason, attempt, next_attempt, "server is not available");
-            self.record("failed", Some(reason));
+            let told = self.attempt_ended(Some(reason), None);
+            self.record("failed", told);
         } else {
             tracing::debug!(%server, %reason, attempt, next_attempt, "server is not available");
         }
@@ -198,7 +211,9 @@ impl Worker {
             tracing::debug!(server = %self.entry.name, "Server supports tool change notifications - registered handler");
         }
         tracing::info!(server = %self.entry.name, tools = catalog.tools.len(), "server is ready");
-        self.record("ready", None);
+        let listed = listed_in_words(&catalog, known.as_deref());
+        let told = self.attempt_ended(None, Some(listed));
+        self.record("ready", told);
         let now = Instant::now();
         self.life.answering = meanwhile.answering;
         self.life.open = Some(Connected {
@@ -313,7 +328,11 @@ impl Worker {
         let secrets = self.shared.secrets_of(&self.entry);
         let reason = connect::shown(&reason, &secrets);
         tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
-        self.record("lost", Some(&reason));
+        let told = ServerStep {
+            error: Some(reason.clone()),
+            ..ServerStep::default()
+        };
+        self.record("lost", told);
         let (outside, next_step) = match self.entry.transport {
             Transport::Stdio(_) => (reason.clone(), connect::logs_step(&self.entry.name)),
             // The reason may hold the server's own words.
@@ -336,6 +355,31 @@ impl Worker {
         self.disconnect().await;
         let (need, retries) = (self.need(), self.retries());
         self.event(StateEvent::Lost(need, retries, health)).await;
+    }
+}
+
+/// How many tools a server lists, and which of them it did not list before, as far as that is known.
+fn listed_in_words(now: &ServerCatalog, before: Option<&ServerCatalog>) -> String {
+    /// Limit: tools that are named.
+    const NAMED: usize = 3;
+    let tools = match now.tools.len() {
+        1 => "1 tool".to_owned(),
+        n => format!("{n} tools"),
+    };
+    let Some(before) = before else {
+        return tools;
+    };
+    let is_new = |name: &&str| before.tool(name).is_none();
+    let new: Vec<&str> = now
+        .tools
+        .iter()
+        .map(|tool| &*tool.name)
+        .filter(is_new)
+        .collect();
+    match new.len() {
+        0 => tools,
+        n if n <= NAMED => format!("{tools}, {n} new: {}", new.join(", ")),
+        n => format!("{tools}, {n} new"),
     }
 }
 

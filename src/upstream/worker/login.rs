@@ -9,6 +9,7 @@ use super::{
     state::{State, StateEvent},
 };
 use crate::{
+    activity::ServerStep,
     authorization::LoginStatus,
     upstream::{
         calls::handle::{Live, UpstreamShared},
@@ -90,7 +91,11 @@ impl Worker {
         }
         let (server, reason) = (&self.entry.name, &error.reason);
         tracing::warn!(%server, %reason, "a person has to log in to the server");
-        self.record("login needed", Some(reason));
+        let told = ServerStep {
+            error: Some(reason.clone()),
+            ..ServerStep::default()
+        };
+        self.record("login needed", told);
         self.shared
             .status
             .send_modify(|status| status.last_error = Some(error.clone()));

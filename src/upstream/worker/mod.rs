@@ -37,9 +37,10 @@ use self::{
     subscriptions::SubscriptionAnswer,
 };
 use crate::{
+    activity::ServerStep,
     authorization::LoginStatus,
     catalog::Catalog,
-    config::{ServerEntry, Settings, Start},
+    config::{ServerEntry, Settings, Start, duration},
     link::News,
     process::{Exit, Process},
     upstream::{
@@ -109,6 +110,8 @@ pub(in crate::upstream) struct Life {
     /// Calls that wait until it has been told what they want.
     level_waiters: Vec<oneshot::Sender<()>>,
     paused_until: Option<Instant>,
+    /// When the attempt began that runs or has just ended.
+    attempt_began: Option<Instant>,
     /// An operator restarted it: what is remembered of it is not used.
     in_doubt: bool,
     /// The attempt began although a login was needed.
@@ -172,6 +175,7 @@ impl Life {
             level_told: None,
             level_waiters: Vec::new(),
             paused_until: None,
+            attempt_began: None,
             in_doubt: false,
             had_no_login: false,
             incarnation: 0,
@@ -286,6 +290,17 @@ impl Worker {
         self.shared.settings.borrow().clone()
     }
 
+    /// How long nobody has called it, in words.
+    fn unused_for(&self) -> Option<String> {
+        let connected = self.life.open.as_ref()?;
+        let unused = self
+            .shared
+            .usage
+            .unused_for(connected.since, Instant::now());
+        let seconds = Duration::from_secs(unused.as_secs());
+        Some(format!("no call for {}", duration::show(seconds)))
+    }
+
     async fn event(&mut self, event: StateEvent) {
         let (state, action) = self.life.state.on(event);
         self.life.state = state;
@@ -303,7 +318,11 @@ impl Worker {
             Action::Connect => self.start_attempt(),
             Action::Disconnect => {
                 tracing::info!(server = %self.entry.name, "server is idle and put to sleep");
-                self.record("asleep", None);
+                let told = ServerStep {
+                    detail: self.unused_for(),
+                    ..ServerStep::default()
+                };
+                self.record("asleep", told);
                 self.disconnect().await;
             }
             // The tick sees to it.

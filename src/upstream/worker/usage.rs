@@ -80,10 +80,15 @@ impl Usage {
         if self.in_flight() > 0 {
             return false;
         }
+        let unused = self.unused_for(ready_since, now);
+        timeout(policy, self.history.frequency(now)).is_some_and(|timeout| unused >= timeout)
+    }
+
+    /// How long nobody has called over a connection that is ready since `ready_since`, where no call is in flight.
+    pub(in crate::upstream) fn unused_for(&self, ready_since: Instant, now: Instant) -> Duration {
         let last_end = *self.last_end.lock();
         let since = last_end.map_or(ready_since, |end| end.max(ready_since));
-        timeout(policy, self.history.frequency(now))
-            .is_some_and(|timeout| now.saturating_duration_since(since) >= timeout)
+        now.saturating_duration_since(since)
     }
 }
 

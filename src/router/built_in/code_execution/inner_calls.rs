@@ -127,7 +127,7 @@ impl<'a> InnerCalls<'a> {
             calls.refuse(outer, &declared, &failure);
             RequestError::from(failure)
         };
-        let variant = match calls.call_with(&outer.caller, server, tool).await {
+        let variant = match calls.call_with(outer, server, tool).await {
             Ok(Some(Variant::Destructive)) if !self.request.allows_destructive => {
                 let failure = not_allowed_to_destroy(server, tool);
                 return Err(refused(declared(Variant::Write), failure));

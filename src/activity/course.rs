@@ -1,0 +1,241 @@
+//! The way of a call through us: what the gate decided of it, and where its time went. Whoever moves the call on tells it, and the record of
+//! the call says it.
+
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{fingerprint::Fingerprint, sync::Guarded};
+
+/// So much of a fingerprint stands in a record: too long to be met by trying.
+pub(super) const FINGERPRINT: usize = 16;
+
+/// What becomes of one call on its way.
+#[derive(Debug, Default)]
+pub struct CallCourse(Guarded<Course>);
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Course {
+    decision: Option<GateDecision>,
+    stage: CallStage,
+    /// When that began, once the call has.
+    since: Option<Instant>,
+    /// Whether anything was sent to a server.
+    is_sent: bool,
+    gate: Duration,
+    waiting: Duration,
+    server: Duration,
+    client: Duration,
+}
+
+/// Who has the call.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum CallStage {
+    /// We do.
+    #[default]
+    Ours,
+    /// It waits until its server is connected, or has room.
+    Waiting,
+    /// Its server does.
+    AtServer,
+    /// Its client, which the server asked something.
+    AtClient,
+}
+
+/// What the gate decided of a call that it let through, and by what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GateDecision {
+    /// What of the access rules decided.
+    pub access: DecidedAccess,
+    /// The definition that the call is bound to.
+    pub definition: Option<Fingerprint>,
+    /// What a tool has to be called as.
+    pub call_with: Option<&'static str>,
+}
+
+/// What of the access rules decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecidedAccess {
+    /// There are none.
+    NoRules,
+    /// No rule matches.
+    Default,
+    /// The rule at this place, counted from 0.
+    Rule(usize),
+    /// All of them: what is asked for is no single thing.
+    Together,
+}
+
+/// What of the gate a record shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RecordedDecision {
+    /// What of the access rules decided: `rule`, `default`, `no_rules`, or `rules` where all of them together do.
+    pub decided_by: String,
+    /// The place of the rule in `serverAuth.acl.rules`, counted from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<usize>,
+    /// The beginning of the fingerprint of the definition that the call was bound to. None where changes of it are allowed, and of what is no
+    /// tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
+    /// What the tool had to be called as: `read`, `write` or `destructive`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_with: Option<String>,
+}
+
+/// Where the time of a call went, as far as a server had to do with it. What is left of all of it is ours, after the answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TimeSpent {
+    /// Ours, before anything was sent: finding the thing, the gate.
+    pub gate_us: u64,
+    /// The wait for the server: until it was started or connected and listed, and until it had room.
+    pub waiting_us: u64,
+    /// The server's own, from when the request was sent to its answer.
+    pub server_us: u64,
+    /// That of the client and its person, whom the server asked something meanwhile.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub client_us: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(time: &u64) -> bool {
+    *time == 0
+}
+
+impl GateDecision {
+    /// What a record says of it.
+    pub(super) fn recorded(self) -> RecordedDecision {
+        let (decided_by, rule) = match self.access {
+            DecidedAccess::NoRules => ("no_rules", None),
+            DecidedAccess::Default => ("default", None),
+            DecidedAccess::Rule(place) => ("rule", Some(place)),
+            DecidedAccess::Together => ("rules", None),
+        };
+        let digits = |print: Fingerprint| print.to_hex().chars().take(FINGERPRINT).collect();
+        RecordedDecision {
+            decided_by: decided_by.to_owned(),
+            rule,
+            definition: self.definition.map(digits),
+            call_with: self.call_with.map(str::to_owned),
+        }
+    }
+}
+
+impl CallCourse {
+    /// The call begins.
+    pub(super) fn begin(&self, now: Instant) {
+        self.0.lock().since = Some(now);
+    }
+
+    /// What the gate decided.
+    pub fn note_decision(&self, decision: GateDecision) {
+        self.0.lock().decision = Some(decision);
+    }
+
+    /// Somebody else has the call from now on.
+    pub fn enter(&self, stage: CallStage) {
+        let mut course = self.0.lock();
+        if course.stage != stage {
+            course.enter(stage, Instant::now());
+        }
+    }
+
+    /// The call waits for its server until what is given back is dropped.
+    pub fn wait(&self) -> CallWait<'_> {
+        self.enter(CallStage::Waiting);
+        CallWait(self)
+    }
+
+    /// What the gate decided, once it has.
+    pub(super) fn decision(&self) -> Option<GateDecision> {
+        self.0.lock().decision
+    }
+
+    /// What a record says of the time until then, if a server had to do with it.
+    pub(super) fn spent(&self, ended: Instant) -> Option<TimeSpent> {
+        let mut course = *self.0.lock();
+        course.enter(CallStage::Ours, ended);
+        let is_others = course.is_sent || course.waiting > Duration::ZERO;
+        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        is_others.then(|| TimeSpent {
+            gate_us: micros(course.gate),
+            waiting_us: micros(course.waiting),
+            server_us: micros(course.server),
+            client_us: micros(course.client),
+        })
+    }
+}
+
+impl Course {
+    fn enter(&mut self, stage: CallStage, now: Instant) {
+        let passed = self.since.map(|since| now.saturating_duration_since(since));
+        let passed = passed.unwrap_or_default();
+        match self.stage {
+            CallStage::Ours if !self.is_sent => self.gate += passed,
+            CallStage::Ours => (),
+            CallStage::Waiting => self.waiting += passed,
+            CallStage::AtServer => self.server += passed,
+            CallStage::AtClient => self.client += passed,
+        }
+        self.is_sent |= stage == CallStage::AtServer;
+        self.stage = stage;
+        self.since = Some(now);
+    }
+}
+
+/// A wait of a call for its server.
+pub struct CallWait<'a>(&'a CallCourse);
+
+impl Drop for CallWait<'_> {
+    fn drop(&mut self) {
+        self.0.enter(CallStage::Ours);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_of_the_time_is_somebodys() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let mut course = Course {
+            since: Some(start),
+            ..Course::default()
+        };
+        for (stage, ms) in [
+            (CallStage::Waiting, 2),
+            (CallStage::Ours, 12),
+            (CallStage::Waiting, 13),
+            (CallStage::AtServer, 20),
+            (CallStage::AtClient, 50),
+            (CallStage::AtServer, 150),
+            (CallStage::Ours, 180),
+        ] {
+            course.enter(stage, at(ms));
+        }
+        let spent = CallCourse(Guarded::new(course)).spent(at(185));
+        let expected = TimeSpent {
+            gate_us: 3_000,
+            waiting_us: 17_000,
+            server_us: 60_000,
+            client_us: 100_000,
+        };
+        assert_eq!(spent, Some(expected));
+    }
+
+    #[test]
+    fn what_never_left_us_has_no_parts_and_what_did_not_come_back_counts() {
+        let course = CallCourse::default();
+        let start = Instant::now();
+        course.begin(start);
+        assert_eq!(course.spent(start + Duration::from_secs(1)), None);
+        course.0.lock().enter(CallStage::AtServer, start);
+        let spent = course.spent(start + Duration::from_secs(1)).expect("sent");
+        assert_eq!((spent.gate_us, spent.server_us), (0, 1_000_000));
+    }
+}

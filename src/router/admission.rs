@@ -1,0 +1,99 @@
+//! From a name that a caller gives to the ticket of the gate: waking a server whose lists are not known, and having the record of a call say
+//! how long that took and what refused it.
+
+use super::Router;
+use crate::{
+    access::Caller,
+    call_context::CallContext,
+    error_code::{ErrorCode, Failure},
+    gate::Admitted,
+    upstream::State,
+    wire::Target,
+};
+
+impl Router {
+    /// Makes sure that a server's lists are known, if that takes waking it.
+    pub(super) async fn ensure_listed(&self, server: &str) -> Result<(), Failure> {
+        if self.0.catalog.glance().servers.contains_key(server) {
+            return Ok(());
+        }
+        match self.0.upstreams.get(server) {
+            Some(upstream) => upstream.wake().await,
+            // The gate knows why and says it better.
+            None => Ok(()),
+        }
+    }
+
+    /// The ticket that `decide` gives. What is held of a server that sleeps may have been taken back meanwhile, which only a new listing
+    /// can tell: then the server is woken first.
+    pub(super) async fn admit_awake(
+        &self,
+        context: &CallContext,
+        server: &str,
+        decide: impl Fn() -> Result<Admitted, Failure> + Send,
+    ) -> Result<Admitted, Failure> {
+        let held = match decide() {
+            Err(held) if matches!(held.code, ErrorCode::ToolChanged | ErrorCode::ToolHeld) => held,
+            decided => return decided,
+        };
+        let upstream = self.0.upstreams.get(server);
+        let asleep = upstream.filter(|one| matches!(one.status().state, State::Asleep));
+        let Some(asleep) = asleep else {
+            return Err(held);
+        };
+        let woken = {
+            let _waits = context.course.wait();
+            asleep.wake().await
+        };
+        match woken {
+            Ok(()) => decide(),
+            Err(failure) => {
+                tracing::debug!(server, %failure, "what is held of a sleeping server could not be compared again");
+                Err(held)
+            }
+        }
+    }
+
+    /// [`Router::ensure_listed`] for a name that a caller gave.
+    pub(super) async fn ensure_known(
+        &self,
+        caller: &Caller,
+        server: &str,
+        target: &Target<'_>,
+    ) -> Result<(), Failure> {
+        self.0.gate.knows(caller, server, target)?;
+        self.ensure_listed(server).await
+    }
+
+    /// The same in the course of a call, which waits meanwhile.
+    pub(super) async fn ensure_known_for(
+        &self,
+        context: &CallContext,
+        server: &str,
+        target: &Target<'_>,
+    ) -> Result<(), Failure> {
+        self.0.gate.knows(&context.caller, server, target)?;
+        if self.0.catalog.glance().servers.contains_key(server) {
+            return Ok(());
+        }
+        let _waits = context.course.wait();
+        self.ensure_listed(server).await
+    }
+
+    /// Has the record of a call that the access rules refused say which of them did.
+    pub(super) fn note_denied<T>(
+        &self,
+        context: &CallContext,
+        server: &str,
+        target: &Target<'_>,
+        decided: &Result<T, Failure>,
+    ) {
+        if decided
+            .as_ref()
+            .is_err_and(|failure| failure.code == ErrorCode::AccessDenied)
+        {
+            let decision = self.0.gate.denial(&context.caller, server, target);
+            context.course.note_decision(decision);
+        }
+    }
+}
