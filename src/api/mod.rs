@@ -7,7 +7,9 @@ mod call;
 mod changes;
 mod clients;
 mod code;
+mod commands;
 mod config;
+mod demo;
 mod described;
 mod doctor;
 mod events;
@@ -51,6 +53,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     management::{DaemonLocation, Management},
     metrics::Metrics,
+    process::LoginPath,
     router::Router,
     wire::Raw,
 };
@@ -70,6 +73,8 @@ struct ApiParts {
     location: DaemonLocation,
     /// Where its files are.
     places: Places,
+    /// Where commands of servers are looked for.
+    login_path: LoginPath,
     /// Counts client sessions.
     sessions: Box<dyn Fn() -> usize + Send + Sync>,
 }
@@ -111,7 +116,7 @@ impl Api {
     /// An API over these parts. `sessions` counts client sessions.
     pub fn new(
         (management, router, access, calls): (Management, Router, Access, CallIds),
-        (location, places): (DaemonLocation, Places),
+        (location, places, login_path): (DaemonLocation, Places, LoginPath),
         sessions: impl Fn() -> usize + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(ApiParts {
@@ -121,6 +126,7 @@ impl Api {
             calls,
             location,
             places,
+            login_path,
             sessions: Box::new(sessions),
         }))
     }
@@ -188,6 +194,8 @@ fn table() -> Routes {
         .and(clients::routes())
         .and(import::routes())
         .and(doctor::routes())
+        .and(commands::routes())
+        .and(demo::routes())
         .and(secrets::routes())
         .and(page_login::routes())
         .get(

@@ -1,7 +1,12 @@
 //! The settings in force and their one writer: a task that reads the file again when it changes and keeps the last good ones
 //! when it cannot.
 
-use std::{io, path::Path, sync::Arc, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::{
     sync::{Mutex, mpsc, oneshot, watch},
@@ -14,7 +19,7 @@ use super::{
     keyring::KeyringLookup,
     server_entry::ServerEntry,
     settings::Settings,
-    source::{Fixed, LoadError, Overrides, Source, Variables},
+    source::{DemoSwitch, Fixed, LoadError, Overrides, Source, Variables},
     watching::Watching,
     write::{WriteError, rewrite},
 };
@@ -28,6 +33,7 @@ pub struct Keeper {
     reloads: mpsc::Sender<oneshot::Sender<()>>,
     /// Our own writers wait here, in their order. Those of other processes are kept out by the file's lock, which is not fair.
     writing: Arc<Mutex<()>>,
+    demo: DemoSwitch,
 }
 
 /// The only writer of the settings in force.
@@ -86,6 +92,7 @@ impl Keeper {
             overrides,
             variables,
             keyring,
+            demo: DemoSwitch::default(),
         };
         let text = source.read()?;
         let first = source.settings(text.as_deref())?;
@@ -99,6 +106,7 @@ impl Keeper {
             file_status: file_status_out,
             reloads: reloads_in,
             writing: Arc::default(),
+            demo: source.demo.clone(),
         };
         let task = KeeperTask {
             source,
@@ -148,6 +156,14 @@ impl Keeper {
         };
         let _ = tokio::time::timeout(RELOAD_DEADLINE, reload).await;
         self.last_error().map_or(Ok(()), Err)
+    }
+
+    /// Has this program run as the bundled demo server beside what the file says, or nothing any more; which it was. Nothing is written.
+    pub async fn set_demo(&self, program: Option<PathBuf>) -> Option<PathBuf> {
+        let before = self.demo.set(program);
+        // What is wrong with the file is shown elsewhere.
+        let _ = self.reload_now().await;
+        before
     }
 
     /// Writes changes to the file, all or none, and puts them in force. Says whether the text changed.
@@ -223,7 +239,7 @@ impl KeeperTask {
     async fn reload(&mut self, secrets: KnownSecrets) {
         let (source, known) = (self.source.clone(), self.text.clone());
         let is_outdated = match secrets {
-            KnownSecrets::LookUpAgain => known.is_some(),
+            KnownSecrets::LookUpAgain => true,
             // What is missing is looked for until it is there.
             KnownSecrets::Keep => {
                 self.settings.borrow().lacks_secrets && self.looked_up.elapsed() >= LOOK_FOR_SECRETS
@@ -238,7 +254,7 @@ impl KeeperTask {
         match read.await {
             Ok(Ok(None)) => self.publish_status(None),
             Ok(Ok(Some((text, settings)))) => {
-                self.text = Some(text);
+                self.text = text;
                 self.publish(settings);
                 self.publish_status(None);
             }

@@ -105,7 +105,7 @@ pub use settings::{
     AgentManagement, BrokenEntry, CodeExecution, Environment, Inherit, RoutingMode, Settings,
 };
 pub use shown_file::shown_file;
-pub use source::{LoadError, Overrides, Variables, load, process_environment, secrets_place};
+pub use source::{DEMO, LoadError, Overrides, Variables, load, process_environment, secrets_place};
 pub use strangers_lists::{TextsOfList, is_named_value, says_secret};
 pub use strangers_text::{
     mask_text_for_records, mask_text_of_strangers, mask_value, mask_value_for_records,

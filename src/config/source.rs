@@ -18,7 +18,7 @@ use super::{
     surroundings::Surroundings,
     write::{folder_of, read_text},
 };
-use crate::secret::Secret;
+use crate::{secret::Secret, sync::Guarded};
 
 /// Gives the value of an environment variable; [`process_environment`] outside tests.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -44,7 +44,18 @@ pub struct Overrides {
 }
 
 /// The name of the bundled demo server.
-const DEMO: &str = "demo";
+pub const DEMO: &str = "demo";
+
+/// The program to be run as the bundled demo server, where somebody has started it while the daemon runs. Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct DemoSwitch(Arc<Guarded<Option<PathBuf>>>);
+
+impl DemoSwitch {
+    /// Switches it on, or off. What it was.
+    pub(super) fn set(&self, program: Option<PathBuf>) -> Option<PathBuf> {
+        std::mem::replace(&mut *self.0.lock(), program)
+    }
+}
 
 /// Why a file gives no settings.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +88,7 @@ pub(super) struct Source {
     pub(super) overrides: Overrides,
     pub(super) variables: Variables,
     pub(super) keyring: KeyringLookup,
+    pub(super) demo: DemoSwitch,
 }
 
 /// What is decided once, at start.
@@ -121,6 +133,7 @@ pub fn load(
         overrides: Overrides::default(),
         variables: Arc::clone(variables),
         keyring: Arc::clone(keyring),
+        demo: DemoSwitch::default(),
     };
     source.settings(source.read()?.as_deref())
 }
@@ -180,10 +193,11 @@ impl Source {
         &self,
         known: Option<&str>,
         is_faulty: bool,
-    ) -> Result<Option<(String, Settings)>, LoadError> {
+    ) -> Result<Option<(Option<String>, Settings)>, LoadError> {
         let is_blank = |text: &str| text.trim().is_empty();
         match self.read()? {
-            None if known.is_none() => Ok(None),
+            None if known.is_none() && !is_faulty => Ok(None),
+            None if known.is_none() => Ok(Some((None, self.settings(None)?))),
             None => Err(LoadError::Gone(self.file.clone())),
             Some(text) if !is_faulty && known == Some(&text) => Ok(None),
             // Half-written files look like this too.
@@ -192,7 +206,7 @@ impl Source {
             }
             Some(text) => {
                 let settings = self.settings(Some(&text))?;
-                Ok(Some((text, settings)))
+                Ok(Some((Some(text), settings)))
             }
         }
     }
@@ -231,7 +245,8 @@ impl Source {
         if let Some(mode) = self.overrides.routing_mode {
             settings.routing_mode = mode;
         }
-        if let Some(program) = &self.overrides.demo {
+        let started = self.demo.0.lock().clone();
+        if let Some(program) = self.overrides.demo.as_ref().or(started.as_ref()) {
             self.add_demo(program, &mut settings);
         }
         settings
@@ -252,7 +267,7 @@ impl Source {
         match parse(&text, &surroundings) {
             Ok(demo) if !taken => settings.servers.extend(demo.servers),
             _ => settings.warnings.push(format!(
-                "--demo was not added: a server {DEMO:?} is configured"
+                "the demo server was not added: a server {DEMO:?} is configured"
             )),
         }
     }

@@ -99,6 +99,11 @@ pub(super) struct DaemonTasks {
     _files: FolderFiles,
 }
 
+fn open_ledger(data_dir: &Path) -> Result<ChildLedger, ServeError> {
+    ChildLedger::open(data_dir)
+        .map_err(|error| ServeError::failed("the ledger cannot be opened", &error))
+}
+
 /// Puts everything together and serves.
 pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks), ServeError> {
     let DaemonParts {
@@ -118,8 +123,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         std::array::from_fn(|_| CancellationToken::new());
     let settings = keeper.settings();
     logging::hide(settings.secrets());
-    let ledger = ChildLedger::open(&data_dir)
-        .map_err(|error| ServeError::failed("the ledger cannot be opened", &error))?;
+    let ledger = open_ledger(&data_dir)?;
     let (activity, activity_task) = Activity::new(data_dir.clone(), keeper.subscribe());
     let logins = Logins::new(&data_dir);
     let (catalog, catalog_task) = open_catalog(&data_dir, &settings, lock_file, &activity);
@@ -164,7 +168,8 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let location = location_of(background, &data_dir, &addresses);
     let unanswered = router.clone().give_up_unanswered();
     let api = (management, router, access.clone(), calls);
-    let api = Api::new(api, (location.clone(), places), move || counted.count());
+    let places = (location.clone(), places, login_path.clone());
+    let api = Api::new(api, places, move || counted.count());
 
     let mut tasks = JoinSet::new();
     // What a daemon that was killed left behind goes first; new children may start meanwhile.

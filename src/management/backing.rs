@@ -62,6 +62,9 @@ pub trait Backing: Send + Sync {
     /// Waits until what runs follows what the settings say of a server, where anything runs, but not for long.
     fn follows(&self, server: &str) -> impl Future<Output = ()> + Send;
 
+    /// Ends the demo server of this name, if somebody started one while the daemon runs; whether it stood in no file either.
+    fn stop_demo(&self, server: &str) -> impl Future<Output = bool> + Send;
+
     /// Records a change, where records are kept.
     fn note(&self, change: OperatorChange);
 }

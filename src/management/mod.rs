@@ -11,6 +11,7 @@ mod agents;
 mod backing;
 mod contact;
 mod definition_diff;
+mod demo;
 mod entry_review;
 mod gated;
 mod glob_cover;

@@ -21,7 +21,7 @@ use crate::{
     approvals::{ThingKind, Which},
     authorization::Logins,
     catalog::{ApprovalRequest, Catalog, ServerCatalog, Snapshot},
-    config::{Change, EditError, Keeper, ServerEntry, Settings, Start, WriteError},
+    config::{Change, DEMO, EditError, Keeper, ServerEntry, Settings, Start, WriteError},
     error_code::{ErrorCode, Failure},
     gate,
     names::ServerName,
@@ -39,7 +39,7 @@ pub const COUNTS_AFTER_RESTART: &str = "counts after a restart of the daemon";
 
 /// The parts of a running daemon.
 pub struct OverDaemon {
-    keeper: Keeper,
+    pub(super) keeper: Keeper,
     pub(super) catalog: Catalog,
     pub(super) upstreams: Upstreams,
     data_dir: PathBuf,
@@ -280,6 +280,12 @@ impl Backing for OverDaemon {
 
     async fn activity(&self) -> Result<ActivityReader, UnreadableActivity> {
         self.activity.reader().await
+    }
+
+    async fn stop_demo(&self, server: &str) -> bool {
+        server == DEMO
+            && self.keeper.set_demo(None).await.is_some()
+            && !self.keeper.settings().servers.contains_key(server)
     }
 
     async fn change(&self, changes: Vec<Change>) -> Result<(), WriteError> {

@@ -357,6 +357,11 @@ impl Backing for OverFiles {
     /// Nothing runs.
     async fn follows(&self, _: &str) {}
 
+    /// Only a daemon has one.
+    async fn stop_demo(&self, _: &str) -> bool {
+        false
+    }
+
     /// Only a daemon records what happens.
     fn note(&self, _: OperatorChange) {}
 

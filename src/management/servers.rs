@@ -15,6 +15,7 @@ use super::{
     writing::{bad_name, command_line},
 };
 use crate::{
+    activity::OperatorChange,
     catalog::Snapshot,
     config::{self, BrokenEntry, Change, ServerEntry, SessionScope, Settings, Transport},
     error_code::{ErrorCode, Failure},
@@ -364,6 +365,11 @@ impl<B: Backing> Management<B> {
     /// Takes a server out of the configuration.
     pub async fn remove_server(&self, name: &str) -> Result<ServerChange, Failure> {
         let row = self.row_before_change(name)?;
+        if self.0.stop_demo(name).await {
+            self.0.note(OperatorChange::by_operator("remove", name));
+            self.0.follows(name).await;
+            return Ok(ServerChange::of(row?, &["removed"]));
+        }
         let removed = Change::RemoveServer {
             name: name.to_owned(),
         };

@@ -131,7 +131,40 @@ pub fn is_command_line(command: &str) -> bool {
     command.trim().contains(char::is_whitespace) && !Path::new(command).exists()
 }
 
+/// The file that a command of an entry would run, with this folder and this `PATH` of its own. Nothing is started.
+pub fn find_program(
+    command: &str,
+    cwd: Option<PathBuf>,
+    path: Option<String>,
+    base: &BaseEnvironment,
+) -> Result<PathBuf, SpawnError> {
+    let path = path.filter(|path| !path.is_empty());
+    let launch = Launch {
+        server: ServerName::parse(NEW).expect("it is a name"),
+        command: command.to_owned(),
+        args: Vec::new(),
+        env: path
+            .map(|path| ("PATH".to_owned(), Secret::new(path)))
+            .into_iter()
+            .collect(),
+        cwd,
+        secrets: Secrets::default(),
+        isolation: None,
+    };
+    launch.resolve(base)
+}
+
+/// What a server is called that has no name yet.
+const NEW: &str = "new";
+
 impl SpawnError {
+    /// Why, without the server.
+    pub fn reason(&self) -> String {
+        let whole = self.to_string();
+        let reason = whole.split_once("\": ").map(|(_, reason)| reason);
+        reason.map_or(whole.clone(), str::to_owned)
+    }
+
     /// What a client may read: no path, no environment.
     pub fn outside(&self) -> &'static str {
         match self {

@@ -45,7 +45,7 @@ use self::{container::ServerContainer, group::Group};
 pub use self::{
     descriptors::raise_descriptor_limit,
     environment::BaseEnvironment,
-    launch::{Launch, SpawnError, is_command_line},
+    launch::{Launch, SpawnError, find_program, is_command_line},
     ledger::{ChildLedger, LedgerError},
     login_path::LoginPath,
     memory::{memory_of_server, own_memory},

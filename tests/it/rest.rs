@@ -1,5 +1,6 @@
 //! REST for operators: what it can do beside what the command line asks of it, and that its document says what there is.
 
+mod beginning;
 mod evidence;
 mod figures;
 

@@ -91,7 +91,7 @@ const BESIDE: [&str; 5] = [
 ];
 
 /// REST of operators; the suite `operators` says who is one. Only `call` and `code` reach a tool.
-const REST: [&str; 45] = [
+const REST: [&str; 47] = [
     "/api/v1/access/callers",
     "/api/v1/access/check",
     "/api/v1/activity",
@@ -105,10 +105,12 @@ const REST: [&str; 45] = [
     "/api/v1/clients/{client}/connect",
     "/api/v1/clients/{client}/disconnect",
     "/api/v1/code",
+    "/api/v1/commands",
     "/api/v1/config",
     "/api/v1/config/check",
     "/api/v1/config/reload",
     "/api/v1/config/schema",
+    "/api/v1/demo",
     "/api/v1/doctor",
     "/api/v1/events",
     "/api/v1/import",

@@ -1,0 +1,27 @@
+//! `/api/v1/demo`: the bundled demo server, to try things with before anything is configured.
+
+use axum::extract::State;
+
+use super::{
+    Answer, Api, ok,
+    routes::{About, Routes},
+};
+use crate::{error_code::ErrorCode, management::ServerChange};
+
+pub(super) fn routes() -> Routes {
+    let about = About::new(
+        "startDemo",
+        "Starts the bundled demo server as `demo`, until it is removed or the daemon ends; nothing is written.",
+    );
+    Routes::new().post(
+        "/api/v1/demo",
+        start,
+        about
+            .gives::<ServerChange>()
+            .fails(&[ErrorCode::ServerExists]),
+    )
+}
+
+async fn start(State(api): State<Api>) -> Answer {
+    ok(&api.0.management.start_demo().await?)
+}
