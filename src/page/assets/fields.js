@@ -11,8 +11,12 @@ import { capital, said } from "./words.js";
 /** Limit: objects within objects that have fields; deeper ones are written as JSON. */
 const DEEPEST = 5;
 
-/** Limit: properties of one object that have fields. */
+/** Limit: properties of one object that have fields, and fields of one form. The others are written as JSON. */
 const WIDEST = 100;
+const MOST = 300;
+
+/** Fields that the form which is being made may still have. */
+let left = MOST;
 
 const LONG = /body|content|description|text|message|query|sql|script|code|prompt/i;
 
@@ -141,21 +145,29 @@ function list(schema, items, about, given, root, depth) {
 
 /** The fields of an object. An optional one is sent once something stands in it. */
 export function objectFields(schema, given, root, depth) {
-  const required = Array.isArray(schema.required) ? schema.required : [];
-  const names = Object.keys(schema.properties ?? {}).slice(0, WIDEST);
-  names.sort((a, b) => required.includes(b) - required.includes(a));
-  const fields = names.map((name) => [name, fieldFor(schema.properties[name], { name, required: required.includes(name) }, given?.[name], root, depth)]);
+  if (depth === 0) left = MOST;
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const all = Object.keys(schema.properties ?? {});
+  const sorted = [...all.filter((name) => required.has(name)), ...all.filter((name) => !required.has(name))];
+  const names = sorted.slice(0, Math.max(1, Math.min(WIDEST, left)));
+  left -= names.length;
+  // What has no field stays as it was given.
+  const others = Object.entries(given ?? {}).filter(([name]) => !names.includes(name));
+  const without = all.length - names.length;
+  const fields = names.map((name) => [name, fieldFor(schema.properties[name], { name, required: required.has(name) }, given?.[name], root, depth)]);
   return {
-    nodes: fields.map(([, field]) => field.node),
+    nodes: [fields.map(([, field]) => field.node), without > 0 ? h("p.hint.field", `${without.toLocaleString("en-US")} more of them have no field here: as JSON all can be given.`) : null],
     isEmpty: names.length === 0,
     read() {
       const value = {};
       let wrong = false;
+      const put = (name, one) => Object.defineProperty(value, name, { value: one, enumerable: true, configurable: true, writable: true });
       for (const [name, field] of fields) {
         const got = field.read();
         wrong ||= Boolean(got.fault);
-        if ("value" in got) Object.defineProperty(value, name, { value: got.value, enumerable: true, configurable: true, writable: true });
+        if ("value" in got) put(name, got.value);
       }
+      for (const [name, one] of others) put(name, one);
       return wrong ? { fault: "an object", value } : { value };
     },
     first: () => fields.some(([, field]) => field.first()),
@@ -188,7 +200,7 @@ export function fieldFor(schema, { name, required }, given, root, depth = 0) {
   const about = { name, required, limits: told, hint: [said(text), text && told ? (/[.!?:;]$/.test(text.trim()) ? " " : ". ") : "", text ? capital(told) : told] };
   if (!text && !told) about.hint = undefined;
   const type = typeOf(at);
-  if (at.const !== undefined || depth > DEEPEST) return asJson(about, given ?? at.const);
+  if (at.const !== undefined || depth > DEEPEST || (left <= 0 && ["object", "array"].includes(type))) return asJson(about, given ?? at.const);
   if (type === "object" && at.properties) return object(at, about, given, root, depth);
   if (type === "array" && at.items && typeof at.items === "object" && !Array.isArray(at.items)) {
     const items = resolved(at.items, root);

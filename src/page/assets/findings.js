@@ -20,7 +20,16 @@ function item(finding, thing, description) {
     h("div",
       h("h3", capital(finding.meaning || finding.rule)),
       h("p.where", thing ? [`${thing.kind} `, h("code", said(thing.name)), ", "] : null, said(place), position(finding, description), " ", h("span.dim", said(finding.rule))),
-      h("p.quote", escaped(finding.excerpt))));
+      h("p.quote", quotation(finding)),
+      finding.why ? h("p.soft", said(finding.why)) : null));
+}
+
+/** The excerpt, with what the rule objects to marked in it. Both are escaped by the daemon, and no escape is cut in two. */
+function quotation({ excerpt, marked }) {
+  if (!marked) return escaped(excerpt);
+  const characters = [...excerpt];
+  const piece = (from, to) => escaped(characters.slice(from, to).join(""));
+  return [piece(0, marked.start), h("mark.hitspan", piece(marked.start, marked.end)), piece(marked.end)];
 }
 
 const ESCAPES = { n: "\n", r: "\r", t: "\t", "\\": "\\" };

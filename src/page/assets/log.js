@@ -2,7 +2,7 @@
 
 import { ask, part, query } from "./api.js";
 import { fill, h } from "./dom.js";
-import { button } from "./parts.js";
+import { button, save as saveAs } from "./parts.js";
 import { at, said } from "./words.js";
 
 /** Limit: lines that are read at first, as many as the daemon gives; and lines that are kept. */
@@ -110,9 +110,7 @@ export function logView(name, first, chosen) {
   }
 
   function save() {
-    const address = URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], { type: "text/plain" }));
-    h("a", { href: address, download: `${name}.log` }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+    saveAs(`${lines.join("\n")}\n`, `${name}.log`);
   }
 
   /** Once it is on the page. */

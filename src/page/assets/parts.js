@@ -200,7 +200,15 @@ const SHOWN = 200_000;
 export function textBox(text, label, content = said, classes = "code") {
   const more = text.length - SHOWN;
   const box = h(`pre.${classes.split(" ").join(".")}`, { tabindex: "0", "aria-label": label, role: "region" }, content(more > 0 ? text.slice(0, SHOWN) : text));
-  return more > 0 ? [box, h("p.hint", `${more.toLocaleString("en-US")} more characters are not shown.`)] : box;
+  if (more <= 0) return box;
+  return [box, h("p.hint", `${more.toLocaleString("en-US")} more characters are not shown. `, copying("Copy all", text, "link"), " ", button("Save all", () => save(text, `${label}.txt`), "link"))];
+}
+
+/** Hands a text to the person as a file. */
+export function save(text, name) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  h("a", { href: address, download: name.replace(/[^\w.-]+/g, "_") }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
 /** JSON, laid out, with keys in colour. */

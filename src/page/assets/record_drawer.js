@@ -1,9 +1,10 @@
 // One record of the activity log, with all that is known of it.
 
 import { ask, part, query } from "./api.js";
+import { argumentsSection, gateSection, timeSection, toldSection } from "./course.js";
 import { h, icon } from "./dom.js";
 import { feed } from "./feed.js";
-import { copying, facts, go, json, note, outcome, variant } from "./parts.js";
+import { copying, facts, go, note, outcome, variant } from "./parts.js";
 import { thingShown } from "./records.js";
 import { at, capital, bytes, said, took } from "./words.js";
 
@@ -33,21 +34,20 @@ function drawer(record, others, close) {
       ["Sensitivity", record.data_sensitivity ? said(record.data_sensitivity) : undefined],
       ["Done", record.action ? said(record.action) : undefined],
       ["Detail", record.detail && record.detail !== bad ? said(record.detail) : undefined],
-      ["Took", record.duration_us === undefined ? undefined : took(record.duration_us)],
+      ["Took", record.duration_us === undefined || record.spent ? undefined : took(record.duration_us)],
       ["Asked, answered", record.request_bytes === undefined ? undefined : `${bytes(record.request_bytes)}, ${record.answer_bytes === undefined ? "nothing" : bytes(record.answer_bytes)}`],
       ["Times", record.times],
       ["Server", record.server ? h("a", { href: `/ui/servers/${part(record.server)}` }, said(record.server)) : undefined],
     ]),
-    record.arguments === undefined ? null : h("section.sec", h("header", h("h3", "Arguments"), h("p", "as far as they are kept")), json(record.arguments, "Arguments")),
-    record.result === undefined ? null : h("section.sec", h("header", h("h3", "Result"), h("p", "as far as it is kept")), json(record.result, "Result")),
-    others.length ? h("section.sec", h("header", h("h3", "Calls inside")), feed(others)) : null);
+    gateSection(record), timeSection(record), argumentsSection(record), toldSection(record),
+    others.length ? h("section.sec", h("header", h("h3", record.parent ? "Calls beside it" : "Calls inside")), feed(others)) : null);
 }
 
 /** The one step that this page can offer. */
 function step(record) {
   const name = record.server && part(record.server);
   if (!name) return null;
-  if (record.code === "tool_held" || record.code === "server_quarantined") return go("Review", `/ui/review/${name}`, "btn small");
+  if (["tool_held", "tool_changed", "server_quarantined"].includes(record.code)) return go("Review", `/ui/review/${name}`, "btn small");
   if (record.code === "login_required") return go("Sign in", `/ui/servers/${name}/login`, "btn small");
   return go("Open server", `/ui/servers/${name}`, "btn small");
 }

@@ -3,6 +3,7 @@
 
 import { Failure, ask, part, post } from "./api.js";
 import { h, icon } from "./dom.js";
+import { decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
 import { button, confirm, empty, facts, failed, go, json, note, section, serverState, state, toast, variant } from "./parts.js";
@@ -15,6 +16,7 @@ export function review(wanted, frame) {
   let waiting = [];
   let name = null;
   let shown = null;
+  let decided = [];
   let isStale = false;
   let doing = null;
   let failure = null;
@@ -26,7 +28,7 @@ export function review(wanted, frame) {
     const { servers } = await ask("servers");
     waiting = servers.filter((one) => waits(one) || (one.quarantined && !one.enabled));
     name = wanted ?? waiting[0]?.name ?? null;
-    shown = name === null ? null : await ask(`servers/${part(name)}/inspect`);
+    [shown, decided] = await Promise.all([name === null ? null : ask(`servers/${part(name)}/inspect`), decisions()]);
     isStale = false;
   }
 
@@ -35,6 +37,7 @@ export function review(wanted, frame) {
     if (doing) return;
     const { servers } = await ask("servers");
     waiting = servers.filter((one) => waits(one) || (one.quarantined && !one.enabled));
+    decided = await decisions();
     if (name === null) {
       if (waiting.length) await load();
       return;
@@ -77,7 +80,7 @@ export function review(wanted, frame) {
     const n = waiting.length;
     const title = h("div.title", h("div", h("h1", n === 0 ? "Nothing waits for you" : n === 1 ? "1 server waits for you" : `${n} servers wait for you`),
       h("p.sub", "Held things are in no list and no search, and calls to them are refused. Only a person can approve.")));
-    if (!shown) return [title, failure ? failed(failure) : null, empty("All is approved.", "A new server that an agent adds, a tool that changes and a definition that looks dangerous are held here until you approve them.", go("Servers", "/ui/"))];
+    if (!shown) return [title, failure ? failed(failure) : null, empty("All is approved.", "A new server that an agent adds, a tool that changes and a definition that looks dangerous are held here until you approve them.", go("Servers", "/ui/")), decidedList(decided)];
     return [title, h("div.cols.left", list(), h("div", article()))];
   }
 
@@ -86,7 +89,7 @@ export function review(wanted, frame) {
     const line = (one) => h("li", { "data-row": "", "data-key": one.name }, h("a", { href: `/ui/review/${part(one.name)}`, "aria-current": one.name === name ? "true" : undefined },
       h("b", said(one.name)), one.quarantined ? state("held", "server held") : one.held ? state("held", `${one.held} held`) : state("ready", "nothing held"),
       h("span.small", one.quarantined ? `${one.transport ?? "broken"}, ${count(one.tools ?? 0, "tool")}` : "of a trusted server")));
-    return h("nav", { "aria-label": "Waiting" }, h("ul.waiting", { "data-rows": "" }, rows.map(line)), h("p.hint.sec", "Decided: ", h("a", { href: "/ui/activity?kind=change" }, "all approvals and changes")));
+    return h("nav", { "aria-label": "Waiting" }, h("ul.waiting", { "data-rows": "" }, rows.map(line)), decidedList(decided));
   }
 
   function article() {

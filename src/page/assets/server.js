@@ -6,10 +6,14 @@ import { logView } from "./log.js";
 import { reason } from "./overview.js";
 import { button, cell, confirm, crumbs, facts, failed, go, head, json, labelled, note, row, section, serverState, state, strip, table, toast, variant } from "./parts.js";
 import { PAGE, counted, figures } from "./records.js";
-import { at, bytes, capital, count, number, said, some, span, took } from "./words.js";
+import { startsSection } from "./starts.js";
+import { bytes, capital, count, number, said, some, span, took } from "./words.js";
 
-/** Tools and starts that are shown at first. */
-const FEW = { tools: 8, starts: 6 };
+/** Tools that are shown at first. */
+const FEW = 8;
+
+/** Limit: changes by people, and starts and ends of the daemon, that are read of the last day. */
+const OTHERS = 200;
 
 /** Milliseconds that a restart may take. */
 const RESTART = 120_000;
@@ -17,23 +21,28 @@ const RESTART = 120_000;
 export function server(name, frame, first) {
   const path = `servers/${part(name)}`;
   const log = logView(name, first.get("log") ?? "", (level) => frame.visit(query(`/ui/servers/${part(name)}`, { log: level })));
-  let details, tools, calls, starts;
+  let details, tools, calls, starts, others;
   let isAll = false;
   let asked = null;
   let doing = null;
   let failure = null;
   let reading = Promise.resolve();
   let isEnding = false;
+  let isInFile = true;
 
   const load = () => (reading = read());
 
   async function read() {
-    [details, tools, calls, starts] = await Promise.all([
+    let changes, daemon;
+    [details, tools, calls, starts, changes, daemon] = await Promise.all([
       ask(path),
       ask(query("tools", { server: name })),
       figures("24h", { server: name }),
       ask(query("activity", { server: name, kind: "server", since: "24h", limit: PAGE })),
+      ask(query("activity", { server: name, kind: "change", since: "24h", limit: OTHERS })),
+      ask(query("activity", { kind: "daemon", since: "24h", limit: OTHERS })),
     ]);
+    others = [...changes.records, ...daemon.records];
     await log.load();
   }
 
@@ -108,7 +117,7 @@ export function server(name, frame, first) {
         ["Clients", clients.length ? said(some(clients, 4)) : "none"],
       ]),
       h("div.cols.even",
-        h("section", { "aria-label": "Starts" }, section("Starts", h("p", "last 24 hours, the newest first"), startTable(starts.records))),
+        h("section", { "aria-label": "Starts" }, startsSection({ name, records: starts.records, others, isReady: one.enabled && one.state === "Ready", waitsFor: waitsFor() })),
         h("section", { "aria-label": "Log", id: "log" }, log.render())),
       toolSection(),
       configuration(one),
@@ -119,20 +128,6 @@ export function server(name, frame, first) {
     if (!one.enabled || (!one.last_error && !one.held && !one.quarantined && !one.detail)) return null;
     const kind = one.state === "Error" ? "err" : one.state === "Authenticating" ? "warn" : one.held || one.quarantined ? "held" : "plain";
     return note(kind, reason(one));
-  }
-
-  function startTable(records) {
-    const word = { ready: ["ready", "Ready"], asleep: ["off", "Slept"], failed: ["err", "Failed"], held: ["held", "Held"], ended: ["err", "Ended"] };
-    const shown = records.slice(0, FEW.starts);
-    if (!shown.length) return h("div.empty", h("b", "Nothing in the last 24 hours."), waitsFor());
-    const line = (record) => {
-      const [kind, text] = word[record.action] ?? [record.outcome === "failed" ? "err" : "off", record.action ?? record.kind];
-      return row(`s${record.id}`, [cell("nowrap", at(record.time)), cell("grow", state(kind, said(text))), cell("full", capital(record.error ?? record.detail ?? ""))]);
-    };
-    return [
-      table("fold", [["Time"], ["What"], ["Why"]], [shown.map(line)]),
-      records.length > shown.length ? h("p.hint", h("a", { href: `/ui/activity?kind=server&server=${part(name)}&since=24h` }, `All ${records.length}`)) : null,
-    ];
   }
 
   /** What has to happen before it is started. */
@@ -147,7 +142,7 @@ export function server(name, frame, first) {
     const called = new Map(calls.tools.map((one) => [one.tool, one]));
     const own = (tool) => tool.name.slice(name.length + 1);
     const sorted = [...tools.tools].sort((a, b) => (called.get(own(b))?.calls ?? 0) - (called.get(own(a))?.calls ?? 0));
-    const shown = isAll ? sorted : sorted.slice(0, FEW.tools);
+    const shown = isAll ? sorted : sorted.slice(0, FEW);
     if (!sorted.length) return section("Tools", null, h("div.empty", h("b", "No tool is known."), "Its tools are listed when it connects."));
     const line = (tool) => row(tool.name, [
       head("grow mono", h("a", { href: `/ui/tools/${part(tool.name)}` }, said(own(tool)))),
@@ -157,7 +152,7 @@ export function server(name, frame, first) {
       labelled("r dim", "median", took(called.get(own(tool))?.median_us)),
     ]);
     const all = button(isAll ? "Show fewer" : "Show all", () => { isAll = !isAll; frame.paint(); }, "end link small");
-    const aside = [h("p", shown.length < sorted.length ? `${shown.length} of ${sorted.length} shown, most called first` : count(sorted.length, "tool")), sorted.length > FEW.tools ? all : null];
+    const aside = [h("p", shown.length < sorted.length ? `${shown.length} of ${sorted.length} shown, most called first` : count(sorted.length, "tool")), sorted.length > FEW ? all : null];
     return section("Tools", aside, table("fold", [["Tool"], ["Class"], ["Description"], ["Calls, 24 h", "r"], ["Median", "r"]], [shown.map(line)]));
   }
 
@@ -166,8 +161,8 @@ export function server(name, frame, first) {
     if (!entry) return section("Configuration", null, h("div.empty", h("b", "The entry cannot be used."), capital(one.next_step ?? "")));
     const { name: _, ...shown } = entry;
     const removing = asked === "remove"
-      ? confirm(`Remove ${name}?`, `Its entry leaves the file; its ${count(one.tools ?? 0, "tool")} are gone for agents at once. Its log goes, too.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
-      : h("p.acts", button("Remove", () => { asked = "remove"; frame.paint(); }, "btn danger"));
+      ? confirm(`Remove ${name}?`, `${isInFile ? "Its entry leaves the file" : "It stands in no file and goes from this daemon"}; its ${count(one.tools ?? 0, "tool")} are gone for agents at once. Its log goes, too.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
+      : h("p.acts", button("Remove", askToRemove, "btn danger"));
     return section("Configuration", [h("p", "with defaults; secrets are masked"), h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
       h("div.cols.even",
         json(shown, "Entry"),
@@ -181,6 +176,14 @@ export function server(name, frame, first) {
           ["Changed tools", entry.tool_changes === "allow" ? "taken as they come" : "held until approved"],
           ["Log file", details.log_file ? h("code", said(details.log_file)) : undefined],
         ]), h("div.sec", removing))));
+  }
+
+  /** The demo server stands in no file. */
+  async function askToRemove() {
+    const { settings } = await ask("config").catch(() => ({}));
+    isInFile = settings?.mcpServers === undefined || Object.hasOwn(settings.mcpServers, name);
+    asked = "remove";
+    frame.paint();
   }
 
   /** Removes it. From then on nothing of it is asked for: what the daemon would answer is that there is no such server. */

@@ -13,10 +13,16 @@ const SHOWN = 10;
 const ASKED = 6;
 const DEEPEST = 4;
 
+/** Parameters that are shown at first, and with each further step: a schema may have tens of thousands. */
+const ROWS = 200;
+const STEP = 1000;
+
 export function tool(name, frame, first) {
   let known, thing, listed, calls, sums;
   let isSchema = first.get("schema") === "1";
   let form = null;
+  let most = ROWS;
+  let size = 0;
   let entry = null;
   let doing = null;
   let failure = null;
@@ -120,20 +126,22 @@ export function tool(name, frame, first) {
   }
 
   function description(definition) {
-    const size = tokens(JSON.stringify(definition).length);
+    size ||= tokens(JSON.stringify(definition).length);
     return h("section.sec", { "aria-labelledby": "d-h" }, h("header", h("h2", { id: "d-h" }, "Description"), h("p", `supplied by the server, ${number(size)} tokens with its schema`)),
       definition.description ? h("p.said", said(definition.description)) : h("p.dim", "The server says nothing of it."));
   }
 
   function parameters(schema) {
     const rows = [];
-    rowsFor(schema, schema, "", 0, rows);
+    const isAll = rowsFor(schema, schema, "", 0, { rows, most });
+    const top = Object.keys(resolved(schema, schema).properties ?? {}).length;
+    const rest = isAll ? null : h("p.hint.sec", `The first ${number(rows.length)} are shown, of ${number(top)} at the top and those within them. `, button(`Show ${number(STEP)} more`, () => { most += STEP; frame.paint(); }, "link"), ". The JSON Schema has all.");
     const toggle = button(isSchema ? "Show table" : "Show JSON Schema", () => frame.visit(query(`/ui/tools/${part(name)}`, { schema: isSchema ? "" : "1" })), "end link small", { "aria-pressed": String(isSchema) });
     const none = rows.length === 0;
     const body = isSchema
       ? json(schema, "JSON Schema")
       : none ? h("p.dim", "It takes none.") : table("fold", [["Name"], ["Type"], ["Required", "", true], ["Meaning"]], [rows]);
-    return h("section.sec", { "aria-labelledby": "p-h" }, h("header", h("h2", { id: "p-h" }, "Parameters"), h("p", schema.additionalProperties === false ? "no others are accepted" : ""), toggle), body,
+    return h("section.sec", { "aria-labelledby": "p-h" }, h("header", h("h2", { id: "p-h" }, "Parameters"), h("p", schema.additionalProperties === false ? "no others are accepted" : ""), toggle), body, isSchema ? null : rest,
       known.definition.outputSchema ? h("details.sec", h("summary", "What it answers with"), json(known.definition.outputSchema, "Output schema")) : null);
   }
 
@@ -173,14 +181,16 @@ export function tool(name, frame, first) {
 /** A name as a pattern of the configuration that nothing else matches. */
 const globOf = (name) => name.replace(/[*?[\]{}\\!]/g, "\\$&");
 
-/** A row for each parameter, and for those within them. */
-function rowsFor(schema, root, path, depth, rows) {
+/** A row for each parameter, and for those within them, up to so many. Whether that is all. */
+function rowsFor(schema, root, path, depth, into) {
+  const { rows, most } = into;
   const here = resolved(schema, root);
-  const required = Array.isArray(here.required) ? here.required : [];
+  const required = new Set(Array.isArray(here.required) ? here.required : []);
   for (const [key, value] of Object.entries(here.properties ?? {})) {
+    if (rows.length >= most) return false;
     const one = resolved(value, root);
     const name = path ? `${path}.${key}` : key;
-    const must = required.includes(key);
+    const must = required.has(key);
     const told = limits(one);
     rows.push(h("tr", { role: "row", "data-key": name },
       head("mono", said(name)),
@@ -188,8 +198,9 @@ function rowsFor(schema, root, path, depth, rows) {
       cell("tight", must ? "required" : h("span.dim", "optional")),
       cell("full", said(typeof one.description === "string" ? one.description : ""), told ? h("div.sub", said(told)) : null)));
     if (depth >= DEEPEST) continue;
-    if (one.properties) rowsFor(one, root, name, depth + 1, rows);
+    if (one.properties && !rowsFor(one, root, name, depth + 1, into)) return false;
     const items = resolved(one.items, root);
-    if (items.properties) rowsFor(items, root, `${name}[]`, depth + 1, rows);
+    if (items.properties && !rowsFor(items, root, `${name}[]`, depth + 1, into)) return false;
   }
+  return true;
 }

@@ -1,0 +1,113 @@
+// What a record says of the way of its call: what the gate decided, where the time went, and what was answered.
+
+import { h, svg } from "./dom.js";
+import { copying, facts, json } from "./parts.js";
+import { bytes, number, said, took } from "./words.js";
+
+/** Limit: larger arguments and answers are never kept, whatever the setting. */
+const LARGEST = 65_536;
+
+/** The questions of the gate in its order, each with the code of the refusal that it ends in. */
+const QUESTIONS = [
+  ["access", ["access_denied"]],
+  ["enabled", ["server_disabled"]],
+  ["quarantine", ["server_quarantined"]],
+  ["switched", ["tool_disabled"]],
+  ["definition", ["tool_held", "tool_changed"]],
+  ["class", ["wrong_variant"]],
+];
+
+/** What the gate decided, as far as the record says so or it follows from the order of its questions. */
+export function gateSection(record) {
+  const refusedAt = QUESTIONS.findIndex(([, codes]) => codes.includes(record.code) && record.outcome === "refused");
+  const { gate } = record;
+  if (refusedAt < 0 && !gate) return null;
+  const asked = refusedAt < 0 ? QUESTIONS.length : refusedAt;
+  const verdict = (name, passed, refused) => {
+    const at = QUESTIONS.findIndex(([question]) => question === name);
+    if (at === refusedAt) return ["refused: ", refused];
+    return at < asked ? passed : h("span.dim", "not asked any more");
+  };
+  return h("section.sec", { "aria-labelledby": "gate-h" }, h("header", h("h3", { id: "gate-h" }, "Gate")), facts([
+    ["Access rule", verdict("access", access(gate, true), access(gate, false))],
+    ["Server", verdict("enabled", "switched on", "it is disabled")],
+    ["Quarantine", verdict("quarantine", "not held", "the whole server waits for an approval")],
+    ["Tool", record.tool === undefined ? undefined : verdict("switched", "not switched off", "the entry of its server switches it off")],
+    ["Definition", record.tool === undefined ? undefined : verdict("definition", pinned(gate), record.code === "tool_changed" ? "it is another one than was approved" : "nobody has approved it")],
+    ["Class", record.variant || record.code === "wrong_variant" ? verdict("class", called(record), "it was declared too mild") : undefined],
+  ]));
+}
+
+function access(gate, isAllowed) {
+  const word = isAllowed ? "allowed" : "denied";
+  switch (gate?.decided_by) {
+    case undefined: return isAllowed ? "allowed" : "the access rules";
+    case "no_rules": return "there are no access rules";
+    case "rule": return [`${word} by `, h("a.u", { href: "/ui/settings" }, `rule ${gate.rule + 1}`)];
+    case "default": return `${word}, no rule matches`;
+    default: return `${word} by the rules together`;
+  }
+}
+
+function pinned(gate) {
+  if (gate?.definition) return ["as it is pinned, ", h("code", { title: gate.definition }, gate.definition.slice(0, 8).replace(/(.{4})(?=.)/, "$1 "))];
+  return gate ? "not pinned: its changes are taken as they come" : "as it is pinned";
+}
+
+function called({ variant, gate }) {
+  const needed = gate?.call_with;
+  if (!needed) return `declared as ${variant}`;
+  if (!variant) return [needed, ", as it is annotated"];
+  return needed === variant ? `${variant}, as declared and as annotated` : `declared as ${variant}; ${needed} would do`;
+}
+
+/** Where the time went, if a server had to do with it. */
+export function timeSection(record) {
+  const { spent, duration_us: all } = record;
+  if (!spent || all === undefined) return null;
+  const parts = [["gate", spent.gate_us], ["wait", spent.waiting_us], [record.server ?? "server", spent.server_us], ["client", spent.client_us ?? 0]];
+  const rest = Math.max(0, all - parts.reduce((sum, [, us]) => sum + us, 0));
+  const shown = [...parts.filter(([word, us]) => us > 0 || word !== "client"), ["answer", rest]];
+  let from = 0;
+  const line = ([word, us]) => {
+    const at = (100 * from) / Math.max(1, all);
+    const width = Math.max(0.8, (100 * us) / Math.max(1, all));
+    from += us;
+    const bar = svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { x: Math.min(at, 100 - width).toFixed(2), width: width.toFixed(2), height: 8 }));
+    return [h("span", said(word)), bar, h("span.num", took(us))];
+  };
+  const waited = spent.waiting_us > 0.5 * all && spent.waiting_us > 50_000;
+  return h("section.sec", { "aria-labelledby": "time-h" }, h("header", h("h3", { id: "time-h" }, "Time"), h("p", took(all))),
+    h("div.phases", shown.map(line)),
+    waited ? h("p.hint", "Most of it was the wait until the server was there.") : null);
+}
+
+/** What was sent along. */
+export function argumentsSection(record) {
+  if (record.arguments !== undefined) return kept("Arguments", "as the log keeps them, secrets masked", record.arguments);
+  if (!record.request_bytes || record.kind !== "call") return null;
+  const why = record.request_bytes > LARGEST ? `${bytes(record.request_bytes)}: above 64 KB only the size is kept.` : [`${bytes(record.request_bytes)}. They are not in the log: `, h("code", "activity.arguments"), " was off, or there were none."];
+  return h("section.sec", h("header", h("h3", "Arguments")), h("p.dim", why));
+}
+
+/** What the caller was told, as far as the log keeps it. */
+export function toldSection(record) {
+  if (record.kind !== "call") return null;
+  const title = record.caller === "operator" ? "What you were told" : "What the agent was told";
+  if (record.told !== undefined) return kept(title, record.code && /^-?\d+$/.test(record.code) ? "as a JSON-RPC error, secrets masked" : "secrets masked", record.told);
+  if (record.result !== undefined) return kept(title, "as the log keeps it, secrets masked", record.result);
+  return h("section.sec", { "aria-label": title }, h("header", h("h3", title)), h("p.dim", untold(record)));
+}
+
+function untold(record) {
+  if (record.outcome === "withdrawn") return "Nothing: nobody waited for it any more.";
+  if (record.answer_bytes === undefined) return "The log does not say.";
+  const size = `${number(record.answer_bytes)} bytes. `;
+  if (record.answer_bytes > LARGEST) return [size, "Above 64 KB the log keeps the size only."];
+  return [size, "The log does not have the answer itself: results are kept where ", h("code", "activity.results"), " in the configuration says so."];
+}
+
+function kept(title, how, value) {
+  const text = JSON.stringify(value, null, 2);
+  return h("section.sec", { "aria-label": title }, h("header", h("h3", title), h("p", how), copying("copy", text, "end link small")), json(value, title));
+}
