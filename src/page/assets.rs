@@ -24,6 +24,7 @@ pub(super) const ASSETS: &[Asset] = assets![
     "app.js",
     "base.css",
     "clients.js",
+    "command_check.js",
     "course.js",
     "decided.js",
     "diff.js",

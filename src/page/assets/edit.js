@@ -12,6 +12,9 @@ import { capital, count, said } from "./words.js";
 /** What entries are shown with although nobody wrote it. */
 const DEFAULTS = { enabled: true, quarantined: false, idle_timeout: ["adaptive", "never"], start: "on_demand", tool_changes: "hold", init_timeout: ["1m", "5m"], call_tool_timeout: "2m", session_scope: "auto", type: ["stdio", "http"], changed_by: "person" };
 
+/** Seconds that a server may take to be listed. */
+const INSPECT = 90;
+
 /** An entry without its name and without defaults. */
 function asWritten(entry) {
   const { name: _, ...rest } = entry;
@@ -93,7 +96,7 @@ export function edit(name, frame) {
 
   function buttons() {
     const verb = isNew ? "Add server" : "Show the change";
-    fill(acts, h("button.btn.primary", { type: "submit" }, verb), go("Cancel", isNew ? "/ui/" : `/ui/servers/${part(name)}`));
+    fill(acts, h("button.btn.primary", { type: "submit" }, verb), isNew ? button("Try it first", () => submit(true), "btn", { title: "Adds it quarantined and starts it once to list its tools" }) : null, go("Cancel", isNew ? "/ui/" : `/ui/servers/${part(name)}`));
     fill(message);
   }
 
@@ -130,12 +133,12 @@ export function edit(name, frame) {
     if (unknown.length) tell(["No key of an entry: ", unknown.map((key, n) => [n ? ", " : "", h("code", said(key))]), "."]);
   }
 
-  function submit() {
+  function submit(isTrial = false) {
     if (isJson && parsed() === undefined) return area.focus();
     const wrong = isJson ? (isNew ? form.check().filter((label) => label === "Name") : []) : form.check();
     if (wrong.length) return tell(`${count(wrong.length, "thing")} to correct: ${wrong.join(", ")}`);
     const entry = isJson ? parsed() : tidy(form.read());
-    return isNew ? add(entry) : showChange(entry);
+    return isNew ? add(isTrial ? { ...entry, quarantined: true } : entry, isTrial) : showChange(entry);
   }
 
   /** Values that the entry refers to are there before it is. */
@@ -144,12 +147,19 @@ export function edit(name, frame) {
     for (const { name: kept, value } of form.secrets()) await put(`secrets/${part(kept)}`, { value });
   }
 
-  async function add(entry) {
-    fill(acts, h("span.wait", { role: "status" }, "Adding…"));
+  /** To try it is to have it quarantined, started once for its lists, and shown in the review: nothing of it is called or offered. */
+  async function add(entry, isTrial) {
+    const wait = (text) => fill(acts, h("span.wait", { role: "status" }, text));
+    wait("Adding…");
     const given = form.name();
     try {
       await keepSecrets();
       await post("servers", { name: given, ...entry });
+      if (isTrial) {
+        wait("Starting it once to list its tools…");
+        // What came of it stands in the review.
+        await ask(`servers/${part(given)}/inspect?wait=${INSPECT}`, { method: "POST", patience: (INSPECT + 10) * 1000 }).catch(() => {});
+      }
       frame.visit(entry.quarantined ? `/ui/review/${part(given)}` : `/ui/servers/${part(given)}`);
     } catch (failure) {
       refused(failure);

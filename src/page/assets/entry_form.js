@@ -1,5 +1,6 @@
 // The fields of an entry. `entryForm` gives `{node, read, first}`: `read(isStrict)` gives the entry and what is to be corrected.
 
+import { commandCheck } from "./command_check.js";
 import { fill, h, icon } from "./dom.js";
 import { durationFault, keyFault, looksSecret, nameFault, secretName, urlFault } from "./entry.js";
 import { checked } from "./leaving.js";
@@ -25,9 +26,10 @@ function field(label, control, { aside, hint, check = () => "" } = {}) {
   };
   checked(control, () => tell(check(control.value)));
   return {
-    node: h("div.field", h("label", { for: id }, label, aside ? h("span.dim", aside) : null), control, message, hint ? h("p.hint", hint) : null),
+    node: h("div.field", h("label", { for: id }, label, aside ? h("span.dim", aside) : null), control, message, hint ? (hint instanceof Node ? hint : h("p.hint", hint)) : null),
     control,
     label,
+    fault: () => check(control.value),
     check: () => tell(check(control.value)),
   };
 }
@@ -119,7 +121,10 @@ export function entryForm({ name, entry, taken, changed }) {
       return { fault, mend: better && button(`Use ${better}`, () => { nameField.control.value = better; nameField.check(); changed(); }, "link") };
     },
   });
-  const command = field("Command", text(entry.command), { check: (value) => (value.trim() ? (/\s/.test(value.trim()) && !/[\\/]/.test(value) ? "A command only: its arguments stand below, one per line" : "") : "Required: a program, such as npx or uvx") });
+  const commandText = text(entry.command);
+  const there = commandCheck(commandText, () => (isRemote || command.fault() ? null : { command: commandText.value.trim(), cwd: cwd.control.value.trim(), path: env.read().PATH }));
+  const command = field("Command", commandText, {
+    hint: there.node, check: (value) => (value.trim() ? (/\s/.test(value.trim()) && !/[\\/]/.test(value) ? "A command only: its arguments stand below, one per line" : "") : "Required: a program, such as npx or uvx") });
   const args = field("Arguments", area((entry.args ?? []).join("\n"), 3), { aside: "one per line, never split by a shell" });
   const env = pairs("Environment", entry.env, { isHeader: false, serverName: () => nameField.control.value, changed });
   const cwd = field("Working folder", text(entry.cwd), { aside: "the home folder if empty" });
@@ -162,6 +167,9 @@ export function entryForm({ name, entry, taken, changed }) {
       h("label.radio", trust[1], h("span", "Quarantine it ", h("span.dim", "list its tools for review, offer none")))) : null,
     h("details.field", h("summary", "Timing, working folder, sharing, tools ", h("span.dim", isNew ? "all at their defaults" : "")), h("div", cwd.node, h("div.pair", more.map(([, one]) => one.node), start.node, scope.node, changes.node), only.node, not.node)));
   node.addEventListener("input", changed);
+  // What else says where it is looked for.
+  cwd.control.addEventListener("change", there.look);
+  env.node.addEventListener("change", there.look);
 
   /** The entry as the fields say it, with what they do not know of kept. */
   function read() {

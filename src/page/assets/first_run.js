@@ -1,10 +1,11 @@
 // What is shown while nothing is configured: three ways to give it servers, how clients connect, and the first call as it comes.
 
+import { post, remove } from "./api.js";
 import { clients } from "./clients.js";
 import { h, icon } from "./dom.js";
 import { TITLES, imports } from "./imports.js";
 import { live } from "./live.js";
-import { command, go } from "./parts.js";
+import { button, command, failed, go, toast } from "./parts.js";
 import { asker, thing } from "./records.js";
 import { count, said, took } from "./words.js";
 
@@ -12,6 +13,23 @@ export function firstRun(frame, calls) {
   const others = imports(frame);
   const list = clients(frame);
   let isRead = false;
+  let isStarting = false;
+  let failure = null;
+
+  /** Starts the demo server; nothing is written, and one click takes it away again. */
+  async function demo() {
+    [isStarting, failure] = [true, null];
+    frame.paint();
+    try {
+      await post("demo");
+      toast("Started the demo", () => remove("servers/demo").then(frame.soon, frame.soon));
+    } catch (error) {
+      failure = error;
+    }
+    isStarting = false;
+    frame.paint();
+    frame.soon();
+  }
 
   const way = (id, title, text, act, line) => h("section", { "aria-labelledby": id }, h("h3", { id }, title), h("p.soft", text), h("p", act), command(line));
 
@@ -47,7 +65,8 @@ export function firstRun(frame, calls) {
         h("div.ways",
           way("w1", "Import", waiting(), n ? go(`Look at the ${count(n, "server")}`, "/ui/add#import", "btn primary") : go("Look again", "/ui/add#import"), "mcpproxy import"),
           way("w2", "Add by hand", "A command on this machine or a URL. You see the JSON entry before it is written.", go("Add a server", "/ui/add", n ? "btn" : "btn primary"), "mcpproxy upstream add NAME -- COMMAND"),
-          way("w3", "Try the demo", "A built-in server with harmless tools. Nothing is downloaded; it goes when the daemon is started without it.", h("span.dim", "Start the daemon like this:"), "mcpproxy serve --demo")),
+          way("w3", "Try the demo", "A built-in server with harmless tools. Nothing is downloaded, nothing is written; it goes with the daemon, or when you remove it.", isStarting ? h("span.wait", { role: "status" }, "Starting the demo…") : button("Start the demo", demo), "mcpproxy serve --demo")),
+        failure ? failed(failure) : null,
         h("section.sec", { "aria-labelledby": "cn-h" },
           h("header", h("h2", { id: "cn-h" }, h("span.n", "2"), "Connect your clients"), h("p", "each file is backed up first, and you see the change before it is made")),
           list.render(),

@@ -1,0 +1,46 @@
+// Whether the command of an entry is there: looked for where the daemon starts servers, when the field is left. It says so and forbids nothing.
+
+import { Failure, ask, query } from "./api.js";
+import { fill, h, icon } from "./dom.js";
+import { checked } from "./leaving.js";
+import { capital, said } from "./words.js";
+
+/** `control` is the field; `about` gives `{command, cwd, path}` of the entry as it stands, or nothing where there is nothing to look for. */
+export function commandCheck(control, about) {
+  const box = h("div", { role: "status" });
+  let asked = "";
+  let asking = null;
+
+  function clear() {
+    asking?.abort();
+    asked = "";
+    fill(box);
+  }
+
+  async function look() {
+    const wanted = about();
+    // A reference has its value elsewhere.
+    if (!wanted?.command || Object.values(wanted).some((value) => value?.includes("${"))) return clear();
+    const question = query("commands", wanted);
+    if (question === asked) return;
+    asking?.abort();
+    const mine = new AbortController();
+    [asked, asking] = [question, mine];
+    try {
+      const found = await ask(question, { signal: mine.signal });
+      if (asking === mine) fill(box, told(found));
+    } catch (failure) {
+      if (asking === mine && failure instanceof Failure) clear();
+      else if (!mine.signal.aborted && !(failure instanceof Failure)) throw failure;
+    }
+  }
+
+  checked(control, look);
+  control.addEventListener("input", clear);
+  return { node: box, look };
+}
+
+function told({ found, file, reason, next_step: step }) {
+  if (found) return h("p.hint.good", icon("check"), h("span", "Found: ", h("code", said(file))));
+  return h("p.hint.warn", icon("s-auth"), h("span", capital(reason), ". Next: ", said(step), "."));
+}
