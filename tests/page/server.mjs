@@ -77,11 +77,11 @@ const HOSTILE = [
 const SLOW = [{ name: "measure", description: "Measures for as long as somebody waits.", annotations: { readOnlyHint: true }, inputSchema: object({}) }];
 
 // A schema as programs make them, not much below the largest definition that is read.
-const HUGE = () => [{
+const filled = (n, changed) => [{
   name: "fill_form",
   description: "Fills in a form with very many fields.",
   annotations: { readOnlyHint: true },
-  inputSchema: object(Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`f${i}`, {}])), ["f69999"]),
+  inputSchema: object(Object.fromEntries(Array.from({ length: n }, (_, i) => [`${changed ? "g" : "f"}${i}`, {}])), [`${changed ? "g" : "f"}${n - 1}`]),
 }];
 
 // It repeats what it was started with.
@@ -98,7 +98,8 @@ const tools = () => {
     case "clipper": return CLIPPER;
     case "hostile": return HOSTILE;
     case "slow": return SLOW;
-    case "huge": return HUGE();
+    case "huge": return filled(70_000, false);
+    case "large": return filled(2_000, marker && existsSync(marker));
     case "leaky": return LEAKY();
     default: return [];
   }

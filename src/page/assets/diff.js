@@ -1,13 +1,17 @@
-// Two texts side by side, line by line, with the words that changed marked. Pure, but for the table at the end.
+// Two texts side by side, line by line, with the words that changed marked. Pure, but for the table.
 
 import { h } from "./dom.js";
-import { said } from "./words.js";
+import { button, copy, save } from "./parts.js";
+import { count, said } from "./words.js";
 
 /** Limit: lines of a text that is compared; more are shown as removed and added. */
 const LINES = 1500;
 
 /** Limit: words of a line that are compared. */
 const WORDS = 400;
+
+/** Limit: rows of a table; a browser takes long over more. All of it can be had as text. */
+const ROWS = 1000;
 
 /** Unchanged lines that are shown around a change. */
 const AROUND = 3;
@@ -90,7 +94,8 @@ function side(kind, number, content) {
 export function diffTable(steps, before, now, label) {
   let [left, right] = [0, 0];
   const rows = [];
-  for (let at = 0; at < steps.length; at += 1) {
+  let at = 0;
+  for (; at < steps.length && rows.length < ROWS; at += 1) {
     const step = steps[at];
     if (!isChange(step)) {
       const run = runOf(steps, at);
@@ -108,18 +113,24 @@ export function diffTable(steps, before, now, label) {
       continue;
     }
     const most = Math.max(step.gone.length, step.come.length);
-    for (let i = 0; i < most; i += 1) {
+    for (let i = 0; i < most && rows.length < ROWS; i += 1) {
       const [gone, come] = [step.gone[i], step.come[i]];
       const both = gone !== undefined && come !== undefined;
       const [old, fresh] = both ? marked(gone, come) : [gone === undefined ? null : h("del", said(gone)), come === undefined ? null : h("ins", said(come))];
       rows.push(h("tr", { role: "row" }, side("del", gone === undefined ? "" : (left += 1), old), side("add", come === undefined ? "" : (right += 1), fresh)));
     }
   }
-  return h("table.diff", { role: "table", "aria-label": label },
+  const table = h("table.diff", { role: "table", "aria-label": label },
     h("colgroup", h("col.ln"), h("col"), h("col.ln"), h("col")),
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, h("th", { role: "columnheader", scope: "col", colspan: "2" }, before), h("th", { role: "columnheader", scope: "col", colspan: "2" }, now))),
     h("tbody", { role: "rowgroup" }, rows));
+  const whole = steps.reduce((sum, step) => sum + (isChange(step) ? Math.max(step.gone.length, step.come.length) : 0), 0);
+  if (rows.length < ROWS) return table;
+  return [table, h("p.hint", `Of ${count(whole, "changed line")} the first ${ROWS.toLocaleString("en-US")} rows are shown. `, button("Copy all", () => copy(asText(steps), "it"), "link"), " ", button("Save all", () => save(asText(steps), "change.diff"), "link"))];
 }
+
+/** All of it, one line for each. */
+const asText = (steps) => steps.flatMap((step) => (isChange(step) ? [...step.gone.map((line) => `-${line}`), ...step.come.map((line) => `+${line}`)] : [` ${step.same}`])).join("\n");
 
 function runOf(steps, from) {
   let length = 0;

@@ -13,7 +13,8 @@ function fed(record) {
   const kind = outcomeKind(record);
   const looks = LOOKS[kind] ?? "other";
   const word = record.outcome.replace("_", " ");
-  const why = looks ? [word, detail(record)].filter(Boolean).join(": ") : "";
+  const asked = record.arguments?.query;
+  const why = looks ? [word, detail(record)].filter(Boolean).join(": ") : typeof asked === "string" && !record.server ? `“${asked.slice(0, 80)}”` : "";
   return h("li", { class: looks, "data-key": `r${record.id}` },
     at(record.time),
     icon(`s-${kind}`),

@@ -62,7 +62,7 @@ export function settings(query, frame) {
     }
     const shown = isAll ? rows : rows.filter((one) => one.isSet || ASKED.includes(one.key));
     const line = ({ key, value, isSet, isOff, isTold, meaning, waits }) => row(key, [
-      head("mono grow", key),
+      head("mono grow key", key),
       cell("mono value", coloured(value)),
       cell("dim", isTold ? "command line" : isSet ? "file" : isOff ? "not set" : "default"),
       cell("full soft", sentence(meaning)),

@@ -2,12 +2,13 @@
 // what people decided. And what would be too much to show at once.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { writeFileSync } from "node:fs";
 import { agentCalls, endBrowser, eventually, isSound, SECRET, shot, visitor, world } from "../world.mjs";
 
 let here;
 before(async () => {
   here = await world({
-    entries: (of) => ({ bookings: kind("bookings", of.marker), clipper: { ...kind("clipper"), quarantined: true }, broken: kind("broken"), huge: kind("huge"), leaky: { ...kind("leaky"), env: { API_TOKEN: SECRET } } }),
+    entries: (of) => ({ bookings: kind("bookings", of.marker), clipper: { ...kind("clipper"), quarantined: true }, broken: kind("broken"), huge: kind("huge"), large: kind("large", `${of.marker}-large`), leaky: { ...kind("leaky"), env: { API_TOKEN: SECRET } } }),
     more: { serverAuth: { acl: { default: "allow", rules: [{ subjects: ["*"], tools: ["bookings:cancel_all"], policy: "deny" }, { subjects: ["*"], tools: ["bookings:find_*"], policy: "allow" }] } } },
   });
   await agentCalls(here, "call_tool_read", { name: "bookings:find_rooms", args_json: "{\"seats\":3}" });
@@ -123,6 +124,19 @@ test("a tool with 70,000 parameters is there at once, and all of it can be had",
   await page.getByText("Copied it").waitFor();
   const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
   assert.equal(Object.keys(copied.properties).length, 70_000);
+  await close();
+});
+
+test("a change of thousands of lines is shown in part, and all of it can be had", async () => {
+  await here.rest("POST", "/servers/large/restart");
+  writeFileSync(`${here.marker}-large`, "");
+  await here.rest("POST", "/servers/large/restart");
+  const { page, go, close } = await visitor(here);
+  await go("/ui/review/large");
+  await page.getByText(/^Of [\d,]+ changed lines the first 1,000 rows are shown/).waitFor();
+  assert.ok(await page.locator("main *").count() < 12_000);
+  await page.getByRole("button", { name: "Copy all" }).first().click();
+  await eventually("the whole change", async () => (await page.evaluate(() => navigator.clipboard.readText())).includes("+      \"g1999\""));
   await close();
 });
 
