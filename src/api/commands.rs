@@ -29,6 +29,7 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, JsonSchema)]
 struct CommandQuery {
     /// The command as the entry has it: a name that is looked for on `PATH`, or a path.
+    #[schemars(length(min = 1))]
     command: String,
     /// The folder that the entry has it started in: a relative path counts from there.
     cwd: Option<String>,
@@ -57,7 +58,7 @@ async fn find(
     query: Result<Query<CommandQuery>, QueryRejection>,
 ) -> Answer {
     let Query(query) = query.map_err(wrong)?;
-    if query.command.trim().is_empty() {
+    if query.command.is_empty() {
         return Err(wrong("`command` is empty"));
     }
     let settings = api.0.management.settings_in_force();

@@ -9,12 +9,13 @@ use super::{
     said_effect::SaidEffect,
     shapes,
     suspicion::{has_suspicious_instructions, is_grave},
-    without_values::RepeatedValues,
 };
 use crate::{
     fingerprint::Fingerprint,
     names::{self, ServerName},
     scanner,
+    secret::Secrets,
+    sync::Guarded,
     wire::{
         Raw, Revision,
         header_params::{self, HeaderParam},
@@ -107,7 +108,7 @@ pub struct Tool {
     /// What its words say that it does, once that was asked.
     said_effect: OnceLock<SaidEffect>,
     /// Whether it repeats what must not show, once that was asked.
-    pub(super) repeated: RepeatedValues,
+    pub(super) repeated: Guarded<Option<(Secrets, bool)>>,
 }
 
 impl Tool {
@@ -350,7 +351,7 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
         name: name.into(),
         is_suspicious: OnceLock::new(),
         said_effect: OnceLock::new(),
-        repeated: RepeatedValues::default(),
+        repeated: Guarded::default(),
     })
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::ingest::Tool;
-use crate::{config::Settings, secret::Secrets, sync::Guarded, wire::Raw};
+use crate::{config::Settings, secret::Secrets, wire::Raw};
 
 /// What must not show of the entry of a server.
 pub fn secrets_of(settings: &Settings, server: &str) -> Secrets {
@@ -15,17 +15,13 @@ pub fn secrets_of(settings: &Settings, server: &str) -> Secrets {
     entry.map_or_else(Secrets::default, |entry| entry.secrets.clone())
 }
 
-/// Whether a definition repeats any of these: looked up once, because searches find the same tools again and again.
-#[derive(Debug, Default)]
-pub(super) struct RepeatedValues(Guarded<Option<(Secrets, bool)>>);
-
 impl Tool {
-    /// Whether its definition has one of these values in it.
+    /// Whether its definition has one of these values in it. Looked up once: searches find the same tools again and again.
     pub fn repeats(&self, secrets: &Secrets) -> bool {
         if secrets.is_empty() {
             return false;
         }
-        let mut known = self.repeated.0.lock();
+        let mut known = self.repeated.lock();
         if let Some((of, repeats)) = &*known
             && of == secrets
         {

@@ -402,7 +402,7 @@ impl<B: Backing> Management<B> {
             "the server {name:?} does not stand in {}: `mcpproxy serve --demo` adds it",
             self.config_file().display()
         );
-        let hint = "Start the daemon without --demo.";
+        let hint = "Start the daemon without --demo; one that was started on the page can only be removed.";
         Failure::new(ErrorCode::UnknownServer, error, hint).of_server(name)
     }
 
