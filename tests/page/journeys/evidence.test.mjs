@@ -96,7 +96,7 @@ test("a finding marks what it is about and says why it matters; what was decided
   const unseen = page.locator(".finding", { hasText: "Has text that cannot be seen" });
   assert.match(await unseen.locator("mark").innerText(), /U\+200B/);
   await page.getByRole("button", { name: "Approve anyway" }).click();
-  await page.getByText("Approved clipper").waitFor();
+  await page.locator("#toast").getByText("Approved clipper").waitFor();
   await here.rest("POST", "/servers/bookings/quarantine");
   await go("/ui/review");
   const decided = page.getByRole("region", { name: /^Decided this week: 1 approval, 1 quarantined/ });
