@@ -164,12 +164,7 @@ fn ticket(
     target: Target<'_>,
 ) -> Result<Admitted, Failure> {
     let rules = Rules::new(settings, snapshot);
-    let (name, fingerprint) = rules.admit(caller, server, &target)?;
-    let decision = GateDecision {
-        access: rules.deciding(caller, server, &target),
-        definition: fingerprint,
-        call_with: rules.called_as(server, &target),
-    };
+    let (name, decision) = rules.admit(caller, server, &target)?;
     let basis = (settings, snapshot);
     Ok(Admitted::new(caller, name, target, decision, basis))
 }

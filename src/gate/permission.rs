@@ -14,22 +14,24 @@ use crate::{
 };
 
 impl<'a> Rules<'a> {
-    /// Whether rules and profile let this caller have what it wants of a server. A server that is not configured is nobody's.
+    /// Whether rules and profile let this caller have what it wants of a server, and what of the rules does. A server that is not configured is nobody's.
     pub(super) fn permit<'t>(
         self,
         caller: &Caller,
         server: &str,
         target: &'t Target<'_>,
-    ) -> Result<(), Refusal<'t>>
+    ) -> Result<DecidedAccess, Refusal<'t>>
     where
         'a: 't,
     {
         self.check_profile(caller, server, target)?;
-        match &self.settings.server_auth {
-            None => Ok(()),
-            Some(auth) if self.is_permitted(auth, caller, server, target) => Ok(()),
-            Some(_) if !self.is_configured(server) => Ok(()),
-            Some(_) => Err(Refusal::Denied(target.thing().clone())),
+        let Some(auth) = &self.settings.server_auth else {
+            return Ok(DecidedAccess::NoRules);
+        };
+        match self.permission(auth, caller, server, target) {
+            Some(access) => Ok(access),
+            None if !self.is_configured(server) => Ok(DecidedAccess::NoRules),
+            None => Err(Refusal::Denied(target.thing().clone())),
         }
     }
 
@@ -51,7 +53,7 @@ impl<'a> Rules<'a> {
             return false;
         }
         let auth = self.settings.server_auth.as_ref();
-        auth.is_none_or(|auth| self.is_permitted(auth, caller, server, &lists))
+        auth.is_none_or(|auth| self.permission(auth, caller, server, &lists).is_some())
     }
 
     /// Whether the profile of the caller's endpoint has a thing. What it lacks is as if it were not there.
@@ -113,13 +115,8 @@ impl<'a> Rules<'a> {
                 };
             }
         };
-        match self.explain_access(caller, asked) {
-            None => DecidedAccess::NoRules,
-            Some(Decision { rule: None, .. }) => DecidedAccess::Default,
-            Some(Decision {
-                rule: Some(place), ..
-            }) => DecidedAccess::Rule(place),
-        }
+        let decision = self.explain_access(caller, asked);
+        decision.map_or(DecidedAccess::NoRules, access_by)
     }
 
     fn check_profile<'t>(
@@ -146,37 +143,41 @@ impl<'a> Rules<'a> {
         }
     }
 
-    fn is_permitted(
+    /// What of the rules allows a caller what it wants of a server. None where nothing does.
+    fn permission(
         self,
         auth: &ServerAuth,
         caller: &Caller,
         server: &str,
         target: &Target<'_>,
-    ) -> bool {
+    ) -> Option<DecidedAccess> {
         if !caller.is_current(self.settings) {
-            return false;
+            return None;
         }
         if caller.only_looks() {
-            return true;
+            return Some(DecidedAccess::NoRules);
         }
         let Some(acl) = &auth.acl else {
-            return true;
+            return Some(DecidedAccess::NoRules);
         };
+        let together = |is_allowed: bool| is_allowed.then_some(DecidedAccess::Together);
         let rules = RulesFor::new(acl, caller.subject(), caller.roles(self.settings));
         let asked = match target.thing() {
             Thing::Tool(name) => Asked::Tool { server, name },
             Thing::Prompt(name) => Asked::Prompt { server, name },
             Thing::Resource(uri) => Asked::Resource { server, uri },
-            Thing::Task(_) => return self.has_some(rules, server),
+            Thing::Task(_) => return together(self.has_some(rules, server)),
             // What we do not know may do anything.
             Thing::Nothing if names_nothing(target.method()) => {
-                return self.has_some(rules, server);
+                return together(self.has_some(rules, server));
             }
-            Thing::Nothing => return rules.may_have_all(server),
+            Thing::Nothing => return together(rules.may_have_all(server)),
         };
         let reading = self.reading(server, target);
-        self.ruled(rules, asked, reading).policy == Policy::Allow
-            && (reading == Reading::Exact || !self.is_denied_in_other_letters(rules, asked))
+        let decision = self.ruled(rules, asked, reading);
+        let is_allowed = decision.policy == Policy::Allow
+            && (reading == Reading::Exact || !self.is_denied_in_other_letters(rules, asked));
+        is_allowed.then(|| access_by(decision))
     }
 
     fn decision(
@@ -316,6 +317,14 @@ impl<'a> Rules<'a> {
                     uri: &one.uri_template,
                 })
             })
+    }
+}
+
+/// What of the rules decided so.
+fn access_by(decision: Decision) -> DecidedAccess {
+    match decision.rule {
+        None => DecidedAccess::Default,
+        Some(place) => DecidedAccess::Rule(place),
     }
 }
 

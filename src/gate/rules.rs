@@ -3,11 +3,11 @@
 use super::{Admitted, Effect, Standing, Variant, effect, held, standing};
 use crate::{
     access::Caller,
+    activity::{DecidedAccess, GateDecision},
     approvals::{Hold, ThingKind},
     catalog::{ServerCatalog, Snapshot, Tool},
     config::{BrokenEntry, ServerEntry, Settings, ToolChanges},
     error_code::{ErrorCode, Failure},
-    fingerprint::Fingerprint,
     names::{self, ServerName},
     visible::letters,
     wire::{Target, Thing, method},
@@ -83,7 +83,7 @@ impl<'a> Rules<'a> {
         target: &Target<'_>,
     ) -> Result<&'a ServerEntry, Failure> {
         let permitted = self.permit(caller, server, target);
-        let entry = permitted.and_then(|()| self.find(server));
+        let entry = permitted.and_then(|_| self.find(server));
         entry.map_err(|refusal| self.explained(caller, server, &refusal))
     }
 
@@ -97,26 +97,17 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The same in a word, of a tool that is known.
-    pub(super) fn called_as(self, server: &str, target: &Target<'_>) -> Option<&'static str> {
-        let Thing::Tool(tool) = target.thing() else {
-            return None;
-        };
-        let known = self.snapshot.tool(server, tool)?;
-        Some(self.call_with(server, known).as_str())
-    }
-
-    /// The entry of the server that the target may be had of.
+    /// The entry of the server that the target may be had of, and what of the access rules lets it.
     fn judge<'t>(
         self,
         caller: &Caller,
         server: &str,
         target: &'t Target<'_>,
-    ) -> Result<&'a ServerEntry, Refusal<'t>>
+    ) -> Result<(&'a ServerEntry, DecidedAccess), Refusal<'t>>
     where
         'a: 't,
     {
-        self.permit(caller, server, target)?;
+        let access = self.permit(caller, server, target)?;
         let entry = self.find(server)?;
         match standing(entry) {
             Standing::Usable => (),
@@ -136,10 +127,10 @@ impl<'a> Rules<'a> {
             Thing::Prompt(prompt) if self.is_unlisted_prompt(entry, prompt) => {
                 return Err(Refusal::UnknownPrompt(prompt));
             }
-            _ => return Ok(entry),
+            _ => return Ok((entry, access)),
         };
         if self.snapshot.tool(server, tool).is_some() {
-            return Ok(entry);
+            return Ok((entry, access));
         }
         if entry.tool_changes != ToolChanges::Allow || self.snapshot.is_locked() {
             return Err(Refusal::UnknownTool(tool));
@@ -147,7 +138,7 @@ impl<'a> Rules<'a> {
         if self.may_be_off(entry, tool) {
             return Err(Refusal::ToolOff(tool));
         }
-        Ok(entry)
+        Ok((entry, access))
     }
 
     /// Whether a server lists prompts but not this one, and changes of it are held: what is in no list nobody has looked at.
@@ -190,21 +181,26 @@ impl<'a> Rules<'a> {
             })
     }
 
-    /// The server's own name and the definition that a call is bound to, where the target may be had.
+    /// The server's own name and what was decided, where the target may be had.
     pub(super) fn admit(
         self,
         caller: &Caller,
         server: &str,
         target: &Target<'_>,
-    ) -> Result<(&'a ServerName, Option<Fingerprint>), Failure> {
+    ) -> Result<(&'a ServerName, GateDecision), Failure> {
         let judged = self.judge(caller, server, target);
-        let entry = judged.map_err(|refusal| self.explained(caller, server, &refusal))?;
+        let (entry, access) = judged.map_err(|refusal| self.explained(caller, server, &refusal))?;
         let known = match target.thing() {
             Thing::Tool(tool) => self.snapshot.tool(server, tool),
             _ => None,
         };
         let bound = known.filter(|_| held::binds(self.snapshot, entry));
-        Ok((&entry.name, bound.map(|tool| tool.fingerprint)))
+        let decision = GateDecision {
+            access,
+            definition: bound.map(|tool| tool.fingerprint),
+            call_with: known.map(|tool| self.call_with(server, tool).as_str()),
+        };
+        Ok((&entry.name, decision))
     }
 
     /// Whether a tool may be called as this variant: no milder than what is known of it, unless the settings leave that to the
@@ -518,7 +514,8 @@ mod tests {
             let (settings, snapshot) = state(entry);
             let rules = Rules::new(&settings, &snapshot);
             let admitted = rules.admit(&Caller::named("anyone"), "s", target);
-            let (server, fingerprint) = admitted.expect("admitted");
+            let (server, decision) = admitted.expect("admitted");
+            let fingerprint = decision.definition;
             assert_eq!(server.as_str(), "s");
             let known = snapshot.tool("s", "a").expect("known").fingerprint;
             fingerprint.map(|fingerprint| fingerprint == known)
@@ -539,7 +536,7 @@ mod tests {
             let listed = [Listed {
                 kind: ThingKind::Tool,
                 name: "a",
-                fingerprint: Fingerprint::of_tool(&Raw::author(&definition)),
+                fingerprint: crate::fingerprint::Fingerprint::of_tool(&Raw::author(&definition)),
                 definition: "",
             }];
             let ledger = Arc::new(Ledger::lost());
