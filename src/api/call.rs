@@ -97,7 +97,7 @@ async fn call(
     context.to_client = to_client;
     let answering = async move {
         let made = made(&api, &context, call).await;
-        made.unwrap_or_else(|failure| Raw::author(&failure).bytes().clone())
+        made.unwrap_or_else(|failure| failure.json().bytes().clone())
     };
     Ok(telling::respond(told, answering))
 }

@@ -77,7 +77,7 @@ async fn run(
     let answering = async move {
         let params = telling::asking_for_progress();
         let ran = ran(&api, &context, &arguments, Some(&params)).await;
-        ran.unwrap_or_else(|failure| Raw::author(&failure).bytes().clone())
+        ran.unwrap_or_else(|failure| failure.json().bytes().clone())
     };
     Ok(telling::respond(told, answering))
 }

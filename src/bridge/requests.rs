@@ -285,7 +285,7 @@ pub(super) fn too_large(id: &Id) -> Bytes {
 
 fn failed(id: &Id, code: ErrorCode, text: &str, hint: &str) -> Bytes {
     let failure = Failure::new(code, text, hint);
-    let error = RpcError::new(RpcError::INTERNAL, text).with_data(Raw::author(&failure));
+    let error = RpcError::new(RpcError::INTERNAL, text).with_data(failure.json());
     error_frame(Some(id), &error.to_raw())
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::ScriptFailure;
+use super::{CodePlace, ScriptFailure};
 
 /// To the process, first and once.
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,6 +34,9 @@ pub struct CallBatch {
     pub requests: Vec<Box<RawValue>>,
     /// How many of them may run at once.
     pub max_parallel: usize,
+    /// Where the script waits for them.
+    #[serde(default)]
+    pub at: CodePlace,
 }
 
 /// How a script ended.
@@ -59,7 +62,7 @@ mod tests {
     #[test]
     fn events_are_read_as_they_are_written() {
         for line in [
-            r#"{"calls":{"requests":[{"server":"a","tool":"b","args":{"n":1.10}}],"max_parallel":2}}"#,
+            r#"{"calls":{"requests":[{"server":"a","tool":"b","args":{"n":1.10}}],"max_parallel":2,"at":{"stack":"","position":[3,1]}}}"#,
             r#"{"log":"x\ny"}"#,
             r#"{"ended":{"value":{"n":12345678901234567890123}}}"#,
             r#"{"ended":{"failed":{"code":"TIMEOUT","message":"m","stack":"","position":[1,2]}}}"#,

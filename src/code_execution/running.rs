@@ -9,7 +9,7 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use super::{ScriptCode, ScriptEnd, ScriptEvent, ScriptFailure, limits};
+use super::{CodePlace, ScriptCode, ScriptEnd, ScriptEvent, ScriptFailure, limits};
 use crate::lines::{self, Line, Lines};
 
 /// How long a process may take to be gone after it closed its output.
@@ -74,14 +74,17 @@ impl RunningScript {
         self.deadline
     }
 
-    /// The end of a script that is still there at its deadline. `waiting_for` is what it waited for.
-    pub fn timed_out(&self, waiting_for: Option<&str>) -> ScriptFailure {
-        let mut why = format!("the script took longer than {} ms", self.wall.as_millis());
-        if let Some(call) = waiting_for {
-            why.push_str("; it was waiting for ");
-            why.push_str(call);
+    /// The end of a script that is still there at its deadline. `waiting_for` is what it waited for, and where.
+    pub fn timed_out(&self, waiting_for: Option<(&str, &CodePlace)>) -> ScriptFailure {
+        let why = format!("the script took longer than {} ms", self.wall.as_millis());
+        let code = ScriptCode::Timeout;
+        match waiting_for {
+            Some((call, at)) => {
+                let why = format!("{why}; it was waiting for {call}");
+                ScriptFailure::new(code, why).at(at.clone())
+            }
+            None => ScriptFailure::new(code, why),
         }
-        ScriptFailure::new(ScriptCode::Timeout, why)
     }
 
     /// What the script wants next. Cancel-safe, but what comes after [`ScriptEvent::Ended`] says nothing.

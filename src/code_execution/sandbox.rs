@@ -42,7 +42,7 @@ pub fn run() -> io::Result<()> {
                 input,
                 output: io::stdout(),
             };
-            engine::run(&script, pipes, |end| {
+            engine::run(script, pipes, |end| {
                 // The engine is not taken apart: the process ends as it is.
                 let is_said = say(&mut io::stdout(), &ScriptEvent::Ended(end));
                 process::exit(i32::from(!is_said));

@@ -95,6 +95,15 @@ impl ScriptCode {
     }
 }
 
+/// A place in a script.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodePlace {
+    /// Where, frame by frame; empty if that is not known.
+    pub stack: String,
+    /// The line of the script, from 1, and the column in it.
+    pub position: Option<(u32, u32)>,
+}
+
 /// Why a script ended without a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScriptFailure {
@@ -121,6 +130,16 @@ impl ScriptFailure {
             message,
             stack: String::new(),
             position: None,
+        }
+    }
+
+    /// The same at this place.
+    #[must_use]
+    pub fn at(self, place: CodePlace) -> Self {
+        Self {
+            stack: place.stack,
+            position: place.position,
+            ..self
         }
     }
 }

@@ -117,7 +117,7 @@ pub(super) fn unknown_profile(name: &str) -> Response {
         format!("no profile {name:?} is configured"),
         "The last part of the address has to be the name of a configured profile.",
     );
-    json(StatusCode::NOT_FOUND, Raw::author(&failure).bytes().clone())
+    json(StatusCode::NOT_FOUND, failure.json().bytes().clone())
 }
 
 /// Nobody knows who sent the request (RFC 6750, 3). The body is a JSON-RPC error, which is what clients read.

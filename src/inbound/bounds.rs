@@ -2,7 +2,7 @@
 
 use crate::{
     error_code::{ErrorCode, Failure},
-    wire::{Raw, RpcError},
+    wire::RpcError,
 };
 
 /// Limit: bytes of the URI of a resource that a client wants to be told of. No server that is listed has longer ones.
@@ -26,5 +26,5 @@ pub(super) fn overloaded(error: impl Into<String>, hint: &str) -> RpcError {
 
 /// A failure of ours that is no answer of a tool.
 pub(super) fn of_ours(failure: &Failure) -> RpcError {
-    RpcError::new(RpcError::INTERNAL, failure.error.clone()).with_data(Raw::author(failure))
+    RpcError::new(RpcError::INTERNAL, failure.error.clone()).with_data(failure.json())
 }

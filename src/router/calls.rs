@@ -14,7 +14,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
     names::{self, ServerName},
-    wire::{Outcome, Request, RpcError, Target, Thing, method},
+    wire::{MemberSpan, Outcome, Raw, Request, RpcError, Target, Thing, method},
 };
 
 impl Router {
@@ -51,6 +51,7 @@ impl Router {
         record.is_of(None, target.thing());
         let (server, own_name) = match target.thing() {
             Thing::Tool(offered) => {
+                params.map_or(Ok(()), check_spelling)?;
                 if let (Some(tool), Some(params)) = (built_in::find(offered), params) {
                     self.0.gate.admit_built_in(&context.caller, tool.name)?;
                     let cutting = cutting.filter(|cutting| cutting.note_ours(tool.name));
@@ -267,6 +268,30 @@ impl Router {
             hint,
         ))
     }
+}
+
+/// What the arguments of a call are called within our own tools, but not in MCP.
+const NOT_IN_MCP: [&str; 2] = ["args", "args_json"];
+
+/// Whoever writes `args` beside the name of a tool, and no `arguments`, means what stands there: the tool does not run without.
+fn check_spelling(params: &Raw) -> Result<(), RpcError> {
+    let is = |member: &MemberSpan, key: &str| member.is(params.as_bytes(), key);
+    let Some(key) = params
+        .members()
+        .find_map(|member| NOT_IN_MCP.into_iter().find(|key| is(&member, key)))
+    else {
+        return Ok(());
+    };
+    if params
+        .get("arguments")
+        .is_some_and(|value| !value.is_null())
+    {
+        return Ok(());
+    }
+    let error = format!(
+        "tools/call: `{key}` is not known in the params; the arguments of the tool go into `arguments`"
+    );
+    Err(RpcError::invalid_params(error))
 }
 
 /// The configured servers that an offered name begins with, and what it says after each.

@@ -366,12 +366,12 @@ fn refusal(context: &CallContext, refused: RequestError) -> RpcError {
         ErrorCode::UnknownResource => context.revision.missing_resource_code(),
         code => code.rpc_code(),
     };
-    RpcError::new(code, failure.error.clone()).with_data(Raw::author(&failure))
+    RpcError::new(code, failure.error.clone()).with_data(failure.json())
 }
 
 /// A tool result that says what failed.
 pub fn failed_result(failure: &Failure) -> Raw {
-    let text = Raw::author(failure);
+    let text = failure.json();
     Raw::author(&serde_json::json!({
         "content": [{ "type": "text", "text": text.as_str() }],
         "isError": true,

@@ -51,7 +51,7 @@ impl Router {
                 let presented = self.presentation(caller, server.as_str()).await;
                 presented.map_err(|failure| {
                     RpcError::new(RpcError::INTERNAL, failure.error.clone())
-                        .with_data(Raw::author(&failure))
+                        .with_data(failure.json())
                 })?
             }
         };

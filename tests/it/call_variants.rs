@@ -408,3 +408,62 @@ async fn rest_calls_nothing_with_other_arguments_than_were_meant() {
         .filter(|call| call.contains(r#""arguments":{"d":1}"#));
     assert_eq!(passed.count(), 3, "{sent:?}");
 }
+
+#[tokio::test]
+async fn a_call_whose_arguments_have_another_name_is_refused_and_one_for_one_server_passes() {
+    let (upstream, daemon, _client) = with_tools().await;
+    let refused = [
+        (r#"{"name":"up__frobnicate","args":{"n":1}}"#, "`args`"),
+        (
+            r#"{"name":"up__frobnicate","args":{"n":1},"arguments":null}"#,
+            "`args`",
+        ),
+        (
+            r#"{"name":"up__frobnicate","\u0061rgs_json":"{}"}"#,
+            "`args_json`",
+        ),
+        (
+            r#"{"name":"call_tool_read","args":{"name":"up:look"}}"#,
+            "`args`",
+        ),
+    ];
+    for path in ["/mcp", "/mcp/all", "/mcp/call"] {
+        let client = daemon.client(path).await;
+        for (params, says) in refused {
+            let reply = client.request("tools/call", params).await;
+            assert_eq!(reply.error_code(), -32602, "{path} {params}");
+            let error = reply.error();
+            assert!(
+                error.contains(says) && error.contains("`arguments`"),
+                "{error}"
+            );
+        }
+        let both = r#"{"name":"up__frobnicate","args":{"n":1},"arguments":{"n":2}}"#;
+        let reply = client.request("tools/call", both).await;
+        assert!(reply.result().contains(r#"{\"n\":2}"#), "{}", reply.frame);
+    }
+    assert_eq!(upstream.received("tools/call").len(), 3);
+    let one = daemon.client("/mcp/server/up").await;
+    one.request("tools/call", r#"{"name":"frobnicate","args":{"n": 1}}"#)
+        .await
+        .result();
+    let sent = upstream.received("tools/call");
+    assert!(
+        sent[3].contains(r#"{"name":"frobnicate","args":{"n": 1}"#),
+        "{}",
+        sent[3]
+    );
+}
+
+#[tokio::test]
+async fn letters_that_nobody_sees_are_escaped_in_what_is_refused() {
+    let (_upstream, _daemon, client) = with_tools().await;
+    let name = "up:fr\u{200b}ob\u{202e}x";
+    let arguments = json!({ "name": name }).to_string();
+    let reply = client.call("call_tool_read", &arguments).await;
+    let failure = reply.failure();
+    assert_eq!(failure["tool"], "fr\u{200b}ob\u{202e}x", "{failure}");
+    let text = reply.text();
+    assert!(text.contains(r"fr\u200bob\u202ex"), "{text}");
+    assert!(!text.contains(['\u{200b}', '\u{202e}']), "{text:?}");
+}

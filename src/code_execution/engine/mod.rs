@@ -3,22 +3,25 @@
 //! Knows nothing of servers and processes; what a script asks for goes to its [`ScriptHost`].
 
 mod outcome;
+mod outline;
 mod stack_trace;
 mod watch;
+mod words;
 
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use rquickjs::{
-    CatchResultExt, Context, Ctx, Error, Exception, Function, Promise, Runtime, Value,
-    context::EvalOptions, promise::PromiseState,
+    CatchResultExt, CaughtError, Context, Ctx, Error, Exception, Function, Persistent, Promise,
+    Runtime, Value, context::EvalOptions, promise::PromiseState,
 };
 use serde_json::value::RawValue;
 
 use self::{
     outcome::failure_of,
+    stack_trace::Source,
     watch::{Interruption, Watch},
 };
-use super::{CallBatch, ScriptCode, ScriptEnd, ScriptFailure, limits};
+use super::{CallBatch, CodePlace, ScriptCode, ScriptEnd, ScriptFailure, limits};
 
 const PRELUDE: &str = include_str!("prelude.js");
 
@@ -49,7 +52,7 @@ pub(super) struct EngineScript {
 
 /// Runs a script, and tells `ended` how it ended before anything of it is let go: letting go of what ran out of memory may fail.
 pub(super) fn run(
-    script: &EngineScript,
+    script: EngineScript,
     host: impl ScriptHost + 'static,
     ended: impl FnOnce(ScriptEnd),
 ) {
@@ -65,117 +68,238 @@ pub(super) fn run(
         let why = "there is no memory for an engine";
         return ended(ScriptFailure::new(ScriptCode::EngineFailed, why).into());
     };
-    context.with(|ctx| {
-        let running = Running {
-            ctx: &ctx,
-            watch: &watch,
-        };
-        let value = running.run(script, Rc::new(RefCell::new(host)));
-        ended(value.map_or_else(ScriptEnd::Failed, ScriptEnd::Value));
-    });
+    let running = Running {
+        context: &context,
+        watch: &watch,
+        source: &Rc::new(Source::new(script.code)),
+    };
+    let value = running.run(&script.input, Rc::new(RefCell::new(host)));
+    ended(value.map_or_else(ScriptEnd::Failed, ScriptEnd::Value));
+}
+
+/// What waits for the end of a promise, outside of the engine.
+type Waiting = Persistent<Promise<'static>>;
+
+/// What comes of a promise that has settled.
+enum Settled {
+    /// The script ends with this.
+    Value(Box<RawValue>),
+    /// The script ends with what comes of this one, as of an async function.
+    Promise(Waiting),
 }
 
 /// A script in its context.
-struct Running<'a, 'js> {
-    ctx: &'a Ctx<'js>,
+struct Running<'a> {
+    context: &'a Context,
     watch: &'a Rc<Watch>,
+    source: &'a Rc<Source>,
 }
 
-impl<'js> Running<'_, 'js> {
+impl Running<'_> {
     fn run(
         &self,
-        script: &EngineScript,
+        input: &RawValue,
         host: Rc<RefCell<dyn ScriptHost>>,
     ) -> Result<Box<RawValue>, ScriptFailure> {
-        self.prepare(script, host)
-            .catch(self.ctx)
-            .map_err(|caught| failure_of(caught, self.watch, 0))?;
-        let (promise, before) = self.begin(&script.code)?;
-        let fails = |caught| failure_of(caught, self.watch, before);
-        let mut value: Value<'js> = self.settled(&promise)?.catch(self.ctx).map_err(fails)?;
+        let mut waiting = self.context.with(|ctx| {
+            self.prepare(&ctx, input, host)
+                .catch(&ctx)
+                .map_err(|caught| self.failure_of(caught))?;
+            let promise = self.begin(&ctx)?;
+            Ok(Persistent::save(&ctx, promise))
+        })?;
         // The engine gives what a script ends with in an object.
-        if let Some(wrapped) = value.as_object() {
-            value = wrapped.get("value").catch(self.ctx).map_err(fails)?;
+        let mut is_wrapped = true;
+        loop {
+            self.settle(&waiting)?;
+            let settled = self
+                .context
+                .with(|ctx| self.settled(&ctx, waiting, is_wrapped));
+            match settled? {
+                Settled::Value(value) => return Ok(value),
+                Settled::Promise(promise) => waiting = promise,
+            }
+            is_wrapped = false;
         }
-        // A script may end with a promise, as that of an async function.
-        while let Some(promise) = value.as_promise() {
-            let settled = self.settled(promise)?;
-            value = settled.catch(self.ctx).map_err(fails)?;
-        }
-        outcome::json(self.ctx, value, self.watch, before)
+    }
+
+    fn failure_of(&self, caught: CaughtError<'_>) -> ScriptFailure {
+        failure_of(caught, self.watch, self.source)
     }
 
     /// Gives the script its `input` and what it can call.
     fn prepare(
         &self,
-        script: &EngineScript,
+        ctx: &Ctx<'_>,
+        input: &RawValue,
         host: Rc<RefCell<dyn ScriptHost>>,
     ) -> rquickjs::Result<()> {
-        let input = self.ctx.json_parse(script.input.get())?;
-        let prelude: Function<'js> = self
-            .ctx
-            .eval_with_options(PRELUDE, options(stack_trace::PRELUDE, false))?;
-        let calls = call_function(self.ctx, self.watch, host.clone())?;
-        let logs = log_function(self.ctx, self.watch, host)?;
+        let input = ctx.json_parse(input.get())?;
+        let prelude: Function<'_> =
+            ctx.eval_with_options(PRELUDE, options(stack_trace::PRELUDE, false))?;
+        let calls = self.call_function(ctx, host.clone())?;
+        let logs = self.log_function(ctx, host)?;
         prelude.call((calls, logs, input))
     }
 
-    /// Begins the script, as it is or as the body of a function, and says how many characters were put before its first line.
-    fn begin(&self, code: &str) -> Result<(Promise<'js>, u32), ScriptFailure> {
+    /// Begins the script, as it is or as the body of a function.
+    fn begin<'js>(&self, ctx: &Ctx<'js>) -> Result<Promise<'js>, ScriptFailure> {
         let evaluate = |code: String| -> rquickjs::Result<Promise<'js>> {
-            self.ctx
-                .eval_with_options(code, options(stack_trace::SCRIPT, true))
+            ctx.eval_with_options(code, options(stack_trace::SCRIPT, true))
         };
-        // What is thrown here is thrown by the parser: everything else is a promise that was rejected.
-        let caught = match evaluate(code.to_owned()).catch(self.ctx) {
-            Ok(promise) => return Ok((promise, 0)),
+        let code = self.source.code();
+        // What is thrown here is thrown by the parser, or stops the script: everything else is a promise that was rejected.
+        let caught = match evaluate(code.to_owned()).catch(ctx) {
+            Ok(promise) => return Ok(promise),
             Err(caught) => caught,
         };
         let failure = match caught {
-            rquickjs::CaughtError::Error(Error::InvalidString(_)) => {
+            CaughtError::Error(Error::InvalidString(_)) => {
+                let position = self.source.place_of('\0');
                 ScriptFailure::new(ScriptCode::SyntaxError, "the script has a character U+0000")
+                    .at(Source::only_at(position))
             }
-            caught => failure_of(caught, self.watch, 0),
+            caught => self.failure_of(caught),
         };
         if failure.code != ScriptCode::SyntaxError {
             return Err(failure);
         }
         let (head, tail) = BODY;
-        let before = u32::try_from(head.len()).unwrap_or_default();
-        match evaluate(format!("{head}{code}{tail}")).catch(self.ctx) {
-            Ok(promise) => Ok((promise, before)),
-            // It was meant to be the body of a function.
-            Err(caught) if failure.message.contains(NO_BODY) => {
-                Err(failure_of(caught, self.watch, before))
-            }
+        self.source.begins_after(head.len());
+        match evaluate(format!("{head}{code}{tail}")).catch(ctx) {
+            Ok(promise) => Ok(promise),
+            // It was meant to be the body of a function, or it was one and was stopped.
+            Err(caught) if failure.message.contains(NO_BODY) => Err(self.failure_of(caught)),
             Err(_) => Err(failure),
         }
     }
 
     /// Runs what there is to run until the promise has settled.
+    fn settle(&self, promise: &Waiting) -> Result<(), ScriptFailure> {
+        let is_pending = || {
+            self.context.with(|ctx| {
+                let promise = promise.clone().restore(&ctx);
+                promise.is_ok_and(|promise| promise.state() == PromiseState::Pending)
+            })
+        };
+        while is_pending() {
+            // An endless row of short jobs never comes to where the engine looks at the clock, or only after many of them.
+            let is_stopped = self.watch.must_stop();
+            let ran = self.context.runtime().execute_pending_job();
+            match ran {
+                Ok(true) if is_stopped && self.watch.is_overdue() => {
+                    return Err(self.stop_without_place());
+                }
+                Ok(true) => (),
+                Ok(false) if self.watch.stopped().is_some() => {
+                    return Err(self.stop_without_place());
+                }
+                Ok(false) => {
+                    let why = "the script waits for a promise that nothing will settle";
+                    let position = self.source.outline().only("await");
+                    return Err(ScriptFailure::new(ScriptCode::RuntimeError, why)
+                        .at(Source::only_at(position)));
+                }
+                Err(thrown) => {
+                    let failure = thrown.0.with(|ctx| {
+                        let caught = Err::<(), _>(Error::Exception).catch(&ctx);
+                        caught.err().map(|caught| self.failure_of(caught))
+                    });
+                    // What stops the script settles no promise.
+                    if let Some(failure) = failure.filter(|_| self.watch.stopped().is_some()) {
+                        return Err(failure);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn stop_without_place(&self) -> ScriptFailure {
+        let stop = self.watch.stopped();
+        let failure = stop.map_or_else(
+            || ScriptFailure::new(ScriptCode::EngineFailed, "the script was stopped"),
+            Interruption::failure,
+        );
+        let place = self.watch.stopped_at();
+        let only_await = || Source::only_at(self.source.outline().only("await"));
+        failure.at(place.unwrap_or_else(only_await))
+    }
+
     fn settled(
         &self,
-        promise: &Promise<'js>,
-    ) -> Result<rquickjs::Result<Value<'js>>, ScriptFailure> {
-        while promise.state() == PromiseState::Pending {
-            if let Some(stop) = self.watch.stopped() {
-                return Err(stop.failure());
+        ctx: &Ctx<'_>,
+        promise: Waiting,
+        is_wrapped: bool,
+    ) -> Result<Settled, ScriptFailure> {
+        let value = promise.restore(ctx).and_then(|promise| {
+            let result = promise.result::<Value<'_>>();
+            let value = result.unwrap_or(Err(Error::WouldBlock))?;
+            match value.as_object() {
+                Some(wrapped) if is_wrapped => wrapped.get("value"),
+                _ => Ok(value),
             }
-            // An endless row of short jobs never comes to where the engine looks at the clock.
-            self.watch.must_stop();
-            if !self.ctx.execute_pending_job() {
-                if let Some(stop) = self.watch.stopped() {
-                    return Err(stop.failure());
-                }
-                let why = "the script waits for a promise that nothing will settle";
-                return Err(ScriptFailure::new(ScriptCode::RuntimeError, why));
-            }
-        }
-        match promise.result() {
-            Some(result) => Ok(result),
-            None => Ok(Err(Error::WouldBlock)),
+        });
+        let value = value.catch(ctx).map_err(|caught| self.failure_of(caught))?;
+        match value.as_promise() {
+            Some(promise) => Ok(Settled::Promise(Persistent::save(ctx, promise.clone()))),
+            None => outcome::json(ctx, value, self.watch, self.source).map(Settled::Value),
         }
     }
+
+    fn call_function<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        host: Rc<RefCell<dyn ScriptHost>>,
+    ) -> rquickjs::Result<Function<'js>> {
+        let (watch, source) = (self.watch.clone(), self.source.clone());
+        let call = move |ctx: Ctx<'js>, batch: String| -> rquickjs::Result<Value<'js>> {
+            if batch.len() > limits::MESSAGE {
+                let why = "the arguments of the calls are larger than 8 MiB";
+                return Err(Exception::throw_range(&ctx, why));
+            }
+            let mut batch: CallBatch = serde_json::from_str(&batch)
+                .map_err(|error| Exception::throw_type(&ctx, &format!("no calls: {error}")))?;
+            batch.at = place_of_caller(&ctx, &source);
+            let at = batch.at.clone();
+            let answers = watch.outside(|| host.borrow_mut().call(batch));
+            match answers {
+                Some(answers) => ctx.json_parse(answers),
+                None => Err(watch.stop(&ctx, Interruption::Alone, at)),
+            }
+        };
+        Function::new(ctx.clone(), call)
+    }
+
+    fn log_function<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        host: Rc<RefCell<dyn ScriptHost>>,
+    ) -> rquickjs::Result<Function<'js>> {
+        let (watch, source) = (self.watch.clone(), self.source.clone());
+        let log = move |ctx: Ctx<'js>, line: String| -> rquickjs::Result<()> {
+            let stop = |why| {
+                let at = place_of_caller(&ctx, &source);
+                Err(watch.stop(&ctx, why, at))
+            };
+            if !watch.has_room_for(line.len()) {
+                return stop(Interruption::Console);
+            }
+            if host.borrow_mut().log(line) {
+                Ok(())
+            } else {
+                stop(Interruption::Alone)
+            }
+        };
+        Function::new(ctx.clone(), log)
+    }
+}
+
+/// Where the script is that calls us.
+fn place_of_caller(ctx: &Ctx<'_>, source: &Source) -> CodePlace {
+    let here = Exception::from_message(ctx.clone(), "").catch(ctx);
+    let trace = here.map_or_else(|_| String::new(), |here| outcome::trace_of(&here));
+    source.place(&trace)
 }
 
 fn options(name: &str, promise: bool) -> EvalOptions {
@@ -184,47 +308,6 @@ fn options(name: &str, promise: bool) -> EvalOptions {
     options.promise = promise;
     options.filename = Some(name.to_owned());
     options
-}
-
-fn call_function<'js>(
-    ctx: &Ctx<'js>,
-    watch: &Rc<Watch>,
-    host: Rc<RefCell<dyn ScriptHost>>,
-) -> rquickjs::Result<Function<'js>> {
-    let watch = watch.clone();
-    let call = move |ctx: Ctx<'js>, batch: String| -> rquickjs::Result<Value<'js>> {
-        if batch.len() > limits::MESSAGE {
-            let why = "the arguments of the calls are larger than 8 MiB";
-            return Err(Exception::throw_range(&ctx, why));
-        }
-        let batch: CallBatch = serde_json::from_str(&batch)
-            .map_err(|error| Exception::throw_type(&ctx, &format!("no calls: {error}")))?;
-        let answers = watch.outside(|| host.borrow_mut().call(batch));
-        match answers {
-            Some(answers) => ctx.json_parse(answers),
-            None => Err(watch.stop(&ctx, Interruption::Alone)),
-        }
-    };
-    Function::new(ctx.clone(), call)
-}
-
-fn log_function<'js>(
-    ctx: &Ctx<'js>,
-    watch: &Rc<Watch>,
-    host: Rc<RefCell<dyn ScriptHost>>,
-) -> rquickjs::Result<Function<'js>> {
-    let watch = watch.clone();
-    let log = move |ctx: Ctx<'js>, line: String| -> rquickjs::Result<()> {
-        if !watch.has_room_for(line.len()) {
-            return Err(watch.stop(&ctx, Interruption::Console));
-        }
-        if host.borrow_mut().log(line) {
-            Ok(())
-        } else {
-            Err(watch.stop(&ctx, Interruption::Alone))
-        }
-    };
-    Function::new(ctx.clone(), log)
 }
 
 #[cfg(test)]

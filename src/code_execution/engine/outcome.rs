@@ -3,40 +3,50 @@
 use rquickjs::{CatchResultExt, CaughtError, Coerced, Ctx, Exception, Value};
 use serde_json::value::RawValue;
 
-use super::{stack_trace, watch::Watch};
+use super::{
+    stack_trace::{self, Source},
+    watch::Watch,
+};
 use crate::{
-    code_execution::{ScriptCode, ScriptFailure, limits},
+    code_execution::{CodePlace, ScriptCode, ScriptFailure, limits},
     wire::Raw,
 };
 
-/// Why it failed. `before` is how many characters were put before its first line.
-pub(super) fn failure_of(caught: CaughtError<'_>, watch: &Watch, before: u32) -> ScriptFailure {
+/// Why it failed.
+pub(super) fn failure_of(caught: CaughtError<'_>, watch: &Watch, source: &Source) -> ScriptFailure {
+    let stop = watch.stopped();
     let thrown = match caught {
-        CaughtError::Exception(exception) => of_exception(&exception, before),
-        CaughtError::Value(value) => of_value(&value),
+        CaughtError::Exception(exception) => of_exception(&exception, source, stop.is_some()),
+        CaughtError::Value(value) => of_value(&value, source),
         CaughtError::Error(error) => {
             ScriptFailure::new(ScriptCode::EngineFailed, error.to_string())
         }
     };
-    let Some(stop) = watch.stopped() else {
-        return thrown;
-    };
-    ScriptFailure {
-        stack: thrown.stack,
-        position: thrown.position,
-        ..stop.failure()
+    match stop {
+        None => thrown,
+        Some(stop) => stop.failure().at(watch.stopped_at().unwrap_or(CodePlace {
+            stack: thrown.stack,
+            position: thrown.position,
+        })),
     }
 }
 
-fn of_exception(exception: &Exception<'_>, before: u32) -> ScriptFailure {
-    let text = |key: &str| {
-        let found = exception
-            .as_object()
-            .get::<_, Option<Coerced<String>>>(key)
-            .catch(exception.as_object().ctx());
-        found.ok().flatten().map(|text| text.0).unwrap_or_default()
-    };
-    let (name, message, trace) = (text("name"), text("message"), text("stack"));
+/// The stack of an error, as the engine writes it.
+pub(super) fn trace_of(exception: &Exception<'_>) -> String {
+    text_of(exception, "stack")
+}
+
+fn text_of(exception: &Exception<'_>, key: &str) -> String {
+    let found = exception
+        .as_object()
+        .get::<_, Option<Coerced<String>>>(key)
+        .catch(exception.as_object().ctx());
+    found.ok().flatten().map(|text| text.0).unwrap_or_default()
+}
+
+fn of_exception(exception: &Exception<'_>, source: &Source, is_stop: bool) -> ScriptFailure {
+    let text = |key| text_of(exception, key);
+    let (name, message, trace) = (text("name"), text("message"), trace_of(exception));
     let code = match (&*name, &*message) {
         ("InternalError", why) if why.starts_with("out of memory") || why == "string too long" => {
             ScriptCode::OutOfMemory
@@ -46,17 +56,17 @@ fn of_exception(exception: &Exception<'_>, before: u32) -> ScriptFailure {
         ("SyntaxError", _) if is_of_parser(&trace) => ScriptCode::SyntaxError,
         _ => ScriptCode::RuntimeError,
     };
-    let (stack, position) = stack_trace::of_script(&trace, before);
+    let place = if is_stop {
+        source.place_of_stop(&trace)
+    } else {
+        source.place(&trace)
+    };
     let message = match (name.is_empty(), message.is_empty()) {
         (_, true) => name,
         (true, false) => message,
         (false, false) => format!("{name}: {message}"),
     };
-    ScriptFailure {
-        stack,
-        position,
-        ..ScriptFailure::new(code, message)
-    }
+    ScriptFailure::new(code, message).at(place)
 }
 
 /// The parser of the script names the place alone; what is thrown by a function has the function's name or `(native)`.
@@ -65,11 +75,21 @@ fn is_of_parser(trace: &str) -> bool {
     first.starts_with(&format!("at {}:", stack_trace::SCRIPT))
 }
 
-fn of_value(value: &Value<'_>) -> ScriptFailure {
+/// What is thrown and is no error knows no place: it is named where only one is possible.
+fn of_value(value: &Value<'_>, source: &Source) -> ScriptFailure {
+    let outline = source.outline();
+    let may_throw = outline.says("throw") || outline.says("reject");
+    let thrown_at = outline.only("throw").filter(|_| !outline.says("reject"));
     if value.is_null() {
         // What the engine throws where it has no memory for an error.
         let why = "the script threw null, as the engine does where memory has run out";
-        return ScriptFailure::new(ScriptCode::OutOfMemory, why);
+        let position = if may_throw {
+            thrown_at
+        } else {
+            outline.only_loop()
+        };
+        let failure = ScriptFailure::new(ScriptCode::OutOfMemory, why);
+        return failure.at(Source::only_at(position));
     }
     let written = value
         .as_string()
@@ -83,7 +103,7 @@ fn of_value(value: &Value<'_>) -> ScriptFailure {
         Some(text) => format!("thrown: {text}"),
         None => format!("thrown: a value of type {}", value.type_name()),
     };
-    ScriptFailure::new(ScriptCode::RuntimeError, message)
+    ScriptFailure::new(ScriptCode::RuntimeError, message).at(Source::only_at(thrown_at))
 }
 
 /// The value as JSON, if it is data, small and flat enough.
@@ -91,22 +111,21 @@ pub(super) fn json<'js>(
     ctx: &Ctx<'js>,
     value: Value<'js>,
     watch: &Watch,
-    before: u32,
+    source: &Source,
 ) -> Result<Box<RawValue>, ScriptFailure> {
-    let unwritten = |why: &str| ScriptFailure::new(ScriptCode::SerializationError, why);
+    // The engine no longer knows where the value comes from.
+    let at_end = |failure: ScriptFailure| failure.at(Source::only_at(source.outline().end()));
+    let unwritten = |why: &str| at_end(ScriptFailure::new(ScriptCode::SerializationError, why));
     if value.is_undefined() {
         return Ok(RawValue::NULL.to_owned());
     }
     let written = ctx.json_stringify(value).catch(ctx).map_err(|caught| {
-        let failure = failure_of(caught, watch, before);
+        let failure = failure_of(caught, watch, source);
         let is_thrown = failure.code == ScriptCode::RuntimeError;
         if is_thrown {
             let code = ScriptCode::SerializationError;
             let message = format!("the value cannot be written as JSON: {}", failure.message);
-            return ScriptFailure {
-                code,
-                ..ScriptFailure::new(code, message)
-            };
+            return at_end(ScriptFailure::new(code, message));
         }
         failure
     })?;
@@ -120,7 +139,8 @@ pub(super) fn json<'js>(
             text.len(),
             limits::VALUE
         );
-        return Err(ScriptFailure::new(ScriptCode::OutputLimitExceeded, why));
+        let failure = ScriptFailure::new(ScriptCode::OutputLimitExceeded, why);
+        return Err(at_end(failure));
     }
     let is_too_deep = Raw::parse_str(&text).is_ok_and(|raw| raw.is_deeper_than(limits::DEPTH));
     if is_too_deep {

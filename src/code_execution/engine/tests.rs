@@ -41,7 +41,7 @@ fn run_in(host: &Echo, code: &str) -> Result<String, ScriptFailure> {
         cpu: Duration::from_mins(10),
     };
     let mut how = None;
-    run(&script, host.clone(), |end| how = Some(end));
+    run(script, host.clone(), |end| how = Some(end));
     match how.expect("every script ends") {
         ScriptEnd::Value(value) => Ok(value.get().to_owned()),
         ScriptEnd::Failed(failure) => Err(failure),
@@ -107,8 +107,8 @@ fn calls_pass_their_arguments_and_give_the_data_of_results() {
     assert_eq!(
         *batches,
         [
-            r#"{"requests":[{"server":"a","tool":"b"}],"max_parallel":3}"#,
-            r#"{"requests":[{"server":"c","tool":"d","args":{"x":"ä\n"}}],"max_parallel":1}"#,
+            r#"{"requests":[{"server":"a","tool":"b"}],"max_parallel":3,"at":{"stack":"    at <eval> (script.js:1:1)","position":[1,1]}}"#,
+            r#"{"requests":[{"server":"c","tool":"d","args":{"x":"ä\n"}}],"max_parallel":1,"at":{"stack":"    at <eval> (script.js:1:59)","position":[1,59]}}"#,
         ]
     );
 }
@@ -298,13 +298,23 @@ fn failures_say_what_and_where() {
     );
     fails("JSON.parse('{')", RuntimeError, "SyntaxError", Some((1, 5)));
     fails("eval('let let')", RuntimeError, "SyntaxError", Some((1, 1)));
-    fails("throw 'a text'", RuntimeError, "thrown: a text", None);
-    fails("throw {a: 1}", RuntimeError, r#"thrown: {"a":1}"#, None);
+    fails(
+        "throw 'a text'",
+        RuntimeError,
+        "thrown: a text",
+        Some((1, 1)),
+    );
+    fails(
+        "throw {a: 1}",
+        RuntimeError,
+        r#"thrown: {"a":1}"#,
+        Some((1, 1)),
+    );
     fails(
         "await new Promise(() => {})",
         RuntimeError,
         "nothing will settle",
-        None,
+        Some((1, 1)),
     );
     fails(
         "await Promise.reject(new Error('x'))",
@@ -312,27 +322,27 @@ fn failures_say_what_and_where() {
         "Error: x",
         Some((1, 26)),
     );
-    fails("() => 1", SerializationError, "a function", None);
+    fails("() => 1", SerializationError, "a function", Some((1, 1)));
     fails(
         "const o = {}; o.o = o; o",
         SerializationError,
         "circular",
-        None,
+        Some((1, 24)),
     );
-    fails("10n", SerializationError, "BigInt", None);
+    fails("10n", SerializationError, "BigInt", Some((1, 1)));
     fails(
         "let a = []; for (let i = 0; i < 200; i++) a = [a]; a",
         SerializationError,
         "128 levels",
-        None,
+        Some((1, 52)),
     );
     fails(
         "'x'.repeat(2000000)",
         OutputLimitExceeded,
         "2000002 bytes",
-        None,
+        Some((1, 1)),
     );
-    fails("\0", SyntaxError, "", None);
+    fails("\0", SyntaxError, "", Some((1, 1)));
     for floods in [
         "for (;;) console.log('x'.repeat(1000))",
         "for (;;) { try { for (;;) console.log('') } catch {} }",
@@ -357,4 +367,216 @@ fn the_prelude_has_the_limits_of_the_daemon() {
         limits::DEFAULT_PARALLEL
     );
     assert!(PRELUDE.contains(&said), "{said}");
+}
+
+/// How a script ends that has this time.
+fn ended_within(milliseconds: u64, code: &str) -> ScriptFailure {
+    let script = EngineScript {
+        code: code.to_owned(),
+        input: RawValue::from_string("{}".to_owned()).expect("JSON"),
+        wall: Duration::from_millis(milliseconds),
+        cpu: Duration::from_mins(10),
+    };
+    let mut how = None;
+    run(script, Echo::default(), |end| how = Some(end));
+    match how.expect("every script ends") {
+        ScriptEnd::Value(value) => panic!("{code}: {}", value.get()),
+        ScriptEnd::Failed(failure) => failure,
+    }
+}
+
+#[test]
+fn a_loop_without_end_is_named() {
+    // Each with the lines of its loop.
+    for (code, first, last) in [
+        ("let a = 1;\nfor (;;) {}", 2, 2),
+        ("let a = 1;\nwhile (true) {}", 2, 2),
+        (
+            "let a = 1;\nlet n = 0;\nwhile (true) {\n n = n + 1;\n}",
+            3,
+            5,
+        ),
+        ("let a = 1;\ndo { } while (a);", 2, 2),
+        ("let a = 1;\nlabel: do {\n  ;\n} while (true)", 2, 4),
+        (
+            "let a = 1;\nfor (let i = 0; i < 1e12; i++) {\n  a = i;\n}",
+            2,
+            4,
+        ),
+        (
+            "let a = 1;\nfor (let i = 0, b = 2; ; i++) {\n  if (i < 0) {\n break;\n }\n}",
+            2,
+            6,
+        ),
+        (
+            "let a = 1;\nfunction f(x, y) {\n let n = 1;\n while (true) { n++; }\n}\nf();",
+            4,
+            4,
+        ),
+        (
+            "let a = 1;\nconst f = async (x) => {\n let n = 1;\n while (true);\n};\nf(1);",
+            4,
+            4,
+        ),
+        (
+            "class A {\n  run(x) {\n    for (;;) { }\n  }\n}\nnew A().run();",
+            3,
+            3,
+        ),
+        (
+            "const a = { run() {\n    for (;;) { }\n  }\n}\na.run();",
+            2,
+            2,
+        ),
+        (
+            "let n = 0;\nconst f = () => { n++; };\nwhile (true) {\n  f();\n}",
+            2,
+            5,
+        ),
+        (
+            "const f = () => { for (;;) break; };\nf(1, [2]);\nwhile (true) {}",
+            3,
+            3,
+        ),
+        ("for (const y of [1]) { y; }\nwhile (true) {}", 2, 2),
+        (
+            "let n = 0;\nfor (let i = 0; i < 10; i++) n += i;\nwhile (true) { }",
+            3,
+            3,
+        ),
+        ("for (let i = 0; i < 10; i++) {\n}\nwhile (true) { }", 3, 3),
+        (
+            "for (const x of [1, 2]) {\n  while (x) {\n    let y = 2;\n  }\n}",
+            2,
+            4,
+        ),
+        ("let n = 1;\nif (n) {\n  while (n) n++;\n}", 3, 3),
+        (
+            "// for (;;)\nconst s = 'while (true)', r = /do/;\nfor (;;) ;",
+            3,
+            3,
+        ),
+        ("const s = 'a'.repeat(40) + 'b';\n/^(a+)+$/.test(s);", 2, 2),
+        ("const a = [2, 1];\na.sort(() => {\n  for (;;) {} });", 3, 3),
+        (
+            "let a = 1;\nconst r = await call_tool('a', 'b');\nwhile (true) {}",
+            3,
+            3,
+        ),
+        (
+            "let a = 1;\nawait null;\nwhile (true) {\n}\nreturn 5;",
+            3,
+            4,
+        ),
+        (
+            "return await (async () => {\n  for (;;) await null;\n})()",
+            2,
+            2,
+        ),
+        ("for (;;) {\n  await null;\n}", 1, 3),
+        (
+            "let n = 0;\nconst f = () => Promise.resolve().then(f);\nawait f();",
+            2,
+            3,
+        ),
+        ("return [1].map(function run() {\n  for (;;) {}\n})", 2, 2),
+        (
+            "let a = 1;\nfor (;;) { try { for (;;) {} } catch {} }",
+            2,
+            2,
+        ),
+    ] {
+        let failure = ended_within(50, code);
+        assert_eq!(failure.code, ScriptCode::Timeout, "{code}");
+        let (line, column) = failure
+            .position
+            .unwrap_or_else(|| panic!("{code}: {failure:?}"));
+        let is_there = (first..=last).contains(&line) && column > 0;
+        assert!(is_there, "{code}\n{failure:?}");
+        let shown = format!("script.js:{line}:{column}");
+        assert!(
+            failure.stack.is_empty() || failure.stack.contains(&shown),
+            "{failure:?}"
+        );
+    }
+}
+
+#[test]
+fn what_ran_out_of_memory_is_named() {
+    for (code, line) in [
+        (
+            "const a = [];\nfor (;;) a.push(new Array(1000).fill('x'.repeat(100)));",
+            2,
+        ),
+        ("const a = [];\nfor (;;) a.push({});", 2),
+        ("const a = [];\nfor (;;) {\n  a.push([1,2,3]); }", 2),
+        ("let a = null;\nfor (;;) { a = {a}; }", 2),
+        ("let a = 'x';\nfor (;;) {\n  a = a + a;\n}", 3),
+        ("let a = [1];\nfor (;;) a = [...a, ...a];", 2),
+        (
+            "const m = new Map();\nlet i = 0;\nfor (;;) m.set(i++, i);",
+            3,
+        ),
+    ] {
+        let failure = ended_within(600_000, code);
+        assert_eq!(failure.code, ScriptCode::OutOfMemory, "{code}");
+        let found = failure.position.map(|(line, _)| line);
+        let is_there = found.is_some_and(|found| (line..line + 2).contains(&found));
+        assert!(is_there, "{code}\n{failure:?}");
+    }
+}
+
+#[test]
+fn what_the_engine_has_no_place_of_is_named_where_only_one_is_possible() {
+    use ScriptCode::{OutOfMemory, OutputLimitExceeded, RuntimeError, SerializationError};
+    for (code, expected, position) in [
+        (
+            "let a = 1;\n  await new Promise(() => {})",
+            RuntimeError,
+            Some((2, 3)),
+        ),
+        ("await 1;\nawait new Promise(() => {})", RuntimeError, None),
+        ("let a = 1;\n () => 1", SerializationError, Some((2, 2))),
+        (
+            "let a = 1;\nif (a) {\n return () => 1;\n}",
+            SerializationError,
+            Some((3, 2)),
+        ),
+        (
+            "let a = 1;\nconst f = () => { return 1; }\nreturn f",
+            SerializationError,
+            Some((3, 1)),
+        ),
+        ("if (0) return 1;\nreturn () => 1", SerializationError, None),
+        (
+            "let a = 1\nfoo = () =>\n  1\n a\n  .b\nfoo",
+            SerializationError,
+            Some((6, 1)),
+        ),
+        (
+            "let a = 1;\n'x'.repeat(2 << 20);",
+            OutputLimitExceeded,
+            Some((2, 1)),
+        ),
+        ("let a = 1;\n throw 'x'", RuntimeError, Some((2, 2))),
+        ("let a = 1;\n throw null", OutOfMemory, Some((2, 2))),
+        ("if (0) throw 1;\n throw 'x'", RuntimeError, None),
+        ("await Promise.reject('x')", RuntimeError, None),
+    ] {
+        let failure = run_in(&Echo::default(), code).expect_err(code);
+        assert_eq!(
+            (failure.code, failure.position),
+            (expected, position),
+            "{code}: {failure:?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_logged_too_much_is_named_though_the_script_catches_it() {
+    let code =
+        "let a = 1;\nfor (;;) {\n try { for (;;)\n console.log(''); } catch {}\n let b = 1; }";
+    let failure = run_in(&Echo::default(), code).expect_err(code);
+    assert_eq!(failure.code, ScriptCode::OutputLimitExceeded);
+    assert_eq!(failure.position, Some((4, 10)), "{failure:?}");
 }

@@ -1,13 +1,16 @@
 //! The clocks of a running script, and why it was stopped.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     time::{Duration, Instant},
 };
 
 use rquickjs::{Ctx, Error, Exception};
 
-use crate::code_execution::{ScriptCode, ScriptFailure, limits, restrictions};
+use crate::code_execution::{CodePlace, ScriptCode, ScriptFailure, limits, restrictions};
+
+/// How long a script whose time is over may go on until the engine stops it in a place: less than the daemon waits.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Why a script is stopped from outside: it cannot catch that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub(super) struct Watch {
     waited: Cell<Duration>,
     logged: Cell<usize>,
     stopped: Cell<Option<Interruption>>,
+    /// Where, if it was in a call of ours.
+    stopped_at: RefCell<Option<CodePlace>>,
 }
 
 impl Watch {
@@ -45,6 +50,7 @@ impl Watch {
             waited: Cell::default(),
             logged: Cell::default(),
             stopped: Cell::default(),
+            stopped_at: RefCell::default(),
         }
     }
 
@@ -63,6 +69,11 @@ impl Watch {
             self.stopped.set(stop);
         }
         self.stopped.get().is_some()
+    }
+
+    /// Whether it should have ended long ago: it has not come to where the engine would have stopped it.
+    pub(super) fn is_overdue(&self) -> bool {
+        self.began.elapsed() > self.wall + PATIENCE || self.computed() > self.cpu + PATIENCE
     }
 
     fn computed(&self) -> Duration {
@@ -88,9 +99,16 @@ impl Watch {
         self.logged.get() <= limits::CONSOLE
     }
 
-    /// Stops the script. Should it catch what is thrown here, it ends where the engine asks next.
-    pub(super) fn stop(&self, ctx: &Ctx<'_>, why: Interruption) -> Error {
-        self.stopped.set(Some(why));
+    /// Where the script was stopped, if that was in a call of ours.
+    pub(super) fn stopped_at(&self) -> Option<CodePlace> {
+        self.stopped_at.borrow().clone()
+    }
+
+    /// Stops the script at this place. Should it catch what is thrown here, it ends where the engine asks next.
+    pub(super) fn stop(&self, ctx: &Ctx<'_>, why: Interruption, at: CodePlace) -> Error {
+        if self.stopped.replace(Some(why)).is_none() {
+            self.stopped_at.replace(Some(at));
+        }
         Exception::throw_internal(ctx, "stopped")
     }
 }

@@ -226,6 +226,12 @@ async fn what_a_script_may_not_call_has_its_codes() {
         [null, null],
     ]);
     assert_eq!(found["value"], expected);
+    // Neither of them is there for this caller.
+    for name in ["shut", "absent"] {
+        let reply = run_with(&client, "1", json!({ "allowed_servers": ["free", name] })).await;
+        let error = reply.failure()["error"].to_string();
+        assert!(error.contains("there is no such server"), "{error}");
+    }
     let allowed = json!({ "allowed_servers": ["held"] });
     let code = "call_tool('free', 'echo').error.code";
     let found = answer(&run_with(&client, code, allowed).await);

@@ -101,6 +101,10 @@ async fn arguments_that_are_wrong_are_named_and_nothing_is_run() {
             json!({ "code": "1", "options": { "timeout": 5 } }),
             "`timeout_ms`",
         ),
+        (
+            json!({ "code": "1", "options": { "allowed_servers": ["up", "upp"] } }),
+            "names \"upp\", and there is no such server; the closest name is \"up\"",
+        ),
         (json!({ "code": "x".repeat(300_000) }), "262144 are allowed"),
     ] {
         let failure = client
@@ -110,6 +114,71 @@ async fn arguments_that_are_wrong_are_named_and_nothing_is_run() {
         assert_eq!(failure["code"], "invalid_arguments", "{failure}");
         let error = failure["error"].as_str().expect("an error");
         assert!(error.contains(says), "{error}");
+    }
+    let twice = [
+        (
+            r#""options":{"timeout_ms":1,"timeout_ms":2}"#,
+            "`timeout_ms` stands in `options` twice",
+        ),
+        (
+            r#""options":{},"options":{}"#,
+            "`options` stands in the arguments twice",
+        ),
+    ];
+    for (more, says) in twice {
+        let arguments = format!(r#"{{"code":"1",{more}}}"#);
+        let failure = client.call("code_execution", &arguments).await.failure();
+        let error = failure["error"].as_str().expect("an error");
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_ends_a_script_from_outside_names_the_call_that_was_waited_for() {
+    let upstream = FakeUpstream::stdio()
+        .tool("echo", echo())
+        .tool("hang", hang())
+        .start()
+        .await;
+    let daemon = builder().upstream("up", &upstream).start().await;
+    let client = ready(&daemon, "up__hang").await;
+    let few = json!({ "max_tool_calls": 2 });
+    let short = json!({ "timeout_ms": 700 });
+    for (code, options, expected, line) in [
+        (
+            "let n = 0;\nfor (;;) {\n  call_tool('up', 'echo', {});\n}",
+            &few,
+            "MAX_TOOL_CALLS_EXCEEDED",
+            3,
+        ),
+        (
+            "const call = {server: 'up', tool: 'echo'};\nreturn await call_tools([call, call, call]);",
+            &few,
+            "MAX_TOOL_CALLS_EXCEEDED",
+            2,
+        ),
+        (
+            "const f = () => {\n  return call_tool('up', 'hang');\n};\nf();",
+            &short,
+            "TIMEOUT",
+            2,
+        ),
+        (
+            "let n = 0;\nawait call_tool('up', 'echo');\nwhile (true) {\n}",
+            &short,
+            "TIMEOUT",
+            3,
+        ),
+    ] {
+        let error = failure(&client, code, options.clone()).await;
+        assert_eq!(error["code"], expected, "{code}: {error}");
+        assert_eq!(error["line"], line, "{code}: {error}");
+        let place = format!("script.js:{line}:{}", error["column"]);
+        let stack = error["stack"].as_str().expect("a stack");
+        assert!(
+            stack.contains(&place) && !stack.contains("prelude"),
+            "{stack}"
+        );
     }
 }
 

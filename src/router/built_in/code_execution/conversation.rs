@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     code_execution::{
-        CallBatch, RunningScript, ScriptCode, ScriptEnd, ScriptEvent, ScriptFailure, limits,
+        CallBatch, CodePlace, RunningScript, ScriptCode, ScriptEnd, ScriptEvent, ScriptFailure,
+        limits,
     },
     router::built_in::Call,
 };
@@ -22,8 +23,8 @@ pub(super) struct Conversation<'a> {
     logs: Vec<String>,
     logged: usize,
     tool_calls: usize,
-    /// What the script waits for.
-    waiting_for: Option<String>,
+    /// What the script waits for, and where.
+    waiting_for: Option<(String, CodePlace)>,
 }
 
 impl<'a> Conversation<'a> {
@@ -43,7 +44,8 @@ impl<'a> Conversation<'a> {
         let deadline = script.deadline();
         let ended = timeout_at(deadline, self.until_it_ends(&mut script)).await;
         let end = ended.unwrap_or_else(|_| {
-            let waiting_for = self.waiting_for.as_deref();
+            let waiting_for = self.waiting_for.as_ref();
+            let waiting_for = waiting_for.map(|(call, at)| (&**call, at));
             ScriptEnd::Failed(script.timed_out(waiting_for))
         });
         EndedScript {
@@ -86,7 +88,7 @@ impl<'a> Conversation<'a> {
         let count = batch.requests.len();
         if count > limits::BATCH {
             let why = format!("{count} calls at once; {} are allowed", limits::BATCH);
-            return Err(ScriptFailure::new(ScriptCode::RuntimeError, why));
+            return Err(ScriptFailure::new(ScriptCode::RuntimeError, why).at(batch.at.clone()));
         }
         let most = self.request.max_tool_calls;
         if let Some(most) = most.filter(|most| self.tool_calls + count > *most) {
@@ -94,7 +96,8 @@ impl<'a> Conversation<'a> {
                 "the script has made {} calls and wanted to make {count} more; {most} are allowed",
                 self.tool_calls
             );
-            return Err(ScriptFailure::new(ScriptCode::MaxToolCallsExceeded, why));
+            let failure = ScriptFailure::new(ScriptCode::MaxToolCallsExceeded, why);
+            return Err(failure.at(batch.at.clone()));
         }
         self.tool_calls += count;
         let calls = batch.requests.iter().map(|call| InnerCall::read(call));
@@ -105,7 +108,8 @@ impl<'a> Conversation<'a> {
                 0 => String::new(),
                 others => format!(" and {others} more"),
             };
-            format!("{}:{}{others}", first.server, first.tool)
+            let call = format!("{}:{}{others}", first.server, first.tool);
+            (call, batch.at.clone())
         });
         let results = self.calls.make(&calls, batch.max_parallel).await;
         self.waiting_for = None;

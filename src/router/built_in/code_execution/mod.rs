@@ -18,6 +18,7 @@ use crate::{
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::Moment,
+    names::{self, ServerName},
     router::{Reply, RequestError},
     wire::Raw,
 };
@@ -130,6 +131,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     }
     let request = ScriptRequest::read(&call.arguments, settings.code_execution);
     let request = request.map_err(|why| call.wrong(why))?;
+    check_servers(call, &request.allowed_servers).map_err(|why| call.wrong(why))?;
     let script = Script {
         code: request.code.clone(),
         input: request.input.clone(),
@@ -138,6 +140,24 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let script = call.scripts.start(script).await.map_err(not_started)?;
     let ended = Conversation::new(call, &request).carry_on(script).await;
     Ok(ScriptAnswer::of(&ended).reply())
+}
+
+/// A name that is no server's is a mistake: the script would be refused every call that it was written for. One that the caller may not
+/// know of is none, either.
+fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result<(), String> {
+    let now = call.gate.now();
+    let rules = now.rules();
+    let is_known = |name: &str| rules.shows(&call.context.caller, name);
+    let Some(unknown) = allowed.iter().find(|name| !is_known(name)) else {
+        return Ok(());
+    };
+    let known = now.settings().servers.keys().map(ServerName::as_str);
+    let close = names::closest_allowed(unknown, known, is_known);
+    let close = close.map(|close| format!("; the closest name is {close:?}"));
+    Err(format!(
+        "`options.allowed_servers` names {unknown:?}, and there is no such server{}",
+        close.unwrap_or_default()
+    ))
 }
 
 fn not_started(error: NotStarted) -> Failure {
