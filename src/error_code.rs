@@ -4,9 +4,6 @@
 use std::fmt;
 
 use serde::{Serialize, ser::SerializeMap};
-use serde_json::value::RawValue;
-
-use crate::{visible::visible_json, wire::Raw};
 
 /// What kind of failure of ours this is. An upstream's own errors pass unchanged and have no code here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -256,15 +253,6 @@ impl Failure {
     }
 }
 
-impl Failure {
-    /// As JSON for whoever reads it: nothing in the names that strangers wrote hides from the eye or steers what shows it.
-    pub fn json(&self) -> Raw {
-        let text = serde_json::to_string(self).unwrap_or_default();
-        RawValue::from_string(visible_json(&text))
-            .map_or_else(|_| Raw::author(self), |shown| Raw::author(&shown))
-    }
-}
-
 fn cut(mut text: String, longest: usize) -> String {
     if text.len() > longest {
         text.truncate(text.floor_char_boundary(longest));
@@ -306,15 +294,6 @@ impl fmt::Display for ErrorCode {
 #[cfg(test)]
 mod tests {
     use super::{ErrorCode, Failure};
-
-    #[test]
-    fn letters_that_nobody_sees_are_escaped() {
-        let failure = Failure::new(ErrorCode::UnknownTool, "no", "look")
-            .of_server("s\u{200b}")
-            .of_tool("a\u{202e}b\u{200b}ä");
-        let expected = r#"{"error":"no","code":"unknown_tool","server":"s\u200b","tool":"a\u202eb\u200bä","hint":"look"}"#;
-        assert_eq!(failure.json().as_str(), expected);
-    }
 
     #[test]
     fn a_name_of_megabytes_does_not_come_back() {

@@ -17,7 +17,7 @@ pub mod wire;
 // Floor 0: files on disk. Knows nothing of what is in them.
 pub mod storage;
 
-// Floor 1: ground. Settings, fingerprints, long computations, counts, spans, sealed texts.
+// Floor 1: ground. Settings, fingerprints, long computations, counts, spans, sealed texts, failures as JSON.
 pub mod config;
 pub mod fingerprint;
 pub mod lines;
@@ -25,6 +25,7 @@ pub mod log_limit;
 pub mod long_work;
 pub mod metrics;
 pub mod sealing;
+pub mod shown_failure;
 pub mod spans;
 
 // Floor 2: what we say and write down, who asks, what was approved, secrets by name, children, connections, what strangers' texts are up to, what is kept

@@ -20,6 +20,7 @@ use crate::{
     error_code::Failure,
     gate::Variant,
     router::ToolRequest,
+    shown_failure::shown_failure,
     wire::{Outcome, Raw, method},
 };
 
@@ -97,7 +98,7 @@ async fn call(
     context.to_client = to_client;
     let answering = async move {
         let made = made(&api, &context, call).await;
-        made.unwrap_or_else(|failure| failure.json().bytes().clone())
+        made.unwrap_or_else(|failure| shown_failure(&failure).bytes().clone())
     };
     Ok(telling::respond(told, answering))
 }

@@ -18,6 +18,7 @@ use crate::{
     access::Caller,
     call_context::CallContext,
     error_code::Failure,
+    shown_failure::shown_failure,
     wire::{Raw, method},
 };
 
@@ -77,7 +78,7 @@ async fn run(
     let answering = async move {
         let params = telling::asking_for_progress();
         let ran = ran(&api, &context, &arguments, Some(&params)).await;
-        ran.unwrap_or_else(|failure| failure.json().bytes().clone())
+        ran.unwrap_or_else(|failure| shown_failure(&failure).bytes().clone())
     };
     Ok(telling::respond(told, answering))
 }

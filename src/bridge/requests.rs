@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::notices::{NoticeChange, WantedNotices};
 use crate::{
     error_code::{ErrorCode, Failure},
+    shown_failure::shown_failure,
     wire::{
         Id, Message, Raw, Request, Response, RpcError, error_frame, method, notification_frame,
         parse_client, request_frame,
@@ -285,7 +286,7 @@ pub(super) fn too_large(id: &Id) -> Bytes {
 
 fn failed(id: &Id, code: ErrorCode, text: &str, hint: &str) -> Bytes {
     let failure = Failure::new(code, text, hint);
-    let error = RpcError::new(RpcError::INTERNAL, text).with_data(failure.json());
+    let error = RpcError::new(RpcError::INTERNAL, text).with_data(shown_failure(&failure));
     error_frame(Some(id), &error.to_raw())
 }
 

@@ -8,6 +8,7 @@ use super::{answering::Answer, bounds};
 use crate::{
     access::Refused,
     error_code::{ErrorCode, Failure},
+    shown_failure::shown_failure,
     wire::{FrameError, Id, Raw, RpcError, error_frame},
 };
 
@@ -117,7 +118,10 @@ pub(super) fn unknown_profile(name: &str) -> Response {
         format!("no profile {name:?} is configured"),
         "The last part of the address has to be the name of a configured profile.",
     );
-    json(StatusCode::NOT_FOUND, failure.json().bytes().clone())
+    json(
+        StatusCode::NOT_FOUND,
+        shown_failure(&failure).bytes().clone(),
+    )
 }
 
 /// Nobody knows who sent the request (RFC 6750, 3). The body is a JSON-RPC error, which is what clients read.

@@ -2,6 +2,7 @@
 
 use crate::{
     error_code::{ErrorCode, Failure},
+    shown_failure::shown_failure,
     wire::RpcError,
 };
 
@@ -26,5 +27,5 @@ pub(super) fn overloaded(error: impl Into<String>, hint: &str) -> RpcError {
 
 /// A failure of ours that is no answer of a tool.
 pub(super) fn of_ours(failure: &Failure) -> RpcError {
-    RpcError::new(RpcError::INTERNAL, failure.error.clone()).with_data(failure.json())
+    RpcError::new(RpcError::INTERNAL, failure.error.clone()).with_data(shown_failure(failure))
 }

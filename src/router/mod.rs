@@ -48,6 +48,7 @@ use crate::{
     memory_budget::MemoryBudget,
     names::ServerName,
     search::ToolSearch,
+    shown_failure::shown_failure,
     upstream::{Upstream, Upstreams},
     wire::{Notification, Outcome, Raw, Request, RpcError, Target, bridge, method},
 };
@@ -366,12 +367,12 @@ fn refusal(context: &CallContext, refused: RequestError) -> RpcError {
         ErrorCode::UnknownResource => context.revision.missing_resource_code(),
         code => code.rpc_code(),
     };
-    RpcError::new(code, failure.error.clone()).with_data(failure.json())
+    RpcError::new(code, failure.error.clone()).with_data(shown_failure(&failure))
 }
 
 /// A tool result that says what failed.
 pub fn failed_result(failure: &Failure) -> Raw {
-    let text = failure.json();
+    let text = shown_failure(failure);
     Raw::author(&serde_json::json!({
         "content": [{ "type": "text", "text": text.as_str() }],
         "isError": true,

@@ -10,6 +10,7 @@ use crate::{
     access::Caller,
     call_context::ClientIdentity,
     error_code::Failure,
+    shown_failure::shown_failure,
     wire::{Edit, Raw, Revision, RpcError, Target, method, presentation, splice},
 };
 
@@ -51,7 +52,7 @@ impl Router {
                 let presented = self.presentation(caller, server.as_str()).await;
                 presented.map_err(|failure| {
                     RpcError::new(RpcError::INTERNAL, failure.error.clone())
-                        .with_data(failure.json())
+                        .with_data(shown_failure(&failure))
                 })?
             }
         };

@@ -12,6 +12,7 @@ mod asking;
 mod attribution;
 mod byte_identity;
 mod call_identity;
+mod call_spelling;
 mod call_variants;
 #[cfg(target_os = "linux")]
 mod chaos;

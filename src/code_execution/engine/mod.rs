@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 
 use self::{
     outcome::failure_of,
-    stack_trace::Source,
+    stack_trace::ScriptSource,
     watch::{Interruption, Watch},
 };
 use super::{CallBatch, CodePlace, ScriptCode, ScriptEnd, ScriptFailure, limits};
@@ -71,7 +71,7 @@ pub(super) fn run(
     let running = Running {
         context: &context,
         watch: &watch,
-        source: &Rc::new(Source::new(script.code)),
+        source: &Rc::new(ScriptSource::new(script.code)),
     };
     let value = running.run(&script.input, Rc::new(RefCell::new(host)));
     ended(value.map_or_else(ScriptEnd::Failed, ScriptEnd::Value));
@@ -92,7 +92,7 @@ enum Settled {
 struct Running<'a> {
     context: &'a Context,
     watch: &'a Rc<Watch>,
-    source: &'a Rc<Source>,
+    source: &'a Rc<ScriptSource>,
 }
 
 impl Running<'_> {
@@ -157,7 +157,7 @@ impl Running<'_> {
             CaughtError::Error(Error::InvalidString(_)) => {
                 let position = self.source.place_of('\0');
                 ScriptFailure::new(ScriptCode::SyntaxError, "the script has a character U+0000")
-                    .at(Source::only_at(position))
+                    .at(ScriptSource::only_at(position))
             }
             caught => self.failure_of(caught),
         };
@@ -182,32 +182,41 @@ impl Running<'_> {
                 promise.is_ok_and(|promise| promise.state() == PromiseState::Pending)
             })
         };
+        // A step that ran out of memory between two of the script's own, which it was not told.
+        let mut lost = None;
         while is_pending() {
             // An endless row of short jobs never comes to where the engine looks at the clock, or only after many of them.
             let is_stopped = self.watch.must_stop();
-            let ran = self.context.runtime().execute_pending_job();
-            match ran {
-                Ok(true) if is_stopped && self.watch.is_overdue() => {
-                    return Err(self.stop_without_place());
-                }
+            if is_stopped && self.watch.is_overdue() {
+                return Err(self.stop_without_place());
+            }
+            match self.context.runtime().execute_pending_job() {
                 Ok(true) => (),
-                Ok(false) if self.watch.stopped().is_some() => {
-                    return Err(self.stop_without_place());
-                }
+                Ok(false) if is_stopped => return Err(self.stop_without_place()),
                 Ok(false) => {
                     let why = "the script waits for a promise that nothing will settle";
+                    let waits = || ScriptFailure::new(ScriptCode::RuntimeError, why);
+                    let failure = lost.unwrap_or_else(waits);
                     let position = self.source.outline().only("await");
-                    return Err(ScriptFailure::new(ScriptCode::RuntimeError, why)
-                        .at(Source::only_at(position)));
+                    return Err(match failure.position {
+                        Some(_) => failure,
+                        None => failure.at(ScriptSource::only_at(position)),
+                    });
                 }
                 Err(thrown) => {
-                    let failure = thrown.0.with(|ctx| {
+                    let caught = thrown.0.with(|ctx| {
                         let caught = Err::<(), _>(Error::Exception).catch(&ctx);
                         caught.err().map(|caught| self.failure_of(caught))
                     });
-                    // What stops the script settles no promise.
-                    if let Some(failure) = failure.filter(|_| self.watch.stopped().is_some()) {
-                        return Err(failure);
+                    // What stops the script settles no promise. Where it stopped none of the script's own steps, the next may tell.
+                    let is_stop = self.watch.stopped().is_some();
+                    match caught {
+                        Some(failure) if !is_stop => {
+                            let is_lack = failure.code == ScriptCode::OutOfMemory;
+                            lost = is_lack.then_some(failure).or(lost);
+                        }
+                        Some(failure) if failure.position.is_some() => return Err(failure),
+                        _ => (),
                     }
                 }
             }
@@ -222,7 +231,7 @@ impl Running<'_> {
             Interruption::failure,
         );
         let place = self.watch.stopped_at();
-        let only_await = || Source::only_at(self.source.outline().only("await"));
+        let only_await = || ScriptSource::only_at(self.source.outline().only("await"));
         failure.at(place.unwrap_or_else(only_await))
     }
 
@@ -296,7 +305,7 @@ impl Running<'_> {
 }
 
 /// Where the script is that calls us.
-fn place_of_caller(ctx: &Ctx<'_>, source: &Source) -> CodePlace {
+fn place_of_caller(ctx: &Ctx<'_>, source: &ScriptSource) -> CodePlace {
     let here = Exception::from_message(ctx.clone(), "").catch(ctx);
     let trace = here.map_or_else(|_| String::new(), |here| outcome::trace_of(&here));
     source.place(&trace)

@@ -4,7 +4,7 @@ use rquickjs::{CatchResultExt, CaughtError, Coerced, Ctx, Exception, Value};
 use serde_json::value::RawValue;
 
 use super::{
-    stack_trace::{self, Source},
+    stack_trace::{self, ScriptSource},
     watch::Watch,
 };
 use crate::{
@@ -13,7 +13,11 @@ use crate::{
 };
 
 /// Why it failed.
-pub(super) fn failure_of(caught: CaughtError<'_>, watch: &Watch, source: &Source) -> ScriptFailure {
+pub(super) fn failure_of(
+    caught: CaughtError<'_>,
+    watch: &Watch,
+    source: &ScriptSource,
+) -> ScriptFailure {
     let stop = watch.stopped();
     let thrown = match caught {
         CaughtError::Exception(exception) => of_exception(&exception, source, stop.is_some()),
@@ -44,7 +48,7 @@ fn text_of(exception: &Exception<'_>, key: &str) -> String {
     found.ok().flatten().map(|text| text.0).unwrap_or_default()
 }
 
-fn of_exception(exception: &Exception<'_>, source: &Source, is_stop: bool) -> ScriptFailure {
+fn of_exception(exception: &Exception<'_>, source: &ScriptSource, is_stop: bool) -> ScriptFailure {
     let text = |key| text_of(exception, key);
     let (name, message, trace) = (text("name"), text("message"), trace_of(exception));
     let code = match (&*name, &*message) {
@@ -76,7 +80,7 @@ fn is_of_parser(trace: &str) -> bool {
 }
 
 /// What is thrown and is no error knows no place: it is named where only one is possible.
-fn of_value(value: &Value<'_>, source: &Source) -> ScriptFailure {
+fn of_value(value: &Value<'_>, source: &ScriptSource) -> ScriptFailure {
     let outline = source.outline();
     let may_throw = outline.says("throw") || outline.says("reject");
     let thrown_at = outline.only("throw").filter(|_| !outline.says("reject"));
@@ -89,7 +93,7 @@ fn of_value(value: &Value<'_>, source: &Source) -> ScriptFailure {
             outline.only_loop()
         };
         let failure = ScriptFailure::new(ScriptCode::OutOfMemory, why);
-        return failure.at(Source::only_at(position));
+        return failure.at(ScriptSource::only_at(position));
     }
     let written = value
         .as_string()
@@ -103,7 +107,7 @@ fn of_value(value: &Value<'_>, source: &Source) -> ScriptFailure {
         Some(text) => format!("thrown: {text}"),
         None => format!("thrown: a value of type {}", value.type_name()),
     };
-    ScriptFailure::new(ScriptCode::RuntimeError, message).at(Source::only_at(thrown_at))
+    ScriptFailure::new(ScriptCode::RuntimeError, message).at(ScriptSource::only_at(thrown_at))
 }
 
 /// The value as JSON, if it is data, small and flat enough.
@@ -111,10 +115,10 @@ pub(super) fn json<'js>(
     ctx: &Ctx<'js>,
     value: Value<'js>,
     watch: &Watch,
-    source: &Source,
+    source: &ScriptSource,
 ) -> Result<Box<RawValue>, ScriptFailure> {
     // The engine no longer knows where the value comes from.
-    let at_end = |failure: ScriptFailure| failure.at(Source::only_at(source.outline().end()));
+    let at_end = |failure: ScriptFailure| failure.at(ScriptSource::only_at(source.outline().end()));
     let unwritten = |why: &str| at_end(ScriptFailure::new(ScriptCode::SerializationError, why));
     if value.is_undefined() {
         return Ok(RawValue::NULL.to_owned());

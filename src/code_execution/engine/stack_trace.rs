@@ -18,13 +18,13 @@ const OUTERMOST: &str = "<eval>";
 const FRAMES: usize = 10;
 
 /// A script as its author wrote it.
-pub(super) struct Source {
+pub(super) struct ScriptSource {
     code: String,
     /// How many characters were put before its first line.
     before: Cell<u32>,
 }
 
-impl Source {
+impl ScriptSource {
     pub(super) fn new(code: String) -> Self {
         Self {
             code,
@@ -142,7 +142,7 @@ mod tests {
 
     #[track_caller]
     fn check(trace: &str, before: usize, expected: &str, position: Option<(u32, u32)>) {
-        let source = Source::new(String::new());
+        let source = ScriptSource::new(String::new());
         source.begins_after(before);
         let expected = CodePlace {
             stack: expected.to_owned(),
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_long_trace_is_cut() {
-        let source = Source::new(String::new());
+        let source = ScriptSource::new(String::new());
         let shown = source.place(&"    at f (script.js:2:5)\n".repeat(1000));
         assert_eq!(shown.stack.lines().count(), FRAMES);
         let shown = source.place(&"x".repeat(limits::SHOWN + 1));

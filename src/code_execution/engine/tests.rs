@@ -424,11 +424,6 @@ fn a_loop_without_end_is_named() {
             3,
         ),
         (
-            "const a = { run() {\n    for (;;) { }\n  }\n}\na.run();",
-            2,
-            2,
-        ),
-        (
             "let n = 0;\nconst f = () => { n++; };\nwhile (true) {\n  f();\n}",
             2,
             5,

@@ -36,6 +36,7 @@ pub(super) struct Watch {
     waited: Cell<Duration>,
     logged: Cell<usize>,
     stopped: Cell<Option<Interruption>>,
+    stopped_since: Cell<Option<Instant>>,
     /// Where, if it was in a call of ours.
     stopped_at: RefCell<Option<CodePlace>>,
 }
@@ -50,6 +51,7 @@ impl Watch {
             waited: Cell::default(),
             logged: Cell::default(),
             stopped: Cell::default(),
+            stopped_since: Cell::default(),
             stopped_at: RefCell::default(),
         }
     }
@@ -67,13 +69,15 @@ impl Watch {
                 (self.computed() > self.cpu).then_some(Interruption::Cpu(self.cpu))
             };
             self.stopped.set(stop);
+            self.stopped_since.set(stop.map(|_| Instant::now()));
         }
         self.stopped.get().is_some()
     }
 
-    /// Whether it should have ended long ago: it has not come to where the engine would have stopped it.
+    /// Whether it was stopped long ago, and has not come to where the engine would have ended it.
     pub(super) fn is_overdue(&self) -> bool {
-        self.began.elapsed() > self.wall + PATIENCE || self.computed() > self.cpu + PATIENCE
+        let since = self.stopped_since.get();
+        since.is_some_and(|since| since.elapsed() > PATIENCE)
     }
 
     fn computed(&self) -> Duration {
@@ -108,6 +112,7 @@ impl Watch {
     pub(super) fn stop(&self, ctx: &Ctx<'_>, why: Interruption, at: CodePlace) -> Error {
         if self.stopped.replace(Some(why)).is_none() {
             self.stopped_at.replace(Some(at));
+            self.stopped_since.set(Some(Instant::now()));
         }
         Exception::throw_internal(ctx, "stopped")
     }

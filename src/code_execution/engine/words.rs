@@ -3,7 +3,7 @@
 
 /// What a piece of the text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum WordKind {
     /// A name or a keyword.
     Word,
     /// A number, a string, a part of a template, or a regular expression.
@@ -13,16 +13,16 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Token<'a> {
+pub(super) struct ScriptWord<'a> {
     pub(super) text: &'a str,
-    pub(super) kind: Kind,
+    pub(super) kind: WordKind,
     /// Line and column, as the engine counts them: from 1, and columns in bytes.
     pub(super) place: (u32, u32),
 }
 
-impl Token<'_> {
+impl ScriptWord<'_> {
     pub(super) fn is(&self, text: &str) -> bool {
-        self.text == text && self.kind != Kind::Literal
+        self.text == text && self.kind != WordKind::Literal
     }
 
     pub(super) fn is_any(&self, texts: &[&str]) -> bool {
@@ -53,7 +53,7 @@ const LONG_SIGNS: [&str; 11] = [
     "...", "===", "!==", "=>", "?.", "++", "--", "&&", "||", "??", "==",
 ];
 
-pub(super) fn tokens(code: &str) -> Vec<Token<'_>> {
+pub(super) fn tokens(code: &str) -> Vec<ScriptWord<'_>> {
     let mut reader = Reader {
         code,
         at: 0,
@@ -72,7 +72,7 @@ struct Reader<'a> {
     at: usize,
     line: u32,
     line_start: usize,
-    found: Vec<Token<'a>>,
+    found: Vec<ScriptWord<'a>>,
     /// How deep in braces the templates are in which the reader is.
     templates: Vec<usize>,
     depth: usize,
@@ -97,28 +97,31 @@ impl<'a> Reader<'a> {
         } else if rest.starts_with("/*") {
             self.pass(rest.find("*/").map_or(rest.len(), |end| end + 2));
         } else if matches!(first, '"' | '\'') {
-            self.take(Kind::Literal, quoted(rest, first));
+            self.take(WordKind::Literal, quoted(rest, first));
         } else if first == '`' {
             self.template(1);
         } else if first == '}' && self.templates.last() == Some(&self.depth) {
             self.templates.pop();
-            self.take(Kind::Sign, 1);
+            self.take(WordKind::Sign, 1);
             self.depth = self.depth.saturating_sub(1);
             self.template(0);
         } else if first.is_ascii_digit() {
             let is_number = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
             let end = rest.find(|c| !is_number(c)).unwrap_or(rest.len());
-            self.take(Kind::Literal, end);
+            self.take(WordKind::Literal, end);
         } else if is_word(first) {
             let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-            self.take(Kind::Word, end);
+            self.take(WordKind::Word, end);
         } else if let Some(length) = regular_expression(rest).filter(|_| self.awaits_value()) {
-            self.take(Kind::Literal, length);
+            self.take(WordKind::Literal, length);
         } else {
             let long = LONG_SIGNS.iter().find(|sign| rest.starts_with(**sign));
             self.depth += usize::from(first == '{');
             self.depth = self.depth.saturating_sub(usize::from(first == '}'));
-            self.take(Kind::Sign, long.map_or(first.len_utf8(), |sign| sign.len()));
+            self.take(
+                WordKind::Sign,
+                long.map_or(first.len_utf8(), |sign| sign.len()),
+            );
         }
         true
     }
@@ -144,12 +147,12 @@ impl<'a> Reader<'a> {
         }
         if holds_value {
             // The brace is a sign of its own, so that it has its partner.
-            self.take(Kind::Literal, length - 1);
-            self.take(Kind::Sign, 1);
+            self.take(WordKind::Literal, length - 1);
+            self.take(WordKind::Sign, 1);
             self.depth += 1;
             self.templates.push(self.depth);
         } else {
-            self.take(Kind::Literal, length);
+            self.take(WordKind::Literal, length);
         }
     }
 
@@ -157,17 +160,17 @@ impl<'a> Reader<'a> {
         match self.found.last() {
             None => true,
             Some(last) => match last.kind {
-                Kind::Sign => !matches!(last.text, ")" | "]" | "}" | "++" | "--"),
-                Kind::Word => BEFORE_VALUES.contains(&last.text),
-                Kind::Literal => false,
+                WordKind::Sign => !matches!(last.text, ")" | "]" | "}" | "++" | "--"),
+                WordKind::Word => BEFORE_VALUES.contains(&last.text),
+                WordKind::Literal => false,
             },
         }
     }
 
-    fn take(&mut self, kind: Kind, length: usize) {
+    fn take(&mut self, kind: WordKind, length: usize) {
         let text = self.rest().get(..length).unwrap_or(self.rest());
         let column = u32::try_from(self.at - self.line_start + 1).unwrap_or(u32::MAX);
-        self.found.push(Token {
+        self.found.push(ScriptWord {
             text,
             kind,
             place: (self.line, column),

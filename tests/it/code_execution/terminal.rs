@@ -64,8 +64,9 @@ async fn a_script_in_a_file_runs_through_the_daemon() {
     assert_eq!(out, "DESTRUCTIVE_NOT_ALLOWED\n");
     let (_, out, _) = run(destroys, &["--allow-destructive"]).await;
     assert_eq!(out, "done\n");
-    let (_, out, _) = run(destroys, &["--allow-server", "other"]).await;
-    assert_eq!(out, "SERVER_NOT_ALLOWED\n");
+    let (code, _, err) = run(destroys, &["--allow-server", "other"]).await;
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("there is no such server"), "{err}");
     let (code, _, err) = run(
         "call_tool('up', 'echo'); call_tool('up', 'echo')",
         &["--max-tool-calls", "1"],

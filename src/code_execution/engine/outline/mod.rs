@@ -2,11 +2,11 @@
 
 mod places;
 
-use super::words::{Kind, Token, tokens};
+use super::words::{ScriptWord, WordKind, tokens};
 
 /// A script's words with what belongs together.
 pub(super) struct Outline<'a> {
-    tokens: Vec<Token<'a>>,
+    tokens: Vec<ScriptWord<'a>>,
     /// Of each bracket the other one; of one without, and of everything else, itself.
     partner: Vec<usize>,
     /// The function in whose body each word stands; 0 is the script itself.
@@ -59,7 +59,7 @@ impl<'a> Outline<'a> {
         self.tokens.get(i).is_some_and(|token| token.is(text))
     }
 
-    fn before(&self, i: usize) -> Option<&Token<'a>> {
+    fn before(&self, i: usize) -> Option<&ScriptWord<'a>> {
         self.tokens.get(i.checked_sub(1)?)
     }
 
@@ -107,7 +107,7 @@ impl<'a> Outline<'a> {
         } else if is_block && self.is_before(i, &[")"]) {
             let closing = i - 1;
             let name = self.before(self.other(closing))?;
-            let is_function = name.kind == Kind::Word && !name.is_any(&CONTROL);
+            let is_function = name.kind == WordKind::Word && !name.is_any(&CONTROL);
             if !is_function && !name.is_any(&["]", "*"]) {
                 return None;
             }
@@ -128,7 +128,7 @@ impl<'a> Outline<'a> {
     fn is_class(&self, brace: usize) -> bool {
         let before = self.tokens.get(..brace).unwrap_or_default();
         let head = before.iter().rev().take(6);
-        head.take_while(|token| token.kind == Kind::Word || token.is("."))
+        head.take_while(|token| token.kind == WordKind::Word || token.is("."))
             .any(|token| token.is("class"))
     }
 
@@ -158,7 +158,7 @@ impl<'a> Outline<'a> {
             return false;
         };
         match token.text {
-            _ if token.kind != Kind::Word || self.is_member(i) => false,
+            _ if token.kind != WordKind::Word || self.is_member(i) => false,
             "for" => self.is(i + 1, "(") || self.is(i + 1, "await"),
             "while" => self.is(i + 1, "("),
             "do" => true,
@@ -262,16 +262,16 @@ impl<'a> Outline<'a> {
         let (Some(before), Some(token)) = (self.before(i), self.tokens.get(i)) else {
             return false;
         };
-        let goes_on = token.kind == Kind::Sign && !token.is_any(&["{", "++", "--", "!", "..."]);
+        let goes_on = token.kind == WordKind::Sign && !token.is_any(&["{", "++", "--", "!", "..."]);
         before.place.0 < token.place.0 && !goes_on && !before.is_any(&OPEN_ENDS)
     }
 }
 
-fn partners(tokens: &[Token<'_>]) -> Vec<usize> {
+fn partners(tokens: &[ScriptWord<'_>]) -> Vec<usize> {
     let mut partner: Vec<usize> = (0..tokens.len()).collect();
     let mut open: Vec<(usize, &str)> = Vec::new();
     for (i, token) in tokens.iter().enumerate() {
-        if token.kind != Kind::Sign {
+        if token.kind != WordKind::Sign {
             continue;
         }
         let opening = match token.text {

@@ -1,7 +1,7 @@
 //! Places in a script that the engine knows only in part, or not at all. Pure.
 
 use super::{Loop, Outline};
-use crate::code_execution::engine::words::{Kind, Token};
+use crate::code_execution::engine::words::{ScriptWord, WordKind};
 
 /// Words for which the engine has no place.
 const SILENT: [&str; 26] = [
@@ -26,15 +26,16 @@ impl<'a> Outline<'a> {
         found.map_or(known, |token| token.place)
     }
 
-    fn stopped_in(&self, known: (u32, u32), is_outermost: bool) -> Option<&Token<'a>> {
+    fn stopped_in(&self, known: (u32, u32), is_outermost: bool) -> Option<&ScriptWord<'a>> {
         let at = self.tokens.iter().position(|token| token.place == known);
+        // The place of a function may be the space before its head.
+        let head = self.tokens.iter().position(|token| token.place >= known);
+        let head = head.filter(|_| !is_outermost);
+        let body = head.and_then(|head| self.body_after(head));
         let (from, owner) = match at {
             // The place of the whole script.
             _ if is_outermost && known == (1, 1) => (0, 0),
-            Some(at) if !is_outermost && self.body_after(at).is_some() => {
-                let body = self.body_after(at)?;
-                (body, *self.owner.get(body)?)
-            }
+            _ if body.is_some() => (body?, *self.owner.get(body?)?),
             Some(at) => (self.end_of(at), *self.owner.get(at)?),
             None => return None,
         };
@@ -73,7 +74,7 @@ impl<'a> Outline<'a> {
 
     /// Where the value comes from that the script ends with: its only `return`, or its last statement.
     pub(in crate::code_execution::engine) fn end(&self) -> Option<(u32, u32)> {
-        let own = |token: &&(usize, &Token<'a>)| self.owner.get(token.0) == Some(&0);
+        let own = |token: &&(usize, &ScriptWord<'a>)| self.owner.get(token.0) == Some(&0);
         let returns = self.tokens.iter().enumerate();
         let returns = returns.filter(|(i, token)| token.is("return") && !self.is_member(*i));
         let mut returns = returns.filter(|found| own(&found));
@@ -91,7 +92,7 @@ impl<'a> Outline<'a> {
         Some(self.tokens.get(last?)?.place)
     }
 
-    fn keywords<'s>(&'s self, word: &'s str) -> impl Iterator<Item = &'s Token<'a>> {
+    fn keywords<'s>(&'s self, word: &'s str) -> impl Iterator<Item = &'s ScriptWord<'a>> {
         let found = self.tokens.iter().enumerate();
         found
             .filter(move |(i, token)| token.is(word) && !self.is_member(*i))
@@ -109,7 +110,7 @@ impl<'a> Outline<'a> {
             if is_body && i > at {
                 return Some(i);
             }
-            let is_head = token.kind == Kind::Word || token.is_any(&["(", "=>", "*", "["]);
+            let is_head = token.kind == WordKind::Word || token.is_any(&["(", "=>", "*", "["]);
             if !is_head && !(is_declared && token.is("=")) {
                 return None;
             }
@@ -160,12 +161,12 @@ impl<'a> Outline<'a> {
             return false;
         };
         match token.kind {
-            Kind::Sign => false,
-            Kind::Literal => match self.before(i) {
+            WordKind::Sign => false,
+            WordKind::Literal => match self.before(i) {
                 None => true,
                 Some(before) => before.is_any(&[";", "{", "}"]),
             },
-            Kind::Word => {
+            WordKind::Word => {
                 let is_parameter = self.is_parameter.get(i).copied().unwrap_or_default();
                 let is_declared =
                     self.is_before(i, &["let", "const", "var", "function", "class", "*"]);

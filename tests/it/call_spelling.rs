@@ -1,0 +1,84 @@
+//! Calls that say something else than they mean: arguments under another name, names with letters that nobody sees.
+
+use serde_json::json;
+
+use crate::support::{
+    behaviours::*,
+    client::TestClient,
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream},
+};
+
+async fn with_tool() -> (Upstream, TestDaemon, TestClient) {
+    let upstream = FakeUpstream::stdio()
+        .tool("frobnicate", echo())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let all = daemon.client("/mcp/all").await;
+    all.wait_for_tool("up__frobnicate").await;
+    let client = daemon.client("/mcp/call").await;
+    (upstream, daemon, client)
+}
+
+#[tokio::test]
+async fn a_call_whose_arguments_have_another_name_is_refused_and_one_for_one_server_passes() {
+    let (upstream, daemon, _client) = with_tool().await;
+    let refused = [
+        (r#"{"name":"up__frobnicate","args":{"n":1}}"#, "`args`"),
+        (
+            r#"{"name":"up__frobnicate","args":{"n":1},"arguments":null}"#,
+            "`args`",
+        ),
+        (
+            r#"{"name":"up__frobnicate","\u0061rgs_json":"{}"}"#,
+            "`args_json`",
+        ),
+        (
+            r#"{"name":"call_tool_read","args":{"name":"up:look"}}"#,
+            "`args`",
+        ),
+    ];
+    for path in ["/mcp", "/mcp/all", "/mcp/call"] {
+        let client = daemon.client(path).await;
+        for (params, says) in refused {
+            let reply = client.request("tools/call", params).await;
+            assert_eq!(reply.error_code(), -32602, "{path} {params}");
+            let error = reply.error();
+            assert!(
+                error.contains(says) && error.contains("`arguments`"),
+                "{error}"
+            );
+        }
+        let both = r#"{"name":"up__frobnicate","args":{"n":1},"arguments":{"n":2}}"#;
+        let reply = client.request("tools/call", both).await;
+        assert!(reply.result().contains(r#"{\"n\":2}"#), "{}", reply.frame);
+    }
+    assert_eq!(upstream.received("tools/call").len(), 3);
+    let one = daemon.client("/mcp/server/up").await;
+    one.request("tools/call", r#"{"name":"frobnicate","args":{"n": 1}}"#)
+        .await
+        .result();
+    let sent = upstream.received("tools/call");
+    assert!(
+        sent[3].contains(r#"{"name":"frobnicate","args":{"n": 1}"#),
+        "{}",
+        sent[3]
+    );
+}
+
+#[tokio::test]
+async fn letters_that_nobody_sees_are_escaped_in_what_is_refused() {
+    let (_upstream, _daemon, client) = with_tool().await;
+    let name = "up:fr\u{200b}ob\u{202e}x";
+    let arguments = json!({ "name": name }).to_string();
+    let reply = client.call("call_tool_read", &arguments).await;
+    let failure = reply.failure();
+    assert_eq!(failure["tool"], "fr\u{200b}ob\u{202e}x", "{failure}");
+    let text = reply.text();
+    assert!(text.contains(r"fr\u200bob\u202ex"), "{text}");
+    assert!(!text.contains(['\u{200b}', '\u{202e}']), "{text:?}");
+}
