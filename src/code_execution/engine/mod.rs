@@ -176,15 +176,9 @@ impl Running<'_> {
 
     /// Runs what there is to run until the promise has settled.
     fn settle(&self, promise: &Waiting) -> Result<(), ScriptFailure> {
-        let is_pending = || {
-            self.context.with(|ctx| {
-                let promise = promise.clone().restore(&ctx);
-                promise.is_ok_and(|promise| promise.state() == PromiseState::Pending)
-            })
-        };
         // A step that ran out of memory between two of the script's own, which it was not told.
         let mut lost = None;
-        while is_pending() {
+        while self.is_pending(promise)? {
             // An endless row of short jobs never comes to where the engine looks at the clock, or only after many of them.
             let is_stopped = self.watch.must_stop();
             if is_stopped && self.watch.is_overdue() {
@@ -196,18 +190,10 @@ impl Running<'_> {
                 Ok(false) => {
                     let why = "the script waits for a promise that nothing will settle";
                     let waits = || ScriptFailure::new(ScriptCode::RuntimeError, why);
-                    let failure = lost.unwrap_or_else(waits);
-                    let position = self.source.outline().only("await");
-                    return Err(match failure.position {
-                        Some(_) => failure,
-                        None => failure.at(ScriptSource::only_at(position)),
-                    });
+                    return Err(self.at_only_await(lost.unwrap_or_else(waits)));
                 }
                 Err(thrown) => {
-                    let caught = thrown.0.with(|ctx| {
-                        let caught = Err::<(), _>(Error::Exception).catch(&ctx);
-                        caught.err().map(|caught| self.failure_of(caught))
-                    });
+                    let caught = thrown.0.with(|ctx| self.left_in(&ctx));
                     // What stops the script settles no promise. Where it stopped none of the script's own steps, the next may tell.
                     let is_stop = self.watch.stopped().is_some();
                     match caught {
@@ -224,15 +210,50 @@ impl Running<'_> {
         Ok(())
     }
 
+    /// Whether a promise has not settled yet. Where the engine has no memory to note what comes after a promise, it says so to nobody and
+    /// goes on without: the script would end with less than it had to do, or wait for ever, so it ends here.
+    fn is_pending(&self, promise: &Waiting) -> Result<bool, ScriptFailure> {
+        self.context.with(|ctx| {
+            let left = if ctx.has_exception() {
+                self.left_in(&ctx)
+            } else {
+                None
+            };
+            let is_stop = self.watch.stopped().is_some();
+            let is_end = |failure: &ScriptFailure| match failure.code {
+                ScriptCode::OutOfMemory => true,
+                // An async function that is stopped says no more than this.
+                _ => is_stop && failure.position.is_some(),
+            };
+            if let Some(failure) = left.filter(is_end) {
+                return Err(self.at_only_await(failure));
+            }
+            let promise = promise.clone().restore(&ctx);
+            Ok(promise.is_ok_and(|promise| promise.state() == PromiseState::Pending))
+        })
+    }
+
+    /// What was thrown last and taken by nobody.
+    fn left_in(&self, ctx: &Ctx<'_>) -> Option<ScriptFailure> {
+        let caught = Err::<(), _>(Error::Exception).catch(ctx);
+        caught.err().map(|caught| self.failure_of(caught))
+    }
+
+    fn at_only_await(&self, failure: ScriptFailure) -> ScriptFailure {
+        match failure.position {
+            Some(_) => failure,
+            None => failure.at(ScriptSource::only_at(self.source.outline().only("await"))),
+        }
+    }
+
     fn stop_without_place(&self) -> ScriptFailure {
         let stop = self.watch.stopped();
         let failure = stop.map_or_else(
             || ScriptFailure::new(ScriptCode::EngineFailed, "the script was stopped"),
             Interruption::failure,
         );
-        let place = self.watch.stopped_at();
-        let only_await = || ScriptSource::only_at(self.source.outline().only("await"));
-        failure.at(place.unwrap_or_else(only_await))
+        let again = || ScriptSource::only_at(self.source.outline().repeated_await());
+        self.at_only_await(failure.at(self.watch.stopped_at().unwrap_or_else(again)))
     }
 
     fn settled(

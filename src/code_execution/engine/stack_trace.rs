@@ -73,9 +73,10 @@ impl ScriptSource {
                 Some((start, end, known)) => {
                     let own = self.own_place(known);
                     let own = if is_stop && i == 0 {
-                        let is_outermost =
-                            frame.contains(OUTERMOST) || self.is_before_script(known);
-                        self.outline().stopped_at(own, is_outermost)
+                        let is_function =
+                            !frame.contains(OUTERMOST) && !self.is_before_script(known);
+                        let function = function_of(frame).filter(|_| is_function);
+                        self.outline().stopped_at(own, function)
                     } else {
                         own
                     };
@@ -121,6 +122,12 @@ impl ScriptSource {
         };
         (line, column)
     }
+}
+
+/// What the engine calls the function of a frame.
+fn function_of(frame: &str) -> Option<&str> {
+    let (name, _) = frame.trim().strip_prefix("at ")?.rsplit_once(" (")?;
+    Some(name)
 }
 
 /// Where `script.js:LINE:COLUMN` stands in a frame, and what it says.

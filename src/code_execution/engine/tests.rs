@@ -433,7 +433,37 @@ fn a_loop_without_end_is_named() {
             3,
             3,
         ),
-        ("for (const y of [1]) { y; }\nwhile (true) {}", 2, 2),
+        (
+            "let a = 1;\nfor (const y of [1]) { y; }\nwhile (true) {}",
+            3,
+            3,
+        ),
+        (
+            "let a = 1;\nfor (let i = 0; i < 3; i++) {\n  Math.abs(i);\n}\nwhile (true) {}",
+            5,
+            5,
+        ),
+        ("const o = {\n run() {\n for(;;){}\n }\n};\no.run()", 3, 3),
+        (
+            "const o = { a: 1, run(x, y) {\n  while (true) {}\n} };\no.run();",
+            2,
+            2,
+        ),
+        (
+            "const o = {\n  run: () => {\n    while (true) {}\n  }\n};\no.run();",
+            3,
+            3,
+        ),
+        (
+            "const o = {\n  'run'() {\n    while (true) {}\n  }\n};\no.run();",
+            3,
+            3,
+        ),
+        (
+            "const o = {\n  get size() {\n    for (;;) {}\n  }\n};\no.size;",
+            3,
+            3,
+        ),
         (
             "let n = 0;\nfor (let i = 0; i < 10; i++) n += i;\nwhile (true) { }",
             3,
@@ -441,9 +471,9 @@ fn a_loop_without_end_is_named() {
         ),
         ("for (let i = 0; i < 10; i++) {\n}\nwhile (true) { }", 3, 3),
         (
-            "for (const x of [1, 2]) {\n  while (x) {\n    let y = 2;\n  }\n}",
+            "let a = 1;\nfor (const x of [1, 2]) {\n  while (x) {\n    let y = 2;\n  }\n}",
             2,
-            4,
+            6,
         ),
         ("let n = 1;\nif (n) {\n  while (n) n++;\n}", 3, 3),
         (
@@ -494,6 +524,52 @@ fn a_loop_without_end_is_named() {
             "{failure:?}"
         );
     }
+}
+
+#[test]
+fn of_two_loops_that_may_run_none_is_named() {
+    // Each with the place that the engine knows.
+    for (code, known) in [
+        ("while (1) {}\nwhile (true) {}", (1, 1)),
+        ("for (const y of [1]) { y; }\nwhile (true) {}", (1, 1)),
+        ("let a = 1;\nfor (;;) { break; }\nfor (;;) {}", (1, 1)),
+        (
+            "const all = (function* () { for (;;) yield 1; })();\nfor (const one of all) {\n  Math.abs(one);\n}\nwhile (true) {}",
+            (3, 8),
+        ),
+        (
+            "for (let i = 0; i < 1e15; i++) {\n  Math.abs(2);\n}\nwhile (true) {}",
+            (2, 8),
+        ),
+    ] {
+        let failure = ended_within(50, code);
+        assert_eq!(failure.code, ScriptCode::Timeout, "{code}");
+        let is_known = failure.position.is_some_and(|place| place.0 == known.0);
+        // The head of a loop that counts is asked in each round, too.
+        let is_head = failure.position.is_some_and(|place| place.0 < known.0);
+        assert!(is_known || is_head, "{code}: {failure:?}");
+    }
+}
+
+#[test]
+fn a_step_that_is_lost_for_want_of_memory_ends_the_script() {
+    for code in [
+        "const f = () => Promise.resolve().then(f);\nawait f()",
+        "const f = () => Promise.resolve().then(f).then(f);\nawait f()",
+        "for (;;) Promise.resolve().then(() => {})",
+    ] {
+        let failure = ended_within(600_000, code);
+        assert_eq!(failure.code, ScriptCode::OutOfMemory, "{code}: {failure:?}");
+    }
+    // It was told of that, and went on.
+    let code =
+        "let a = [];\ntry { for (;;) a.push({}); } catch { a = 0; }\nawait new Promise(() => {})";
+    fails(
+        code,
+        ScriptCode::RuntimeError,
+        "nothing will settle",
+        Some((3, 1)),
+    );
 }
 
 #[test]

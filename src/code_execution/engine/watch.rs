@@ -10,7 +10,7 @@ use rquickjs::{Ctx, Error, Exception};
 use crate::code_execution::{CodePlace, ScriptCode, ScriptFailure, limits, restrictions};
 
 /// How long a script whose time is over may go on until the engine stops it in a place: less than the daemon waits.
-const PATIENCE: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Why a script is stopped from outside: it cannot catch that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

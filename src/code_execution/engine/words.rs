@@ -25,6 +25,12 @@ impl ScriptWord<'_> {
         self.text == text && self.kind != WordKind::Literal
     }
 
+    /// Whether it is this name, with or without quotes around it.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        let bare = self.text.trim_matches(['"', '\'']);
+        bare == name
+    }
+
     pub(super) fn is_any(&self, texts: &[&str]) -> bool {
         texts.iter().any(|text| self.is(text))
     }

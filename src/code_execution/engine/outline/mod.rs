@@ -21,7 +21,7 @@ pub(super) struct Outline<'a> {
 struct Loop {
     first: usize,
     last: usize,
-    /// Nothing in its head ends it.
+    /// Nothing in its head ends it, and no word in its body leaves it.
     is_endless: bool,
 }
 
@@ -107,7 +107,7 @@ impl<'a> Outline<'a> {
         } else if is_block && self.is_before(i, &[")"]) {
             let closing = i - 1;
             let name = self.before(self.other(closing))?;
-            let is_function = name.kind == WordKind::Word && !name.is_any(&CONTROL);
+            let is_function = name.kind != WordKind::Sign && !name.is_any(&CONTROL);
             if !is_function && !name.is_any(&["]", "*"]) {
                 return None;
             }
@@ -147,7 +147,7 @@ impl<'a> Outline<'a> {
             loops.push(Loop {
                 first: i,
                 last,
-                is_endless: self.is_endless(i),
+                is_endless: self.is_endless(i) && !self.may_be_left(i, last),
             });
         }
         self.loops = loops;
@@ -175,6 +175,13 @@ impl<'a> Outline<'a> {
         }
         // Two in a row: there is no condition between them.
         (head..self.other(head)).any(|at| self.is(at, ";") && self.is(at + 1, ";"))
+    }
+
+    fn may_be_left(&self, first: usize, last: usize) -> bool {
+        (first..=last).any(|i| {
+            let token = self.tokens.get(i);
+            token.is_some_and(|token| token.is_any(&["break", "return", "throw", "continue"]))
+        })
     }
 
     /// The bracket that opens the head of a loop or an `if`.

@@ -10,46 +10,72 @@ const SILENT: [&str; 26] = [
     "break", "continue", "return",
 ];
 
+/// What makes the engine jump forward.
+const BRANCHES: [&str; 13] = [
+    "if", "switch", "for", "while", "do", "?", "?.", "&&", "||", "??", "break", "continue", "try",
+];
+
+/// Signs of which the engine surely has a place.
+const OPERATORS: [&str; 9] = ["<", ">", "+", "-", "*", "/", "%", "++", "--"];
+
+/// What the engine calls a function without a name.
+const NAMELESS: &str = "<anonymous>";
+
 /// Limit: words before the body of a function that are looked at, brackets counted as one.
 const HEAD: usize = 12;
 
 impl<'a> Outline<'a> {
-    /// Where a script was when it was stopped between two statements, of which the engine knows the last place before the one to which it
-    /// had jumped: a loop goes on at its beginning, so what is known may stand before the loop. `is_outermost` says that the place is of
-    /// the script itself and of none of its functions.
+    /// Where a script was when it was stopped. The engine looks at the clock where it jumps, and knows the last place before the one to
+    /// which it jumped: a loop goes on at its beginning, so what is known may stand before the loop. `function` is the name of the function
+    /// that the place is of; none is that of the script itself. Where more than one place is possible it is the one that is known.
     pub(in crate::code_execution::engine) fn stopped_at(
         &self,
         known: (u32, u32),
-        is_outermost: bool,
+        function: Option<&str>,
     ) -> (u32, u32) {
-        let found = self.stopped_in(known, is_outermost);
+        let found = self.loop_that_runs(known, function);
         found.map_or(known, |token| token.place)
     }
 
-    fn stopped_in(&self, known: (u32, u32), is_outermost: bool) -> Option<&ScriptWord<'a>> {
-        let at = self.tokens.iter().position(|token| token.place == known);
-        // The place of a function may be the space before its head.
-        let head = self.tokens.iter().position(|token| token.place >= known);
-        let head = head.filter(|_| !is_outermost);
-        let body = head.and_then(|head| self.body_after(head));
-        let (from, owner) = match at {
+    fn loop_that_runs(&self, known: (u32, u32), function: Option<&str>) -> Option<&ScriptWord<'a>> {
+        let body = function.and_then(|name| self.body_of(known, name));
+        let from = match body {
+            Some(body) => body,
             // The place of the whole script.
-            _ if is_outermost && known == (1, 1) => (0, 0),
-            _ if body.is_some() => (body?, *self.owner.get(body?)?),
-            Some(at) => (self.end_of(at), *self.owner.get(at)?),
-            None => return None,
-        };
-        let next = self.loop_after(from, owner)?;
-        let around = at.and_then(|at| self.loop_around(at, owner));
-        let is_next = match (around, at) {
-            // Both are possible: the one around went on, or it has ended and the next one runs.
-            (Some(around), Some(at)) if next.first > around.last => {
-                let may_stop = self.may_stop_at(at);
-                !may_stop || next.is_endless && !around.is_endless
+            None if function.is_none() && known == (1, 1) => 0,
+            None => {
+                let at = self.tokens.iter().position(|token| token.place == known)?;
+                let next = self.next_loop(self.end_of(at), *self.owner.get(at)?)?;
+                let is_next = !self.may_be_at(at, next);
+                return self.tokens.get(next.first).filter(|_| is_next);
             }
-            _ => true,
         };
-        self.tokens.get(next.first).filter(|_| is_next)
+        // A loop over values has that place when it has ended, too.
+        let is_first_over_values = from == 0 && self.loop_over_values(0).is_some();
+        let next = self.next_loop(from, *self.owner.get(from)?)?;
+        self.tokens
+            .get(next.first)
+            .filter(|_| !is_first_over_values)
+    }
+
+    /// Whether the script may have been stopped at this place, and not in the loop that comes next.
+    fn may_be_at(&self, at: usize, next: &Loop) -> bool {
+        let Some(around) = self.loop_around(at) else {
+            return false;
+        };
+        let is_inside = next.first <= around.last;
+        if is_inside && next.is_endless {
+            return false;
+        }
+        // What comes after a loop over values, or after one that counts, has a place of that loop's head before it.
+        let head = self.head(around.first)..=self.other(self.head(around.first));
+        if self.is_in_update(at, around) {
+            return self.is_call(at);
+        }
+        let is_left_by_head =
+            self.loop_over_values(around.first).is_some() || self.update(around).is_some();
+        let is_behind = !is_inside && is_left_by_head;
+        is_behind || self.is_call(at) || head.contains(&at) || self.has_branch(around)
     }
 
     /// The only word of this kind, if nothing else of the script says the same.
@@ -59,10 +85,21 @@ impl<'a> Outline<'a> {
         all.next().is_none().then_some(only.place)
     }
 
-    /// The only loop.
+    /// The only `await` of a loop, if nothing else makes promises one after the other.
+    pub(in crate::code_execution::engine) fn repeated_await(&self) -> Option<(u32, u32)> {
+        let all = self.tokens.iter().enumerate();
+        let mut repeated =
+            all.filter(|(i, token)| token.is("await") && self.loop_around(*i).is_some());
+        let (_, only) = repeated.next()?;
+        let is_only = repeated.next().is_none() && !self.says("then");
+        is_only.then_some(only.place)
+    }
+
+    /// What alone can go on for long: the only loop of a script that has no function.
     pub(in crate::code_execution::engine) fn only_loop(&self) -> Option<(u32, u32)> {
+        let has_function = self.owner.iter().any(|owner| *owner != 0);
         match &self.loops[..] {
-            [only] => Some(self.tokens.get(only.first)?.place),
+            [only] if !has_function => Some(self.tokens.get(only.first)?.place),
             _ => None,
         }
     }
@@ -99,6 +136,29 @@ impl<'a> Outline<'a> {
             .map(|(_, token)| token)
     }
 
+    /// The first word in the body of the function that begins here: the engine has the place of its head, or the beginning of its line.
+    fn body_of(&self, known: (u32, u32), name: &str) -> Option<usize> {
+        // As in `get size`.
+        let name = name.rsplit(' ').next().unwrap_or(name);
+        let first = self.tokens.iter().position(|token| token.place >= known)?;
+        let is_of_line = known.1 == 1;
+        let rest = self.tokens.iter().enumerate().skip(first);
+        let mut bodies: Vec<usize> = rest
+            .take_while(|(_, token)| token.place.0 == known.0)
+            .filter(|(_, token)| {
+                let may_begin = token.kind == WordKind::Word || token.is("(");
+                token.is_named(name) || is_of_line && name == NAMELESS && may_begin
+            })
+            .filter_map(|(i, _)| self.body_after(i))
+            .collect();
+        bodies.dedup();
+        match bodies[..] {
+            [] => self.body_after(first),
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
     /// The first word in the body of the function whose head stands here.
     fn body_after(&self, at: usize) -> Option<usize> {
         // An async arrow function begins with the declaration that it stands in.
@@ -111,7 +171,9 @@ impl<'a> Outline<'a> {
                 return Some(i);
             }
             let is_head = token.kind == WordKind::Word || token.is_any(&["(", "=>", "*", "["]);
-            if !is_head && !(is_declared && token.is("=")) {
+            // As in `run: () => {}` and `run = () => {}`.
+            let is_value = i == at + 1 && token.is_any(&[":", "="]);
+            if !(is_head || is_value || i == at || is_declared && token.is("=")) {
                 return None;
             }
             i = self.other(i).max(i) + 1;
@@ -124,15 +186,32 @@ impl<'a> Outline<'a> {
         token.is_some_and(|token| token.is_any(&["let", "const", "var"]))
     }
 
-    /// What comes after the expression of which the engine knows this place: of a call it is that of the first argument.
+    /// What comes after the place that the engine knows: after the call whose first argument it is, or after the loop whose end it is, or
+    /// whose last step.
     fn end_of(&self, at: usize) -> usize {
+        if let Some(ended) = self.loop_over_values(at) {
+            return ended.last + 1;
+        }
+        let counting = self
+            .loop_around(at)
+            .filter(|one| self.is_in_update(at, one));
+        if let Some(counting) = counting {
+            return counting.last + 1;
+        }
         match at.checked_sub(1) {
             Some(opening) if self.is(opening, "(") => self.other(opening) + 1,
             _ => at + 1,
         }
     }
 
-    /// The next loop of a function, if the engine has no place between here and there.
+    /// The next loop of a function, if the engine has no place between here and there, and if it is no other one after that.
+    fn next_loop(&self, from: usize, owner: usize) -> Option<&Loop> {
+        let next = self.loop_after(from, owner)?;
+        let is_placed = next.is_endless || self.has_sure_place(next);
+        let is_only = is_placed || self.loop_after(next.last + 1, owner).is_none();
+        Some(next).filter(|_| is_only)
+    }
+
     fn loop_after(&self, from: usize, owner: usize) -> Option<&Loop> {
         for i in from..self.tokens.len() {
             if self.owner.get(i) != Some(&owner) {
@@ -148,11 +227,69 @@ impl<'a> Outline<'a> {
         None
     }
 
-    /// The innermost loop of this function around a word.
-    fn loop_around(&self, at: usize, owner: usize) -> Option<&Loop> {
-        let around = self.loops.iter().rev();
-        let mut around = around.filter(|one| (one.first..=one.last).contains(&at));
-        around.find(|one| self.owner.get(one.first) == Some(&owner))
+    /// The innermost loop of the same function around a word. A loop over values is not around the place of its end.
+    fn loop_around(&self, at: usize) -> Option<&Loop> {
+        let owner = self.owner.get(at)?;
+        let mut around = self.loops.iter().rev();
+        around.find(|one| {
+            let is_around = (one.first + 1..=one.last).contains(&at);
+            is_around && self.owner.get(one.first) == Some(owner)
+        })
+    }
+
+    /// The loop that begins here, if it goes through values: the engine has the place of its `for` for what comes after it.
+    fn loop_over_values(&self, first: usize) -> Option<&Loop> {
+        let found = self.loops.binary_search_by_key(&first, |one| one.first);
+        let found = self.loops.get(found.ok()?)?;
+        let head = self.head(first);
+        let mut inside = head + 1..self.other(head);
+        let has_of = inside.any(|i| self.is(i, "of") && !self.is_before(i, &["."]));
+        (self.is(first, "for") && has_of).then_some(found)
+    }
+
+    /// Where the head of a loop has what is done after each round.
+    fn update(&self, found: &Loop) -> Option<usize> {
+        let head = self.head(found.first);
+        let end = self.other(head);
+        let last = (head..end).rev().find(|i| self.is(*i, ";"))?;
+        (self.is(found.first, "for") && last + 1 < end).then_some(last + 1)
+    }
+
+    fn is_in_update(&self, at: usize, found: &Loop) -> bool {
+        let end = self.other(self.head(found.first));
+        let update = self.update(found);
+        update.is_some_and(|update| (update..end).contains(&at))
+    }
+
+    fn is_call(&self, at: usize) -> bool {
+        let is_template = |i: usize| {
+            let token = self.tokens.get(i);
+            token.is_some_and(|token| token.text.starts_with('`'))
+        };
+        self.is_before(at, &["(", "new"])
+            || self.is(at + 1, "(")
+            || self.is(at + 1, "?.")
+            || is_template(at + 1)
+    }
+
+    /// Whether the engine may jump within a loop, besides from its end to its beginning.
+    fn has_branch(&self, found: &Loop) -> bool {
+        let mut inside = found.first + 1..=found.last;
+        inside.any(|i| {
+            let token = self.tokens.get(i);
+            token.is_some_and(|token| token.is_any(&BRANCHES))
+        })
+    }
+
+    /// Whether the engine surely has a place in a loop.
+    fn has_sure_place(&self, found: &Loop) -> bool {
+        let owner = self.owner.get(found.first);
+        let mut inside = found.first..=found.last;
+        let is_placed = inside.any(|i| {
+            let token = self.tokens.get(i);
+            self.owner.get(i) == owner && token.is_some_and(|token| token.is_any(&OPERATORS))
+        });
+        is_placed || self.loop_over_values(found.first).is_some()
     }
 
     /// Whether the engine notes the place of a word.
@@ -179,16 +316,5 @@ impl<'a> Outline<'a> {
                     || token.is_any(&SILENT))
             }
         }
-    }
-
-    /// Whether the engine looks at the clock at this place: at a call, and at a condition.
-    fn may_stop_at(&self, at: usize) -> bool {
-        if self.is_before(at, &["("]) {
-            return true;
-        }
-        let open = (0..at)
-            .rev()
-            .find(|i| self.is(*i, "(") && self.other(*i) > at);
-        open.is_some_and(|open| self.is_before(open, &["if", "for", "while", "switch"]))
     }
 }
