@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::outline::Outline;
+use super::{outline::Outline, words::NAMELESS};
 use crate::code_execution::{CodePlace, limits};
 
 /// What the engine calls the script.
@@ -73,9 +73,11 @@ impl ScriptSource {
                 Some((start, end, known)) => {
                     let own = self.own_place(known);
                     let own = if is_stop && i == 0 {
-                        let is_function =
-                            !frame.contains(OUTERMOST) && !self.is_before_script(known);
-                        let function = function_of(frame).filter(|_| is_function);
+                        let function = function_of(frame);
+                        let function = function.filter(|name| {
+                            let is_named = *name != OUTERMOST && *name != NAMELESS;
+                            is_named || *name == NAMELESS && !self.is_before_script(known)
+                        });
                         self.outline().stopped_at(own, function)
                     } else {
                         own

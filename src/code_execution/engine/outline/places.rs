@@ -1,7 +1,7 @@
 //! Places in a script that the engine knows only in part, or not at all. Pure.
 
 use super::{Loop, Outline};
-use crate::code_execution::engine::words::{ScriptWord, WordKind};
+use crate::code_execution::engine::words::{NAMELESS, ScriptWord, WordKind};
 
 /// Words for which the engine has no place.
 const SILENT: [&str; 26] = [
@@ -17,9 +17,6 @@ const BRANCHES: [&str; 13] = [
 
 /// Signs of which the engine surely has a place.
 const OPERATORS: [&str; 9] = ["<", ">", "+", "-", "*", "/", "%", "++", "--"];
-
-/// What the engine calls a function without a name.
-const NAMELESS: &str = "<anonymous>";
 
 /// Limit: words before the body of a function that are looked at, brackets counted as one.
 const HEAD: usize = 12;
