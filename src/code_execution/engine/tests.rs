@@ -385,6 +385,23 @@ fn ended_within(milliseconds: u64, code: &str) -> ScriptFailure {
     }
 }
 
+/// Whether the place is in these lines, which are those of the loop.
+#[track_caller]
+fn names_loop(code: &str, first: u32, last: u32) {
+    let failure = ended_within(50, code);
+    assert_eq!(failure.code, ScriptCode::Timeout, "{code}");
+    let (line, column) = failure
+        .position
+        .unwrap_or_else(|| panic!("{code}: {failure:?}"));
+    let is_there = (first..=last).contains(&line) && column > 0;
+    assert!(is_there, "{code}\n{failure:?}");
+    let shown = format!("script.js:{line}:{column}");
+    assert!(
+        failure.stack.is_empty() || failure.stack.contains(&shown),
+        "{failure:?}"
+    );
+}
+
 #[test]
 fn a_loop_without_end_is_named() {
     // Each with the lines of its loop.
@@ -443,6 +460,39 @@ fn a_loop_without_end_is_named() {
             5,
             5,
         ),
+        (
+            "let n = 0;\nfor (let i = 0; i < 10; i++) n += i;\nwhile (true) { }",
+            3,
+            3,
+        ),
+        ("for (let i = 0; i < 10; i++) {\n}\nwhile (true) { }", 3, 3),
+        (
+            "let a = 1;\nfor (const x of [1, 2]) {\n  while (x) {\n    let y = 2;\n  }\n}",
+            2,
+            6,
+        ),
+        ("let n = 1;\nif (n) {\n  while (n) n++;\n}", 3, 3),
+        (
+            "// for (;;)\nconst s = 'while (true)', r = /do/;\nfor (;;) ;",
+            3,
+            3,
+        ),
+        ("const s = 'a'.repeat(40) + 'b';\n/^(a+)+$/.test(s);", 2, 2),
+        ("const a = [2, 1];\na.sort(() => {\n  for (;;) {} });", 3, 3),
+        ("return [1].map(function run() {\n  for (;;) {}\n})", 2, 2),
+        (
+            "let a = 1;\nfor (;;) { try { for (;;) {} } catch {} }",
+            2,
+            2,
+        ),
+    ] {
+        names_loop(code, first, last);
+    }
+}
+
+#[test]
+fn a_loop_of_a_method_is_named() {
+    for (code, first, last) in [
         ("const o = {\n run() {\n for(;;){}\n }\n};\no.run()", 3, 3),
         (
             "const o = { a: 1, run(x, y) {\n  while (true) {}\n} };\no.run();",
@@ -464,25 +514,14 @@ fn a_loop_without_end_is_named() {
             3,
             3,
         ),
-        (
-            "let n = 0;\nfor (let i = 0; i < 10; i++) n += i;\nwhile (true) { }",
-            3,
-            3,
-        ),
-        ("for (let i = 0; i < 10; i++) {\n}\nwhile (true) { }", 3, 3),
-        (
-            "let a = 1;\nfor (const x of [1, 2]) {\n  while (x) {\n    let y = 2;\n  }\n}",
-            2,
-            6,
-        ),
-        ("let n = 1;\nif (n) {\n  while (n) n++;\n}", 3, 3),
-        (
-            "// for (;;)\nconst s = 'while (true)', r = /do/;\nfor (;;) ;",
-            3,
-            3,
-        ),
-        ("const s = 'a'.repeat(40) + 'b';\n/^(a+)+$/.test(s);", 2, 2),
-        ("const a = [2, 1];\na.sort(() => {\n  for (;;) {} });", 3, 3),
+    ] {
+        names_loop(code, first, last);
+    }
+}
+
+#[test]
+fn a_loop_after_a_wait_is_named() {
+    for (code, first, last) in [
         (
             "let a = 1;\nconst r = await call_tool('a', 'b');\nwhile (true) {}",
             3,
@@ -504,25 +543,8 @@ fn a_loop_without_end_is_named() {
             2,
             3,
         ),
-        ("return [1].map(function run() {\n  for (;;) {}\n})", 2, 2),
-        (
-            "let a = 1;\nfor (;;) { try { for (;;) {} } catch {} }",
-            2,
-            2,
-        ),
     ] {
-        let failure = ended_within(50, code);
-        assert_eq!(failure.code, ScriptCode::Timeout, "{code}");
-        let (line, column) = failure
-            .position
-            .unwrap_or_else(|| panic!("{code}: {failure:?}"));
-        let is_there = (first..=last).contains(&line) && column > 0;
-        assert!(is_there, "{code}\n{failure:?}");
-        let shown = format!("script.js:{line}:{column}");
-        assert!(
-            failure.stack.is_empty() || failure.stack.contains(&shown),
-            "{failure:?}"
-        );
+        names_loop(code, first, last);
     }
 }
 
