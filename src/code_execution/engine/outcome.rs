@@ -18,15 +18,16 @@ pub(super) fn failure_of(
     watch: &Watch,
     source: &ScriptSource,
 ) -> ScriptFailure {
-    let stop = watch.stopped();
+    let is_stop = watch.stopped().is_some();
     let thrown = match caught {
-        CaughtError::Exception(exception) => of_exception(&exception, source, stop.is_some()),
+        CaughtError::Exception(exception) => of_exception(&exception, source, is_stop),
         CaughtError::Value(value) => of_value(&value, source),
         CaughtError::Error(error) => {
             ScriptFailure::new(ScriptCode::EngineFailed, error.to_string())
         }
     };
-    match stop {
+    // What was thrown may have steps of its own, which are stopped while it is written.
+    match watch.stopped() {
         None => thrown,
         Some(stop) => stop.failure().at(watch.stopped_at().unwrap_or(CodePlace {
             stack: thrown.stack,

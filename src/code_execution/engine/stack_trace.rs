@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::{outline::Outline, words::NAMELESS};
+use super::{outline::Outline, words::is_nameless};
 use crate::code_execution::{CodePlace, limits};
 
 /// What the engine calls the script.
@@ -75,8 +75,8 @@ impl ScriptSource {
                     let own = if is_stop && i == 0 {
                         let function = function_of(frame);
                         let function = function.filter(|name| {
-                            let is_named = *name != OUTERMOST && *name != NAMELESS;
-                            is_named || *name == NAMELESS && !self.is_before_script(known)
+                            let is_body = is_nameless(name) && self.is_before_script(known);
+                            *name != OUTERMOST && !is_body
                         });
                         self.outline().stopped_at(own, function)
                     } else {

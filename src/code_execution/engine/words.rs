@@ -1,8 +1,10 @@
 //! The words and signs of a script with their places, as far as it takes to see where its loops and functions are. What a grammar would
 //! have to decide (is this a division or a regular expression?) is guessed, so nothing may be done by it but naming a place. Pure.
 
-/// What the engine calls a function without a name, as that whose body is a script with `return`.
-pub(super) const NAMELESS: &str = "<anonymous>";
+/// Whether the engine calls a function so because it has no name, as that whose body is a script with `return`.
+pub(super) fn is_nameless(name: &str) -> bool {
+    name.starts_with('<')
+}
 
 /// What a piece of the text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Places in a script that the engine knows only in part, or not at all. Pure.
 
 use super::{Loop, Outline};
-use crate::code_execution::engine::words::{NAMELESS, ScriptWord, WordKind};
+use crate::code_execution::engine::words::{ScriptWord, WordKind, is_nameless};
 
 /// Words for which the engine has no place.
 const SILENT: [&str; 26] = [
@@ -144,7 +144,7 @@ impl<'a> Outline<'a> {
             .take_while(|(_, token)| token.place.0 == known.0)
             .filter(|(_, token)| {
                 let may_begin = token.kind == WordKind::Word || token.is("(");
-                token.is_named(name) || is_of_line && name == NAMELESS && may_begin
+                token.is_named(name) || is_of_line && is_nameless(name) && may_begin
             })
             .filter_map(|(i, _)| self.body_after(i))
             .collect();
