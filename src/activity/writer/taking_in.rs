@@ -1,0 +1,101 @@
+//! What becomes of an event: it is counted, said in a log line, handed over as a span, and made a record of that waits to be written.
+
+use std::time::SystemTime;
+
+use super::{
+    super::{
+        block::NewRecord,
+        counting,
+        event::{ActivityEvent, EventKind},
+        known_calls::CallMoment,
+        queue::Waiting,
+        record::{ActivityRecord, RecordMaker},
+        seen_call::SeenCall,
+        span, time,
+    },
+    RecordWriter,
+};
+
+impl RecordWriter {
+    /// Makes records of what waited.
+    pub(in crate::activity) fn take_in(&mut self, waiting: &Waiting) {
+        if waiting.shed > 0 {
+            // What nobody heard of is not counted.
+            self.shared.figures.lock().lost = time::millis(SystemTime::now());
+        }
+        self.miss(waiting.shed);
+        for event in &waiting.events {
+            self.take_event(event);
+        }
+        counting::count_tallies(&self.shared, &self.known.take_tallies());
+    }
+
+    pub(super) fn take_event(&mut self, event: &ActivityEvent) {
+        let millis = time::millis(event.time);
+        match &event.what {
+            EventKind::Call(call) => self.take_call(event, call, millis),
+            EventKind::Refusal(_) | EventKind::Change(_) | EventKind::Server(_) => {
+                event.count(&self.shared.metrics);
+                self.take_whole(event, millis);
+            }
+        }
+    }
+
+    fn take_call(&mut self, event: &ActivityEvent, call: &SeenCall, millis: u64) {
+        let moment = CallMoment {
+            millis,
+            outcome: call.end.outcome(),
+            run: self.run_of_file(),
+        };
+        let maker = RecordMaker {
+            redaction: &self.redaction,
+            settings: &self.settings.activity,
+        };
+        let kind = self.known.note(&maker, call, moment);
+        if kind.is_none() {
+            let counted = (millis, moment.outcome);
+            counting::count_call(&self.shared, &self.redaction, call, counted);
+        }
+        // Where a line is written or a span exported, the record is needed for that.
+        if call.trace.is_some() || !self.lines.leaves_out_call(millis) {
+            return self.take_whole(event, millis);
+        }
+        if self.settings.activity.is_wanted() {
+            let known = kind.and_then(|kind| kind.record(&maker, call, moment));
+            let new = known.or_else(|| {
+                let run = moment.run;
+                NewRecord::of(
+                    millis,
+                    ActivityRecord {
+                        run,
+                        ..maker.record(event)
+                    },
+                )
+            });
+            self.keep_json(new);
+        }
+    }
+
+    fn take_whole(&mut self, event: &ActivityEvent, millis: u64) {
+        let maker = RecordMaker {
+            redaction: &self.redaction,
+            settings: &self.settings.activity,
+        };
+        let record = maker.record(event);
+        span::export(event, &record, &self.redaction, &self.shared.spans);
+        self.lines.write(&record, millis);
+        self.keep(millis, record);
+    }
+
+    pub(super) fn keep(&mut self, millis: u64, record: ActivityRecord) {
+        if self.settings.activity.is_wanted() {
+            let new = self.as_json(millis, record);
+            self.keep_json(new);
+        }
+    }
+
+    fn as_json(&self, millis: u64, record: ActivityRecord) -> Option<NewRecord> {
+        let run = self.run_of_file();
+        NewRecord::of(millis, ActivityRecord { run, ..record })
+    }
+}
