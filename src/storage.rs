@@ -47,6 +47,11 @@ pub fn refuse_link(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
+/// Whether others can do anything with a file, where files have modes.
+pub fn is_open_to_others(path: &Path) -> bool {
+    ownership::is_open_to_others(path)
+}
+
 /// Creates or empties a file that only its owner can read (0600).
 pub fn create_private_file(path: &Path) -> io::Result<File> {
     let file = open_private_file(path, File::options().write(true).create(true))?;
@@ -114,6 +119,10 @@ mod ownership {
     const OTHERS_WRITE: u32 = 0o022;
     /// Where everybody may put something: `/tmp`.
     const SHARED: u32 = 0o1000;
+
+    pub(super) fn is_open_to_others(path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|found| found.mode() & OTHERS != 0)
+    }
 
     pub(super) fn secure_folder(path: &Path) -> io::Result<()> {
         let link = fs::symlink_metadata(path)?;
@@ -213,6 +222,10 @@ mod ownership {
         io,
         path::Path,
     };
+
+    pub(super) fn is_open_to_others(_: &Path) -> bool {
+        false
+    }
 
     #[expect(clippy::unnecessary_wraps, reason = "the unix sibling can fail")]
     pub(super) fn secure_folder(_: &Path) -> io::Result<()> {

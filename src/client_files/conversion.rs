@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::{
     clients::Client,
-    needs::{self, NeededValue},
+    needs::NeededValue,
+    our_text::{OurText, is_variable},
     references::{self, Meanings, Spelling},
 };
 
@@ -24,12 +25,64 @@ pub(super) struct Conversion<'a> {
 impl Conversion<'_> {
     /// A text with references of ours.
     pub(super) fn text(&mut self, text: &str, is_address: bool) -> Result<String, String> {
+        self.parts(text, is_address)?.written()
+    }
+
+    /// The same before it is written.
+    pub(super) fn parts(&mut self, text: &str, is_address: bool) -> Result<OurText, String> {
         let spelling = Spelling::of(self.client, is_address);
         references::carried(text, spelling, &self.meanings, &mut self.needs)
     }
 
-    pub(super) fn need(&mut self, need: NeededValue) {
-        needs::note(&mut self.needs, need);
+    /// A reference to a variable that a key of the entry names, behind `before`. What such a key holds is not repeated: it may be a secret
+    /// that was written in its place.
+    pub(super) fn variable(
+        &mut self,
+        before: &str,
+        name: &str,
+        key: &str,
+    ) -> Result<Value, String> {
+        let mut text = OurText::literal(before);
+        if !text.push_variable(name, None, &mut self.needs) {
+            return Err(not_a_variable(key));
+        }
+        text.written().map(Value::from)
+    }
+
+    /// A reference to a secret that a key of the entry names, as the variable that it is for.
+    pub(super) fn secret(&mut self, name: &str, about: String, key: &str) -> Result<Value, String> {
+        if !is_variable(name) {
+            return Err(not_a_variable(key));
+        }
+        let mut text = OurText::default();
+        let need = NeededValue::secret(name.to_owned(), Some(about));
+        text.push_secret(need, &mut self.needs);
+        text.written().map(Value::from)
+    }
+
+    /// Every text in a value with references of ours.
+    pub(super) fn with_references(
+        &mut self,
+        value: Value,
+        is_address: bool,
+    ) -> Result<Value, String> {
+        Ok(match value {
+            Value::String(text) => Value::from(self.text(&text, is_address)?),
+            Value::Array(values) => {
+                let values = values
+                    .into_iter()
+                    .map(|value| self.with_references(value, is_address));
+                Value::Array(values.collect::<Result<_, _>>()?)
+            }
+            Value::Object(members) => {
+                let mut carried = Map::new();
+                for (key, value) in members {
+                    carried.insert(key, self.with_references(value, is_address)?);
+                }
+                Value::Object(carried)
+            }
+            other => other,
+        })
     }
 
     /// Of the keys the first that is there.
@@ -71,6 +124,10 @@ impl Conversion<'_> {
         }
         Ok(texts)
     }
+}
+
+fn not_a_variable(key: &str) -> String {
+    format!("its `{key}` has something that is no name of an environment variable")
 }
 
 /// A text, a number or a switch as text.

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -10,10 +9,12 @@ use super::{
     conversion::{Conversion, as_text},
     convert_remote,
     entries::ClientServer,
+    literal_secrets::{LiteralSecret, literals},
     needs::NeededValue,
+    our_text::OurText,
     references::Meanings,
 };
-use crate::config::{self, TextsOfList};
+use crate::config;
 
 /// An entry of ours that was made from one of a client. It may hold secrets.
 #[derive(Clone, PartialEq)]
@@ -26,53 +27,6 @@ pub struct Carried {
     pub literals: Vec<LiteralSecret>,
     /// Keys of the client's entry that say nothing here.
     pub left_behind: Vec<String>,
-}
-
-/// A secret that stands in an entry as it is. Only its place is known here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct LiteralSecret {
-    /// Its key: `env.TOKEN`, `headers.Authorization`, `args`, `url`.
-    pub place: String,
-    /// What stands before it in its value and is no secret: `Bearer `.
-    #[serde(skip)]
-    pub scheme: &'static str,
-    /// The name under which it can be kept: its server's own, and no other value is stored under it.
-    #[serde(skip)]
-    pub name: String,
-    /// Whether it is stored under that name already.
-    #[serde(skip)]
-    pub is_stored: bool,
-}
-
-impl LiteralSecret {
-    /// The variable or header whose value it is; nothing where it is a part of something else.
-    pub(super) fn key(&self) -> Option<&str> {
-        self.place.split_once('.').map(|(_, key)| key)
-    }
-
-    /// The commands that put it into the keyring.
-    pub fn step(&self, server: &str) -> String {
-        let (name, place) = (&self.name, &self.place);
-        let store = if self.is_stored {
-            "it is stored already; ".to_owned()
-        } else {
-            format!("`mcpproxy secret set {name}`, then ")
-        };
-        if self.key().is_none() {
-            return format!(
-                "{store}write ${{keyring:{name}}} in its place (`mcpproxy config path` names the file)"
-            );
-        }
-        let behind = match self.scheme.trim() {
-            "" => String::new(),
-            scheme => format!(" (the secret is what stands behind {scheme:?})"),
-        };
-        format!(
-            "{store}`mcpproxy upstream patch {server} '{place}={}${{keyring:{name}}}'`{behind}",
-            self.scheme
-        )
-    }
 }
 
 /// Keys that describe a server to people, or that a client keeps for itself.
@@ -154,31 +108,13 @@ impl Conversion<'_> {
                 self.rest.insert(key, value);
                 continue;
             }
-            let value = self.with_references(value)?;
+            let value = self.with_references(value, false)?;
             self.entry.insert(key, value);
         }
         if self.entry.get("enabled") == Some(&Value::Bool(true)) {
             self.entry.shift_remove("enabled");
         }
         Ok(())
-    }
-
-    fn with_references(&mut self, value: Value) -> Result<Value, String> {
-        Ok(match value {
-            Value::String(text) => Value::from(self.text(&text, false)?),
-            Value::Array(values) => {
-                let values = values.into_iter().map(|value| self.with_references(value));
-                Value::Array(values.collect::<Result<_, _>>()?)
-            }
-            Value::Object(members) => {
-                let mut carried = Map::new();
-                for (key, value) in members {
-                    carried.insert(key, self.with_references(value)?);
-                }
-                Value::Object(carried)
-            }
-            other => other,
-        })
     }
 
     /// What kind of server it is; some only their client can start.
@@ -255,46 +191,50 @@ impl Conversion<'_> {
     fn start(&mut self, program: &Program) -> Result<(), String> {
         self.entry.shift_remove("type");
         let mut args = Vec::new();
+        let mut names_file = false;
         for arg in &program.args {
             let arg = as_text(arg).ok_or("its `args` have something other than texts")?;
-            args.push(self.text(&arg, false)?);
+            let arg = self.parts(&arg, false)?;
+            names_file |= self
+                .project
+                .zip(arg.plain())
+                .is_some_and(|(project, arg)| is_file_of(project, arg));
+            args.push(arg.written()?);
         }
         let cwd = self.take_text(&["cwd", "working_dir", "workingDirectory"]);
+        let cwd = cwd.map(|cwd| self.parts(&cwd, false)).transpose()?;
         let cwd = match (cwd, self.project) {
-            (Some(cwd), Some(project)) if !has_reference(&cwd) => {
-                Some(project.join(cwd).display().to_string())
+            (Some(cwd), Some(project)) => Some(inside(project, &cwd).unwrap_or(cwd)),
+            (None, Some(project)) if names_file => {
+                Some(OurText::literal(&project.display().to_string()))
             }
-            (Some(cwd), _) => Some(self.text(&cwd, false)?),
-            (None, Some(project)) if args.iter().any(|arg| is_file_of(project, arg)) => {
-                Some(project.display().to_string())
-            }
-            (None, _) => None,
+            (cwd, _) => cwd,
         };
-        let command = self.text(&program.command, false)?;
+        let command = self.parts(&program.command, false)?;
         let command = match self.project {
-            Some(project) if is_path_inside(&command) => {
-                let path: PathBuf = project.join(&command).components().collect();
-                path.display().to_string()
+            Some(project) if command.plain().is_some_and(is_path_inside) => {
+                inside(project, &command).unwrap_or(command)
             }
             _ => command,
         };
+        let command = command.written()?;
         self.entry.insert("command".to_owned(), json!(command));
         if !args.is_empty() {
             self.entry.insert("args".to_owned(), json!(args));
         }
         let mut env = self.take_texts(&["env", "envs", "environment"], false)?;
-        self.passed_on(&mut env);
+        self.passed_on(&mut env)?;
         if !env.is_empty() {
             self.entry.insert("env".to_owned(), Value::Object(env));
         }
         if let Some(cwd) = cwd {
-            self.entry.insert("cwd".to_owned(), json!(cwd));
+            self.entry.insert("cwd".to_owned(), json!(cwd.written()?));
         }
         Ok(())
     }
 
     /// Variables that a client passes on from its own environment, or from where it keeps secrets.
-    fn passed_on(&mut self, env: &mut Map<String, Value>) {
+    fn passed_on(&mut self, env: &mut Map<String, Value>) -> Result<(), String> {
         let names = |value: Option<Value>| {
             let listed = value.and_then(|value| value.as_array().cloned());
             let listed = listed.into_iter().flatten();
@@ -304,18 +244,21 @@ impl Conversion<'_> {
             };
             listed.filter_map(name).collect::<Vec<String>>()
         };
-        for name in names(self.take(&["env_vars"])) {
-            self.need(NeededValue::variable(&name));
-            env.entry(&name).or_insert(json!(format!("${{{name}}}")));
+        const VARIABLES: &str = "env_vars";
+        const SECRETS: &str = "env_keys";
+        for name in names(self.take(&[VARIABLES])) {
+            let value = self.variable("", &name, VARIABLES)?;
+            env.entry(name).or_insert(value);
         }
-        for name in names(self.take(&["env_keys"])) {
+        for name in names(self.take(&[SECRETS])) {
             if env.contains_key(&name) {
                 continue;
             }
             let about = format!("{} has it in its own keyring", self.client.name());
-            self.need(NeededValue::secret(name.clone(), Some(about)));
-            env.insert(name.clone(), json!(format!("${{keyring:{name}}}")));
+            let value = self.secret(&name, about, SECRETS)?;
+            env.insert(name, value);
         }
+        Ok(())
     }
 
     fn switches(&mut self) {
@@ -359,9 +302,10 @@ impl Conversion<'_> {
             let Some(Value::Array(names)) = value else {
                 continue;
             };
-            let is_named = !names.is_empty() && names.iter().all(Value::is_string);
-            if is_named {
-                self.entry.insert(key.to_owned(), Value::Array(names));
+            let literal = |name: &Value| OurText::literal(name.as_str()?).written().ok();
+            let literal: Option<Vec<String>> = names.iter().map(literal).collect();
+            if let Some(names) = literal.filter(|names| !names.is_empty()) {
+                self.entry.insert(key.to_owned(), json!(names));
             }
         }
     }
@@ -369,78 +313,16 @@ impl Conversion<'_> {
 
 /// Whether a command is a path that means nothing outside of its folder.
 fn is_path_inside(command: &str) -> bool {
-    command.contains('/') && !command.starts_with(['/', '~']) && !has_reference(command)
+    command.contains('/') && !command.starts_with(['/', '~'])
+}
+
+/// A path that refers to nothing, in its project.
+fn inside(project: &Path, path: &OurText) -> Option<OurText> {
+    let path: PathBuf = project.join(path.plain()?).components().collect();
+    Some(OurText::literal(&path.display().to_string()))
 }
 
 fn is_file_of(project: &Path, arg: &str) -> bool {
     let path = Path::new(arg);
     !arg.is_empty() && !arg.starts_with('-') && path.is_relative() && project.join(path).is_file()
-}
-
-/// Whether a text of ours refers to something.
-fn has_reference(text: &str) -> bool {
-    text.match_indices("${")
-        .any(|(at, _)| !text.get(..at).unwrap_or_default().ends_with('$'))
-}
-
-/// Where secrets stand in an entry of ours.
-fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
-    let mut places = Vec::new();
-    for list in ["env", "headers"] {
-        let members = entry
-            .get(list)
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten();
-        for (key, value) in members {
-            let value = value.as_str().unwrap_or_default();
-            let is_secret = config::mask_value(key, value) != value;
-            if !has_reference(value) && is_secret {
-                places.push((format!("{list}.{key}"), scheme(value)));
-            }
-        }
-    }
-    let args = entry.get("args").and_then(Value::as_array);
-    let mut list = TextsOfList::default();
-    let mut is_secret = |arg: &str| {
-        let follows = list.is_secret(arg);
-        !has_reference(arg) && (follows || config::mask_text_of_strangers(arg) != arg)
-    };
-    let args = args.into_iter().flatten().filter_map(Value::as_str);
-    // Each is looked at: what one is depends on those before it.
-    if args.filter(|arg| is_secret(arg)).count() > 0 {
-        places.push(("args".to_owned(), ""));
-    }
-    let url = entry.get("url").and_then(Value::as_str).unwrap_or_default();
-    if !has_reference(url) && config::mask_text_of_strangers(url) != url {
-        places.push(("url".to_owned(), ""));
-    }
-    let oauth = entry
-        .get("oauth")
-        .and_then(|oauth| oauth.get("client_secret"));
-    if oauth
-        .and_then(Value::as_str)
-        .is_some_and(|text| !has_reference(text))
-    {
-        places.push(("oauth.client_secret".to_owned(), ""));
-    }
-    places
-        .into_iter()
-        .map(|(place, scheme)| LiteralSecret {
-            place,
-            scheme,
-            name: String::new(),
-            is_stored: false,
-        })
-        .collect()
-}
-
-/// The scheme of an `Authorization` header's value, with its blank.
-fn scheme(value: &str) -> &'static str {
-    let schemes = ["Bearer ", "Basic ", "Token "];
-    let is_it = |scheme: &&str| {
-        let begin = value.get(..scheme.len());
-        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
-    };
-    schemes.into_iter().find(is_it).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{clients::Client, conversion::Conversion, needs::NeededValue};
+use super::{clients::Client, conversion::Conversion, our_text::OurText};
 
 /// The address, the headers and the login.
 pub(super) fn address(work: &mut Conversion<'_>) -> Result<(), String> {
@@ -21,13 +21,12 @@ pub(super) fn address(work: &mut Conversion<'_>) -> Result<(), String> {
         work.entry.insert("type".to_owned(), json!(kind));
     }
     let mut headers = work.take_texts(&["headers", "http_headers"], true)?;
-    tokens(work, &mut headers);
+    tokens(work, &mut headers)?;
     if !headers.is_empty() {
         work.entry
             .insert("headers".to_owned(), Value::Object(headers));
     }
-    login(work);
-    Ok(())
+    login(work)
 }
 
 /// What is to be tried where the client's file does not say.
@@ -45,38 +44,40 @@ fn kind(client: Client, is_streamable: bool) -> Option<&'static str> {
 }
 
 /// Tokens and headers that Codex takes from its environment, and a token that stands in its file.
-fn tokens(work: &mut Conversion<'_>, headers: &mut Map<String, Value>) {
-    if let Some(variable) = work.take_text(&["bearer_token_env_var"]) {
-        work.need(NeededValue::variable(&variable));
-        let value = json!(format!("Bearer ${{{variable}}}"));
+fn tokens(work: &mut Conversion<'_>, headers: &mut Map<String, Value>) -> Result<(), String> {
+    const TOKEN: &str = "bearer_token_env_var";
+    const HEADERS: &str = "env_http_headers";
+    if let Some(variable) = work.take_text(&[TOKEN]) {
+        let value = work.variable("Bearer ", &variable, TOKEN)?;
         headers.entry("Authorization").or_insert(value);
     }
     if let Some(token) = work.take_text(&["bearer_token"]) {
-        let value = json!(format!("Bearer {}", token.replace("${", "$${")));
-        headers.entry("Authorization").or_insert(value);
+        let value = OurText::literal(&format!("Bearer {token}")).written()?;
+        headers.entry("Authorization").or_insert(json!(value));
     }
-    if let Some(Value::Object(named)) = work.take(&["env_http_headers"]) {
+    if let Some(Value::Object(named)) = work.take(&[HEADERS]) {
         for (header, variable) in named {
             let Some(variable) = variable.as_str() else {
                 continue;
             };
-            work.need(NeededValue::variable(variable));
-            headers.insert(header, json!(format!("${{{variable}}}")));
+            let value = work.variable("", variable, HEADERS)?;
+            headers.insert(header, value);
         }
     }
+    Ok(())
 }
 
 /// A login that is set up by hand. Without an id there is nothing to carry: we register ourselves.
-fn login(work: &mut Conversion<'_>) {
+fn login(work: &mut Conversion<'_>) -> Result<(), String> {
     let Some(Value::Object(written)) = work.take(&["oauth", "auth"]) else {
-        return;
+        return Ok(());
     };
     let text = |keys: &[&str]| {
         let found = keys.iter().find_map(|key| written.get(*key)?.as_str());
         found.filter(|text| !text.is_empty()).map(str::to_owned)
     };
     let Some(id) = text(&["clientId", "client_id", "CLIENT_ID"]) else {
-        return;
+        return Ok(());
     };
     let mut oauth = Map::new();
     let mut put = |key: &str, value: Value| oauth.insert(key.to_owned(), value);
@@ -98,11 +99,8 @@ fn login(work: &mut Conversion<'_>) {
         _ => (),
     }
     for value in oauth.values_mut() {
-        if let Value::String(text) = value
-            && let Ok(carried) = work.text(text, true)
-        {
-            *text = carried;
-        }
+        *value = work.with_references(value.take(), true)?;
     }
     work.entry.insert("oauth".to_owned(), Value::Object(oauth));
+    Ok(())
 }

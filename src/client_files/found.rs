@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     clients::Client,
@@ -114,22 +114,48 @@ fn is_absence(error: &io::Error) -> bool {
     )
 }
 
-/// Whose a JSON file of an unknown name is, by what stands in it. Files that many clients share the shape of are taken for a plain list.
+/// Whose a list is that many clients call `mcpServers`, by keys that only one of them has; else it is taken for a plain list.
+fn guess_by_entries(list: &Value) -> Client {
+    const OWN: [(Client, &[&str]); 3] = [
+        (Client::Windsurf, &["serverUrl", "disabledTools"]),
+        (
+            Client::GeminiCli,
+            &["httpUrl", "includeTools", "excludeTools", "trust"],
+        ),
+        (Client::Cursor, &["envFile"]),
+    ];
+    let entries = list.as_object().into_iter().flat_map(Map::values);
+    let mut keys = entries.filter_map(Value::as_object).flat_map(Map::keys);
+    let owner = keys.find_map(|key| OWN.iter().find(|(_, keys)| keys.contains(&key.as_str())));
+    owner.map_or(Client::ServersJson, |(client, _)| *client)
+}
+
+/// Whose a JSON file of an unknown name is, by what stands in it.
 fn guess(root: &Value) -> Client {
     let has = |key: &str| root.get(key).is_some();
     let is_magg = |entry: &Value| entry.get("source").is_some() || entry.get("uri").is_some();
     let servers = root.get("servers").and_then(Value::as_object);
+    // OpenCode has a list there, too, with kinds of its own and no `args`.
+    let below = root
+        .get("mcp")
+        .and_then(|mcp| mcp.get("servers")?.as_object());
+    let is_of_vs_code = has("mcp.servers")
+        || below.is_some_and(|servers| {
+            servers.values().any(|entry| {
+                entry.get("args").is_some() || entry.get("type").is_some_and(|kind| kind == "http")
+            })
+        });
     if root.get("mcpServers").is_some_and(Value::is_array) {
         Client::McpproxyGo
-    } else if has("mcpServers") {
-        Client::ServersJson
+    } else if let Some(list) = root.get("mcpServers") {
+        guess_by_entries(list)
     } else if has("context_servers") {
         Client::Zed
     } else if servers.is_some_and(|servers| servers.values().any(is_magg)) {
         Client::Magg
-    } else if has("mcp") && !has("inputs") {
+    } else if has("mcp") && !has("inputs") && !is_of_vs_code {
         Client::OpenCode
-    } else if has("servers") {
+    } else if has("servers") || is_of_vs_code {
         Client::VsCode
     } else if has("mcp_servers") {
         Client::Codex
@@ -161,6 +187,21 @@ mod tests {
             Client::Magg,
         );
         check(json!({ "mcp": {} }), Client::OpenCode);
+        let listed = |entry: Value| json!({ "mcpServers": { "a": {}, "b": entry } });
+        check(listed(json!({ "serverUrl": "x" })), Client::Windsurf);
+        check(listed(json!({ "httpUrl": "x" })), Client::GeminiCli);
+        check(
+            listed(json!({ "url": "x", "trust": true })),
+            Client::GeminiCli,
+        );
+        check(listed(json!({ "envFile": ".env" })), Client::Cursor);
+        check(listed(json!({ "url": "x" })), Client::ServersJson);
+        let below = |entry: Value| json!({ "mcp": { "servers": { "a": entry } } });
+        check(below(json!({ "command": "x", "args": [] })), Client::VsCode);
+        check(
+            below(json!({ "type": "local", "command": ["x"] })),
+            Client::OpenCode,
+        );
         check(json!(7), Client::ServersJson);
     }
 }

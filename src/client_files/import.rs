@@ -1,6 +1,6 @@
 //! What becomes of the servers that were found: which are new, which are here already, and under which names the new ones come. Pure.
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use super::{
     found::{ClientFile, FoundFile},
     ours::OurAddress,
     same::StartedThing,
-    secret_names::{SecretNames, entry_as},
+    secret_names::SecretNames,
 };
 use crate::{
     config::{self, TextsOfList},
@@ -84,10 +84,9 @@ pub fn plan(
     us: &OurAddress,
     secrets: SecretNames<'_>,
 ) -> ImportPlan {
-    let known = existing.iter().filter_map(|(name, entry)| {
-        let start = StartedThing::of(entry.as_object()?)?;
-        Some((name.clone(), start))
-    });
+    let known = existing
+        .iter()
+        .filter_map(|(name, entry)| Known::of(name, entry.as_object()?));
     let mut planning = Planning {
         us,
         known: known.collect(),
@@ -110,10 +109,29 @@ pub fn plan(
     planned
 }
 
+/// An entry that is here, or comes.
+struct Known {
+    name: String,
+    start: StartedThing,
+    /// The names of the secrets that it refers to.
+    secrets: BTreeSet<String>,
+}
+
+impl Known {
+    /// Nothing where the entry starts and reaches nothing.
+    fn of(name: &str, entry: &Map<String, Value>) -> Option<Self> {
+        Some(Self {
+            name: name.to_owned(),
+            start: StartedThing::of(entry)?,
+            secrets: config::secrets_of(entry),
+        })
+    }
+}
+
 struct Planning<'a> {
     us: &'a OurAddress,
     /// What is here, and what comes.
-    known: Vec<(String, StartedThing)>,
+    known: Vec<Known>,
     taken: Vec<String>,
     secrets: SecretNames<'a>,
 }
@@ -138,10 +156,10 @@ impl Planning<'_> {
         if let Some(why) = config::entry_fault(&name, &carried.entry) {
             return ImportOutcome::Unusable { why };
         }
-        self.secrets.give(name.as_str(), &mut carried);
-        let start = StartedThing::of(&carried.entry);
-        self.known
-            .extend(start.map(|start| (name.to_string(), start)));
+        if let Err(why) = self.secrets.give(name.as_str(), &mut carried) {
+            return ImportOutcome::Unusable { why };
+        }
+        self.known.extend(Known::of(name.as_str(), &carried.entry));
         self.taken.push(name.to_string());
         ImportOutcome::New {
             name,
@@ -153,9 +171,11 @@ impl Planning<'_> {
     /// What starts the same thing with the same values, or with others under the same name. Others under another name are another account.
     fn same(&self, server: &ClientServer, carried: &Carried) -> Option<ImportOutcome> {
         // Its secrets are called after whatever it is called here.
-        let alike = self.known.iter().filter_map(|(name, known)| {
-            let start = StartedThing::of(&entry_as(name, carried))?;
-            known.is_same_target(&start).then_some((name, known, start))
+        let alike = self.known.iter().filter_map(|known| {
+            let (name, theirs) = (&known.name, &known.secrets);
+            let start = StartedThing::of(&self.secrets.entry_as(name, theirs, carried))?;
+            let is_alike = known.start.is_same_target(&start);
+            is_alike.then_some((name, &known.start, start))
         });
         // One with a variable that the other has not, a path of its data for example, does something else.
         let same = alike.filter_map(|(name, known, start)| {
@@ -379,7 +399,7 @@ mod tests {
                 let header = &carried.entry.get("headers").unwrap_or(&Value::Null)["X-Key"];
                 let needs = carried.needs.iter();
                 let mut told: Vec<String> = needs
-                    .map(|need| format!("{} {header} {}", need.name, need.is_stored))
+                    .map(|need| format!("{} {header} {:?}", need.name, need.not_given))
                     .collect();
                 let secrets = carried.literals.iter();
                 told.extend(secrets.map(|secret| format!("{} {}", secret.name, secret.is_stored)));
@@ -392,8 +412,9 @@ mod tests {
             told,
             [
                 // The plain name is another server's here.
-                "a-token-2 \"${keyring:a-token-2}\" false",
-                "b-token \"${keyring:b-token}\" true",
+                "a-token-2 \"${keyring:a-token-2}\" None",
+                // What is stored there is left alone.
+                "b-token-2 \"${keyring:b-token-2}\" Some(\"b-token\")",
                 "gh-TOKEN-2 false",
                 "not new",
             ]

@@ -14,8 +14,10 @@ mod fault;
 mod formats;
 mod found;
 mod import;
+mod literal_secrets;
 mod needs;
 mod our_entry;
+mod our_text;
 mod ours;
 mod places;
 mod references;
@@ -32,12 +34,13 @@ mod yaml_scalars;
 pub use self::{
     clients::Client,
     connect::{ClientFileError, FileChange, Wanted, connected, disconnected, our_entry_in},
-    convert::{Carried, LiteralSecret},
+    convert::Carried,
     entries::ClientServer,
     fault::FileFault,
     formats::FileFormat,
     found::{ClientFile, FoundFile},
     import::{ImportOutcome, ImportPlan, PlannedServer, plan},
+    literal_secrets::LiteralSecret,
     needs::{NeededKind, NeededValue},
     our_entry::ConnectTarget,
     ours::OurAddress,

@@ -29,9 +29,10 @@ pub struct NeededValue {
     /// The name under which a secret is, or a variable's value could be, in the keyring: its server's own.
     #[serde(skip)]
     pub kept_as: String,
-    /// Whether a secret of that name is stored.
-    #[serde(skip)]
-    pub is_stored: bool,
+    /// A secret that is stored under the name that its server's would have, and was not given to it: nothing refers to it here, and what it
+    /// is for nobody can tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_given: Option<String>,
 }
 
 impl NeededValue {
@@ -42,7 +43,7 @@ impl NeededValue {
             about: None,
             file: None,
             kept_as: String::new(),
-            is_stored: false,
+            not_given: None,
         }
     }
 
@@ -53,7 +54,7 @@ impl NeededValue {
             about,
             file: None,
             kept_as: String::new(),
-            is_stored: false,
+            not_given: None,
         }
     }
 
@@ -66,10 +67,13 @@ impl NeededValue {
             from.unwrap_or_default()
         );
         match self.kind {
-            NeededKind::Secret if self.is_stored => {
-                format!("nothing, if it is the right one; {command} replaces it")
-            }
-            NeededKind::Secret => command,
+            NeededKind::Secret => match &self.not_given {
+                Some(stored) => format!(
+                    "{command}, or, if {stored:?} is meant, write ${{keyring:{stored}}} for ${{keyring:{}}} (`mcpproxy config path` names the file)",
+                    self.kept_as
+                ),
+                None => command,
+            },
             NeededKind::Variable => format!(
                 "set {} in the environment of the daemon, or keep it with {command} and write ${{keyring:{}}} for it",
                 self.name, self.kept_as

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::{
-    convert::{Carried, LiteralSecret},
+    convert::Carried,
+    literal_secrets::LiteralSecret,
     needs::{NeededKind, secret_name},
 };
 use crate::config;
@@ -20,6 +21,8 @@ pub enum StoredUnderName {
     This,
     /// Another value, or one with which nothing was compared.
     Other,
+    /// Nobody knows: whoever keeps secrets could not be asked.
+    Unknown,
 }
 
 /// Says what is stored under a name, compared with a value if one is given.
@@ -42,19 +45,34 @@ impl<'a> SecretNames<'a> {
         Self::new(BTreeSet::new(), &|_, _| StoredUnderName::Nothing)
     }
 
-    /// Gives every secret of an entry a name of its server's own, and says which are stored.
-    pub(super) fn give(&mut self, server: &str, carried: &mut Carried) {
+    /// Gives every secret of an entry a name of its server's own, under which nothing is stored: a value that is there was stored for
+    /// something else, and whoever wrote the file could name it. Or says why that cannot be.
+    pub(super) fn give(&mut self, server: &str, carried: &mut Carried) -> Result<(), String> {
         let mut given = BTreeMap::new();
         for need in &mut carried.needs {
-            let name = self.take(&own_name(server, &need.name), |_| true);
-            if need.kind == NeededKind::Secret {
-                need.is_stored = (self.stored)(&name, None) != StoredUnderName::Nothing;
+            let wanted = own_name(server, &need.name);
+            let stored = |name: &str| (self.stored)(name, None);
+            let is_secret = need.kind == NeededKind::Secret;
+            if is_secret && stored(&wanted) == StoredUnderName::Unknown {
+                let why = "it needs a secret, and it cannot be asked which names of secrets are taken (`mcpproxy doctor` says why)";
+                return Err(why.to_owned());
+            }
+            let is_left_over =
+                !self.used.contains(&wanted) && stored(&wanted) == StoredUnderName::Other;
+            need.not_given = Some(wanted.clone()).filter(|_| is_secret && is_left_over);
+            let lookup = self.stored;
+            let name = self.take(&wanted, |name| lookup(name, None) != StoredUnderName::Other);
+            if is_secret {
                 given.insert(need.name.clone(), name.clone());
                 need.name.clone_from(&name);
             }
             need.kept_as = name;
         }
         carried.entry = renamed(&carried.entry, &|name| given.get(name).cloned());
+        let is_given = |name: &String| given.values().any(|given| given == name);
+        if !config::secrets_of(&carried.entry).iter().all(is_given) {
+            return Err("it refers to a secret that is not its own".to_owned());
+        }
         for secret in &mut carried.literals {
             let stored = self.stored;
             let value = value_of(&carried.entry, secret);
@@ -67,6 +85,33 @@ impl<'a> SecretNames<'a> {
             secret.is_stored = found(&name) == StoredUnderName::This;
             secret.name = name;
         }
+        Ok(())
+    }
+
+    /// The entry as it would be if it were the server of that name, which refers to `theirs`. A number that was added because the name was
+    /// taken makes no other secret.
+    pub(super) fn entry_as(
+        &self,
+        server: &str,
+        theirs: &BTreeSet<String>,
+        carried: &Carried,
+    ) -> Map<String, Value> {
+        let secrets = carried.needs.iter();
+        let mut secrets = secrets.filter(|need| need.kind == NeededKind::Secret);
+        if secrets.next().is_none() {
+            return carried.entry.clone();
+        }
+        let is_taken = |name: &String| {
+            self.used.contains(name) || (self.stored)(name, None) == StoredUnderName::Other
+        };
+        renamed(&carried.entry, &|name| {
+            let own = own_name(server, name);
+            if theirs.contains(&own) || !is_taken(&own) {
+                return Some(own);
+            }
+            let numbered = theirs.iter().find(|name| is_numbered(name, &own));
+            Some(numbered.cloned().unwrap_or(own))
+        })
     }
 
     /// The name, or the first numbered one that is free and will do.
@@ -82,14 +127,11 @@ impl<'a> SecretNames<'a> {
     }
 }
 
-/// The entry with its secrets under the names that they would have if the server were called so.
-pub(super) fn entry_as(server: &str, carried: &Carried) -> Map<String, Value> {
-    let secrets = carried.needs.iter();
-    let mut secrets = secrets.filter(|need| need.kind == NeededKind::Secret);
-    if secrets.next().is_none() {
-        return carried.entry.clone();
-    }
-    renamed(&carried.entry, &|name| Some(own_name(server, name)))
+/// Whether it is that name with a number of [`SecretNames::take`].
+fn is_numbered(name: &str, own: &str) -> bool {
+    let number = name.strip_prefix(own);
+    let number = number.and_then(|rest| rest.strip_prefix('-'));
+    number.is_some_and(|n| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()))
 }
 
 /// `SERVER-NAME`; a name that begins with the server's stays.

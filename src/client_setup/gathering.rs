@@ -16,7 +16,7 @@ use crate::{
     },
     config,
     error_code::{ErrorCode, Failure},
-    keyring::Keyring,
+    keyring::{Keyring, KeyringError},
     management::{DaemonLocation, Management, OverFiles},
     secret::Secret,
 };
@@ -31,6 +31,8 @@ pub struct Gathered {
     pub faults: Vec<UnreadFile>,
     /// The keys that stand twice in a file.
     pub repeated: Vec<RepeatedKey>,
+    /// The files that were asked for and have no server.
+    pub empty: Vec<PathBuf>,
     /// The home folder.
     pub home: PathBuf,
 }
@@ -68,10 +70,10 @@ impl UnreadFile {
     pub fn step(&self) -> String {
         match self.problem.line {
             Some(line) => format!(
-                "correct line {line} of {}; the other files were read",
+                "correct line {line} of {}, and import again",
                 self.file.display()
             ),
-            None => format!("look at {}; the other files were read", self.file.display()),
+            None => format!("look at {}, and import again", self.file.display()),
         }
     }
 }
@@ -122,6 +124,7 @@ pub fn gather(
         files: Vec::new(),
         faults: Vec::new(),
         repeated: Vec::new(),
+        empty: Vec::new(),
         home: home.to_owned(),
     };
     let mut found: Vec<(ClientFile, FoundFile)> = Vec::new();
@@ -137,6 +140,9 @@ pub fn gather(
                     key: key.clone(),
                 });
                 gathered.repeated.extend(repeated);
+                if is_named && in_file.servers.is_empty() {
+                    gathered.empty.push(file.path.clone());
+                }
                 found.push((file, in_file));
             }
             Ok(None) => (),
@@ -160,7 +166,8 @@ pub fn gather(
 struct StoredNames {
     /// Nothing where the configuration does not say which.
     keyring: Option<Keyring>,
-    names: OnceCell<BTreeSet<String>>,
+    /// Nothing where it could not be asked.
+    names: OnceCell<Option<BTreeSet<String>>>,
 }
 
 impl StoredNames {
@@ -171,15 +178,20 @@ impl StoredNames {
         }
     }
 
-    /// What is stored under a name. A keyring that cannot be asked holds nothing, as far as is known.
+    /// What is stored under a name.
     fn compared(&self, name: &str, value: Option<&str>) -> StoredUnderName {
         let Some(keyring) = &self.keyring else {
-            return StoredUnderName::Nothing;
+            return StoredUnderName::Unknown;
         };
         let names = self.names.get_or_init(|| {
-            let stored = keyring.stored().map(|stored| stored.names);
-            stored.unwrap_or_default().into_keys().collect()
+            let stored = keyring.stored().ok()?;
+            // Where there is none of the platform, there is nothing in it.
+            let is_whole = matches!(stored.fault, None | Some(KeyringError::Absent(_)));
+            is_whole.then(|| stored.names.into_keys().collect())
         });
+        let Some(names) = names else {
+            return StoredUnderName::Unknown;
+        };
         if !names.contains(name) {
             return StoredUnderName::Nothing;
         }

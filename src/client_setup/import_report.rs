@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::gathering::{Gathered, RepeatedKey, UnreadFile};
-use crate::client_files::{Client, ImportOutcome, NeededKind, NeededValue, PlannedServer};
+use crate::client_files::{Carried, Client, ImportOutcome, NeededKind, NeededValue, PlannedServer};
 
 /// The servers in files of clients.
 #[derive(Serialize, JsonSchema)]
@@ -74,6 +74,10 @@ pub struct FoundServer {
     /// The variables or headers that have other values here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differing: Vec<String>,
+    /// Whether it comes switched off, as it is there.
+    pub disabled: bool,
+    /// Whether it comes quarantined, as it is there.
+    pub quarantined: bool,
     /// What it refers to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<NeedRow>,
@@ -119,8 +123,6 @@ pub struct NeedRow {
     pub need: NeededValue,
     /// Whether a variable of that name is set here.
     pub is_set: bool,
-    /// Whether a secret of that name is stored here, by whomever.
-    pub is_stored: bool,
     /// What to do about it.
     pub next_step: String,
 }
@@ -169,11 +171,13 @@ pub fn outcome_of(server: &PlannedServer) -> String {
             renamed,
             carried,
         } => {
-            let off = if carried.entry.get("enabled").is_some() {
-                ", switched off as it is there"
-            } else {
-                ""
-            };
+            let mut off = String::new();
+            if is_disabled(carried) {
+                off.push_str(", switched off as it is there");
+            }
+            if is_held(carried) {
+                off.push_str(", quarantined as it is there");
+            }
             match renamed {
                 Some(why) => format!("new, as {name}{off}: {why}"),
                 None => format!("new{off}"),
@@ -191,6 +195,14 @@ pub fn outcome_of(server: &PlannedServer) -> String {
         ImportOutcome::Ourselves => "left out: it is mcpproxy itself".to_owned(),
         ImportOutcome::Unusable { why } => format!("cannot be used: {why}"),
     }
+}
+
+fn is_disabled(carried: &Carried) -> bool {
+    carried.entry.get("enabled") == Some(&Value::Bool(false))
+}
+
+fn is_held(carried: &Carried) -> bool {
+    carried.entry.get("quarantined") == Some(&Value::Bool(true))
 }
 
 /// Makes the report.
@@ -248,6 +260,8 @@ fn found(server: &PlannedServer) -> FoundServer {
         name: None,
         reason: None,
         differing: Vec::new(),
+        disabled: false,
+        quarantined: false,
         needs: Vec::new(),
         literal_secrets: Vec::new(),
         secret_steps: Vec::new(),
@@ -270,6 +284,8 @@ fn found(server: &PlannedServer) -> FoundServer {
             };
             row.name = Some(name.to_string());
             row.reason.clone_from(renamed);
+            row.disabled = is_disabled(carried);
+            row.quarantined = is_held(carried);
             row.needs = carried.needs.iter().map(need_row).collect();
             let literals = carried.literals.iter();
             row.secret_steps = literals
@@ -297,7 +313,6 @@ fn need_row(need: &NeededValue) -> NeedRow {
     NeedRow {
         need: need.clone(),
         is_set: is_set(need),
-        is_stored: need.is_stored,
         next_step: need.step(),
     }
 }

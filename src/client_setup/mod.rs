@@ -19,6 +19,6 @@ pub use self::{
     import_report::{
         AddedServer, ImportReport, NewEntry, chosen_entries, import_report, is_set, outcome_of,
     },
-    picking::picked_by,
+    picking::{here_already, picked_by},
     reaching::{Reaching, TOKEN_VARIABLE},
 };

@@ -37,6 +37,21 @@ pub fn picked_by(gathered: &Gathered, names: &[String]) -> Result<Vec<usize>, Fa
     Ok(picked)
 }
 
+/// Of these names those of servers that are here already just as they were found. Nothing is to be done for them.
+pub fn here_already<'a>(gathered: &Gathered, names: &'a [String]) -> Vec<&'a String> {
+    let is_same = |name: &&String| {
+        let plan = gathered.plan.iter();
+        let mut meant = plan
+            .filter(|server| server.written_name.eq_ignore_ascii_case(name))
+            .peekable();
+        meant.peek().is_some()
+            && meant.all(|server| {
+                matches!(&server.outcome, ImportOutcome::Same { differing, .. } if differing.is_empty())
+            })
+    };
+    names.iter().filter(is_same).collect()
+}
+
 fn not_picked(name: &str, found: Option<&PlannedServer>) -> Failure {
     let Some(server) = found else {
         let error = format!("no server named {name:?} was found");

@@ -92,7 +92,7 @@ pub use read_transport::is_set_for_each_request;
 pub use references::{VariableLookup, lacks_variable, with_secrets_renamed};
 pub use review::{OpenTexts, ReviewedValue, entry_for_review, hidden_setting, reviewed_values};
 pub use schema::SCHEMA;
-pub use secret_uses::secret_uses;
+pub use secret_uses::{secret_uses, secrets_of};
 pub use server_auth::{
     ANONYMOUS, Acl, AclRule, BearerToken, Forwarded, OPERATOR, Policy, Provider, ServerAuth,
     TokenHash, check_name, check_subject,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     ConfigError,
@@ -31,6 +31,15 @@ pub fn secret_uses(text: &str) -> Result<BTreeMap<String, Vec<String>>, ConfigEr
         note(value, &format!("`{key}`"));
     }
     Ok(uses)
+}
+
+/// The secrets that an entry refers to.
+pub fn secrets_of(entry: &Map<String, Value>) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for value in entry.values() {
+        each_name(value, &mut |name| names.extend([name]));
+    }
+    names
 }
 
 /// The secrets that have to be looked up: those of the top level and of servers that may be used.

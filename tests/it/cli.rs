@@ -8,6 +8,7 @@ mod doctor;
 mod files;
 mod importing;
 mod importing_names;
+mod importing_safely;
 mod logs;
 mod outcomes;
 mod patching;

@@ -33,6 +33,14 @@ pub(in crate::cli) fn say_faults(gathered: &Gathered, out: Output) {
     }
 }
 
+/// Says which files that were named have no server.
+pub(in crate::cli) fn say_empty(gathered: &Gathered, out: Output) {
+    for file in &gathered.empty {
+        let shown = gathered.shown(file);
+        out.note(&format!("{shown} has no list of servers, or an empty one"));
+    }
+}
+
 /// Reads the files of these clients and paths, or all that are known.
 pub(in crate::cli) fn gather(
     files: &Management<OverFiles>,

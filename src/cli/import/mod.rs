@@ -10,8 +10,8 @@ use clap::Args;
 
 pub(super) use self::{
     apply::add,
-    gathered::{check_words, gather, location_of, say_faults},
-    notes::say as say_notes,
+    gathered::{check_words, gather, location_of, say_empty, say_faults},
+    notes::{say as say_notes, say_readable},
     pick::asked,
     preview::show_table,
 };
@@ -21,7 +21,7 @@ use super::{
     location::Location,
     output::{self, Output},
 };
-use crate::client_setup::{AddedServer, Gathered, import_report, picked_by};
+use crate::client_setup::{AddedServer, Gathered, here_already, import_report, picked_by};
 
 /// Take over the servers that your AI clients and other proxies have in their files
 ///
@@ -70,11 +70,19 @@ impl ImportCommand {
         let mut daemon = connection::open_if_running(&files, out).await?;
         let gathered = gather(&files, daemon.as_ref(), &self.from)?;
         let is_decided = self.all || self.yes || !self.server.is_empty();
-        let mut chosen = picked_by(&gathered, &self.server)?;
+        let same = here_already(&gathered, &self.server);
+        let mut wanted = self.server.clone();
+        wanted.retain(|name| !same.contains(&name));
+        let mut chosen = if wanted.is_empty() && !same.is_empty() {
+            Vec::new()
+        } else {
+            picked_by(&gathered, &wanted)?
+        };
         let asks = !is_decided && !self.dry_run && out.is_interactive();
         if !out.is_json() {
             show_table(&gathered)?;
             say_faults(&gathered, out);
+            say_empty(&gathered, out);
         }
         if asks && !chosen.is_empty() {
             chosen = asked(&chosen, out);
@@ -99,6 +107,7 @@ impl ImportCommand {
         } else {
             say_notes(&gathered, &chosen, out);
             self.conclude(&chosen, &added, takes, out);
+            say_readable(files.config_file(), &gathered, &added, out);
         }
         verdict(&gathered, &added)
     }
@@ -136,14 +145,10 @@ fn verdict(gathered: &Gathered, added: &[AddedServer]) -> Result<(), CommandFail
         let what = format!("these were not added: {}: {why}", names.join(", "));
         return Err(CommandFailure::failed(what).shown());
     }
-    match gathered.faults.iter().find(|fault| fault.is_named) {
-        Some(fault) => Err(CommandFailure::failed(format!(
-            "{} was not read: {}",
-            fault.file.display(),
-            fault.problem
-        ))
-        .next(fault.step())
-        .shown()),
-        None => Ok(()),
+    // Why was said above.
+    if gathered.faults.iter().any(|fault| fault.is_named) {
+        let what = "not every file that was named could be read";
+        return Err(CommandFailure::failed(what).shown());
     }
+    Ok(())
 }

@@ -54,6 +54,7 @@ pub(super) async fn take_over(
         chosen = import::asked(&chosen, out);
     }
     let added = import::add(files, daemon.as_mut(), &gathered, &chosen, false, out).await;
+    import::say_readable(files.config_file(), &gathered, &added, out);
     let (done, failed): (Vec<_>, Vec<_>) =
         added.into_iter().partition(|added| added.error.is_none());
     report.imported = done.into_iter().map(|added| added.name).collect();

@@ -94,9 +94,11 @@ export function imports(frame, done = () => {}) {
     else if (one.outcome === "renamed") parts.push("new; ", said(one.reason ?? "renamed"));
     else if (one.outcome === "same") parts.push(h("span.dim", "here already as ", said(one.name ?? ""), one.differing ? [", with another value for ", said(one.differing.join(", "))] : null));
     else parts.push(h("span.dim", WHY[one.outcome] ?? "", one.reason ? [": ", said(one.reason)] : null));
+    if (one.disabled) parts.push(", switched off as it is there");
+    if (one.quarantined) parts.push(", quarantined as it is there");
     for (const need of one.needs ?? []) {
       if (need.is_set) continue;
-      const what = need.is_stored ? "gets a secret that is stored already" : need.kind === "secret" ? "needs a secret" : "needs a variable";
+      const what = need.not_given ? `needs a secret, and does not get ${JSON.stringify(need.not_given)}, which is stored and has no use here` : need.kind === "secret" ? "needs a secret" : "needs a variable";
       parts.push(h("div.sub", state("auth", what), " ", h("code", said(need.name)), ": ", said(need.next_step)));
     }
     if (one.literal_secrets?.length) parts.push(h("div.sub", "A secret stands in ", h("code", said(one.literal_secrets.join(", "))), " and comes as it is; the keyring is a better place: ", said((one.secret_steps ?? []).join("; "))));

@@ -31,12 +31,12 @@ fn secrets_of_one_name_stay_apart_and_what_is_stored_is_known() {
     let ran = run(&["import", "--all"], "");
     ran.says(&[
         "gh needs the secret \"gh-token\"; next step: `mcpproxy secret set gh-token`",
-        "linear gets the secret \"linear-token\", which is stored already; next step: nothing, if it is the right one",
+        "linear needs the secret \"linear-token-2\"; \"linear-token\" is stored already, but nothing refers to it, so it was not given to this server; next step: `mcpproxy secret set linear-token-2`, or, if \"linear-token\" is meant",
         "next step: `mcpproxy secret set shop-TOKEN`, then `mcpproxy upstream patch shop 'env.TOKEN=${keyring:shop-TOKEN}'`",
     ]);
     let entries = entries(&place);
-    for name in ["gh", "linear"] {
-        let expected = format!("${{keyring:{name}-token}}");
+    for (name, secret) in [("gh", "gh-token"), ("linear", "linear-token-2")] {
+        let expected = format!("${{keyring:{secret}}}");
         assert_eq!(entries[name]["headers"]["X-Key"], expected);
     }
     // A second look knows them again.

@@ -1,0 +1,126 @@
+//! Secrets that stand in an entry as they are: where, and how they get into the keyring.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::config::{self, TextsOfList};
+
+/// A secret that stands in an entry as it is. Only its place is known here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct LiteralSecret {
+    /// Its key: `env.TOKEN`, `headers.Authorization`, `args`, `url`.
+    pub place: String,
+    /// What stands before it in its value and is no secret: `Bearer `.
+    #[serde(skip)]
+    pub scheme: &'static str,
+    /// The name under which it can be kept: its server's own, and no other value is stored under it.
+    #[serde(skip)]
+    pub name: String,
+    /// Whether it is stored under that name already.
+    #[serde(skip)]
+    pub is_stored: bool,
+}
+
+impl LiteralSecret {
+    /// The variable or header whose value it is; nothing where it is a part of something else.
+    pub(super) fn key(&self) -> Option<&str> {
+        self.place.split_once('.').map(|(_, key)| key)
+    }
+
+    /// The commands that put it into the keyring.
+    pub fn step(&self, server: &str) -> String {
+        let (name, place) = (&self.name, &self.place);
+        let store = if self.is_stored {
+            "it is stored already; ".to_owned()
+        } else {
+            format!("`mcpproxy secret set {name}`, then ")
+        };
+        if self.place == "args" {
+            return format!(
+                "{store}give it to the server in a variable (`mcpproxy upstream patch {server} 'env.NAME=${{keyring:{name}}}'`), if it reads one: arguments can be read by all users of the machine, from the keyring or not"
+            );
+        }
+        if self.key().is_none() {
+            return format!(
+                "{store}write ${{keyring:{name}}} in its place (`mcpproxy config path` names the file)"
+            );
+        }
+        let behind = match self.scheme.trim() {
+            "" => String::new(),
+            scheme => format!(" (the secret is what stands behind {scheme:?})"),
+        };
+        format!(
+            "{store}`mcpproxy upstream patch {server} '{place}={}${{keyring:{name}}}'`{behind}",
+            self.scheme
+        )
+    }
+}
+
+/// Whether a text of ours refers to something.
+fn has_reference(text: &str) -> bool {
+    text.match_indices("${")
+        .any(|(at, _)| !text.get(..at).unwrap_or_default().ends_with('$'))
+}
+
+/// Where secrets stand in an entry of ours.
+pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
+    let mut places = Vec::new();
+    for list in ["env", "headers"] {
+        let members = entry
+            .get(list)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten();
+        for (key, value) in members {
+            let value = value.as_str().unwrap_or_default();
+            let is_secret = config::mask_value(key, value) != value;
+            if !has_reference(value) && is_secret {
+                places.push((format!("{list}.{key}"), scheme(value)));
+            }
+        }
+    }
+    let args = entry.get("args").and_then(Value::as_array);
+    let mut list = TextsOfList::default();
+    let mut is_secret = |arg: &str| {
+        let follows = list.is_secret(arg);
+        !has_reference(arg) && (follows || config::mask_text_of_strangers(arg) != arg)
+    };
+    let args = args.into_iter().flatten().filter_map(Value::as_str);
+    // Each is looked at: what one is depends on those before it.
+    if args.filter(|arg| is_secret(arg)).count() > 0 {
+        places.push(("args".to_owned(), ""));
+    }
+    let url = entry.get("url").and_then(Value::as_str).unwrap_or_default();
+    if !has_reference(url) && config::mask_text_of_strangers(url) != url {
+        places.push(("url".to_owned(), ""));
+    }
+    let oauth = entry
+        .get("oauth")
+        .and_then(|oauth| oauth.get("client_secret"));
+    if oauth
+        .and_then(Value::as_str)
+        .is_some_and(|text| !has_reference(text))
+    {
+        places.push(("oauth.client_secret".to_owned(), ""));
+    }
+    places
+        .into_iter()
+        .map(|(place, scheme)| LiteralSecret {
+            place,
+            scheme,
+            name: String::new(),
+            is_stored: false,
+        })
+        .collect()
+}
+
+/// The scheme of an `Authorization` header's value, with its blank.
+fn scheme(value: &str) -> &'static str {
+    let schemes = ["Bearer ", "Basic ", "Token "];
+    let is_it = |scheme: &&str| {
+        let begin = value.get(..scheme.len());
+        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
+    };
+    schemes.into_iter().find(is_it).unwrap_or_default()
+}
