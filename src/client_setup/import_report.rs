@@ -77,7 +77,8 @@ pub struct FoundServer {
     /// Whether it comes switched off, as it is there.
     pub disabled: bool,
     /// Whether it comes quarantined, as it is there.
-    pub quarantined: bool,
+    #[serde(rename = "quarantined")]
+    pub is_held: bool,
     /// What it refers to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<NeedRow>,
@@ -261,7 +262,7 @@ fn found(server: &PlannedServer) -> FoundServer {
         reason: None,
         differing: Vec::new(),
         disabled: false,
-        quarantined: false,
+        is_held: false,
         needs: Vec::new(),
         literal_secrets: Vec::new(),
         secret_steps: Vec::new(),
@@ -285,7 +286,7 @@ fn found(server: &PlannedServer) -> FoundServer {
             row.name = Some(name.to_string());
             row.reason.clone_from(renamed);
             row.disabled = is_disabled(carried);
-            row.quarantined = is_held(carried);
+            row.is_held = is_held(carried);
             row.needs = carried.needs.iter().map(need_row).collect();
             let literals = carried.literals.iter();
             row.secret_steps = literals
