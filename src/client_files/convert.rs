@@ -235,6 +235,8 @@ impl Conversion<'_> {
 
     /// Variables that a client passes on from its own environment, or from where it keeps secrets.
     fn passed_on(&mut self, env: &mut Map<String, Value>) -> Result<(), String> {
+        const VARIABLES: &str = "env_vars";
+        const SECRETS: &str = "env_keys";
         let names = |value: Option<Value>| {
             let listed = value.and_then(|value| value.as_array().cloned());
             let listed = listed.into_iter().flatten();
@@ -244,8 +246,6 @@ impl Conversion<'_> {
             };
             listed.filter_map(name).collect::<Vec<String>>()
         };
-        const VARIABLES: &str = "env_vars";
-        const SECRETS: &str = "env_keys";
         for name in names(self.take(&[VARIABLES])) {
             let value = self.variable("", &name, VARIABLES)?;
             env.entry(name).or_insert(value);

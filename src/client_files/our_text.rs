@@ -46,15 +46,13 @@ impl OurText {
         if !is_variable(name) || !default.is_none_or(is_default) {
             return false;
         }
-        match default {
-            Some(default) => self
-                .parts
-                .push(Part::Reference(format!("{name}:-{default}"))),
-            None => {
-                needs::note(needs, NeededValue::variable(name));
-                self.parts.push(Part::Reference(name.to_owned()));
-            }
-        }
+        let reference = if let Some(default) = default {
+            format!("{name}:-{default}")
+        } else {
+            needs::note(needs, NeededValue::variable(name));
+            name.to_owned()
+        };
+        self.parts.push(Part::Reference(reference));
         true
     }
 

@@ -145,7 +145,6 @@ impl Reading<'_> {
     fn editors(&mut self, inside: &str) -> Result<(), String> {
         let (kind, name) = inside.split_once(':').unwrap_or((inside, ""));
         match kind {
-            "env" => self.ours(inside),
             "input" => self.input(name),
             "file" => self.content_of(name),
             "userHome" => self.ours("HOME"),

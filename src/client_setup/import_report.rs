@@ -50,6 +50,10 @@ pub struct FaultRow {
 }
 
 /// A server that was found.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a member of the document that says something of its own"
+)]
 #[derive(Serialize, JsonSchema)]
 pub struct FoundServer {
     /// Its name there.
