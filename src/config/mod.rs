@@ -147,6 +147,14 @@ pub enum ConfigError {
         /// What is wrong, and what is accepted.
         problem: String,
     },
+    /// More than one key of the top level has a value that cannot be used.
+    #[error("{first}{}", others.iter().map(|other| format!("; {other}")).collect::<String>())]
+    BadValues {
+        /// The one that was found first.
+        first: Box<ConfigError>,
+        /// Those after it.
+        others: Vec<ConfigError>,
+    },
     /// Access control is configured in a way that is not understood as a whole, so nobody is let in by it.
     #[error("line {line}, column {column}: `{key}` {problem}{others}")]
     AccessControl {
@@ -182,7 +190,22 @@ impl ConfigError {
                 key,
                 problem,
             },
+            Self::BadValues { first, others } => Self::BadValues {
+                first: Box::new(first.placed(text)),
+                others: others.into_iter().map(|one| one.placed(text)).collect(),
+            },
             other => other,
+        }
+    }
+
+    /// With what else is wrong, so that a person need not correct one after the other.
+    fn and(self, others: Vec<Self>) -> Self {
+        if others.is_empty() {
+            return self;
+        }
+        Self::BadValues {
+            first: Box::new(self),
+            others,
         }
     }
 }

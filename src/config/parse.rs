@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{
     ConfigError, activity,
-    document::{self, SERVERS, WrittenServer},
+    document::{self, Document, SERVERS, WrittenServer},
     fields::{BadField, ObjectFields},
     keyring::{KeyringChoice, KeyringLookup},
     keyring_place::read_keyring_place,
@@ -83,15 +83,47 @@ pub(super) fn parse_with_secrets(
     surroundings: &Surroundings<'_>,
     keyring: &KeyringLookup,
 ) -> Result<Settings, ConfigError> {
-    read(text, surroundings, keyring).map_err(|error| error.placed(text))
+    let read_without = |bad: &BTreeSet<String>| {
+        let mut document = document::read(text)?;
+        document.settings.retain(|key, _| !bad.contains(key));
+        read(text, document, surroundings, keyring)
+    };
+    read_without(&BTreeSet::new()).map_err(|first| {
+        let others = other_mistakes(&first, read_without);
+        first.and(others).placed(text)
+    })
+}
+
+/// What else is wrong at the top level: what is found there without the keys that are known to be wrong.
+fn other_mistakes(
+    first: &ConfigError,
+    read_without: impl Fn(&BTreeSet<String>) -> Result<Settings, ConfigError>,
+) -> Vec<ConfigError> {
+    let key_of = |error: &ConfigError| match error {
+        ConfigError::BadValue { key, .. } => key.split(['.', '[']).next().map(str::to_owned),
+        _ => None,
+    };
+    let (mut bad, mut others) = (BTreeSet::new(), Vec::new());
+    let mut last = key_of(first);
+    // Each time with one key less, so this ends.
+    while let Some(key) = last.take()
+        && KEYS.contains(&&*key)
+        && bad.insert(key)
+    {
+        if let Err(error) = read_without(&bad) {
+            last = key_of(&error);
+            others.extend(last.is_some().then_some(error));
+        }
+    }
+    others
 }
 
 fn read(
     text: &str,
+    document: Document,
     surroundings: &Surroundings<'_>,
     keyring: &KeyringLookup,
 ) -> Result<Settings, ConfigError> {
-    let document = document::read(text)?;
     let mut settings = Settings::default();
     let wanted = secret_uses::wanted(&document);
     let mut values = BTreeMap::new();

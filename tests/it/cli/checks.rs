@@ -41,6 +41,29 @@ fn a_file_that_was_named_and_is_not_there_fails_the_check() {
     assert_eq!(ran.status.code(), Some(0), "{ran:?}");
 }
 
+#[test]
+fn every_wrong_key_of_the_top_level_is_named_at_once() {
+    let place = Place::configured(
+        "{\"listen\": 5, \"tools_limit\": \"a\",\n \"top_k\": -1, \"routing_mode\": \"foo\", \"management\": \"x\",\n \"activity\": {\"max_age\": 1}}",
+    );
+    for command in [&["config", "check"][..], &["serve"]] {
+        let ran = place.run(command).ended(1);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        for key in [
+            "listen",
+            "tools_limit",
+            "top_k",
+            "routing_mode",
+            "management",
+            "activity.max_age",
+        ] {
+            let found = said.matches(&format!("`{key}`")).count();
+            assert_eq!(found, 1, "{key}: {said}");
+        }
+        assert!(said.contains("line 2, column"), "{said}");
+    }
+}
+
 #[tokio::test]
 async fn an_empty_file_is_pointed_out_and_a_daemon_that_refuses_it_is_asked() {
     let place = Place::configured(r#"{ "mcpServers": {} }"#);
