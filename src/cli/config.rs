@@ -38,7 +38,7 @@ pub(super) struct ConfigSchema {}
 /// Print the path of the configuration file
 ///
 /// It is the one given by --config, else by `$MCPPROXY_CONFIG`, else by `$MCP_CONFIG_PATH`, else the one in the platform's
-/// configuration folder, else an existing `~/.mcpproxy/mcp_config.json`. The file need not exist yet.
+/// configuration folder, else an existing `~/.mcpproxy/mcp_config.json`. The file need not exist yet, but `serve` wants one that was named.
 #[derive(Debug, Args)]
 pub(super) struct ConfigPath {}
 

@@ -99,7 +99,7 @@ impl Places {
         storage::write_atomically(&self.data_folder_note(), text.as_bytes())
     }
 
-    /// What asks for this file, unless it is in its usual place.
+    /// What names this file, unless it is in its usual place.
     pub fn asked_by(&self) -> Option<&'static str> {
         let is_usual = matches!(self.why, Why::Platform | Why::GoProgram);
         (!is_usual).then(|| self.why.as_str())
@@ -169,6 +169,13 @@ fn choose(
             (ours, Why::Platform)
         }
     };
+    // Services and daemons in the background are told the usual place, too.
+    let usual = folders.map(|folders| folders.config.join(FILE_NAME));
+    let why = if usual.as_ref() == Some(&config_file) {
+        Why::Platform
+    } else {
+        why
+    };
     let data_dir = match (&asked.data_dir, folders) {
         (Some(folder), _) => folder.clone(),
         (None, Some(folders)) => folders.data.clone(),
@@ -215,6 +222,7 @@ mod tests {
         let ours = "/c/mcp_config.json";
         let go_program = "/h/.mcpproxy/mcp_config.json";
         check(Some("/f"), &both, &[], "/f", Why::Flag);
+        check(Some(ours), &both, &[], ours, Why::Platform);
         check(None, &both, &[], "/MCPPROXY_CONFIG", Why::Variable);
         check(
             None,

@@ -35,7 +35,7 @@ pub struct Overrides {
     pub listen: Option<Listen>,
     /// `--mode`.
     pub routing_mode: Option<RoutingMode>,
-    /// What asks for the file, `$MCPPROXY_CONFIG` for example, where that is more than its usual place.
+    /// What names the file, `$MCPPROXY_CONFIG` for example, where it is not in its usual place: then it has to be there.
     pub asked_by: Option<&'static str>,
     /// `--locked`.
     pub lock_file: Option<PathBuf>,
@@ -75,6 +75,14 @@ pub enum LoadError {
         file: PathBuf,
         /// What is wrong with it.
         reason: ConfigError,
+    },
+    /// Somebody named it, and it is not there. What it was to say, who may come in for example, is not known.
+    #[error("there is no file {}, which {by} names; next step: correct the name, or make the file first: `mcpproxy setup` and `mcpproxy upstream add` do, with the same {by}", file.display())]
+    Missing {
+        /// The file.
+        file: PathBuf,
+        /// What names it, `$MCPPROXY_CONFIG` for example.
+        by: &'static str,
     },
     /// It had something in it and now it has not; taken for an accident.
     #[error("the configuration {} is gone or empty", .0.display())]
@@ -226,14 +234,17 @@ impl Source {
     }
 
     fn without_file(&self) -> Result<Settings, LoadError> {
+        if let Some(by) = self.overrides.asked_by {
+            return Err(LoadError::Missing {
+                file: self.file.clone(),
+                by,
+            });
+        }
         let mut settings = self.parse("")?;
-        let file = self.file.display();
-        settings.warnings.push(match self.overrides.asked_by {
-            Some(by) => format!(
-                "there is no file {file}, which {by} asks for: correct that, or let `mcpproxy upstream add` make the file"
-            ),
-            None => format!("there is no configuration file yet: `mcpproxy upstream add` makes {file}"),
-        });
+        settings.warnings.push(format!(
+            "there is no configuration file yet: `mcpproxy upstream add` makes {}",
+            self.file.display()
+        ));
         Ok(settings)
     }
 

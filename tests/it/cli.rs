@@ -17,6 +17,7 @@ mod service;
 mod service_run;
 mod serving;
 mod setting_up;
+mod starting;
 mod through_the_daemon;
 
 use std::{

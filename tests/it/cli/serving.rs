@@ -20,6 +20,7 @@ impl Serving {
 
     /// The same with these options.
     pub(super) fn start_with(place: &Place, options: &[&str]) -> Self {
+        place.home.existing_config_file();
         let mut command = place.command();
         command.arg("serve").args(options);
         Self::start_as(command)

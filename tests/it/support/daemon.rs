@@ -46,6 +46,15 @@ impl Home {
         self.folder.path().join("mcp_config.json")
     }
 
+    /// The same, and it is there: a daemon that is told a file which is not there does not start.
+    pub fn existing_config_file(&self) -> PathBuf {
+        let file = self.config_file();
+        if !file.exists() {
+            self.write_config("{}");
+        }
+        file
+    }
+
     pub fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")
     }
@@ -211,7 +220,7 @@ impl TestDaemon {
                 config_file: home.config_file(),
                 data_dir: home.data_dir(),
                 data_dir_given: true,
-                why: Why::Flag,
+                why: Why::Platform,
             },
             listen: Some("127.0.0.1:0".to_owned()),
             mode: None,
@@ -380,7 +389,7 @@ fn serve(home: &Home) -> Command {
 fn serve_by(mut command: Command, home: &Home) -> Command {
     command
         .args(["serve", "--listen", "127.0.0.1:0", "--config"])
-        .arg(home.config_file())
+        .arg(home.existing_config_file())
         .arg("--data-dir")
         .arg(home.data_dir())
         // Start-up files of whoever runs the tests must not matter, and must not be cut short.

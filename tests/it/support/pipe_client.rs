@@ -77,7 +77,7 @@ pub fn program(home: &Home, arguments: &[&str]) -> Command {
         .env("SHELL", "/bin/sh")
         .env("HOME", home.folder())
         .arg("--config")
-        .arg(home.config_file())
+        .arg(home.existing_config_file())
         .arg("--data-dir")
         .arg(home.data_dir())
         .args(arguments)
