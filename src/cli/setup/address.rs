@@ -22,6 +22,10 @@ pub(super) fn asked(
     let listen: Listen = text
         .parse()
         .map_err(|bad: config::BadListen| CommandFailure::usage(bad.to_string()))?;
+    if listen.port() == 0 {
+        let what = "port 0 is another one at every start of the daemon, and the files of clients name one address";
+        return Err(CommandFailure::usage(what).next("name a port that is free, such as 8081"));
+    }
     if !listen.is_loopback() {
         let what = format!(
             "{listen} can be reached from other machines, and everything sent there is plain text"
@@ -43,8 +47,7 @@ pub(super) fn check(asked: Listen, running: &DaemonClient) -> Result<(), Command
         let of = address.rsplit_once(':').map(|(_, port)| port);
         of.is_some_and(|of| of == port.to_string())
     };
-    // The system chose one, and any will do.
-    if port == 0 || listens.unwrap_or_default().iter().any(has_port) {
+    if listens.unwrap_or_default().iter().any(has_port) {
         return Ok(());
     }
     let at = location.and_then(|location| location.url);

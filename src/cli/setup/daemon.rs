@@ -111,6 +111,6 @@ async fn without_http(files: &Management<OverFiles>) -> CommandFailure {
         "the daemon runs and serves its local socket only, so no client can connect to {listen}: {who}"
     ))
     .next(format!(
-        "`mcpproxy stop`, then `mcpproxy setup --port {another}`, which writes \"listen\" to {file}; or end what has the port and run `mcpproxy setup` again. What was done stays"
+        "`mcpproxy stop`, because a daemon takes its port at its start only; then `mcpproxy setup --port {another}`, which writes \"listen\" to {file}, or, once nobody has the port, `mcpproxy setup` again. What was done stays"
     ))
 }

@@ -136,6 +136,15 @@ fn a_port_that_another_program_has_ends_setup_with_who_and_what_to_do() {
             && said.starts_with("no client can connect over HTTP: the port is taken"),
         "{port}"
     );
+    // The next step, as it stands there.
+    drop(other);
+    let again = ["--import", "none", "--connect", "none", "--no-service"];
+    begun
+        .setup(&again)
+        .ended(1)
+        .says(&["is free now", "next step: `mcpproxy stop`, because"]);
+    begun.0.run(&["stop"]).ended(0);
+    begun.setup(&again).ended(0).says(&["5/5 call"]);
 }
 
 #[test]
@@ -191,6 +200,18 @@ fn what_cannot_be_is_said_before_anything_is_done() {
         .does_not_say(&["1/5"]);
     begun.setup(&["--service", "--no-service"]).ended(2);
     begun.setup(&["--port", "1", "--listen", ":1"]).ended(2);
+    // It would be another one at each start.
+    for chosen in [
+        ["--port", "0"],
+        ["--listen", "127.0.0.1:0"],
+        ["--listen", "[::1]:0"],
+    ] {
+        begun
+            .setup(&chosen)
+            .ended(2)
+            .says(&["port 0", "name a port that is free"])
+            .does_not_say(&["1/5"]);
+    }
     begun
         .setup(&["--listen", "0.0.0.0:8080"])
         .ended(2)
