@@ -228,14 +228,24 @@ async fn check(
     let reason = reason.unwrap_or("it did not connect in time");
     let failure = CommandFailure::failed(format!("{name:?} was not added: {reason}"));
     let written: Vec<String> = log.lines.into_iter().filter(|l| !is_run_mark(l)).collect();
-    if written.is_empty() {
-        return Err(CommandFailure {
-            next_step: server.next_step.clone(),
-            ..failure
-        });
+    if !written.is_empty() {
+        out.note(&format!("it wrote:\n{}", written.join("\n")));
     }
-    out.note(&format!("it wrote:\n{}", written.join("\n")));
-    Err(failure)
+    Err(failure.next(step_without_entry(name, server)))
+}
+
+/// What to do about a server of which there is no entry any more, so that no command can name it.
+fn step_without_entry(name: &ServerName, server: &ServerRow) -> String {
+    if server.state == ServerState::Authenticating {
+        return format!("add it without --check, then `mcpproxy upstream login {name}`");
+    }
+    let is_program = server.transport.as_deref() == Some("stdio");
+    let look = if is_program {
+        "run the command by hand to see what it does"
+    } else {
+        "check that the URL is right and the server is running"
+    };
+    format!("{look}, and add it again; without --check it is added as it is")
 }
 
 /// A reason without how often it was tried and when it will be: a server that was taken out again is not tried.

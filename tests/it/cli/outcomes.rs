@@ -51,6 +51,13 @@ fn a_checked_server_is_added_only_if_it_works() {
         .ended(1)
         .says(&["\"bad\" was not added", "it wrote:\n  no config"])
         .does_not_say(&["next attempt", "in a row", "--- started"]);
+    // There is no such server any more that a command could name.
+    for command in [&BROKEN[..], &["false"]] {
+        add(&place, "bad", &["--check"], command)
+            .ended(1)
+            .says(&["next step: run the command by hand"])
+            .does_not_say(&["mcpproxy upstream"]);
+    }
     let written = place.written();
     assert!(
         written.contains("mine") && !written.contains("bad"),
