@@ -188,6 +188,9 @@ impl ListActivity {
             for shown in shown(&found.records, shows_all) {
                 output::foreign_text(&row(shown, &today).join("  "))?;
             }
+            if output::is_unread() {
+                return Ok(());
+            }
             tokio::time::sleep(FOLLOWING).await;
             let query = RecordQuery {
                 after: Some(last),

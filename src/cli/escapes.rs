@@ -7,10 +7,12 @@ use crate::visible::is_invisible;
 /// One line of text in which nothing steers a terminal or hides from the eye.
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
         match character {
             '\n' | '\t' => shown.push(' '),
-            '\r' => {}
+            // A part of a line end; elsewhere it would begin the line anew.
+            '\r' if matches!(characters.peek(), None | Some('\n')) => {}
             c if is_invisible(c) => shown.extend(c.escape_unicode()),
             c => shown.push(c),
         }
@@ -25,6 +27,7 @@ mod tests {
     #[test]
     fn what_steers_a_terminal_is_shown_escaped() {
         assert_eq!(visible("grüße 世界\tx\r"), "grüße 世界 x");
+        assert_eq!(visible("a\r\nb\rover"), "a b\\u{d}over");
         assert_eq!(
             visible("\u{1b}[2Jx\u{202e}y\u{9b}"),
             "\\u{1b}[2Jx\\u{202e}y\\u{9b}"

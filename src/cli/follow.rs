@@ -4,7 +4,7 @@ use std::{io, path::Path, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{failure::CommandFailure, log_part::LogPart};
+use super::{failure::CommandFailure, log_part::LogPart, output};
 use crate::management::FollowedLog;
 
 /// How often it is looked for more.
@@ -13,12 +13,21 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How often it is asked whether there still is something to follow.
 const ASK: Duration = Duration::from_secs(1);
 
-/// Prints the last lines of a log file, and what is added to it, until the command is ended or nobody writes there any more.
+/// What ended the following of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FollowEnd {
+    /// Nobody writes there any more.
+    Over,
+    /// Nobody reads what is printed any more.
+    Unread,
+}
+
+/// Prints the last lines of a log file, and what is added to it, until the command is ended, or nobody writes or reads any more.
 pub(super) async fn follow(
     path: &Path,
     part: LogPart,
     is_over: impl Fn() -> bool,
-) -> Result<(), CommandFailure> {
+) -> Result<FollowEnd, CommandFailure> {
     let failed = |error: io::Error| {
         CommandFailure::failed(format!(
             "failed to read the log {}: {error}",
@@ -31,6 +40,9 @@ pub(super) async fn follow(
     }
     let mut asked = Instant::now();
     loop {
+        if output::is_unread() {
+            return Ok(FollowEnd::Unread);
+        }
         let added = log.added().map_err(failed)?;
         if !added.is_empty() {
             part.print(&added)?;
@@ -38,7 +50,7 @@ pub(super) async fn follow(
         }
         if asked.elapsed() >= ASK {
             if is_over() {
-                return Ok(());
+                return Ok(FollowEnd::Over);
             }
             asked = Instant::now();
         }

@@ -41,7 +41,8 @@ impl DaemonLogs {
         }
         let lines = usize::from(self.part.lines);
         if self.part.follow {
-            return follow::follow(&file, self.part, || false).await;
+            follow::follow(&file, self.part, || false).await?;
+            return Ok(());
         }
         let lines = management::last_lines(&file, lines).map_err(|error| {
             CommandFailure::failed(format!("failed to read {}: {error}", file.display()))

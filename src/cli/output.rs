@@ -5,6 +5,7 @@
 use std::{
     io::{self, IsTerminal, Write},
     process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use clap::error::ErrorKind;
@@ -389,11 +390,22 @@ pub(super) fn escaped_text(text: &str) -> Result<(), CommandFailure> {
     exactly(&lines.join("\n"))
 }
 
+/// Whether what was printed last met nobody who reads it.
+static IS_UNREAD: AtomicBool = AtomicBool::new(false);
+
+/// Whether nobody reads what is printed any more, so that what would go on for ever ends.
+pub(super) fn is_unread() -> bool {
+    IS_UNREAD.load(Ordering::Relaxed)
+}
+
 fn write(text: &str) -> Result<(), CommandFailure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // The reader has seen enough: `mcpproxy tools list | head`.
-        Err(gone) if gone.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(gone) if gone.kind() == io::ErrorKind::BrokenPipe => {
+            IS_UNREAD.store(true, Ordering::Relaxed);
+            Ok(())
+        }
         other => other
             .map_err(|error| CommandFailure::failed(format!("failed to write to stdout: {error}"))),
     }

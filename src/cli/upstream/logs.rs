@@ -3,7 +3,12 @@
 use clap::Args;
 
 use super::super::{
-    Location, connection, failure::CommandFailure, follow, log_part::LogPart, logs, output::Output,
+    Location, connection,
+    failure::CommandFailure,
+    follow::{self, FollowEnd},
+    log_part::LogPart,
+    logs,
+    output::Output,
 };
 use crate::{
     daemon_client,
@@ -40,10 +45,11 @@ impl ShowLogs {
                 // The demo server stands in no file.
                 let was_there = is_configured(&files, name);
                 let is_over = || was_there && !is_configured(&files, name);
-                follow::follow(file, self.part, is_over).await?;
-                out.note(&format!(
-                    "the server {name:?} was taken out of the configuration"
-                ));
+                if follow::follow(file, self.part, is_over).await? == FollowEnd::Over {
+                    out.note(&format!(
+                        "the server {name:?} was taken out of the configuration"
+                    ));
+                }
                 Ok(())
             }
             _ => logs::show(&self.name, log, self.part, out),

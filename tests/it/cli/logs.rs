@@ -92,15 +92,17 @@ fn what_steers_a_terminal_is_escaped_in_a_pipe_too_unless_it_is_asked_for() {
     let place = Place::configured(SERVERS);
     let folder = place.home.data_dir().join("logs");
     std::fs::create_dir_all(&folder).expect("ours");
-    std::fs::write(folder.join("server-a.log"), "\u{1b}[2Jgone\u{202e}\n").expect("ours");
+    std::fs::write(folder.join("server-a.log"), "\u{1b}[2Jgo\rne\u{202e}\r\n").expect("ours");
     let said = |more: &[&str]| {
         let arguments = [&["upstream", "logs", "a"], more].concat();
         place.run(&arguments).ended(0)
     };
-    assert_eq!(said(&[]).stdout, "\\u{1b}[2Jgone\\u{202e}\n");
-    assert_eq!(said(&["--raw"]).stdout, "\u{1b}[2Jgone\u{202e}\n");
+    assert_eq!(said(&[]).stdout, "\\u{1b}[2Jgo\\u{d}ne\\u{202e}\n");
+    let raw = said(&["--raw"]).stdout;
+    assert_eq!(raw.replace("\r\n", "\n"), "\u{1b}[2Jgo\rne\u{202e}\n");
     let json = said(&["-o", "json"]);
-    assert_eq!(json.json()["lines"][0], "\u{1b}[2Jgone\u{202e}");
+    let line = json.json()["lines"][0].as_str().expect("text").to_owned();
+    assert_eq!(line.trim_end(), "\u{1b}[2Jgo\rne\u{202e}");
     place
         .run(&["upstream", "logs", "a", "--raw", "-o", "json"])
         .ended(2)
@@ -196,7 +198,7 @@ async fn the_log_of_a_removed_server_goes_with_it() {
 
 #[tokio::test]
 async fn the_daemon_in_the_background_says_so_and_its_log_is_shown() {
-    let place = Place::new();
+    let place = Place::configured("{}");
     let bridge = place
         .command()
         .arg("stdio")
@@ -225,4 +227,34 @@ async fn the_daemon_in_the_background_says_so_and_its_log_is_shown() {
         .run(&["logs", "-o", "json"])
         .ended(0)
         .shows(&["mcpproxy is ready"]);
+}
+
+#[tokio::test]
+async fn following_ends_when_nobody_reads_it_any_more() {
+    let place = Place::configured(SERVERS);
+    let folder = place.home.data_dir().join("logs");
+    std::fs::create_dir_all(&folder).expect("ours");
+    let file = folder.join("server-a.log");
+    std::fs::write(&file, "one\n").expect("ours");
+    let mut follower = place
+        .command()
+        .args(["upstream", "logs", "a", "-f"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let mut lines = BufReader::new(follower.stdout.take().expect("piped")).lines();
+    assert_eq!(lines.next().expect("a line").expect("text"), "one");
+    drop(lines);
+    let mut follower = Running(follower);
+    let mut log = std::fs::File::options()
+        .append(true)
+        .open(&file)
+        .expect("ours");
+    log.write_all(b"two\n").expect("ours");
+    let ended = until("the program to end", || {
+        follower.0.try_wait().expect("our child")
+    })
+    .await;
+    assert_eq!(ended.code(), Some(0));
 }
