@@ -7,10 +7,11 @@ use super::{line_diff, reaching::Reaching};
 use crate::{
     client_files::{
         Client, ClientFile, ClientFileError, ClientPlaces, FileChange, ReplaceError, Wanted,
-        connected, disconnected,
+        connected, disconnected, our_entry_in,
     },
+    config::Settings,
     error_code::{ErrorCode, Failure},
-    names,
+    names::{self, ServerName},
 };
 
 /// What is asked for.
@@ -147,6 +148,59 @@ pub fn endpoint_path(text: &str) -> Result<String, String> {
 
 /// The endpoints without a name in their path.
 const ENDPOINTS: [&str; 5] = ["/mcp", "/mcp/all", "/mcp/call", "/mcp/code", "/mcp/proxy"];
+
+/// Whether there is something to take out of the file of a client, or it cannot be read, so that nobody knows. Blocks.
+pub fn may_be_connected(
+    places: &ClientPlaces,
+    reaching: &Reaching,
+    client: Client,
+    is_for_project: bool,
+) -> bool {
+    let Some(file) = places.file_to_connect(client, is_for_project) else {
+        return false;
+    };
+    match file.read() {
+        Ok(None) => false,
+        Ok(Some(found)) => our_entry_in(&found, &file, &reaching.us).is_some(),
+        Err(_) => true,
+    }
+}
+
+/// Whether a client has a file in which we can be: its own, or that of a project.
+pub fn has_file(places: &ClientPlaces, client: Client, is_for_project: bool) -> bool {
+    places.file_to_connect(client, is_for_project).is_some()
+}
+
+/// The endpoint, if this configuration has what it names, or if `has_server` says that the daemon has.
+pub fn check_endpoint(
+    settings: &Settings,
+    has_server: impl Fn(&str) -> bool,
+    endpoint: &str,
+) -> Result<(), Failure> {
+    let servers = settings.servers.keys().map(ServerName::as_str);
+    let broken = settings.broken.iter().map(|broken| broken.name.as_str());
+    let (kind, name, known): (_, _, Vec<&str>) =
+        if let Some(name) = endpoint.strip_prefix("/mcp/server/") {
+            ("server", name, servers.chain(broken).collect())
+        } else if let Some(name) = endpoint.strip_prefix("/mcp/p/") {
+            let known = settings.profiles.keys().map(String::as_str);
+            ("profile", name, known.collect())
+        } else {
+            return Ok(());
+        };
+    if known.contains(&name) || kind == "server" && has_server(name) {
+        return Ok(());
+    }
+    let meant = names::closest(name, known.iter().copied());
+    let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
+    let step = match (kind, known.is_empty()) {
+        ("server", true) => "no server is configured; `mcpproxy upstream add` adds one".to_owned(),
+        (_, true) => "no profile is configured; docs/access.md says what one is".to_owned(),
+        (_, false) => format!("known are {}", known.join(", ")),
+    };
+    let what = format!("there is no endpoint {endpoint}: no {kind} {name:?} is configured{meant}");
+    Err(left_alone(what, step))
+}
 
 /// Puts us into the file of a client. Blocks.
 pub fn connect(

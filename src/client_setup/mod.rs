@@ -12,8 +12,8 @@ mod reaching;
 pub use self::{
     client_list::{ClientList, ClientRow, client_rows, is_free},
     connecting::{
-        ConnectOutcome, ConnectRequest, Connected, client_of_word, connect, disconnect,
-        endpoint_path, entry_name,
+        ConnectOutcome, ConnectRequest, Connected, check_endpoint, client_of_word, connect,
+        disconnect, endpoint_path, entry_name, has_file, may_be_connected,
     },
     gathering::{Gathered, RepeatedKey, UnreadFile, gather, home_places, our_address, real_path},
     import_report::{

@@ -14,11 +14,14 @@ use super::{
     output::{self, Output},
 };
 use crate::{
-    client_files::Client,
+    client_files::{Client, ClientPlaces},
     client_setup::{
-        ClientList, ConnectRequest, Connected, Reaching, client_of_word, client_rows, connect,
-        disconnect, endpoint_path, entry_name, home_places, is_free, our_address,
+        ClientList, ConnectRequest, Connected, Reaching, check_endpoint, client_of_word,
+        client_rows, connect, disconnect, endpoint_path, entry_name, has_file, home_places,
+        is_free, may_be_connected, our_address,
     },
+    daemon_client::{self, DaemonClient},
+    management::{Management, OverFiles, ServerList},
 };
 
 /// Put mcpproxy into the files of AI clients, or say which are connected
@@ -54,7 +57,7 @@ pub(super) struct ConnectCommand {
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Take mcpproxy out again; a file that nobody else changed since becomes what it was
+    /// Take mcpproxy out again; a file that nobody else changed since becomes what it was. With --all, of every file that has it
     #[arg(long, conflicts_with_all = ["name", "endpoint", "stdio"])]
     undo: bool,
 }
@@ -69,8 +72,32 @@ Examples:
   mcpproxy connect cursor --undo            take it out again
 Clients: claude-code, claude-desktop, cursor, vscode, windsurf, codex, gemini-cli, zed, goose, opencode";
 
+/// That there is what an endpoint names. The daemon may have a server that stands in no file, as the demo does.
+async fn check_named(
+    files: &Management<OverFiles>,
+    daemon: Option<&mut DaemonClient>,
+    endpoint: &str,
+) -> Result<(), CommandFailure> {
+    let mut servers = Vec::new();
+    if let Some(daemon) = daemon {
+        let path = "/api/v1/servers";
+        let listed: ServerList = daemon_client::read(path, &daemon.get(path).await?)?;
+        servers = listed.servers;
+    }
+    let settings = files.supposed_settings()?.settings;
+    let has_server = |name: &str| servers.iter().any(|server| server.name == name);
+    Ok(check_endpoint(&settings, has_server, endpoint)?)
+}
+
 impl ConnectCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        if self.clients.is_empty() && !self.all && (self.undo || self.dry_run) {
+            let option = if self.undo { "--undo" } else { "--dry-run" };
+            let what = format!("{option} without a client would do nothing");
+            let next =
+                format!("name one, such as `mcpproxy connect cursor {option}`, or give --all");
+            return Err(CommandFailure::usage(what).next(next));
+        }
         let files = location.files()?;
         let daemon = connection::open_if_running(&files, out).await?;
         let location = import::location_of(daemon.as_ref());
@@ -87,22 +114,21 @@ impl ConnectCommand {
             };
             return list::print(&list, daemon.is_some(), out);
         }
-        let clients = if self.all {
-            let present = Client::ALL
-                .into_iter()
-                .filter(|client| client.can_connect() && places.is_present(*client));
-            present.collect()
-        } else {
-            self.clients.clone()
-        };
-        if clients.is_empty() {
+        let mut daemon = daemon;
+        if let Some(endpoint) = &self.endpoint {
+            check_named(&files, daemon.as_mut(), endpoint).await?;
+        }
+        let reaching = Reaching::new(&files, location.as_ref(), us)?;
+        let clients = self.meant(&places, &reaching);
+        if clients.is_empty() && self.undo {
+            out.note("no client has mcpproxy in its file here, so there is nothing to take out");
+        } else if clients.is_empty() {
             return Err(
                 CommandFailure::failed("no client that is known was found here").next(
                     "name one, such as `mcpproxy connect claude-code`; its file is then made",
                 ),
             );
         }
-        let reaching = Reaching::new(&files, location.as_ref(), us)?;
         let mut done = Vec::new();
         for client in clients {
             let asked = ConnectRequest {
@@ -129,6 +155,21 @@ impl ConnectCommand {
             out.warning("another program has the port of our address, so nobody reaches mcpproxy there; next step: `mcpproxy doctor` says which");
         }
         self.conclude(done, &reaching, out)
+    }
+
+    /// The clients that are meant. To be taken out there is nothing but where we are, whether the client is still here or not.
+    fn meant(&self, places: &ClientPlaces, reaching: &Reaching) -> Vec<Client> {
+        if !self.all {
+            return self.clients.clone();
+        }
+        let is_meant = |client: &Client| {
+            if self.undo {
+                may_be_connected(places, reaching, *client, self.project)
+            } else {
+                has_file(places, *client, self.project) && places.is_present(*client)
+            }
+        };
+        Client::ALL.into_iter().filter(is_meant).collect()
     }
 
     fn conclude(
