@@ -35,7 +35,10 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
         match file.read() {
             Ok(None) => (),
             Ok(Some(found)) => {
-                is_named |= found.servers.iter().any(|entry| served.us.is_us(entry));
+                is_named |= found
+                    .servers
+                    .iter()
+                    .any(|entry| served.us.is_us(entry) || served.us.is_us_elsewhere(entry));
                 let place = file.path.display().to_string();
                 let mut of_file = served.judge(client.name(), &found.servers);
                 of_file.extend(served.doubled(file, found));
@@ -79,7 +82,10 @@ impl ServedHere<'_> {
                     "{client} names {:?} at an address where this mcpproxy does not listen",
                     entry.name
                 ),
-                format!("write {} there, or set `listen`", self.url()),
+                format!(
+                    "write {} there, as `mcpproxy connect` does, or set `listen`",
+                    self.url()
+                ),
             ));
         }
         for entry in entries {
@@ -300,6 +306,11 @@ mod tests {
             &findings,
             DoctorSeverity::Warn,
             &["Cursor", "does not listen"],
+        );
+        // It names us, only not where we are.
+        assert!(
+            !format!("{findings:?}").contains("no client"),
+            "{findings:#?}"
         );
         let findings = found(
             ".cursor/mcp.json",
