@@ -4,6 +4,7 @@ mod calls;
 mod checks;
 mod completions;
 mod connecting;
+mod disconnecting;
 mod doctor;
 mod files;
 mod importing;
