@@ -148,7 +148,7 @@ pub enum ConfigError {
         problem: String,
     },
     /// More than one key of the top level has a value that cannot be used.
-    #[error("{first}{}", others.iter().map(|other| format!("; {other}")).collect::<String>())]
+    #[error("{first}{}", after_it(others))]
     BadValues {
         /// The one that was found first.
         first: Box<ConfigError>,
@@ -208,6 +208,12 @@ impl ConfigError {
             others,
         }
     }
+}
+
+fn after_it(others: &[ConfigError]) -> String {
+    others.iter().fold(String::new(), |text, other| {
+        text + "; " + &other.to_string()
+    })
 }
 
 fn shown(place: Option<LineColumn>) -> String {
