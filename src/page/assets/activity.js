@@ -6,7 +6,7 @@ import { recordDrawer } from "./record_drawer.js";
 import { live } from "./live.js";
 import { button, cell, head, outcome, row, table, variant } from "./parts.js";
 import { PAGE, asker, detail, isFailed, rowsOf, thing, thingShown } from "./records.js";
-import { at, count, number, said, short, tokens, took } from "./words.js";
+import { at, count, number, plain, said, short, tokens, took } from "./words.js";
 
 /** Records that are read at once. */
 const READ = 200;
@@ -100,13 +100,14 @@ export function activity(id, first, frame) {
 
   function choice(label, key, options) {
     const known = options.some(([value]) => value === asked[key]) ? options : [...options, [asked[key], asked[key]]];
-    return h("label", h("span.sr", label), h("select", { "data-key": `${key} ${asked[key]}`, on: { change: (event) => change({ [key]: event.target.value }) } }, known.map(([value, word]) => h("option", { value, selected: value === asked[key] }, said(word)))));
+    return h("label", h("span.sr", label), h("select", { "data-key": `${key} ${asked[key]}`, on: { change: (event) => change({ [key]: event.target.value }) } }, known.map(([value, word]) => h("option", { value, selected: value === asked[key] }, plain(word)))));
   }
 
   function filters(rows) {
     const refused = rows.filter((record) => record.outcome === "refused").length;
+    // *Enter* ends a change of it before it submits the form.
     const text = h("input.filter", { type: "search", id: "a-text", placeholder: "Filter: tool, caller, code or call id", value: asked.text, on: { change: (event) => change({ text: event.target.value.trim() }) } });
-    return h("form.bar.behind", { "aria-label": "Filter", on: { submit: (event) => { event.preventDefault(); change({ text: text.value.trim() }); } } },
+    return h("form.bar.behind", { "aria-label": "Filter", on: { submit: (event) => event.preventDefault() } },
       h("label.sr", { for: "a-text" }, "Text"), text,
       choice("Kind", "kind", KINDS), choice("Result", "result", RESULTS),
       choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),

@@ -44,8 +44,8 @@ export function detail(record) {
 
 export const isFailed = (record) => ["failed", "tool_error", "rpc_error", "invalid"].includes(record.outcome);
 
-/** The program that asked; where it says nothing of itself, who. */
-export const asker = (record) => record.client?.split(" ")[0] || record.caller || "";
+/** The program that asked; where it says nothing of itself, who. A last word with a digit is its version, as the figures count it. */
+export const asker = (record) => record.client?.replace(/ [^ ]*\d[^ ]*$/, "") || record.caller || "";
 
 /** The newest calls, kept up to date: some at first, and then what is new. What calls add up to, the daemon says: see `figures`. */
 export class Calls {

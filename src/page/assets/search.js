@@ -3,7 +3,8 @@
 import { ask, askText, part, query } from "./api.js";
 import { h, svg } from "./dom.js";
 import { button, copying, empty, failed, go, json, note, variant } from "./parts.js";
-import { at, count, number, said, sentence, tokens } from "./words.js";
+import { asker } from "./records.js";
+import { at, count, number, plain, said, sentence, tokens } from "./words.js";
 
 /** Limit: words of agents that are listed. */
 const LATELY = 8;
@@ -71,7 +72,7 @@ export function search(first, frame) {
     const choose = (key, names, none) => {
       const all = asked[key] && !names.includes(asked[key]) ? [asked[key], ...names] : names;
       return h("select", { name: key, on: { change: (event) => change({ [key]: event.target.value }) } },
-        ["", ...all].map((name) => h("option", { value: name, selected: name === asked[key] }, name || none)));
+        ["", ...all].map((name) => h("option", { value: name, selected: name === asked[key] }, plain(name || none))));
     };
     const readOnly = h("input", { type: "checkbox", name: "read_only", checked: asked.read_only === "true", on: { change: (event) => change({ read_only: event.target.checked ? "true" : "" }) } });
     return h("div.bar", { role: "group", "aria-label": "Search settings", "data-key": `settings ${Object.values({ ...asked, q: asked.q ? "q" : "" }).join(" ")}` },
@@ -164,7 +165,7 @@ export function search(first, frame) {
   function asks() {
     if (!lately.length) return null;
     return h("section.sec", { "aria-labelledby": "lately-h" }, h("header", h("h2", { id: "lately-h" }, "Agents asked lately")),
-      h("ul.small", lately.map((record) => h("li", h("a.u", { href: query("/ui/tools", { q: record.arguments.query }) }, said(record.arguments.query)), " ", h("span.dim", said(record.client?.split(" ")[0] ?? record.caller ?? ""), ", ", at(record.time))))));
+      h("ul.small", lately.map((record) => h("li", h("a.u", { href: query("/ui/tools", { q: record.arguments.query }) }, said(record.arguments.query)), " ", h("span.dim", said(asker(record)), ", ", at(record.time))))));
   }
 
   return { get title() { return asked.q ? `${asked.q} · Tools` : "Tools"; }, tab: "tools", waiting: "Searching…", load, navigate, render };

@@ -12,6 +12,9 @@ import { bytes, capital, count, number, said, some, span, took } from "./words.j
 /** Tools that are shown at first. */
 const FEW = 8;
 
+/** Limit: characters of a description in a row. */
+const DESCRIBED = 400;
+
 /** Limit: changes by people, and starts and ends of the daemon, that are read of the last day. */
 const OTHERS = 200;
 
@@ -147,13 +150,16 @@ export function server(name, frame, first) {
     const line = (tool) => row(tool.name, [
       head("grow mono", h("a", { href: `/ui/tools/${part(tool.name)}` }, said(own(tool)))),
       cell("", variant(tool.call_with), tool.callable ? null : [" ", tool.code === "tool_disabled" ? state("dis", "hidden", { title: tool.reason ?? "" }) : state("held", "held", { title: tool.reason ?? "" })]),
-      cell("full soft", said(tool.description.split("\n")[0])),
+      cell("full soft", said(beginning(tool.description.split("\n")[0]))),
       labelled("r", "calls", number(called.get(own(tool))?.calls ?? 0)),
       labelled("r dim", "median", took(called.get(own(tool))?.median_us)),
     ]);
     const all = button(isAll ? "Show fewer" : "Show all", () => { isAll = !isAll; frame.paint(); }, "end link small");
     const aside = [h("p", shown.length < sorted.length ? `${shown.length} of ${sorted.length} shown, most called first` : count(sorted.length, "tool")), sorted.length > FEW ? all : null];
-    return section("Tools", aside, table("fold", [["Tool"], ["Class"], ["Description"], ["Calls, 24 h", "r"], ["Median", "r"]], [shown.map(line)]));
+    const listed = new Set(sorted.map(own));
+    const unlisted = calls.tools.filter((one) => !listed.has(one.tool)).map((one) => `${one.tool} (${count(one.calls, "call")})`);
+    return section("Tools", aside, table("fold", [["Tool"], ["Class"], ["Description"], ["Calls, 24 h", "r"], ["Median", "r"]], [shown.map(line)]),
+      unlisted.length ? h("p.hint", "Called under names that it does not list, or that records have masked: ", said(some(unlisted, FEW)), ".") : null);
   }
 
   function configuration(one) {
@@ -205,6 +211,9 @@ export function server(name, frame, first) {
 
   return { title: name, tab: "servers", waiting: `Reading what is known of ${name}…`, load, refresh: () => (doing ? undefined : load()), render, leave: log.leave, navigate: (now) => log.from(now.get("log") ?? ""), painted: () => isEnding || log.painted() };
 }
+
+/** As much of a description as a row has room for; the page of the tool has all of it. */
+const beginning = (text) => (text.length > DESCRIBED ? `${text.slice(0, DESCRIBED)}…` : text);
 
 /** How long it has been as it is, as far as the log knows. */
 function upSince(one, records) {

@@ -9,8 +9,9 @@ export const count = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one
 /** Microseconds, with a unit. */
 export function took(us) {
   if (us === undefined || us === null) return "–";
+  if (us < 999.5) return `${Math.round(us)} µs`;
   const ms = us / 1000;
-  if (ms < 10) return `${ms < 1 ? ms.toFixed(1) : Number(ms.toFixed(1))} ms`;
+  if (ms < 10) return `${Number(ms.toFixed(1))} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
   return span(ms / 1000);
@@ -81,7 +82,11 @@ const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\u2028\u2029\u034f\u115
 /** Limit: escapes of one text that stand for themselves; more are counted. */
 const ESCAPES = 200;
 
-const escape = (character) => h("span.esc", `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
+const codeOf = (character) => `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+const escape = (character) => h("span.esc", codeOf(character));
+
+/** The same where there can be nothing but characters, as in the options of a choice. */
+export const plain = (text) => String(text ?? "").replace(UNSEEN, codeOf);
 
 /** A stranger's text, as text; what cannot be seen in it is named. */
 export function said(text) {
@@ -114,10 +119,10 @@ export function sentence(text) {
   return String(text ?? "").split("`").map((piece, i) => (i % 2 ? h("code", said(piece)) : said(piece)));
 }
 
-/** The same, beginning with a capital letter. */
+/** The same, beginning with a capital letter, unless it begins with a name: what has more than letters in it, or a colon after it. */
 export function capital(text) {
   const whole = String(text ?? "");
-  return sentence(/^[a-z]/.test(whole) ? whole[0].toUpperCase() + whole.slice(1) : whole);
+  return sentence(/^(?!mcpproxy\b)[a-z]+(?:['’-][a-z]+)*(?:[\s,;]|[.!?](?:\s|$)|$)/.test(whole) ? whole[0].toUpperCase() + whole.slice(1) : whole);
 }
 
 /** A list in words: `a, b and 3 more`. */
