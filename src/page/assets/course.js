@@ -79,7 +79,7 @@ export function timeSection(record) {
   const waited = spent.waiting_us > 0.5 * all && spent.waiting_us > 50_000;
   return h("section.sec", { "aria-labelledby": "time-h" }, h("header", h("h3", { id: "time-h" }, "Time"), h("p", took(all))),
     h("div.phases", shown.map(line)),
-    waited ? h("p.hint", "Most of it was the wait until the server was there.") : null);
+    waited ? h("p.hint", spent.server_us === 0 && record.outcome !== "ok" ? "Most of it was the wait for the server, which was not there by then." : "Most of it was the wait until the server was there.") : null);
 }
 
 /** What was sent along. */

@@ -11,17 +11,19 @@ import { at, capital, bytes, said, took } from "./words.js";
 /** Reads it, and gives what renders it. */
 export async function recordDrawer(id, close) {
   const record = await ask(`activity/${part(id)}`);
-  const inner = record.call ? await ask(query("activity", { call: record.call, limit: 50 })) : { records: [] };
-  const others = inner.records.filter((one) => one.id !== record.id && one.run === record.run);
-  return { render: () => drawer(record, others, close) };
+  const [inner, list] = await Promise.all([record.call ? ask(query("activity", { call: record.call, limit: 50 })) : { records: [] }, record.server ? ask("servers") : { servers: [] }]);
+  // In the order in which they were made.
+  const others = inner.records.filter((one) => one.id !== record.id && one.run === record.run).sort((a, b) => a.id - b.id);
+  const isThere = list.servers.some((one) => one.name === record.server);
+  return { render: () => drawer(record, others, isThere, close) };
 }
 
-function drawer(record, others, close) {
+function drawer(record, others, isThere, close) {
   const bad = record.error ?? (record.outcome === "ok" ? "" : record.detail);
   return h("aside.drawer.open", { id: "call", "aria-labelledby": "call-h", "data-key": `d${record.id}` },
     h("header", h("div", h("p.crumb", at(record.time), ` · record ${record.id}`), h("h2.mono", { id: "call-h" }, thingShown(record))),
       h("a.iconbtn", { href: close, "aria-label": "Close detail" }, icon("x"))),
-    bad ? note(record.outcome === "refused" ? "held" : "err", capital(bad), step(record)) : null,
+    bad ? note(record.outcome === "refused" ? "held" : "err", isTheirs(record) ? said(bad) : capital(bad), isThere ? step(record) : null) : null,
     facts([
       ["Result", [outcome(record), " ", record.code ? h("code", said(record.code)) : null]],
       ["Caller", record.caller ? [record.client ? [said(record.client), ", "] : null, "as ", h("code", said(record.caller))] : undefined],
@@ -35,12 +37,22 @@ function drawer(record, others, close) {
       ["Done", record.action ? said(record.action) : undefined],
       ["Detail", record.detail && record.detail !== bad ? said(record.detail) : undefined],
       ["Took", record.duration_us === undefined || record.spent ? undefined : took(record.duration_us)],
-      ["Asked, answered", record.request_bytes === undefined ? undefined : `${bytes(record.request_bytes)}, ${record.answer_bytes === undefined ? "nothing" : bytes(record.answer_bytes)}`],
+      ["Asked, answered", sizes(record)],
       ["Times", record.times],
-      ["Server", record.server ? h("a", { href: `/ui/servers/${part(record.server)}` }, said(record.server)) : undefined],
+      ["Server", record.server && (isThere ? h("a", { href: `/ui/servers/${part(record.server)}` }, said(record.server)) : [said(record.server), ", which there is not now"])],
     ]),
     gateSection(record), timeSection(record), argumentsSection(record), toldSection(record),
     others.length ? h("section.sec", h("header", h("h3", record.parent ? "Calls beside it" : "Calls inside")), feed(others)) : null);
+}
+
+/** Whether its error is the server's own text, which stays as it is. */
+const isTheirs = (record) => ["tool_error", "rpc_error"].includes(record.outcome);
+
+/** How much was asked and answered. Of what we answered ourselves no size is known. */
+function sizes({ request_bytes: asked, answer_bytes: answered, outcome: ended }) {
+  if (asked === undefined) return undefined;
+  if (answered !== undefined) return `${bytes(asked)}, ${bytes(answered)}`;
+  return ended === "withdrawn" ? `${bytes(asked)}, nothing` : [bytes(asked), h("span.dim", ", not measured")];
 }
 
 /** The one step that this page can offer. */
