@@ -3,7 +3,7 @@
 import { Failure, ask, part, patch as change, post, put } from "./api.js";
 import { between, diffTable } from "./diff.js";
 import { fill, h } from "./dom.js";
-import { addCommand, inFile, patchOf, tidy } from "./entry.js";
+import { addCommand, inFile, inOrder, patchOf, tidy } from "./entry.js";
 import { entryForm } from "./entry_form.js";
 import { imports } from "./imports.js";
 import { button, coloured, command, crumbs, empty, failed, go } from "./parts.js";
@@ -61,7 +61,7 @@ export function edit(name, frame) {
         return;
       }
       if (isJson) tellUnknown(entry);
-      fill(preview, h(isNew ? "span.new" : "span", coloured(inFile(isJson && isNew ? "NAME" : form.name(), entry))));
+      fill(preview, h(isNew ? "span.new" : "span", coloured(inFile(isJson && isNew ? "NAME" : form.name(), inOrder(before, entry)))));
       if (isNew) fill(same, h("p.bar.hint", "The same from a terminal"), command(addCommand(form.name(), isJson ? entry : { ...(form.read().url === "" ? { url: "" } : {}), ...entry })));
       else fill(same, h("p.hint", changedKeys(entry)));
     };
@@ -76,7 +76,7 @@ export function edit(name, frame) {
     const show = (entry, given) => {
       form = entryForm({ name: isNew ? null : name, entry: { ...entry, name: given }, taken: isNew ? taken : [], changed: update });
       area = h("textarea.mono", { rows: 18, spellcheck: "false", "aria-label": "Entry as JSON" });
-      area.value = JSON.stringify(entry, null, 2);
+      area.value = JSON.stringify(inOrder(before, entry), null, 2);
       area.addEventListener("input", update);
       const nameAlone = isNew && isJson ? form.node.querySelector(".pair > .field") : null;
       fill(holder, isJson ? [nameAlone, h("div.field", area)] : form.node);
@@ -172,7 +172,7 @@ export function edit(name, frame) {
     if (!Object.keys(keys).length) return tell("Nothing is changed.");
     const text = (value) => JSON.stringify(value, null, 2);
     const save = button(`Save ${count(Object.keys(keys).length, "change")}`, () => store(keys), "btn primary");
-    fill(review, h("section.sec", { "aria-labelledby": "ch-h" }, h("header", h("h2", { id: "ch-h" }, "The change"), h("p", `of ${name} in ${file}; what is shown as *** stays as it is`)), diffTable(between(text(before), text(entry)), "Now", "After", "The entry before and after")));
+    fill(review, h("section.sec", { "aria-labelledby": "ch-h" }, h("header", h("h2", { id: "ch-h" }, "The change"), h("p", `of ${name} in ${file}; what is shown as *** stays as it is`)), diffTable(between(text(before), text(inOrder(before, entry))), "Now", "After", "The entry before and after")));
     fill(acts, save, button("Back", () => { fill(review); buttons(); }));
     review.scrollIntoView({ block: "nearest" });
     save.focus();

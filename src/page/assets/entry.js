@@ -67,6 +67,13 @@ export function tidy(entry) {
   return Object.fromEntries(Object.entries(entry).filter(([, value]) => !empty(value)));
 }
 
+/** What an edit leaves: keys stay where they are, also those within maps, and new ones come last. */
+export function inOrder(before, now) {
+  if (!isMap(before) || !isMap(now)) return now;
+  const keys = [...Object.keys(before).filter((key) => Object.hasOwn(now, key)), ...Object.keys(now).filter((key) => !Object.hasOwn(before, key))];
+  return Object.fromEntries(keys.map((key) => [key, Object.hasOwn(before, key) ? inOrder(before[key], now[key]) : now[key]]));
+}
+
 /** An entry as it would stand in the file. */
 export const inFile = (name, entry) => `${JSON.stringify(name || "NAME")}: ${JSON.stringify(entry, null, 2)}`;
 
