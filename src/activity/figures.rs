@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     figures_cell::{CallSums, Cell, CountedCall},
+    redaction::Redaction,
     time,
 };
 
@@ -114,6 +115,17 @@ pub struct WantedFigures {
     pub server: Option<String>,
     /// Of this tool only.
     pub tool: Option<String>,
+}
+
+impl WantedFigures {
+    /// The same by the names under which calls are counted. A name that is masked stays as it is.
+    pub(super) fn as_recorded(self, redaction: &Redaction) -> Self {
+        let recorded = |name: Option<String>| name.map(|name| redaction.name(&name));
+        Self {
+            server: recorded(self.server),
+            tool: recorded(self.tool),
+        }
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -328,9 +340,12 @@ impl RunningFigures {
     }
 }
 
-/// The program of a client: its name without the version.
+/// The program of a client: its name without the version, which is a last word with a digit in it.
 fn program(client: &str) -> &str {
-    client.split(' ').next().unwrap_or_default()
+    match client.rsplit_once(' ') {
+        Some((name, version)) if version.contains(|c: char| c.is_ascii_digit()) => name,
+        _ => client,
+    }
 }
 
 #[cfg(test)]
@@ -381,7 +396,7 @@ mod tests {
         let figures = figures(&[outer, inner, call("echo", "ok"), call("other", "refused")]);
         let all = shown(&figures, FigurePeriod::Hour, ["", ""]);
         assert_eq!((all.all.calls, all.all.failed, all.all.refused), (3, 0, 1));
-        assert_eq!(all.all.clients, ["Claude"]);
+        assert_eq!(all.all.clients, ["Claude Code"]);
         assert_eq!(all.all.callers, ["ada"]);
         assert!(all.tools.is_empty());
         let [up] = &all.servers[..] else {
@@ -394,6 +409,36 @@ mod tests {
         assert_eq!(one.tools.len(), 1);
         let server = shown(&figures, FigurePeriod::Day, ["up", ""]);
         assert_eq!((server.all.calls, server.tools.len()), (3, 2));
+    }
+
+    #[test]
+    fn what_is_wanted_is_found_by_its_own_name_and_by_the_one_that_was_counted() {
+        let redaction = Redaction::default();
+        let counted = redaction.name("sl/ash?a=1#x%2F..");
+        let figures = figures(&[call(&counted, "ok"), call("echo", "ok")]);
+        for name in ["sl/ash?a=1#x%2F..", &counted] {
+            let wanted = WantedFigures {
+                server: Some("up".to_owned()),
+                tool: Some(name.to_owned()),
+            };
+            let wanted = wanted.as_recorded(&redaction);
+            let shown = figures.show(FigurePeriod::Day, &wanted, (NOW, true));
+            assert_eq!(shown.all.calls, 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_program_is_a_client_without_its_version() {
+        for (client, expected) in [
+            ("Visual Studio Code 1.9", "Visual Studio Code"),
+            ("Visual Studio Code", "Visual Studio Code"),
+            ("claude-code 2.1.3-beta", "claude-code"),
+            ("cursor v1", "cursor"),
+            ("agent2", "agent2"),
+            ("", ""),
+        ] {
+            assert_eq!(program(client), expected);
+        }
     }
 
     #[test]

@@ -122,6 +122,8 @@ struct Shared {
     store: Guarded<Option<Arc<ActivityStore>>>,
     status: Guarded<ActivityStatus>,
     figures: Guarded<FiguresSince>,
+    /// Whose secrets are masked in names.
+    settings: watch::Receiver<Arc<Settings>>,
     flushes: mpsc::Sender<oneshot::Sender<()>>,
     metrics: Metrics,
     spans: Spans,
@@ -173,6 +175,7 @@ impl Activity {
             store: Guarded::default(),
             status: Guarded::default(),
             figures: Guarded::new(FiguresSince::now()),
+            settings: settings.clone(),
             flushes,
             metrics: Metrics::default(),
             spans: Spans::default(),
@@ -276,6 +279,11 @@ impl Activity {
     /// What the calls of an hour or a day add up to: all that ended until now.
     pub async fn figures(&self, period: FigurePeriod, wanted: WantedFigures) -> CallFigures {
         self.flush().await;
+        let wanted = if wanted == WantedFigures::default() {
+            wanted
+        } else {
+            wanted.as_recorded(&self.redaction())
+        };
         let shared = self.0.clone();
         let show = move || {
             let now = time::millis(SystemTime::now());
@@ -312,6 +320,11 @@ impl Activity {
             Alarm::Something => self.0.something.notify_one(),
             Alarm::Much => self.0.much.notify_one(),
         }
+    }
+
+    /// How names are written in records.
+    fn redaction(&self) -> Redaction {
+        Redaction::new(self.0.settings.borrow().secrets())
     }
 
     fn keeps_arguments(&self) -> bool {

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use serde::Deserialize;
 
-use super::{record::ActivityRecord, time};
+use super::{record::ActivityRecord, redaction::Redaction, time};
 use crate::error_code::ErrorCode;
 
 /// What is asked for, as the parameters of an address say it. What is not said is not asked for.
@@ -60,6 +60,8 @@ const REPEATED: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RecordFilter {
     pub(super) query: RecordQuery,
+    /// How records write the server and the tool that are asked for, where that is otherwise.
+    recorded: [Option<String>; 2],
     pub(super) since: u64,
     pub(super) until: u64,
     pub(super) limit: usize,
@@ -135,6 +137,7 @@ impl RecordQuery {
             until: time("until", self.until.as_ref(), u64::MAX)?,
             limit: self.limit.unwrap_or(PAGE.1).clamp(1, PAGE.0),
             order,
+            recorded: [None, None],
             query: self,
         })
     }
@@ -155,6 +158,22 @@ impl RecordFilter {
         (self.since..self.until).contains(&millis)
     }
 
+    /// The same, and it finds names also where records have them masked or cut.
+    pub(super) fn as_recorded(mut self, redaction: &Redaction) -> Self {
+        let name = |name: &str| redaction.name(name);
+        let server = self.query.server.as_deref().map(name);
+        let tool = self.query.tool.as_deref().map(|tool| {
+            // Each was masked by itself.
+            let parts = tool.split_once(':');
+            parts.map_or_else(
+                || name(tool),
+                |(server, own)| format!("{}:{}", name(server), name(own)),
+            )
+        });
+        self.recorded = [server, tool];
+        self
+    }
+
     pub(super) fn wants(&self, record: &ActivityRecord) -> bool {
         let query = &self.query;
         let is = |wanted: &Option<String>, found: Option<&str>| match wanted {
@@ -162,13 +181,16 @@ impl RecordFilter {
             Some(wanted) => found == Some(wanted.as_str()),
         };
         let (server, tool) = (record.server.as_deref(), record.tool.as_deref());
-        let is_tool = match query.tool.as_deref() {
-            None => true,
-            Some(wanted) if tool == Some(wanted) => true,
-            Some(wanted) => wanted
-                .split_once(':')
-                .is_some_and(|(of, name)| server == Some(of) && tool == Some(name)),
+        let names_tool = |wanted: &str| {
+            let parts = wanted.split_once(':');
+            tool == Some(wanted)
+                || parts.is_some_and(|(of, name)| server == Some(of) && tool == Some(name))
         };
+        let [recorded_server, recorded_tool] = &self.recorded;
+        let is_tool = query.tool.as_deref().is_none_or(names_tool)
+            || recorded_tool.as_deref().is_some_and(names_tool);
+        let is_server =
+            is(&query.server, server) || recorded_server.is_some() && is(recorded_server, server);
         let is_outcome =
             is(&query.outcome, Some(&record.outcome)) || is(&query.outcome, record.code.as_deref());
         let is_call =
@@ -177,7 +199,7 @@ impl RecordFilter {
             && is_outcome
             && is_call
             && is(&query.kind, Some(&record.kind))
-            && is(&query.server, server)
+            && is_server
             && is(&query.caller, record.caller.as_deref())
     }
 }
@@ -189,6 +211,7 @@ mod tests {
     use proptest::{option, proptest};
 
     use super::*;
+    use crate::secret::Secrets;
 
     fn record() -> ActivityRecord {
         let text = |text: &str| Some(text.to_owned());
@@ -231,6 +254,33 @@ mod tests {
         check(r#"{"call":"c2"}"#, true);
         check(r#"{"call":"c1"}"#, true);
         check(r#"{"call":"c3"}"#, false);
+    }
+
+    #[test]
+    fn a_tool_whose_name_is_masked_in_records_is_found_by_its_name() {
+        let redaction = Redaction::new(Secrets::new(["hunter2-hunter2".to_owned()]));
+        for name in ["sl/ash?a=1#x%2F..", "t_hunter2-hunter2", &"n".repeat(300)] {
+            let record = ActivityRecord {
+                tool: Some(redaction.name(name)),
+                ..record()
+            };
+            assert_ne!(record.tool.as_deref(), Some(name));
+            for tool in [name.to_owned(), format!("up:{name}"), redaction.name(name)] {
+                let query = RecordQuery {
+                    server: Some("up".to_owned()),
+                    tool: Some(tool),
+                    ..RecordQuery::default()
+                };
+                let filter = query.understood(UNIX_EPOCH).expect("it makes sense");
+                let filter = filter.as_recorded(&redaction);
+                assert!(filter.wants(&record), "{:?}", filter.query);
+                let other = ActivityRecord {
+                    tool: Some("echo".to_owned()),
+                    ..record.clone()
+                };
+                assert!(!filter.wants(&other), "{:?}", filter.query);
+            }
+        }
     }
 
     #[test]

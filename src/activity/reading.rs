@@ -7,13 +7,18 @@ use super::{
     failures::{FileError, StoreError},
     query::{BadQuery, RecordQuery},
     record::ActivityRecord,
+    redaction::Redaction,
     store::{ActivityStore, RecordPage},
     writer,
 };
 
 /// What can be read. Its methods block.
 #[derive(Debug, Clone)]
-pub struct ActivityReader(Option<Arc<ActivityStore>>);
+pub struct ActivityReader {
+    store: Option<Arc<ActivityStore>>,
+    /// How names are written in records.
+    redaction: Arc<Redaction>,
+}
 
 /// Why nothing can be read.
 #[derive(Debug, thiserror::Error)]
@@ -30,20 +35,26 @@ impl ActivityReader {
     /// Of the file in a data folder, while no daemon has it. One that is not there has no records.
     pub fn of_file(data_dir: &Path) -> Result<Self, UnreadableActivity> {
         let file = writer::file_in(data_dir);
+        let of = |store| Self {
+            store,
+            // Whoever has no settings knows no secrets.
+            redaction: Arc::default(),
+        };
         if !file.exists() {
-            return Ok(Self(None));
+            return Ok(of(None));
         }
         let opened = ActivityStore::open_existing(&file);
         let store = opened.map_err(|error: FileError| {
             UnreadableActivity::File(format!("{}: {error}", file.display()))
         })?;
-        Ok(Self(Some(Arc::new(store))))
+        Ok(of(Some(Arc::new(store))))
     }
 
     /// Some of the records that are asked for.
     pub fn page(&self, query: RecordQuery) -> Result<RecordPage, UnreadableActivity> {
         let filter = query.understood(SystemTime::now())?;
-        match &self.0 {
+        let filter = filter.as_recorded(&self.redaction);
+        match &self.store {
             Some(store) => store.page(&filter).map_err(unreadable),
             None => Ok(RecordPage::default()),
         }
@@ -51,7 +62,7 @@ impl ActivityReader {
 
     /// One record by its number.
     pub fn record(&self, id: u64) -> Result<Option<ActivityRecord>, UnreadableActivity> {
-        match &self.0 {
+        match &self.store {
             Some(store) => store.record(id).map_err(unreadable),
             None => Ok(None),
         }
@@ -65,7 +76,10 @@ impl Activity {
         let store = self.0.store.lock().clone();
         match (&store, &self.status().problem) {
             (None, Some(problem)) => Err(UnreadableActivity::File(problem.clone())),
-            _ => Ok(ActivityReader(store)),
+            _ => Ok(ActivityReader {
+                store,
+                redaction: Arc::new(self.redaction()),
+            }),
         }
     }
 }

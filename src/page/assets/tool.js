@@ -13,6 +13,9 @@ const SHOWN = 10;
 const ASKED = 6;
 const DEEPEST = 4;
 
+/** Limit: bytes of a name whose calls the daemon counts by themselves. */
+const COUNTED = 128;
+
 /** Parameters that are shown at first, and with each further step: a schema may have tens of thousands. */
 const ROWS = 200;
 const STEP = 1000;
@@ -170,9 +173,18 @@ export function tool(name, frame, first) {
     ]);
     return h("section.sec", { "aria-labelledby": "h-h" },
       h("header", h("h2", { id: "h-h" }, "History"), h("p", `${last}in 24 hours ${counted(all.calls, sums)} ${all.calls === 1 ? "call" : "calls"}, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`), h("a.end.small", { href: query("/ui/activity", { tool: known.name }) }, "All calls of this tool")),
+      recordedAs(calls.records[0]),
       rows.length
         ? table("fold.two", [["Time"], ["Caller"], ["Result"], ["Detail"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)])
         : h("div.empty", h("b", "Nobody has called it."), "Calls stand here as they come."));
+  }
+
+  /** Its name may look like a credential, or be too long for a record. */
+  function recordedAs(record) {
+    const own = known.name.slice(known.server.length + 1);
+    if (!record || record.tool === own) return null;
+    const uncounted = new TextEncoder().encode(record.tool).length > COUNTED ? " Calls of names so long are counted together, not for each." : "";
+    return h("p.hint", "Records have its name masked or cut, as ", h("code", said(record.tool)), ".", uncounted);
   }
 
   return { title: name, tab: "tools", waiting: `Reading ${name}…`, load, refresh: history, navigate: (now) => { isSchema = now.get("schema") === "1"; }, render };

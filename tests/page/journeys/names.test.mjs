@@ -51,6 +51,21 @@ for (const looks of [{ width: 1280 }, { width: 390 }]) {
   });
 }
 
+test("calls of a tool are found although records have its name masked, and the page says that it is", async () => {
+  const { page, go, close } = await visitor(here);
+  await go(`/ui/tools/${part(`named:${MASKED}`)}`);
+  await page.getByText("in 24 hours 2 calls").waitFor();
+  await page.getByText("Records have its name masked or cut, as sl/ash?a=***").waitFor();
+  await page.getByRole("link", { name: "All calls of this tool" }).click();
+  await page.waitForURL(/\/ui\/activity\?tool=/);
+  await eventually("both calls", async () => (await page.locator("tbody tr").count()) === 2);
+  await go("/ui/servers/named");
+  await page.getByText("Called under names that it does not list, or that records have masked: sl/ash?a=***").waitFor();
+  await go(`/ui/tools/${part(`named:${"t".repeat(3000)}`)}`);
+  await page.getByText("Calls of names so long are counted together").waitFor();
+  await close();
+});
+
 test("the text that activity is filtered by can be changed", async () => {
   const { page, go, close } = await visitor(here);
   await go("/ui/activity");
@@ -67,6 +82,26 @@ test("the text that activity is filtered by can be changed", async () => {
   await page.goBack();
   await page.waitForURL(/text=refuses/);
   assert.equal(await filter.inputValue(), "refuses");
+  await close();
+});
+
+test("names stay as they are written: of clients, and where a sentence begins with one", async () => {
+  const { page, go, title, close } = await visitor(here);
+  await title(/servers/);
+  const clients = await page.locator("dt", { hasText: "Clients" }).locator("xpath=following-sibling::dd[1]").innerText();
+  assert.match(clients, /Claude Desktop/);
+  assert.match(clients, /Visual Studio Code/);
+  await go("/ui/activity?text=refuses");
+  await page.locator("td", { hasText: /^Claude Desktop$/ }).waitFor();
+  const { records } = await here.rest("GET", "/activity?kind=call&tool=named:refuses&limit=1");
+  await go(`/ui/activity/${records[0].id}`);
+  await page.locator(".drawer .note").getByText("no such thing", { exact: true }).waitFor();
+  const words = await page.evaluate(async () => {
+    const { capital, took } = await import("/ui/assets/words.js");
+    const text = (nodes) => [nodes].flat(Infinity).map((node) => node.textContent ?? node).join("");
+    return [["call_tool_read: the text", "crm: gone", "the server ended", "it’s gone"].map((one) => text(capital(one))), [47, 999, 1500].map(took)];
+  });
+  assert.deepEqual(words, [["call_tool_read: the text", "crm: gone", "The server ended", "It’s gone"], ["47 µs", "999 µs", "1.5 ms"]]);
   await close();
 });
 
