@@ -119,7 +119,7 @@ pub struct WantedFigures {
 
 impl WantedFigures {
     /// The same by the names under which calls are counted. A name that is masked stays as it is.
-    pub(super) fn as_recorded(self, redaction: &Redaction) -> Self {
+    pub(super) fn in_record_words(self, redaction: &Redaction) -> Self {
         let recorded = |name: Option<String>| name.map(|name| redaction.name(&name));
         Self {
             server: recorded(self.server),
@@ -421,7 +421,7 @@ mod tests {
                 server: Some("up".to_owned()),
                 tool: Some(name.to_owned()),
             };
-            let wanted = wanted.as_recorded(&redaction);
+            let wanted = wanted.in_record_words(&redaction);
             let shown = figures.show(FigurePeriod::Day, &wanted, (NOW, true));
             assert_eq!(shown.all.calls, 1, "{name}");
         }

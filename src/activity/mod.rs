@@ -282,7 +282,7 @@ impl Activity {
         let wanted = if wanted == WantedFigures::default() {
             wanted
         } else {
-            wanted.as_recorded(&self.redaction())
+            wanted.in_record_words(&self.redaction())
         };
         let shared = self.0.clone();
         let show = move || {

@@ -159,7 +159,7 @@ impl RecordFilter {
     }
 
     /// The same, and it finds names also where records have them masked or cut.
-    pub(super) fn as_recorded(mut self, redaction: &Redaction) -> Self {
+    pub(super) fn in_record_words(mut self, redaction: &Redaction) -> Self {
         let name = |name: &str| redaction.name(name);
         let server = self.query.server.as_deref().map(name);
         let tool = self.query.tool.as_deref().map(|tool| {
@@ -272,7 +272,7 @@ mod tests {
                     ..RecordQuery::default()
                 };
                 let filter = query.understood(UNIX_EPOCH).expect("it makes sense");
-                let filter = filter.as_recorded(&redaction);
+                let filter = filter.in_record_words(&redaction);
                 assert!(filter.wants(&record), "{:?}", filter.query);
                 let other = ActivityRecord {
                     tool: Some("echo".to_owned()),

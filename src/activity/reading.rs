@@ -53,7 +53,7 @@ impl ActivityReader {
     /// Some of the records that are asked for.
     pub fn page(&self, query: RecordQuery) -> Result<RecordPage, UnreadableActivity> {
         let filter = query.understood(SystemTime::now())?;
-        let filter = filter.as_recorded(&self.redaction);
+        let filter = filter.in_record_words(&self.redaction);
         match &self.store {
             Some(store) => store.page(&filter).map_err(unreadable),
             None => Ok(RecordPage::default()),
