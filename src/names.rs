@@ -14,7 +14,7 @@ pub use self::{
     closest::{closest, closest_allowed},
 };
 
-/// The name of an upstream server: `[A-Za-z0-9._-]{1,64}`, without `__`. Cheap to clone. Compares by exact text;
+/// The name of an upstream server: `[A-Za-z0-9._-]{1,64}`, without `__`, and neither `.` nor `..`. Cheap to clone. Compares by exact text;
 /// the configuration refuses two names that differ only in case.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ServerName(Arc<str>);
@@ -41,6 +41,9 @@ pub enum BadServerName {
     /// `__` separates server and tool in offered names.
     #[error("the server name {0:?} has \"__\" in it, which separates server and tool")]
     DoubleUnderscore(String),
+    /// In an address it stands for another one, so that no request could reach the server.
+    #[error("the server name {0:?} stands for another place in an address")]
+    Place(String),
 }
 
 impl ServerName {
@@ -63,6 +66,9 @@ impl ServerName {
         }
         if text.contains("__") {
             return Err(BadServerName::DoubleUnderscore(text.to_owned()));
+        }
+        if matches!(text, "." | "..") {
+            return Err(BadServerName::Place(text.to_owned()));
         }
         Ok(Self(text.into()))
     }
@@ -210,7 +216,7 @@ mod tests {
         for good in ["a", "github", "my-server_1.2", &"x".repeat(64)] {
             assert!(ServerName::parse(good).is_ok(), "{good}");
         }
-        for bad in ["", "a b", "a__b", "a/b", "é", &"x".repeat(65)] {
+        for bad in ["", "a b", "a__b", "a/b", "é", ".", "..", &"x".repeat(65)] {
             assert!(ServerName::parse(bad).is_err(), "{bad}");
         }
     }
