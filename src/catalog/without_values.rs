@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::ingest::Tool;
 use crate::{config::Settings, secret::Secrets, wire::Raw};
@@ -81,10 +81,32 @@ fn mask(secrets: &Secrets, value: &mut Value) -> bool {
                 .iter_mut()
                 .filter(|(key, value)| *key != "name" || !value.is_string())
                 .map(|(_, one)| mask(secrets, one));
-            masked.fold(false, |any, one| any | one)
+            let is_masked = masked.fold(false, |any, one| any | one);
+            mask_names(secrets, members) | is_masked
         }
         _ => false,
     }
+}
+
+/// Names of members, too: nothing is called by them. Members that would have the same name are told apart by a number.
+fn mask_names(secrets: &Secrets, members: &mut Map<String, Value>) -> bool {
+    let repeats = |name: &String| matches!(secrets.masked(name), Cow::Owned(_));
+    if !members.keys().any(repeats) {
+        return false;
+    }
+    let mut shown = Map::new();
+    for (name, value) in std::mem::take(members) {
+        let masked = secrets.masked(&name).into_owned();
+        let mut unique = masked.clone();
+        let mut number = 2;
+        while shown.contains_key(&unique) {
+            unique = format!("{masked} ({number})");
+            number += 1;
+        }
+        shown.insert(unique, value);
+    }
+    *members = shown;
+    true
 }
 
 #[cfg(test)]
@@ -102,6 +124,10 @@ mod tests {
             r#"{"name":"a","description":"uses ***"}"#,
         );
         check(r#"["\u00733cr\"et-value",1e5]"#, r#"["***",100000.0]"#);
+        check(
+            r#"{"properties":{"k s3cr\"et-value":{},"k ***":1},"required":["k s3cr\"et-value"]}"#,
+            r#"{"properties":{"k ***":{},"k *** (2)":1},"required":["k ***"]}"#,
+        );
         check(r#"{"n":1e400}"#, r#"{"n":1e400}"#);
         check(
             r#"{"a" : "plain", "n":1.10}"#,
