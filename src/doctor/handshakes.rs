@@ -29,7 +29,7 @@ fn of_row(row: &ServerRow) -> Option<DoctorFinding> {
     };
     let finding = match (row.standing(), row.state) {
         (Standing::Disabled, _) => return None,
-        (Standing::Quarantined, _) => held(&row.name),
+        (Standing::Quarantined, _) => held_by_daemon(row),
         _ if row.is_failing() => failed(
             row.last_error.as_deref().unwrap_or("it does not answer"),
             row.next_step.as_deref(),
@@ -60,13 +60,33 @@ fn answered(what: String, left_out: Option<&LeftOut>) -> DoctorFinding {
     }
 }
 
+/// Of one that waits for approval a daemon may have read the lists.
+fn held_by_daemon(row: &ServerRow) -> DoctorFinding {
+    let what = match (&row.last_error, row.tools) {
+        (Some(why), _) => {
+            let what = format!(
+                "it waits for approval; it was tried once to list its tools, and that failed: {why}"
+            );
+            let step = row.next_step.clone().unwrap_or_else(|| review(&row.name));
+            return DoctorFinding::warn(SERVER, what, step);
+        }
+        (None, Some(1..)) => "it waits for approval; only its lists were read",
+        (None, _) => "it waits for approval; nothing of it is called",
+    };
+    DoctorFinding::warn(SERVER, what, review(&row.name))
+}
+
 fn held(name: &str) -> DoctorFinding {
     DoctorFinding::warn(
         SERVER,
         "it waits for approval, so it was not started",
-        format!(
-            "`mcpproxy upstream inspect {name}` shows it, `mcpproxy upstream approve {name}` approves it"
-        ),
+        review(name),
+    )
+}
+
+fn review(name: &str) -> String {
+    format!(
+        "`mcpproxy upstream inspect {name}` shows it, `mcpproxy upstream approve {name}` approves it"
     )
 }
 

@@ -295,6 +295,9 @@ impl AgentRequest<'_> {
         let connections = self.management.backing().connections(&row.name);
         let error = connections.all().find_map(|one| {
             let error = one.last_error.as_ref()?;
+            if row.awaits_approval() {
+                return Some(error.outside.clone());
+            }
             Some(one.explained(&error.outside))
         });
         let stuck = connections.login_trouble.as_ref().map(ToString::to_string);

@@ -55,7 +55,7 @@ impl Management {
         let settings = self.settings()?;
         let entry = settings.servers.get(name);
         let Some(entry) = entry.filter(|entry| awaits_contact(entry)) else {
-            self.settled_server(name, patience).await?;
+            self.list_once(name, patience).await?;
             return self.inspect_in_turn(name, turns).await;
         };
         let changes = vec![by_a_person(name)];
@@ -83,6 +83,20 @@ impl Management {
             contact_error: Some(why),
             ..self.inspect_in_turn(name, turns).await?
         })
+    }
+
+    /// Has a server that waits for approval tried once more if its attempt came to nothing, as a person asks. Of any other the attempt is
+    /// waited for that is under way.
+    async fn list_once(&self, name: &str, patience: Duration) -> Result<(), Failure> {
+        let settings = self.settings()?;
+        let is_held = is_quarantined(&settings, &self.lists(&settings), name);
+        let upstream = self.0.upstreams.get(name);
+        match upstream.filter(|upstream| is_held && upstream.status().has_failed()) {
+            // What came of it, its row says. An attempt that takes longer goes on.
+            Some(upstream) => drop(tokio::time::timeout(patience, upstream.wake()).await),
+            None => drop(self.settled_server(name, patience).await?),
+        }
+        Ok(())
     }
 
     /// Whether there is anything of a server that a person could look at.

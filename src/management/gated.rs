@@ -13,6 +13,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     gate::{self, Rules},
     names::{ServerName, as_argument},
+    upstream::ConnectError,
     wire::{Target, method},
 };
 
@@ -198,6 +199,14 @@ pub(super) fn count_callable(settings: &Settings, lists: &Snapshot) -> usize {
     known
         .filter(|(server, tool)| rules.allows(&operator, server, &Target::tool(tool)))
         .count()
+}
+
+/// What to do about a server that waits for approval and could not be listed. It is tried again when a person asks for it.
+pub(super) fn step_while_held(name: &ServerName, error: &ConnectError) -> String {
+    format!(
+        "{}; `mcpproxy upstream inspect {name} --connect` tries it once more",
+        error.next_step
+    )
 }
 
 /// How many things of a server are held, and what to do about them.

@@ -11,6 +11,7 @@ use super::{
     entry_review::{self, EntryReview},
     gated::{call_variant, is_quarantined},
     parameters::{ShownParameter, parameters},
+    server_state::ServerState,
     servers::{ServerChange, ServerRow},
     shown_finding::{ShownFinding, shown_findings},
     trusting::by_a_person,
@@ -20,7 +21,7 @@ use crate::{
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},
     config::{Author, Change, OPERATOR, ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
-    gate,
+    gate::{self, Standing},
     scanner::{self, Finding},
     secret::Secrets,
 };
@@ -42,7 +43,7 @@ pub struct Inspection {
     /// Whether it was not contacted because an agent wrote its entry.
     #[serde(default)]
     pub awaits_contact: bool,
-    /// Why the server could not be contacted, where that was asked for just now.
+    /// Why what it lists is not known although it was started or contacted for that, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contact_error: Option<String>,
     /// The lock file in force, which alone says what is accepted, so that nothing can be approved.
@@ -156,11 +157,12 @@ impl<B: Backing> Management<B> {
         let mut entry_review = self.entry_review(name);
         let mut shown_entry = self.entry_for_review(name, entry.map(AsRef::as_ref));
         self.mask_settings(name, &mut shown_entry, &mut entry_review);
+        let contact_error = listed.is_none().then(|| failed_contact(&row)).flatten();
         Ok(Inspection {
             server: row,
             entry: shown_entry,
             entry_review,
-            contact_error: None,
+            contact_error,
             seen: catalog::seen(print, as_written, listed),
             inspected: listed.is_some(),
             awaits_contact: entry.is_some_and(|entry| awaits_contact(entry)),
@@ -268,6 +270,14 @@ impl<B: Backing> Management<B> {
 
 pub(super) fn awaits_contact(entry: &ServerEntry) -> bool {
     entry.changed_by == Author::Agent && !entry.may_be_contacted()
+}
+
+/// Why a server that waits for approval could not be listed, and what to do; nothing while it is tried.
+fn failed_contact(row: &ServerRow) -> Option<String> {
+    let is_over = row.standing() == Standing::Quarantined && row.state != ServerState::Connecting;
+    let why = row.last_error.as_ref().filter(|_| is_over)?;
+    let step = row.next_step.as_ref();
+    Some(step.map_or_else(|| why.clone(), |step| format!("{why}; {step}")))
 }
 
 /// A server that is held is approved as a whole, and one that is not must be named what of it.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Backing, LEFT_OUT_STEP, LeftOut, Management,
-    gated::{configured, held_step, login_stuck, server_refusal, wants_more},
+    gated::{configured, held_step, login_stuck, server_refusal, step_while_held, wants_more},
     log_lines::LogLines,
     operator_hints::{closest_server, correct_entry},
     server_logs::last_lines,
@@ -260,13 +260,17 @@ impl<B: Backing> Management<B> {
             SessionScope::Auto => !connections.instances.is_empty(),
             SessionScope::Client | SessionScope::Workspace => true,
         };
+        let switches = gate::switches(entry);
         let last_error = connections.all().find_map(|one| {
             let error = one.last_error.as_ref()?;
-            let step = one.next_step(&entry.name, error);
-            Some((
-                one.explained_whenever(&error.reason),
-                self.with_log_or_without(entry, step),
-            ))
+            // What waits for approval is tried again when a person asks for it, and then only.
+            let (reason, step) = if switches.quarantined {
+                (error.reason.clone(), step_while_held(&entry.name, error))
+            } else {
+                let step = one.next_step(&entry.name, error);
+                (one.explained_whenever(&error.reason), step)
+            };
+            Some((reason, self.with_log_or_without(entry, step)))
         });
         let state = state(&connections);
         let detail = first_start(&connections);
@@ -284,7 +288,6 @@ impl<B: Backing> Management<B> {
         let held = held_step(settings, lists, &entry.name);
         let left_out = listed.and_then(|listed| LeftOut::of(listed, &entry.secrets));
         let left_out_step = left_out.as_ref().map(|_| LEFT_OUT_STEP.to_owned());
-        let switches = gate::switches(entry);
         ServerRow {
             name: entry.name.to_string(),
             transport: Some(entry.transport.label().to_owned()),

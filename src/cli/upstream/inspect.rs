@@ -23,12 +23,12 @@ use crate::{
 
 /// Show what is held of a server and why, what changed since it was approved, and what looks dangerous
 ///
-/// Contacts nothing, unless a server that an agent added is to be connected to read its tools.
+/// Contacts nothing, unless a quarantined server is to be connected to read its tools: one that an agent added, or one that failed.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InspectServer {
     /// The server's name, as `upstream list` shows it
     name: String,
-    /// Connect a server that an agent added or changed, to read what it lists; nothing of it is called
+    /// Connect a server that an agent added or changed, or one that failed, to read what it lists; nothing of it is called
     #[arg(long)]
     connect: bool,
 }
@@ -60,7 +60,8 @@ impl InspectServer {
         };
         out.answer(&path, &body, |inspection: Inspection| print(&inspection))?;
         let inspection: Option<Inspection> = serde_json::from_slice(&body).ok();
-        inspection.map_or(Ok(()), |inspection| contacted(&inspection))
+        let asked = inspection.filter(|_| self.connect);
+        asked.map_or(Ok(()), |inspection| contacted(&inspection))
     }
 }
 
@@ -70,6 +71,13 @@ fn contacted(inspection: &Inspection) -> Result<(), CommandFailure> {
         return Ok(());
     };
     let name = &inspection.server.name;
+    if !inspection.awaits_contact {
+        let row = &inspection.server;
+        let why = row.last_error.as_deref().unwrap_or(why);
+        let what = format!("the server {name:?} could not be listed: {}", visible(why));
+        let step = row.next_step.clone().unwrap_or_default();
+        return Err(CommandFailure::failed(what).next(step));
+    }
     let what = format!(
         "the server {name:?} could not be listed, so its entry stays an agent's and is not filled in: {}",
         visible(why)

@@ -167,6 +167,11 @@ impl Status {
         )
     }
 
+    /// Whether the last attempt came to nothing and none is under way or to come by itself.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.state, State::Failed { .. })
+    }
+
     /// What the operator can do about this error.
     pub fn next_step(&self, server: &ServerName, error: &ConnectError) -> String {
         let step = &error.next_step;

@@ -267,7 +267,9 @@ impl Worker {
 
     /// Whether there is an end to attempts that fail.
     fn retries(&self) -> Retries {
-        if self.is_remote() {
+        if self.is_held() {
+            Retries::None
+        } else if self.is_remote() {
             Retries::Unlimited
         } else {
             Retries::Limited
@@ -305,7 +307,10 @@ impl Worker {
         let (state, action) = self.life.state.on(event);
         self.life.state = state;
         let settled = !matches!(state, State::Asleep | State::Connecting { .. });
-        if let Action::Pause(pause) = action {
+        // One that waits for approval is not contacted again by itself, also where it waits for a login.
+        if let Action::Pause(pause) = action
+            && !self.is_held()
+        {
             self.life.paused_until = Some(Instant::now() + jittered(pause));
         }
         let next_attempt = self.life.paused_until;

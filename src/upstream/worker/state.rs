@@ -74,6 +74,8 @@ pub(in crate::upstream) enum Retries {
     Unlimited,
     /// A program that does not start is not started for ever, and only where it is needed.
     Limited,
+    /// A server that waits for approval is tried when it is set up, and then when a person asks for it.
+    None,
 }
 
 /// How long the connection lasted.
@@ -153,11 +155,14 @@ impl State {
                 Self::Ready { failures },
                 StateEvent::Lost(need, retries, ConnectionHealth::Brief),
             ) => after_failure(failures.saturating_add(1), need, retries),
-            (Self::Ready { .. }, StateEvent::Lost(need, _, ConnectionHealth::Proved)) => match need
-            {
-                Need::Permanent => (Self::Waiting { failures: 0 }, Action::Pause(pause(0))),
-                Need::OnDemand => (Self::Asleep, Action::Nothing),
-            },
+            (Self::Ready { .. }, StateEvent::Lost(need, retries, ConnectionHealth::Proved)) => {
+                match (need, retries) {
+                    (Need::OnDemand, _) | (_, Retries::None) => (Self::Asleep, Action::Nothing),
+                    (Need::Permanent, _) => {
+                        (Self::Waiting { failures: 0 }, Action::Pause(pause(0)))
+                    }
+                }
+            }
             (Self::Ready { .. }, StateEvent::Unused) => (Self::Asleep, Action::Disconnect),
             // News that came too late, or something that is under way already.
             (state, _) => (state, Action::Nothing),
@@ -173,8 +178,8 @@ fn after_failure(failures: u32, need: Need, retries: Retries) -> (State, Action)
     match (retries, need) {
         (Retries::Unlimited, _) => again,
         (Retries::Limited, Need::Permanent) if failures < GIVE_UP_AFTER => again,
-        // The next call connects it; until then nothing is tried.
-        (Retries::Limited, _) => (State::Failed { failures }, Action::Nothing),
+        // The next call, or a person, connects it; until then nothing is tried.
+        (Retries::Limited | Retries::None, _) => (State::Failed { failures }, Action::Nothing),
     }
 }
 
@@ -236,6 +241,21 @@ mod tests {
         );
         assert_eq!(state.on(StateEvent::PauseOver), (state, Action::Nothing));
         assert_eq!(state.on(StateEvent::Wanted).1, Action::Connect);
+    }
+
+    #[test]
+    fn what_waits_for_approval_is_tried_once_unless_a_person_asks() {
+        for need in [Need::Permanent, Need::OnDemand] {
+            let begun = State::Asleep.on(StateEvent::Wanted).0;
+            let failed = begun.on(StateEvent::NotOpened(need, Retries::None));
+            assert_eq!(failed, (State::Failed { failures: 1 }, Action::Nothing));
+            assert_eq!(failed.0.on(StateEvent::Wanted).1, Action::Connect);
+            for health in [ConnectionHealth::Brief, ConnectionHealth::Proved] {
+                let lost = StateEvent::Lost(need, Retries::None, health);
+                let lost = State::Ready { failures: 0 }.on(lost);
+                assert_eq!(lost.1, Action::Nothing, "{need:?} {health:?}");
+            }
+        }
     }
 
     #[test]
