@@ -120,7 +120,9 @@ export function review(wanted, frame) {
   function contact() {
     if (shown.inspected) return null;
     if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), "It is started to list its tools; nothing of it is called.");
-    const why = shown.awaits_contact
+    const why = shown.contact_error
+      ? "It was started once to list its tools, and that failed. It is not tried again by itself."
+      : shown.awaits_contact
       ? "An agent wrote its entry, so it was neither started nor contacted. To list its tools it is started once; nothing of it is called."
       : "It has not been listed yet. To list its tools it is started once; nothing of it is called.";
     return [note("held", [h("b", "What it offers is not known. "), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.contact_error)) : null];
