@@ -5,6 +5,8 @@ mod lock_file;
 mod pinning;
 mod quarantine;
 mod review;
+#[cfg(unix)]
+mod tried_once;
 mod waiting;
 
 use serde_json::{Value, json};

@@ -211,7 +211,23 @@ fn same_but_for(
                 ..
             }),
         ) => assert_eq!((key, problem), (same_key, same_problem)),
+        (
+            Err(before @ ConfigError::BadValues { .. }),
+            Err(after @ ConfigError::BadValues { .. }),
+        ) => assert_eq!(said(before), said(after)),
         (before, after) => assert_eq!(before, after),
+    }
+}
+
+/// What is wrong, wherever it stands.
+fn said(error: &ConfigError) -> Vec<(&str, &str)> {
+    match error {
+        ConfigError::BadValue { key, problem, .. } => vec![(key, problem)],
+        ConfigError::BadValues { first, others } => {
+            let all = std::iter::once(&**first).chain(others);
+            all.flat_map(said).collect()
+        }
+        _ => Vec::new(),
     }
 }
 

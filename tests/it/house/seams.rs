@@ -18,8 +18,8 @@ const SHOWN: &[Exception] = &[
     ),
     (
         "management/servers.rs",
-        2,
-        "a row shows both to the operator",
+        3,
+        "a row shows both to the operator, and what there is to do about a failure while it is quarantined",
     ),
 ];
 
