@@ -173,7 +173,7 @@ test("what an agent added is listed only when a person asks for it, and what it 
   await page.getByText("create_booking").first().waitFor();
   await isSound(who, "an agent's server");
   await page.getByRole("button", { name: "Approve from-agent" }).click();
-  await page.getByText("Approved from-agent").waitFor();
+  await page.locator("#toast", { hasText: "Approved from-agent" }).waitFor();
   await agentCalls(here, "upstream_servers", { operation: "patch", name: "from-agent", args: [...here.server("bookings").args, "more"] });
   await go("/ui/review/from-agent");
   const diff = page.getByRole("table", { name: "The entry before and after an agent changed it" });
