@@ -38,7 +38,7 @@ test("a changed tool is compared and approved, and only as it was shown", async 
   await page.getByRole("button", { name: "Show what it lists now" }).first().click();
   await eventually("the notice to go", async () => (await page.getByText("It lists something else by now.").count()) === 0);
   await page.getByRole("button", { name: "Approve this definition" }).click();
-  await page.getByText("Approved cancel_all").waitFor();
+  await page.locator("#toast", { hasText: "Approved cancel_all" }).waitFor();
   assert.equal(await held("bookings"), 0);
   await close();
 });
@@ -52,7 +52,7 @@ test("a quarantined server is approved in spite of findings, which are shown wit
   assert.ok((await page.locator(".sev.high").count()) >= 3);
   assert.ok((await page.locator(".esc", { hasText: "U+200B" }).count()) >= 2);
   await page.getByRole("group", { name: /in spite of \d+ dangerous findings/ }).getByRole("button", { name: "Approve anyway" }).click();
-  await page.getByText("Approved clipper").waitFor();
+  await page.locator("#toast", { hasText: "Approved clipper" }).waitFor();
   const { server } = await here.rest("GET", "/servers/clipper");
   assert.equal(server.quarantined, false);
   await close();
