@@ -2,11 +2,17 @@
 //!
 //! For each record: the time in milliseconds and the length of its JSON (both little endian, eight and four bytes), then that.
 
+use std::iter;
+
 use super::record::ActivityRecord;
 use crate::wire::Raw;
 
 /// Limit: records of one row. Rows are removed as a whole.
 const MOST: usize = 64;
+
+/// Limit: bytes of a row that has several. It gets pages of its own, whose sizes are powers of two, and each is written as a whole: a row
+/// that is a little larger than one would take twice as much. The key and the head of a page stand in it, too.
+const LARGEST: usize = (32 << 10) - 64;
 
 /// Bytes before the JSON of a record.
 const HEAD: usize = 12;
@@ -74,18 +80,34 @@ pub(super) fn rows(
     records: &[NewRecord],
     kept_in_all: usize,
 ) -> impl Iterator<Item = (usize, Vec<u8>)> {
-    let size = (kept_in_all / 100).clamp(1, MOST);
-    records.chunks(size).map(|records| {
-        let length = records.iter().map(|record| HEAD + record.json.len()).sum();
+    let most = (kept_in_all / 100).clamp(1, MOST);
+    let mut left = records;
+    iter::from_fn(move || {
+        let (count, length) = size_of_next(left, most);
+        let (of_row, rest) = left.split_at(count);
+        left = rest;
         let mut row = Vec::with_capacity(length);
-        for record in records {
+        for record in of_row {
             let length = u32::try_from(record.json.len()).unwrap_or(u32::MAX);
             row.extend(record.millis.to_le_bytes());
             row.extend(length.to_le_bytes());
             row.extend(&record.json);
         }
-        (records.len(), row)
+        (count > 0).then_some((count, row))
     })
+}
+
+/// How many of these records are in the next row, and its bytes: at least one while there is any.
+fn size_of_next(records: &[NewRecord], most: usize) -> (usize, usize) {
+    let (mut count, mut length) = (0, 0);
+    for record in records.iter().take(most) {
+        let with = length + HEAD + record.json.len();
+        if count > 0 && with > LARGEST {
+            break;
+        }
+        (count, length) = (count + 1, with);
+    }
+    (count, length)
 }
 
 /// The times and the JSON of the records of a row. What does not make sense ends it.
@@ -135,6 +157,29 @@ mod tests {
                 .collect();
             assert_eq!(found, expected);
         }
+    }
+
+    #[test]
+    fn a_row_of_several_fits_its_page() {
+        let record = |length: usize| NewRecord {
+            millis: 1,
+            run: 0,
+            json: vec![b'1'; length],
+        };
+        let records: Vec<NewRecord> = [500; 100]
+            .into_iter()
+            .chain([40_000, 500, 40_000])
+            .map(record)
+            .collect();
+        let rows: Vec<_> = rows(&records, 1_000_000).collect();
+        let counts: Vec<usize> = rows.iter().map(|(count, _)| *count).collect();
+        assert_eq!(counts, [63, 37, 1, 1, 1]);
+        assert!(
+            rows.iter()
+                .all(|(count, row)| *count == 1 || row.len() <= LARGEST)
+        );
+        let found: usize = rows.iter().map(|(_, row)| entries(row).len()).sum();
+        assert_eq!(found, records.len());
     }
 
     #[test]
