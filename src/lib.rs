@@ -9,6 +9,7 @@ pub mod loopback;
 pub mod memory_budget;
 pub mod moment;
 pub mod names;
+pub mod quick_map;
 pub mod secret;
 pub mod sync;
 pub mod visible;

@@ -2,13 +2,7 @@
 //! neither masked nor looked up again. Their records are put together as JSON, and they are counted together. The same comes of it as of
 //! making each record and counting each call, at a fraction of the work.
 
-use std::{
-    collections::HashMap,
-    hash::{BuildHasher, RandomState},
-    mem,
-    sync::Arc,
-    time::Duration,
-};
+use std::{hash::BuildHasher, mem, sync::Arc, time::Duration};
 
 use serde::Serialize;
 
@@ -19,7 +13,11 @@ use super::{
     record::{CALL, RecordMaker},
     seen_call::{CallEnd, CallEntrance, SeenCall, ThingCalled},
 };
-use crate::{metrics::EndedCall, wire::Raw};
+use crate::{
+    metrics::EndedCall,
+    quick_map::{QuickHash, QuickMap},
+    wire::Raw,
+};
 
 /// Limit: kinds of calls that are remembered, and bytes of what a client says of itself in one.
 const MOST: usize = 1_024;
@@ -33,8 +31,8 @@ const MINUTE: u64 = 60_000;
 /// What is known of calls. It holds for one redaction.
 #[derive(Default)]
 pub(super) struct KnownCalls {
-    kinds: HashMap<u64, CallKind>,
-    hasher: RandomState,
+    kinds: QuickMap<u64, CallKind>,
+    hasher: QuickHash,
     /// What is not counted yet.
     tallies: Vec<CallTally>,
     /// How often those were taken.

@@ -1,7 +1,7 @@
 //! Turns the raw lists of one server into what the catalog keeps: every definition as it came, with the few parsed fields that routing
 //! and search need. A definition that cannot be read is left out and reported; the rest is kept.
 
-use std::{collections::HashMap, sync::OnceLock};
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 
@@ -13,6 +13,7 @@ use super::{
 use crate::{
     fingerprint::Fingerprint,
     names::{self, ServerName},
+    quick_map::QuickMap,
     scanner,
     secret::Secrets,
     sync::Guarded,
@@ -60,7 +61,7 @@ pub struct ServerCatalog {
     pub problems: Vec<Problem>,
     /// Whether the scanner objects to what the server says of itself.
     pub has_suspicious_instructions: bool,
-    tools_by_name: HashMap<Box<str>, usize>,
+    tools_by_name: QuickMap<Box<str>, usize>,
     /// Whether it is told the level of log lines: each call asks.
     is_told_log_level: bool,
 }

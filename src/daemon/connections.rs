@@ -15,7 +15,7 @@ use std::{
 use http::Method;
 use tokio_util::sync::CancellationToken;
 
-use crate::{access::Peer, call_context::ConnectionId, sync::Guarded};
+use crate::{access::Peer, call_context::ConnectionId, quick_map::QuickMap, sync::Guarded};
 
 /// Limit: file descriptors that are left for servers, logs, the local socket and what we open ourselves; a quarter of them all, and
 /// not fewer than this.
@@ -45,7 +45,7 @@ struct Parts {
 
 #[derive(Default)]
 struct Table {
-    open: HashMap<u64, Arc<Activity>>,
+    open: QuickMap<u64, Arc<Activity>>,
     /// How many there are of each address of another machine.
     remote: HashMap<IpAddr, usize>,
 }

@@ -3,7 +3,7 @@
 
 mod notices;
 
-use std::{collections::HashMap, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -15,6 +15,7 @@ use crate::{
     access::Caller,
     call_context::{Binding, ClientReceiver, ClientSender, ClientSession},
     memory_budget::{MemoryBudget, MemoryShare},
+    quick_map::QuickMap,
     router::{Announcement, Known, Router, View},
     sync::Guarded,
     wire::{Id, LogLevel, Revision},
@@ -87,7 +88,7 @@ struct SessionState {
     memory: MemoryShare,
     subscriptions: SessionSubscriptions,
     /// Requests that the client can withdraw.
-    running: HashMap<Id, Vec<CancellationToken>>,
+    running: QuickMap<Id, Vec<CancellationToken>>,
     listener: Listener,
     /// Those of its requests that the client can take up again.
     streams: ResumableStreams,
@@ -144,7 +145,7 @@ impl LegacySession {
                 agreed: None,
                 memory: memory.share(),
                 subscriptions: SessionSubscriptions::default(),
-                running: HashMap::new(),
+                running: QuickMap::default(),
                 listener: Listener::default(),
                 streams: ResumableStreams::default(),
                 last_seen: Instant::now(),

@@ -17,6 +17,7 @@ use crate::{
     access::Caller,
     call_context::Binding,
     memory_budget::MemoryBudget,
+    quick_map::QuickMap,
     router::{Announcement, View},
     sealing::{Agreement, Bound, SessionIds},
     session_records::{LIFETIME, RecordedSession, SessionDigest, SessionRecords, now},
@@ -33,7 +34,7 @@ const SILENCE: Duration = Duration::from_hours(24);
 /// Limit: seconds by which the clocks of daemons that share a key may differ.
 const SKEW: u32 = 10 * 60;
 
-type ById = HashMap<Arc<str>, Arc<LegacySession>>;
+type ById = QuickMap<Arc<str>, Arc<LegacySession>>;
 
 /// Sessions that are being continued, by id.
 type Restorations = HashMap<Arc<str>, Arc<OnceCell<Restored>>>;

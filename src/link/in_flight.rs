@@ -1,7 +1,7 @@
 //! Requests that wait for their answers on one connection: callers insert them, the reader removes them. The same table decides which
 //! client gets a question or a log line that names no request.
 
-use std::{collections::HashMap, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use super::{
     Incoming, LinkError,
@@ -9,6 +9,7 @@ use super::{
     slot::Slot,
 };
 use crate::{
+    quick_map::QuickMap,
     sync::Guarded,
     wire::{Notification, Outcome, Raw, Request, RequestNumbers, meta, method},
 };
@@ -56,7 +57,7 @@ pub(super) struct RequestsInFlight {
 
 #[derive(Default)]
 struct Table {
-    open: HashMap<u64, Open>,
+    open: QuickMap<u64, Open>,
     ended: EndedCalls,
     /// Nothing comes of a request after its answer.
     answers_are_final: bool,

@@ -16,6 +16,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     gate::Admitted,
     names::ServerName,
+    quick_map::QuickMap,
     upstream::{
         calls::{handle::Upstream, log_subscriptions::LogSubscriptions},
         worker::state::State,
@@ -37,9 +38,9 @@ pub struct Upstreams {
 /// What is published.
 #[derive(Default)]
 pub(in crate::upstream) struct Directory {
-    pub(in crate::upstream) servers: HashMap<ServerName, Upstream>,
-    pub(in crate::upstream) instances: HashMap<ServerName, PublishedInstances>,
-    pub(in crate::upstream) leases: HashMap<ServerName, Arc<LeasePool>>,
+    pub(in crate::upstream) servers: QuickMap<ServerName, Upstream>,
+    pub(in crate::upstream) instances: QuickMap<ServerName, PublishedInstances>,
+    pub(in crate::upstream) leases: QuickMap<ServerName, Arc<LeasePool>>,
 }
 
 /// The instances of one server.

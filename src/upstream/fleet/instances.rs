@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     names::ServerName,
+    quick_map::QuickMap,
     upstream::{calls::handle::Upstream, worker::state::State},
 };
 
@@ -201,7 +202,7 @@ impl Instances {
     }
 
     /// As other rooms see them.
-    pub(in crate::upstream) fn published(&self) -> HashMap<ServerName, PublishedInstances> {
+    pub(in crate::upstream) fn published(&self) -> QuickMap<ServerName, PublishedInstances> {
         let shown = |of_server: &OfServer| {
             let upstream =
                 |key: &InstanceKey| Some(of_server.running.get(key)?.running.upstream.clone());
