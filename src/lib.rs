@@ -22,6 +22,7 @@ pub mod storage;
 pub mod config;
 pub mod fingerprint;
 pub mod lines;
+pub mod log_context;
 pub mod log_limit;
 pub mod long_work;
 pub mod metrics;

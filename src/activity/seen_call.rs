@@ -8,7 +8,7 @@ use crate::{
     error_code::Failure,
     names::ServerName,
     spans::CallTrace,
-    wire::{Raw, Thing},
+    wire::{Raw, Thing, method},
 };
 
 /// Limit: bytes that are copied at once. A part of a message keeps the whole of it, whose memory the next call could use.
@@ -178,9 +178,7 @@ pub(super) fn is_true(value: &Raw) -> bool {
 }
 
 pub(super) fn well_known(method: &str) -> Cow<'static, str> {
-    use crate::wire::method::{COMPLETE, PROMPTS_GET, RESOURCES_READ, TOOLS_CALL};
-    let known = [TOOLS_CALL, RESOURCES_READ, PROMPTS_GET, COMPLETE];
-    let known = known.into_iter().find(|known| *known == method);
+    let known = method::well_known(method);
     known.map_or_else(|| Cow::Owned(bounded(method).to_owned()), Cow::Borrowed)
 }
 

@@ -7,7 +7,6 @@ use axum::{
 use bytes::Bytes;
 use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
-use tracing::Instrument;
 
 use super::{
     Answer, Api, json_response,
@@ -19,6 +18,7 @@ use crate::{
     call_context::CallContext,
     error_code::Failure,
     gate::Variant,
+    log_context::LoggedWork,
     router::ToolRequest,
     shown_failure::shown_failure,
     wire::{Outcome, Raw, method},
@@ -122,7 +122,7 @@ async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<By
     let (router, params) = (&api.0.router, telling::asking_for_progress());
     let (args, params) = (args.as_ref(), Some(&params));
     let answering = router.call_tool(context, variant, &server, &tool, args, params);
-    let answer = answering.instrument(context.span.clone()).await;
+    let answer = answering.logged_in(context.logged_as.clone()).await;
     let answer = answer.map_err(|failure| api.0.management.for_operator(failure))?;
     let (key, payload) = match answer {
         Outcome::Result(result) => ("result", result),

@@ -7,7 +7,6 @@ use axum::{
 use bytes::Bytes;
 use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
-use tracing::Instrument;
 
 use super::{
     Answer, Api, json_response,
@@ -18,6 +17,7 @@ use crate::{
     access::Caller,
     call_context::CallContext,
     error_code::Failure,
+    log_context::LoggedWork,
     shown_failure::shown_failure,
     wire::{Raw, method},
 };
@@ -90,7 +90,7 @@ async fn ran(
     params: Option<&Raw>,
 ) -> Result<Bytes, Failure> {
     let running = api.0.router.run_script(context, arguments, params);
-    let result = running.instrument(context.span.clone()).await;
+    let result = running.logged_in(context.logged_as.clone()).await;
     let result = result.map_err(|failure| api.0.management.for_operator(failure))?;
     let answer = result.get("structuredContent").unwrap_or(result);
     Ok(answer.bytes().clone())

@@ -4,6 +4,7 @@
 mod call_id;
 mod client_stream;
 mod connection_id;
+mod logged_call;
 mod questions;
 mod session;
 
@@ -13,8 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tracing::Span;
-
+use self::logged_call::{LoggedCall, shown_method};
 pub use self::{
     call_id::{CallId, CallIds},
     client_stream::{ClientReceiver, ClientSender},
@@ -25,6 +25,7 @@ pub use self::{
 use crate::{
     access::Caller,
     activity::CallCourse,
+    log_context::LoggedAs,
     spans::{CallTrace, TracedRequest},
     wire::{
         Edit, Id, LogLevel, Outcome, Raw, Revision, RpcError, SaidTrace, bridge::Sender, method,
@@ -34,9 +35,6 @@ use crate::{
 
 /// Limit: how long one call may take in all, however much progress it reports.
 const TOTAL: Duration = Duration::from_mins(30);
-
-/// Limit: bytes of a method's name that log lines show. Clients write what they like there.
-const SHOWN_METHOD: usize = 64;
 
 /// Limit: bytes that a session keeps of its client's implementation, and of each of its names where it says more.
 const MAX_INFO: usize = 2 << 10;
@@ -54,8 +52,8 @@ pub struct CallContext {
     pub parent: Option<CallId>,
     /// When it is given up, unless its server is allowed to take longer for one answer.
     pub deadline: Instant,
-    /// Whatever works on the call does so in this span, so that log lines tell the call they belong to.
-    pub span: Span,
+    /// Whatever works on the call logs in this context, so that lines tell the call they belong to.
+    pub logged_as: LoggedAs,
     /// Where the ids of inner calls come from.
     ids: CallIds,
     /// Who asks.
@@ -97,14 +95,12 @@ impl CallContext {
             id,
             parent: None,
             deadline: Instant::now() + TOTAL,
-            // An error's level: however little is logged, it is logged with its call.
-            span: tracing::error_span!(
-                parent: None,
-                "call",
-                id = display(id),
-                method = shown(method),
-                caller = caller.subject(),
-            ),
+            logged_as: LoggedAs::new(LoggedCall {
+                id,
+                method: shown_method(method),
+                caller: caller.shared_subject(),
+                outer: None,
+            }),
             ids: ids.clone(),
             caller,
             revision: Revision::NEWEST_LEGACY,
@@ -132,7 +128,7 @@ impl CallContext {
         }
         let in_params = SaidTrace::in_params(params);
         let request = TracedRequest {
-            id: id.map(|id| shown(id.as_str().trim_matches('"'))),
+            id: id.map(|id| logged_call::shown(id.as_str().trim_matches('"'))),
             revision: self.revision.as_str(),
             is_said_in_params: in_params.is_some(),
         };
@@ -146,14 +142,12 @@ impl CallContext {
         Self {
             id,
             parent: Some(self.id),
-            span: tracing::error_span!(
-                parent: &self.span,
-                "call",
-                id = display(id),
-                parent = display(self.id),
-                method = shown(method),
-                caller = self.caller.subject(),
-            ),
+            logged_as: LoggedAs::new(LoggedCall {
+                id,
+                method: shown_method(method),
+                caller: self.caller.shared_subject(),
+                outer: Some((self.id, self.logged_as.clone())),
+            }),
             trace: self.trace.as_ref().map(|outer| Arc::new(outer.child())),
             course: Arc::default(),
             ..self.clone()
@@ -183,10 +177,6 @@ impl CallContext {
             _ => Err(Unasked::NoWay),
         }
     }
-}
-
-fn shown(method: &str) -> &str {
-    method.split_at(method.floor_char_boundary(SHOWN_METHOD)).0
 }
 
 impl Default for ClientIdentity {
@@ -236,11 +226,7 @@ impl ClientIdentity {
             name.unwrap_or_default(),
             version.unwrap_or_default()
         );
-        shown
-            .split_at(shown.floor_char_boundary(SHOWN_METHOD))
-            .0
-            .trim()
-            .to_owned()
+        logged_call::shown(&shown).trim().to_owned()
     }
 
     /// In bytes.
@@ -338,12 +324,5 @@ mod tests {
         assert!(kept("{}", &capabilities(MAX_CAPABILITIES - 19)).is_ok());
         let refused = kept("{}", &capabilities(MAX_CAPABILITIES - 18));
         assert_eq!(refused, Err(RpcError::INVALID_PARAMS));
-    }
-
-    #[test]
-    fn a_long_method_is_cut_where_a_character_ends() {
-        assert_eq!(shown("ping"), "ping");
-        let long = "ö".repeat(SHOWN_METHOD);
-        assert_eq!(shown(&long), "ö".repeat(SHOWN_METHOD / 2));
     }
 }

@@ -8,7 +8,6 @@ use std::{future::ready, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use tracing::Instrument;
 
 use self::subscribing::is_subscription;
 use super::{
@@ -22,6 +21,7 @@ use super::{
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity, ClientSender, ConnectionId},
+    log_context::LoggedWork,
     log_limit::LogLimit,
     router::View,
     wire::{
@@ -285,13 +285,15 @@ impl ServedClient {
                     Box::pin(router.request(&context, view, &request))
                 }
             };
-            let outcome = outcome.instrument(context.span.clone());
+            let outcome = outcome.logged_in(context.logged_as.clone());
             let outcome = match &running {
                 None => outcome.await,
                 Some(running) => running.unless_withdrawn(outcome).await?,
             };
             let answer = Answer::of(&request.id, &outcome);
-            tracing::debug!(parent: &context.span, error = answer.error, "request answered");
+            context.logged_as.log(|| {
+                tracing::debug!(error = answer.error, "request answered");
+            });
             Some(answer)
         })
     }
@@ -305,9 +307,10 @@ impl ServedClient {
         Box::pin(async move {
             let parts = &client.inbound.0;
             let context = client.context(&request.method, ClientSender::nowhere());
-            let (caller, view, span) = (&client.caller, &client.view, context.span.clone());
+            let (caller, view) = (&client.caller, &client.view);
+            let logged_as = context.logged_as.clone();
             let opening = parts.router.open(caller, view, request.params.as_ref());
-            let opening = match opening.instrument(span.clone()).await {
+            let opening = match opening.logged_in(logged_as.clone()).await {
                 Ok(opening) => opening,
                 Err(error) => return Some(Answer::refusal(&request.id, &error)),
             };
@@ -327,7 +330,9 @@ impl ServedClient {
             if session.kept().capabilities.is_some() {
                 client.inbound.keep(&session).await;
             }
-            tracing::info!(parent: &span, client = shown, %revision, endpoint = %view, "session opened");
+            logged_as.log(|| {
+                tracing::info!(client = shown, %revision, endpoint = %view, "session opened");
+            });
             Some(Answer::opening(&request.id, &opening.result, session))
         })
     }

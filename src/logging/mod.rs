@@ -2,6 +2,7 @@
 //! by the code that logs.
 
 mod fields;
+mod lines;
 mod masked;
 mod rotating;
 
@@ -20,7 +21,11 @@ use tracing_subscriber::{
 };
 
 pub use self::masked::hide;
-use self::{masked::Masked, rotating::Rotating};
+use self::{
+    lines::{JsonLines, TextLines},
+    masked::Masked,
+    rotating::Rotating,
+};
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,10 +87,10 @@ pub fn start(
     // A second daemon in one process, as in tests, logs where the first does.
     let _ = match format {
         LogFormat::Text => {
-            let layer = layer.with_ansi(colours).fmt_fields(fields::escaped());
+            let layer = layer.with_ansi(colours).event_format(TextLines);
             registry.with(layer).try_init()
         }
-        LogFormat::Json => registry.with(layer.json()).try_init(),
+        LogFormat::Json => registry.with(layer.event_format(JsonLines)).try_init(),
     };
     Ok(())
 }

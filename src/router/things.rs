@@ -1,8 +1,6 @@
 //! What tools of our own can do with everything that servers offer: the lists as clients see them, whose an offered name is, and requests
 //! for prompts and resources. Calls of tools are [`ToolCalls`](super::tool_calls::ToolCalls)'.
 
-use tracing::Instrument;
-
 use super::{RequestError, Router, large_results::Cutting, recording, tasks::NOT_AS_A_TASK};
 use crate::{
     access::Caller,
@@ -11,6 +9,7 @@ use crate::{
     catalog::Owner,
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
+    log_context::LoggedWork,
     long_work::LongWork,
     names::ServerName,
     wire::{Edit, Outcome, Raw, Target},
@@ -157,7 +156,7 @@ impl<'a> Things<'a> {
             };
             router.forward(&inner, &admitted, request).await
         };
-        let answered = answering.instrument(inner.span.clone()).await;
+        let answered = answering.logged_in(inner.logged_as.clone()).await;
         recording::end_with(record, &answered);
         if let Some(cutting) = self.1 {
             cutting.note_target(server, &target);

@@ -1,7 +1,5 @@
 //! Calls of tools by server and own name, declared as a variant: what the tools of our own and operators make.
 
-use tracing::Instrument;
-
 use super::{Reply, RequestError, Router, large_results::Cutting, recording, tasks::NOT_AS_A_TASK};
 use crate::{
     access::Caller,
@@ -10,6 +8,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
     gate::Variant,
+    log_context::LoggedWork,
     names::ServerName,
     wire::{Edit, Outcome, Raw, Target, Thing, method},
 };
@@ -69,7 +68,7 @@ impl<'a> ToolCalls<'a> {
         let inner = outer.child(method::TOOLS_CALL);
         let (server, tool) = (declared.server, declared.tool);
         let calling = self.0.call_recorded(&inner, declared, Some(params));
-        let called = calling.instrument(inner.span.clone()).await?;
+        let called = calling.logged_in(inner.logged_as.clone()).await?;
         if let Some(cutting) = self.1 {
             cutting.note_tool(server, tool);
         }

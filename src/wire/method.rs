@@ -107,3 +107,15 @@ pub const CACHEABLE: [&str; 6] = [
     TEMPLATES_LIST,
     RESOURCES_READ,
 ];
+
+/// The same name, of which no copy need be made; of those that are asked for most.
+pub fn well_known(method: &str) -> Option<&'static str> {
+    let known = [
+        TOOLS_CALL,
+        TOOLS_LIST,
+        RESOURCES_READ,
+        PROMPTS_GET,
+        COMPLETE,
+    ];
+    known.into_iter().find(|known| *known == method)
+}

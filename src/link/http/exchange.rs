@@ -3,11 +3,11 @@
 use std::{pin::pin, sync::Arc};
 
 use bytes::Bytes;
-use tracing::Instrument;
 
 use super::{HttpLink, pull::Pull, session::HttpSession};
 use crate::{
     link::{Incoming, LinkError, WITHDRAWAL, slot::Slot, withdrawal_frame},
+    log_context::LoggedWork,
     wire::method,
 };
 
@@ -140,7 +140,7 @@ impl Drop for Withdrawal {
         };
         let frame = withdrawal_frame(self.number);
         let withdrawal = withdraw(self.link.clone(), session, frame);
-        self.link.shared.spawn(withdrawal.in_current_span());
+        self.link.shared.spawn(withdrawal.logged_here());
     }
 }
 

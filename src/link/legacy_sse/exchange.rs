@@ -3,11 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tracing::Instrument;
 
 use super::shared::LegacySseShared;
 use crate::{
     link::{LinkError, in_flight::Purpose, slot::Slot},
+    log_context::LoggedWork,
     wire::{Id, Raw, request_frame},
 };
 
@@ -50,7 +50,7 @@ impl LegacySseExchange {
         let posting = shared
             .clone()
             .post_request(number, frame, delivered, settled);
-        shared.spawn(posting.in_current_span());
+        shared.spawn(posting.logged_here());
         tokio::select! {
             biased;
             () = exchange.slot.stirred() => (),
@@ -80,6 +80,6 @@ impl Drop for LegacySseExchange {
             let _ = tokio::time::timeout(HEAD_START, delivered.cancelled()).await;
             shared.withdraw(number).await;
         };
-        self.shared.spawn(withdrawal.in_current_span());
+        self.shared.spawn(withdrawal.logged_here());
     }
 }

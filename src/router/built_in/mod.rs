@@ -14,7 +14,6 @@ mod upstream_servers;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
-use tracing::Instrument;
 
 pub(super) use self::code_execution::definition_with;
 pub use self::{
@@ -33,6 +32,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     gate::Gate,
     large_results::LargeResults,
+    log_context::LoggedWork,
     management::Management,
     search::ToolSearch,
     wire::{Edit, Raw, Thing, method, splice},
@@ -113,7 +113,7 @@ impl Call<'_> {
             let params = splice(self.params, &edits).unwrap_or_else(|_| Raw::empty_object());
             tool.run(self.router, &inner, &params, self.cutting).await
         };
-        let answered = calling.instrument(inner.span.clone()).await;
+        let answered = calling.logged_in(inner.logged_as.clone()).await;
         recording::end(record, &answered);
         answered
     }

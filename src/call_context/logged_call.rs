@@ -1,0 +1,63 @@
+//! How log lines name the call that they belong to.
+
+use std::{borrow::Cow, sync::Arc};
+
+use super::CallId;
+use crate::{
+    log_context::{ContextFields, LogContext, LoggedAs},
+    wire::method,
+};
+
+/// Limit: bytes of a method's name and of a request's id that log lines and spans show. Clients write what they like there.
+const SHOWN: usize = 64;
+
+/// What a line says of its call.
+pub(super) struct LoggedCall {
+    pub(super) id: CallId,
+    pub(super) method: Cow<'static, str>,
+    pub(super) caller: Arc<str>,
+    /// The call on whose behalf this one is made, and how lines name that.
+    pub(super) outer: Option<(CallId, LoggedAs)>,
+}
+
+/// As much of a text of a client as is shown.
+pub(super) fn shown(text: &str) -> &str {
+    text.split_at(text.floor_char_boundary(SHOWN)).0
+}
+
+/// The same of a method's name.
+pub(super) fn shown_method(method: &str) -> Cow<'static, str> {
+    method::well_known(method).map_or_else(|| Cow::Owned(shown(method).to_owned()), Cow::Borrowed)
+}
+
+impl LogContext for LoggedCall {
+    fn name(&self) -> &'static str {
+        "call"
+    }
+
+    fn fields(&self, told: &mut dyn ContextFields) {
+        told.ours("id", &self.id);
+        if let Some((outer, _)) = &self.outer {
+            told.ours("parent", outer);
+        }
+        told.text("method", &self.method);
+        told.text("caller", &self.caller);
+    }
+
+    fn outer(&self) -> Option<&dyn LogContext> {
+        self.outer.as_ref().map(|(_, outer)| outer.context())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_method_is_cut_where_a_character_ends() {
+        assert_eq!(shown_method("ping"), "ping");
+        assert!(matches!(shown_method("tools/call"), Cow::Borrowed(_)));
+        let long = "ö".repeat(SHOWN);
+        assert_eq!(shown_method(&long), "ö".repeat(SHOWN / 2));
+    }
+}
