@@ -127,14 +127,31 @@ fn bit_of_length(length: usize) -> u16 {
         .unwrap_or(0)
 }
 
-/// Letters and digits.
-static IS_ALPHANUMERIC: [bool; 256] = {
-    let mut table = [false; 256];
+/// What a byte may be part of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Letters and digits.
+    Alphanumeric,
+    /// What says nothing, whatever stands beside it.
+    Plain,
+    /// What may have a secret beside it.
+    Sign,
+}
+
+static KINDS: [Kind; 256] = {
+    let mut table = [Kind::Plain; 256];
     let mut byte = 0;
     while byte < 128 {
         #[expect(clippy::cast_possible_truncation, reason = "it is below 128")]
-        let is_one = (byte as u8).is_ascii_alphanumeric();
-        table[byte] = is_one;
+        let character = byte as u8;
+        if character.is_ascii_alphanumeric() {
+            table[byte] = Kind::Alphanumeric;
+        } else if matches!(
+            character,
+            0..b' ' | b':' | b'@' | b'/' | b'-' | b'%' | b'=' | b'<' | b'\\'
+        ) {
+            table[byte] = Kind::Sign;
+        }
         byte += 1;
     }
     table
@@ -230,7 +247,11 @@ fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
     // `server:tool` is a name; what might be an address with a login is not.
     let (mut has_joined, mut may_be_address) = (false, false);
     while let Some(&byte) = text.get(at) {
-        if !IS_ALPHANUMERIC[usize::from(byte)] {
+        if KINDS[usize::from(byte)] == Kind::Plain {
+            at += 1;
+            continue;
+        }
+        if KINDS[usize::from(byte)] == Kind::Sign {
             let is_flag = byte == b'-' && begins_flag(text.get(at + 1..).unwrap_or_default());
             let is_sign = match byte {
                 // As in prose: what is masked behind it then has a name that says so.
@@ -246,9 +267,8 @@ fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
                     may_be_address = true;
                     false
                 }
-                b'\n' | b'\r' | b'\t' => false,
-                b'=' | b'<' | b'\\' | 0..b' ' => true,
-                _ => false,
+                b'-' | b'%' | b'\n' | b'\r' | b'\t' => false,
+                _ => true,
             };
             let is_escape = byte == b'%' && text.get(at + 1) == Some(&b'3');
             if is_flag || is_sign || is_escape {
@@ -258,15 +278,17 @@ fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
             continue;
         }
         let rest = text.get(at..).unwrap_or_default();
-        let is_other = |byte: &u8| !IS_ALPHANUMERIC[usize::from(*byte)];
-        let length = rest.iter().position(is_other).unwrap_or(rest.len());
-        let mut may_end_stem = 0;
-        for &byte in &rest[..length] {
+        let (mut length, mut may_end_stem) = (0, 0);
+        for &byte in rest {
+            if KINDS[usize::from(byte)] != Kind::Alphanumeric {
+                break;
+            }
+            length += 1;
             last = triple(last, byte);
             // Few end a stem, so few are looked for.
-            may_end_stem |= tables.ends[last / 64] >> (last % 64) & 1;
+            may_end_stem |= tables.ends[last / 64] >> (last % 64);
         }
-        if may_end_stem != 0 && tables.any_ends_in_stem(text, at, length) {
+        if may_end_stem & 1 != 0 && tables.any_ends_in_stem(text, at, length) {
             return false;
         }
         let (run, after) = rest.split_at(length);
@@ -283,7 +305,7 @@ fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
 fn begins_flag(rest: &[u8]) -> bool {
     match rest {
         [b'-', ..] | [b'u' | b'U'] => true,
-        [b'u' | b'U', next, ..] => !IS_ALPHANUMERIC[usize::from(*next)],
+        [b'u' | b'U', next, ..] => KINDS[usize::from(*next)] != Kind::Alphanumeric,
         _ => false,
     }
 }
