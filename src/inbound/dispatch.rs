@@ -291,9 +291,8 @@ impl ServedClient {
                 Some(running) => running.unless_withdrawn(outcome).await?,
             };
             let answer = Answer::of(&request.id, &outcome);
-            context.logged_as.log(|| {
-                tracing::debug!(error = answer.error, "request answered");
-            });
+            let log = || tracing::debug!(error = answer.error, "request answered");
+            context.logged_as.log(log);
             Some(answer)
         })
     }
@@ -307,8 +306,7 @@ impl ServedClient {
         Box::pin(async move {
             let parts = &client.inbound.0;
             let context = client.context(&request.method, ClientSender::nowhere());
-            let (caller, view) = (&client.caller, &client.view);
-            let logged_as = context.logged_as.clone();
+            let (caller, view, logged_as) = (&client.caller, &client.view, &context.logged_as);
             let opening = parts.router.open(caller, view, request.params.as_ref());
             let opening = match opening.logged_in(logged_as.clone()).await {
                 Ok(opening) => opening,
@@ -330,9 +328,9 @@ impl ServedClient {
             if session.kept().capabilities.is_some() {
                 client.inbound.keep(&session).await;
             }
-            logged_as.log(|| {
-                tracing::info!(client = shown, %revision, endpoint = %view, "session opened");
-            });
+            let log =
+                || tracing::info!(client = shown, %revision, endpoint = %view, "session opened");
+            logged_as.log(log);
             Some(Answer::opening(&request.id, &opening.result, session))
         })
     }

@@ -351,11 +351,11 @@ mod tests {
     fn long_fields_are_cut() {
         let long = "x".repeat(LONGEST + 1);
         for is_json in [false, true] {
-            let log = logged(false, is_json, || tracing::info!(long, "said"));
+            let line = logged(false, is_json, || tracing::info!(long, "said"));
             assert!(
-                log.len() < LONGEST + 300 && log.contains('…'),
+                line.len() < LONGEST + 300 && line.contains('…'),
                 "{}",
-                log.len()
+                line.len()
             );
         }
     }
