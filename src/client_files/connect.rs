@@ -11,9 +11,9 @@ use super::{
     fault::FileFault,
     found::{ClientFile, FoundFile},
     our_entry::{self, ConnectTarget},
-    ours::OurAddress,
     replace::{self, ReplaceError},
 };
+use crate::config::OurAddress;
 
 /// What is to be written to a file of a client. Both texts may hold secrets of others.
 #[derive(Clone, PartialEq)]

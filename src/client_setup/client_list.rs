@@ -8,7 +8,10 @@ use std::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::client_files::{Client, ClientPlaces, OurAddress, our_entry_in};
+use crate::{
+    client_files::{Client, ClientPlaces, our_entry_in},
+    config::OurAddress,
+};
 
 /// The clients that can be connected.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -165,6 +165,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     );
 
     let addresses = addresses_of(&listeners);
+    keeper.listens_at(addresses.iter().map(SocketAddr::port).collect());
     let location = location_of(background, &data_dir, &addresses);
     let unanswered = router.clone().give_up_unanswered();
     let api = (management, router, access.clone(), calls);

@@ -349,7 +349,7 @@ impl<B: Backing> Management<B> {
         entry: Map<String, Value>,
     ) -> Result<ServerChange, Failure> {
         let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
-        if let Some(fault) = config::entry_fault(&parsed, &entry) {
+        if let Some(fault) = config::entry_fault(&parsed, &entry, &self.0.our_address()) {
             let error = format!("the server {name:?} cannot be added like this: {fault}");
             let hint = "Correct it; nothing was written.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name));
