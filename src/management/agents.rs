@@ -126,6 +126,7 @@ impl AgentRequest<'_> {
             let hint = "Choose another name, or ask the user to add it.";
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
+        self.management.is_not_the_demo(name).map_err(for_agent)?;
         // One that says nothing lacks a command or an address, which its entry is refused for.
         let patch = read_entry(entry);
         let us = self.management.backing().our_address();

@@ -349,6 +349,7 @@ impl<B: Backing> Management<B> {
         entry: Map<String, Value>,
     ) -> Result<ServerChange, Failure> {
         let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
+        self.is_not_the_demo(name)?;
         if let Some(fault) = config::entry_fault(&parsed, &entry, &self.0.our_address()) {
             let error = format!("the server {name:?} cannot be added like this: {fault}");
             let hint = "Correct it; nothing was written.";
