@@ -18,7 +18,7 @@ use crate::{
     activity::OperatorChange,
     catalog::Snapshot,
     config::{self, BrokenEntry, Change, ServerEntry, SessionScope, Settings, Transport},
-    error_code::{ErrorCode, Failure},
+    error_code::{ErrorCode, Failure, as_step},
     gate::{self, Standing},
     names::ServerName,
     process,
@@ -282,7 +282,7 @@ impl<B: Backing> Management<B> {
         let stuck = stuck.map(|trouble| login_stuck(&entry.name, trouble));
         let (last_error, next_step) = match stuck.or(last_error).or(wanted) {
             Some((reason, next_step)) => (Some(reason), Some(next_step)),
-            None => (None, refusal.map(|failure| failure.hint)),
+            None => (None, refusal.map(|failure| as_step(&failure.hint))),
         };
         let listed = lists.servers.get(&entry.name);
         let held = held_step(settings, lists, &entry.name);

@@ -217,7 +217,7 @@ fn a_name_that_stands_twice_is_not_removed() {
     let place = Place::configured(file);
     place.run(&["upstream", "rm", "a"]).ended(2).says(&[
         "2 entries of the configuration are named \"a\"",
-        "Nothing was removed",
+        "nothing was removed",
     ]);
     assert_eq!(place.written(), file);
     place.run(&["upstream", "rm", "b"]).ended(0);
