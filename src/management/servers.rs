@@ -76,7 +76,7 @@ pub struct ServerRow {
 /// What came of a change.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ServerChange {
-    /// The server as it is now; of a removed one, as it was.
+    /// The server as it is now; of a removed one what it was, and no connection.
     pub server: ServerRow,
     /// What changed: keys of its entry, or `added`, `removed`.
     #[serde(default)]
@@ -372,7 +372,7 @@ impl<B: Backing> Management<B> {
         if self.0.stop_demo(name).await {
             self.0.note(OperatorChange::by_operator("remove", name));
             self.0.follows(name).await;
-            return Ok(ServerChange::of(row?, &["removed"]));
+            return Ok(ServerChange::of(row?.removed(), &["removed"]));
         }
         let removed = Change::RemoveServer {
             name: name.to_owned(),
@@ -380,7 +380,7 @@ impl<B: Backing> Management<B> {
         let written = self.write(vec![removed]).await;
         written.map_err(|failure| self.not_in_file(name, failure))?;
         self.0.forget(name).await;
-        Ok(ServerChange::of(row?, &["removed"]))
+        Ok(ServerChange::of(row?.removed(), &["removed"]))
     }
 
     /// Switches a server on or off.
