@@ -14,6 +14,7 @@ use crate::{
     names::{self, ServerName},
 };
 
+    storage,
 /// What is asked for.
 #[expect(
     clippy::struct_excessive_bools,
@@ -316,9 +317,7 @@ fn not_written(error: &ReplaceError) -> Failure {
             "try again; end the client first if it writes its file often"
         }
         ReplaceError::ReadOnly(_) => "make it writable, or change the file that it is made from",
-        ReplaceError::Io { .. } => {
-            "check that the file and its folder may be written, then try again"
-        }
+        ReplaceError::Io { reason, .. } => storage::disk_step(reason),
     };
     left_alone(error.to_string(), step)
 }
