@@ -92,7 +92,7 @@ async fn a_server_behind_itself_is_refused_whoever_adds_it_and_another_mcpproxy_
         let text = body.to_string();
         let answer = daemon.rest("POST", "/api/v1/servers", &text).await;
         assert_eq!(answer.status, 400, "{entry}: {}", answer.text());
-        never_ends(&answer.text());
+        never_ends(answer.text());
         let mut patch = entry.clone();
         // What goes does not stand beside what comes.
         for key in ["url", "command", "args"] {
@@ -103,7 +103,7 @@ async fn a_server_behind_itself_is_refused_whoever_adds_it_and_another_mcpproxy_
         let text = patch.to_string();
         let answer = daemon.rest("PATCH", "/api/v1/servers/up", &text).await;
         assert_eq!(answer.status, 400, "{entry}: {}", answer.text());
-        never_ends(&answer.text());
+        never_ends(answer.text());
         body["operation"] = json!("add");
         never_ends(&refused(&client, &body).await.to_string());
         patch["operation"] = json!("patch");
