@@ -234,7 +234,7 @@ impl Failure {
             code,
             server: None,
             tool: None,
-            hint: cut(hint.into(), LONGEST_SENTENCE),
+            hint: capital(cut(hint.into(), LONGEST_SENTENCE)),
         }
     }
 
@@ -250,6 +250,33 @@ impl Failure {
     pub fn of_tool(mut self, tool: impl Into<String>) -> Self {
         self.tool = Some(cut(tool.into(), LONGEST_NAME));
         self
+    }
+}
+
+/// A step to take as it is said behind "next step: " and beside a server: it begins with a small letter, and a single sentence ends without
+/// a full stop. As the hint of a failure it is a sentence: see [`Failure::new`].
+pub fn as_step(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().unwrap_or_default();
+    let is_word = letters.clone().next().is_some_and(char::is_lowercase);
+    let begun = if is_word && first.is_uppercase() {
+        first.to_lowercase().chain(letters).collect()
+    } else {
+        text.to_owned()
+    };
+    match begun.strip_suffix('.') {
+        Some(sentence) if !sentence.contains(". ") => sentence.to_owned(),
+        _ => begun,
+    }
+}
+
+/// A hint begins like a sentence wherever it was written, unless it begins with a command, a name or a sign.
+fn capital(hint: String) -> String {
+    let word = hint.split([' ', ',', ':', ';']).next().unwrap_or_default();
+    let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
+    match hint.split_at_checked(1) {
+        Some((first, rest)) if is_word && word != "mcpproxy" => first.to_ascii_uppercase() + rest,
+        _ => hint,
     }
 }
 

@@ -7,6 +7,20 @@ use std::{
     path::Path,
 };
 
+/// What to do where the disk did not do what was asked.
+pub fn disk_step(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room on the disk, then try again"
+        }
+        io::ErrorKind::FileTooLarge => {
+            "have the system allow larger files (`ulimit -f`), then try again"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => "make the disk writable, then try again",
+        _ => "check that the file and its folder may be written, then try again",
+    }
+}
+
 /// Makes what these options create a file that only its owner can read (0600).
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]

@@ -14,8 +14,8 @@ use super::{
 use crate::{
     client_files::Client,
     client_setup::{
-        ClientList, ConnectRequest, Connected, Reaching, client_of_word, client_rows, connect,
-        disconnect, endpoint_path, entry_name, home_places, our_address,
+        ClientList, ConnectRequest, Connected, Reaching, check_endpoint, client_of_word,
+        client_rows, connect, disconnect, endpoint_path, entry_name, home_places, our_address,
     },
     error_code::{ErrorCode, Failure},
     management::{Management, OverFiles},
@@ -114,6 +114,12 @@ async fn connect_one(
     let name = checked(&body.name, entry_name)?;
     let endpoint = checked(&body.endpoint, endpoint_path)?;
     let done = with_files(&api, move |files, api| {
+        if let Some(endpoint) = &endpoint {
+            let settings = files.supposed_settings()?.settings;
+            // The daemon may have a server that stands in no file, as the demo does.
+            let has_server = |name: &str| api.0.management.server(name).is_ok();
+            check_endpoint(&settings, has_server, endpoint)?;
+        }
         let asked = ConnectRequest {
             name: name.as_deref(),
             endpoint: endpoint.as_deref(),

@@ -3,7 +3,7 @@
 
 use crate::{
     daemon_client::DaemonError,
-    error_code::{ErrorCode, Failure},
+    error_code::{ErrorCode, Failure, as_step},
 };
 
 /// The outcome of a command that did not do what it was asked.
@@ -64,7 +64,7 @@ impl CommandFailure {
 
     /// Adds what the person can do about it.
     pub(super) fn next(mut self, step: impl Into<String>) -> Self {
-        self.next_step = Some(step.into());
+        self.next_step = Some(as_step(&step.into()));
         self
     }
 }
@@ -80,7 +80,7 @@ impl From<DaemonError> for CommandFailure {
             DaemonError::Unreachable { .. } => Self::not_reachable(what)
                 .next("look at the daemon's log, or restart it"),
             DaemonError::Refused(refusal) => Self {
-                next_step: refusal.hint,
+                next_step: refusal.hint.as_deref().map(as_step),
                 code: refusal.code,
                 ..Self::with_code(what, refusal.code.map_or(FAILED, ErrorCode::exit_code))
             },
@@ -97,9 +97,45 @@ impl From<DaemonError> for CommandFailure {
 impl From<Failure> for CommandFailure {
     fn from(failure: Failure) -> Self {
         Self {
-            next_step: Some(failure.hint),
+            next_step: Some(as_step(&failure.hint)),
             code: Some(failure.code),
             ..Self::with_code(failure.error, failure.code.exit_code())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CommandFailure;
+    use crate::error_code::{ErrorCode, Failure, as_step};
+
+    #[test]
+    fn a_next_step_begins_alike_whoever_wrote_it() {
+        for (written, shown) in [
+            (
+                "Correct it; nothing was written.",
+                "correct it; nothing was written",
+            ),
+            ("create the folder", "create the folder"),
+            (
+                "Nothing was removed. Take it out.",
+                "nothing was removed. Take it out.",
+            ),
+            ("`mcpproxy doctor` says why.", "`mcpproxy doctor` says why"),
+            (
+                "GET /api/v1/servers lists them",
+                "GET /api/v1/servers lists them",
+            ),
+            ("", ""),
+        ] {
+            assert_eq!(as_step(written), shown);
+        }
+        let failure = Failure::new(ErrorCode::Internal, "x", "set $HOME, or name the files");
+        assert_eq!(failure.hint, "Set $HOME, or name the files");
+        let failure = CommandFailure::from(failure);
+        assert_eq!(
+            failure.next_step.as_deref(),
+            Some("set $HOME, or name the files")
+        );
     }
 }

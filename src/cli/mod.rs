@@ -195,10 +195,14 @@ fn block_on(
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, CommandFailure> {
-    tokio::runtime::Builder::new_current_thread()
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|source| CommandFailure::failed(format!("failed to start the runtime: {source}")))
+        .map_err(|source| {
+            CommandFailure::failed(format!("failed to start the runtime: {source}"))
+        })?;
+    platform::outlive_file_limit(&runtime);
+    Ok(runtime)
 }
 
 #[cfg(test)]

@@ -22,6 +22,20 @@ pub(super) fn terminal_width() -> Option<u16> {
     None
 }
 
+/// Has a write beyond the limit on the size of files (`ulimit -f`) fail like any other, where the system would end the process without a
+/// word. Holds for as long as the process runs.
+#[cfg(unix)]
+pub(super) fn outlive_file_limit(runtime: &tokio::runtime::Runtime) {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let _entered = runtime.enter();
+    // Without it the process ends as it always did.
+    let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+}
+
+#[cfg(not(unix))]
+pub(super) fn outlive_file_limit(_: &tokio::runtime::Runtime) {}
+
 /// Stdin and stdout. Pipes and sockets are waited for like any connection; anything else is read and written by threads.
 #[cfg(unix)]
 pub(super) fn standard_streams() -> io::Result<(StdinStream, StdoutStream)> {

@@ -96,6 +96,7 @@ impl ServeCommand {
             .map_err(|error| {
                 CommandFailure::failed(format!("failed to start the runtime: {error}"))
             })?;
+        platform::outlive_file_limit(&runtime);
         let served = runtime.block_on(serve(way, options));
         // The daemon has ended what it began; a system call that hangs must not keep the process.
         runtime.shutdown_background();

@@ -8,6 +8,28 @@ use crate::config;
 
 const NOT_SAFE: &str = "it is laid out in a way that is not changed by a program";
 
+/// Why a list of servers cannot take an entry: what it is instead of a map.
+fn no_map(root: &Value, list: &[String]) -> FileFault {
+    let mut value = root;
+    for (depth, key) in list.iter().enumerate() {
+        let Some(inside) = value.get(key) else {
+            break;
+        };
+        let found = match inside {
+            Value::Object(_) => {
+                value = inside;
+                continue;
+            }
+            Value::Null => "null",
+            Value::Array(_) => "a list",
+            _ => "a single value",
+        };
+        let path = list.get(..=depth).unwrap_or_default().join(".");
+        return FileFault::new(format!("`{path}` in it is {found} and no map of servers"));
+    }
+    FileFault::new(NOT_SAFE)
+}
+
 /// The text with an entry of this name.
 pub(super) fn put(
     client: Client,
@@ -21,7 +43,10 @@ pub(super) fn put(
         (FileFormat::Json, _) => {
             let keys = below(&list, name);
             let edited = config::json_with(text, &keys, &Value::Object(entry.clone()))?;
-            edited.ok_or_else(|| FileFault::new(NOT_SAFE))?
+            match edited {
+                Some(edited) => edited,
+                None => return Err(no_map(&format.read(text)?, &list)),
+            }
         }
         (FileFormat::Toml, Some(list)) => toml_change::put(text, list, name, entry)?,
         (FileFormat::Yaml, Some(list)) => yaml_edit::put(text, list, name, entry)?,
@@ -68,6 +93,31 @@ pub(super) fn present(
     let root = format.read(text)?;
     let list = client.list_keys(&root);
     Ok(at(&root, &list, name).cloned())
+}
+
+/// Whether a text has a list of servers, empty or not.
+pub(super) fn has_list(client: Client, format: FileFormat, text: &str) -> bool {
+    let Ok(root) = format.read(text) else {
+        return false;
+    };
+    let list = client.list_keys(&root);
+    let found = list.iter().try_fold(&root, |value, key| value.get(key));
+    found.is_some()
+}
+
+/// The text without its list of servers, where that is JSON and an empty map.
+pub(super) fn without_empty_list(client: Client, format: FileFormat, text: String) -> String {
+    let without = || {
+        let root = format.read(&text).ok()?;
+        let list = client.list_keys(&root);
+        let found = list.iter().try_fold(&root, |value, key| value.get(key))?;
+        let is_empty = found.as_object().is_some_and(Map::is_empty);
+        config::json_without(&text, &list)
+            .ok()?
+            .filter(|_| is_empty)
+    };
+    let without = (format == FileFormat::Json).then(without).flatten();
+    without.unwrap_or(text)
 }
 
 fn below(list: &[String], name: &str) -> Vec<String> {

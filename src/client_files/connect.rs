@@ -11,9 +11,9 @@ use super::{
     fault::FileFault,
     found::{ClientFile, FoundFile},
     our_entry::{self, ConnectTarget},
-    ours::OurAddress,
     replace::{self, ReplaceError},
 };
+use crate::config::OurAddress;
 
 /// What is to be written to a file of a client. Both texts may hold secrets of others.
 #[derive(Clone, PartialEq)]
@@ -28,8 +28,20 @@ pub struct FileChange {
     pub after: Option<String>,
     /// Whether the entry may be of somebody else: no copy of the file is without it.
     pub is_found: bool,
-    /// The copy that is put back, and is then of no more use.
-    restored: Option<PathBuf>,
+    puts_back_another: bool,
+    /// What becomes of copies.
+    copies: CopiesAfter,
+}
+
+/// What becomes of the copies beside a file when it was written.
+#[derive(Clone, PartialEq)]
+enum CopiesAfter {
+    /// They stay, and one of what was there comes.
+    OneMore,
+    /// The file is what one of them was: that one and those after it are of no more use, and none comes.
+    WithoutRestored(Vec<PathBuf>),
+    /// Of what was there comes one that has all that these had, but for what was changed by others since.
+    InPlaceOf(Vec<PathBuf>),
 }
 
 /// Why a client's file is left as it is.
@@ -76,14 +88,20 @@ impl FileChange {
             return replace::remove(&self.path, before.unwrap_or_default()).map(|()| None);
         };
         let copy = replace::replace(&self.path, before, after)?;
-        let Some(restored) = &self.restored else {
-            return Ok(copy);
+        let (spent, copy) = match &self.copies {
+            CopiesAfter::OneMore => return Ok(copy),
+            CopiesAfter::WithoutRestored(spent) => (copy.iter().chain(spent), None),
+            CopiesAfter::InPlaceOf(spent) => (None.iter().chain(spent), copy.clone()),
         };
-        // The file is what this copy was, so neither is needed.
-        for spent in [copy.as_ref(), Some(restored)].into_iter().flatten() {
+        for spent in spent {
             let _ = std::fs::remove_file(spent);
         }
-        Ok(None)
+        Ok(copy)
+    }
+
+    /// Whether what is put back has an entry that leads to us, or means us, as somebody wrote it before us.
+    pub fn puts_back_another(&self) -> bool {
+        self.puts_back_another
     }
 }
 
@@ -125,7 +143,8 @@ pub fn connected(
         before: before.clone(),
         after: before.clone(),
         is_found: ours.is_some(),
-        restored: None,
+        puts_back_another: false,
+        copies: CopiesAfter::OneMore,
     };
     let is_good = |server: &ClientServer| {
         us.is_us(server) && !leads_nowhere(server) && has_token(server, &wanted.target)
@@ -171,35 +190,60 @@ pub fn disconnected(
     let name = ours.name.clone();
     let entry = ours.entry.as_object().cloned().unwrap_or_default();
     let with_us = |before: &str| change::put(client, file.format, before, &name, &entry);
-    let is_what_was = |before: &str| {
-        let had_us = change::present(client, file.format, before, &name);
-        had_us == Ok(None) && with_us(before).as_deref() == Ok(&text)
+    let is_without = |before: &str| change::present(client, file.format, before, &name) == Ok(None);
+    // Also what led elsewhere, or to a program that is gone, was there before us.
+    let is_before_us = |before: &str| match file.servers_in(before) {
+        Ok(found) => match our_entry_in(&found, file, us) {
+            Some(other) => other.name == name && (!us.is_us(other) || leads_nowhere(other)),
+            None => is_without(before),
+        },
+        Err(_) => false,
     };
-    let copies = replace::backups(&file.path);
+    let is_what_was =
+        |before: &str| is_before_us(before) && with_us(before).as_deref() == Ok(&text);
+    let copies: Vec<(PathBuf, String)> = replace::backups(&file.path)
+        .into_iter()
+        .filter_map(|copy| Some((copy.clone(), std::fs::read_to_string(copy).ok()?)))
+        .collect();
     let is_ours_alone = copies.is_empty() && is_what_was("");
-    let is_without_us = |copy: &PathBuf| {
-        let before = std::fs::read_to_string(copy).unwrap_or_default();
-        change::present(client, file.format, &before, &name) == Ok(None)
-    };
-    let is_found = !is_ours_alone && !copies.iter().any(is_without_us);
-    let mut copies = copies.into_iter().filter_map(|copy| {
-        let before = std::fs::read_to_string(&copy).ok()?;
-        is_what_was(&before).then_some((copy, before))
-    });
-    let (restored, after) = match copies.next() {
-        Some((copy, before)) => (Some(copy), Some(before)),
-        None if is_ours_alone => (None, None),
-        None => (
-            None,
-            Some(change::take_out(client, file.format, &text, &name)?),
-        ),
-    };
-    Ok(FileChange {
+    let unchanged = FileChange {
         path: file.path.clone(),
-        name,
-        before: Some(text),
-        after,
-        is_found,
-        restored,
+        name: name.clone(),
+        before: Some(text.clone()),
+        after: None,
+        is_found: !is_ours_alone && !copies.iter().any(|(_, before)| is_before_us(before)),
+        puts_back_another: false,
+        copies: CopiesAfter::OneMore,
+    };
+    let paths =
+        |copies: &[(PathBuf, String)]| copies.iter().map(|(copy, _)| copy.clone()).collect();
+    // One that names us at an earlier address may be what `connect` wrote then.
+    let restored = copies
+        .iter()
+        .position(|(_, before)| is_without(before) && is_what_was(before))
+        .or_else(|| copies.iter().position(|(_, before)| is_what_was(before)));
+    if let Some(at) = restored
+        && let (spent, Some((_, before))) = (copies.get(..=at).unwrap_or_default(), copies.get(at))
+    {
+        return Ok(FileChange {
+            after: Some(before.clone()),
+            puts_back_another: !is_without(before),
+            copies: CopiesAfter::WithoutRestored(paths(spent)),
+            ..unchanged
+        });
+    }
+    if is_ours_alone {
+        return Ok(unchanged);
+    }
+    let mut after = change::take_out(client, file.format, &text, &name)?;
+    let mut before_us = copies.iter().filter(|(_, before)| is_before_us(before));
+    // A list that was made for us goes with us.
+    if before_us.any(|(_, before)| !change::has_list(client, file.format, before)) {
+        after = change::without_empty_list(client, file.format, after);
+    }
+    Ok(FileChange {
+        after: Some(after),
+        copies: CopiesAfter::InPlaceOf(paths(&copies)),
+        ..unchanged
     })
 }

@@ -9,12 +9,11 @@ use super::{
     convert::{self, Carried},
     entries::ClientServer,
     found::{ClientFile, FoundFile},
-    ours::OurAddress,
     same::StartedThing,
     secret_names::SecretNames,
 };
 use crate::{
-    config::{self, TextsOfList},
+    config::{self, OurAddress, TextsOfList},
     names::ServerName,
     secret::MASK,
 };
@@ -153,7 +152,7 @@ impl Planning<'_> {
             return same;
         }
         let (name, renamed) = self.name(client, server, &carried.entry);
-        if let Some(why) = config::entry_fault(&name, &carried.entry) {
+        if let Some(why) = config::entry_fault(&name, &carried.entry, self.us) {
             return ImportOutcome::Unusable { why };
         }
         if let Err(why) = self.secrets.give(name.as_str(), &mut carried) {
@@ -293,7 +292,10 @@ mod tests {
             .iter()
             .map(|(name, entry)| ((*name).to_owned(), entry.clone()))
             .collect();
-        let us = OurAddress { ports: vec![8080] };
+        let us = OurAddress {
+            ports: vec![8080],
+            places: None,
+        };
         let planned = plan(&files, &existing, &us, SecretNames::none());
         let said = |outcome: ImportOutcome| match outcome {
             ImportOutcome::New { name, renamed, .. } => {

@@ -43,7 +43,6 @@ pub use self::{
     literal_secrets::LiteralSecret,
     needs::{NeededKind, NeededValue},
     our_entry::ConnectTarget,
-    ours::OurAddress,
     places::ClientPlaces,
     replace::ReplaceError,
     scope::Scope,

@@ -1,116 +1,43 @@
-//! Which entries of clients lead to us.
-
-use std::path::Path;
+//! Which entries of clients lead to us. What leads to us at all is the configuration's to say.
 
 use super::entries::ClientServer;
-use crate::loopback;
-
-/// The ports on this machine where we are, or would be.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OurAddress {
-    /// The ports, that of the address which clients are given first.
-    pub ports: Vec<u16>,
-}
-
-/// Programs that fetch and start other ones by name.
-const LAUNCHERS: [&str; 6] = ["npx", "bunx", "pnpx", "uvx", "docker", "cmd"];
-
-/// Programs that start the one which their arguments name, by itself or in a line for a shell.
-const STARTERS: [&str; 9] = [
-    "env", "sudo", "nice", "nohup", "sh", "bash", "dash", "zsh", "fish",
-];
+use crate::config::{LeadsTo, OurAddress, loopback_port_of};
 
 impl OurAddress {
     /// Whether an entry leads to this mcpproxy.
     pub fn is_us(&self, server: &ClientServer) -> bool {
-        starts_mcpproxy(server)
-            || loopback_port_of(server).is_some_and(|port| self.ports.contains(&port))
+        self.is_named_by(&leads_to(server))
     }
 
     /// Whether an entry means us and leads to an address where we are not.
     pub fn is_us_elsewhere(&self, server: &ClientServer) -> bool {
         let is_called_so = server.name.to_lowercase().contains("mcpproxy");
-        is_called_so && loopback_port_of(server).is_some_and(|port| !self.ports.contains(&port))
+        let port = loopback_port_of(&leads_to(server));
+        is_called_so && port.is_some_and(|port| !self.ports.contains(&port))
     }
 }
 
-/// Whether it starts a program of our name, by itself or through one that fetches programs. Our demo server is a server like any other.
-pub(super) fn starts_mcpproxy(server: &ClientServer) -> bool {
-    let is_ours = |word: &str| {
-        Path::new(word)
-            .file_stem()
-            .is_some_and(|name| name == "mcpproxy")
-    };
-    let Some(command) = server.command() else {
-        return false;
-    };
-    if server.args().first() == Some(&"demo-server") {
-        return false;
+fn leads_to(server: &ClientServer) -> LeadsTo<'_> {
+    LeadsTo {
+        url: server.url(),
+        command: server.command(),
+        args: server.args(),
+        env: Vec::new(),
     }
-    let is_one_of = |names: &[&str]| {
-        let stem = Path::new(command).file_stem();
-        stem.is_some_and(|stem| names.iter().any(|name| stem == *name))
-    };
-    let is_launcher = is_one_of(&LAUNCHERS);
-    let mut words = server.args().into_iter().flat_map(str::split_whitespace);
-    if is_one_of(&STARTERS) && words.any(is_ours) {
-        return words.next() != Some("demo-server");
-    }
-    let packages = server.args();
-    let mut packages = packages.iter().filter(|_| is_launcher);
-    // A package may have its version behind it.
-    is_ours(command)
-        || packages.any(|word| {
-            let package = word.rsplit('/').next().unwrap_or(word);
-            package.split(['@', ':']).next() == Some("mcpproxy")
-        })
-}
-
-/// The port on this machine that an entry leads to: by its address, or by one that its program is given.
-fn loopback_port_of(server: &ClientServer) -> Option<u16> {
-    let args = server.args();
-    let mut addresses = server.url().into_iter().chain(args);
-    addresses.find_map(loopback_port)
-}
-
-/// The port of an address on this machine.
-fn loopback_port(url: &str) -> Option<u16> {
-    let rest = url.strip_prefix("http://")?;
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let authority = rest.get(..end)?;
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
-        _ => (authority, 80),
-    };
-    // Whoever connects to no address in particular reaches this machine.
-    let is_any = matches!(host, "0.0.0.0" | "[::]");
-    (is_any || loopback::is_loopback(host)).then_some(port)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{ClientServer, OurAddress, loopback_port};
-
-    #[test]
-    fn ports_of_this_machine_are_read_out_of_addresses() {
-        assert_eq!(loopback_port("http://127.0.0.1:8080/mcp"), Some(8080));
-        assert_eq!(loopback_port("http://[::1]:1?x"), Some(1));
-        assert_eq!(loopback_port("http://localhost"), Some(80));
-        for other in [
-            "http://example.com:8080/mcp",
-            "https://127.0.0.1",
-            "",
-            "http://:x",
-        ] {
-            assert_eq!(loopback_port(other), None, "{other}");
-        }
-    }
+    use super::{ClientServer, OurAddress};
 
     #[test]
     fn whatever_leads_to_us_is_us() {
-        let us = OurAddress { ports: vec![8080] };
+        let us = OurAddress {
+            ports: vec![8080],
+            places: None,
+        };
         let check = |entry: Value, expected: bool| {
             let server = ClientServer {
                 name: "x".to_owned(),

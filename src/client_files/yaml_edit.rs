@@ -106,10 +106,10 @@ fn checked(text: String, expected: &Map<String, Value>) -> Result<String, FileFa
     if found.as_ref().and_then(Value::as_object) == Some(expected) {
         return Ok(text);
     }
-    Err(FileFault::new(
-        "it is laid out in a way that is not changed by a program",
-    ))
+    Err(FileFault::new(NOT_SAFE))
 }
+
+const NOT_SAFE: &str = "it is laid out in a way that is not changed by a program";
 
 /// Where the list stands.
 struct Layout {
@@ -141,7 +141,8 @@ impl Layout {
         let lines: Vec<&str> = text.lines().collect();
         let mut open: Vec<Frame> = Vec::new();
         let mut top: Vec<Member> = Vec::new();
-        let mut is_block = true;
+        // Where braces or brackets stand in place of lines with their keys.
+        let mut in_one_line = None;
         for event in Parser::new_from_str(text) {
             let (event, span) = event
                 .map_err(|error| FileFault::at(error.marker().line(), error.info().to_owned()))?;
@@ -182,7 +183,9 @@ impl Layout {
                         top.push(member);
                     } else if let Some(parent) = top.last_mut().filter(|parent| parent.key == list)
                     {
-                        is_block &= open.last().is_some_and(|frame| !frame.is_flow);
+                        if open.last().is_none_or(|frame| frame.is_flow) {
+                            in_one_line.get_or_insert(line);
+                        }
                         parent.children.push(member);
                     }
                 }
@@ -207,8 +210,8 @@ impl Layout {
                     toggle(&mut open);
                     let is_map = matches!(event, Event::MappingStart(..));
                     let is_flow = begins_with(if is_map { '{' } else { '[' });
-                    if open.is_empty() {
-                        is_block &= is_map && !is_flow;
+                    if open.is_empty() && (is_flow || !is_map) {
+                        in_one_line.get_or_insert(line);
                     }
                     open.push(Frame {
                         is_map,
@@ -221,10 +224,11 @@ impl Layout {
                 _ => (),
             }
         }
-        if !is_block {
-            return Err(FileFault::new(
-                "it is laid out in a way that is not changed by a program",
-            ));
+        if let Some(line) = in_one_line {
+            let why = format!(
+                "`{list}` cannot be changed by a program here: its keys stand in braces or brackets, and not on lines of their own"
+            );
+            return Err(FileFault::at(line, why));
         }
         Ok(Self {
             indent: top.first().map_or(0, |member| member.indent),

@@ -8,7 +8,11 @@ use std::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::client_files::{Client, ClientPlaces, OurAddress, our_entry_in};
+use super::connecting::step_about;
+use crate::{
+    client_files::{Client, ClientPlaces, our_entry_in},
+    config::OurAddress,
+};
 
 /// The clients that can be connected.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -38,6 +42,9 @@ pub struct ClientRow {
     /// What is wrong with its file, or with our entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What to do about that, where connecting it would not do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<String>,
 }
 
 /// Every client that can be connected. Blocks.
@@ -68,6 +75,7 @@ fn row(places: &ClientPlaces, us: &OurAddress, client: Client, answers: bool) ->
         connected: false,
         name: None,
         error: None,
+        next_step: None,
     };
     match file.read() {
         Ok(None) => (),
@@ -86,10 +94,14 @@ fn row(places: &ClientPlaces, us: &OurAddress, client: Client, answers: bool) ->
                         "its entry leads to our address, where another program has the port; `mcpproxy doctor` says which"
                             .to_owned(),
                     );
+                    row.next_step = Some("mcpproxy doctor".to_owned());
                 }
             }
         }
-        Err(fault) => row.error = Some(fault.to_string()),
+        Err(fault) => {
+            row.error = Some(fault.to_string());
+            row.next_step = Some(step_about(&fault, &file.path));
+        }
     }
     Some(row)
 }

@@ -1,17 +1,20 @@
 //! One client: what is written to its file. Only files that are known as a client's are written, each with a copy of what was there.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{line_diff, reaching::Reaching};
 use crate::{
     client_files::{
-        Client, ClientFile, ClientFileError, ClientPlaces, FileChange, ReplaceError, Wanted,
-        connected, disconnected, our_entry_in,
+        Client, ClientFile, ClientFileError, ClientPlaces, FileChange, FileFault, ReplaceError,
+        Wanted, connected, disconnected, our_entry_in,
     },
     config::Settings,
     error_code::{ErrorCode, Failure},
     names::{self, ServerName},
+    storage,
 };
 
 /// What is asked for.
@@ -84,6 +87,8 @@ pub enum ConnectOutcome {
     Disconnected,
     /// It stays: it was there before anybody connected the client.
     LeftAsFound,
+    /// The file is as it was before, with an entry that leads to where mcpproxy is not.
+    PutBack,
     /// It would be written.
     WouldConnect,
     /// It would be taken out.
@@ -258,6 +263,11 @@ fn carry_out(
         });
     }
     let backup = change.write().map_err(|error| not_written(&error))?;
+    let did = if change.puts_back_another() {
+        ConnectOutcome::PutBack
+    } else {
+        did
+    };
     Ok(Connected {
         backup: backup.map(|copy| copy.display().to_string()),
         ..done(places, asked, change, did)
@@ -300,14 +310,19 @@ fn refused(client: Client, file: &ClientFile, error: &ClientFileError) -> Failur
         client.name()
     );
     let step = match error {
-        ClientFileError::Fault(fault) => match fault.line {
-            Some(line) => format!("correct line {line} of {path}, and try again"),
-            None => "write the entry by hand: docs/clients.md shows it".to_owned(),
-        },
+        ClientFileError::Fault(fault) => step_about(fault, &file.path),
         ClientFileError::NameTaken(_) => "choose another name with --name".to_owned(),
         ClientFileError::NotThere => "`mcpproxy connect` lists where it is".to_owned(),
     };
     left_alone(what, step)
+}
+
+/// What to do about a file that cannot be read, or not be changed.
+pub(super) fn step_about(fault: &FileFault, path: &Path) -> String {
+    match fault.line {
+        Some(line) => format!("correct line {line} of {}, and try again", path.display()),
+        None => "write the entry by hand: docs/clients.md shows it".to_owned(),
+    }
 }
 
 fn not_written(error: &ReplaceError) -> Failure {
@@ -316,9 +331,7 @@ fn not_written(error: &ReplaceError) -> Failure {
             "try again; end the client first if it writes its file often"
         }
         ReplaceError::ReadOnly(_) => "make it writable, or change the file that it is made from",
-        ReplaceError::Io { .. } => {
-            "check that the file and its folder may be written, then try again"
-        }
+        ReplaceError::Io { reason, .. } => storage::disk_step(reason),
     };
     left_alone(error.to_string(), step)
 }

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::{
     client_files::{
-        ClientFile, ClientPlaces, FileFault, FoundFile, ImportPlan, OurAddress, SecretNames,
-        StoredUnderName, plan,
+        ClientFile, ClientPlaces, FileFault, FoundFile, ImportPlan, SecretNames, StoredUnderName,
+        plan,
     },
-    config,
+    config::{self, OurAddress},
     error_code::{ErrorCode, Failure},
     keyring::{Keyring, KeyringError},
     management::{DaemonLocation, Management, OverFiles},
@@ -107,7 +107,10 @@ pub fn our_address(files: &Management<OverFiles>, location: Option<&DaemonLocati
     let mut ports: Vec<u16> = listened.filter_map(port).collect();
     let configured = files.supposed_settings().map(|found| found.settings.listen);
     ports.push(configured.unwrap_or_default().port());
-    OurAddress { ports }
+    OurAddress {
+        ports,
+        places: Some(files.places().clone()),
+    }
 }
 
 /// Reads these files; our own configuration is left out. `is_named` says that each was asked for. Blocks.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::{
-    client_files::{Client, ConnectTarget, OurAddress},
-    config::{Provider, Settings},
+    client_files::{Client, ConnectTarget},
+    config::{OurAddress, Provider, Settings},
     error_code::{ErrorCode, Failure},
     management::{DaemonLocation, Management, OverFiles},
     process,

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     edit::{Change, EditError, edit_all},
     keyring::KeyringLookup,
+    ourselves::{OurAddress, Whereabouts},
     server_entry::ServerEntry,
     settings::Settings,
     source::{DemoSwitch, Fixed, LoadError, Overrides, Source, Variables},
@@ -34,6 +35,7 @@ pub struct Keeper {
     /// Our own writers wait here, in their order. Those of other processes are kept out by the file's lock, which is not fair.
     writing: Arc<Mutex<()>>,
     demo: DemoSwitch,
+    whereabouts: Whereabouts,
 }
 
 /// The only writer of the settings in force.
@@ -87,12 +89,14 @@ impl Keeper {
         variables: Variables,
         keyring: KeyringLookup,
     ) -> Result<(Self, KeeperTask), LoadError> {
+        let whereabouts = Whereabouts::new(overrides.places.clone());
         let source = Source {
             file: file.to_owned(),
             overrides,
             variables,
             keyring,
             demo: DemoSwitch::default(),
+            whereabouts,
         };
         let text = source.read()?;
         let first = source.settings(text.as_deref())?;
@@ -107,6 +111,7 @@ impl Keeper {
             reloads: reloads_in,
             writing: Arc::default(),
             demo: source.demo.clone(),
+            whereabouts: source.whereabouts.clone(),
         };
         let task = KeeperTask {
             source,
@@ -128,6 +133,16 @@ impl Keeper {
     /// The settings in force from now on.
     pub fn subscribe(&self) -> watch::Receiver<Arc<Settings>> {
         self.settings.clone()
+    }
+
+    /// Where we are: no server may lead there.
+    pub fn our_address(&self) -> OurAddress {
+        self.whereabouts.address(&self.settings().listen)
+    }
+
+    /// Notes the ports on which the daemon listens.
+    pub fn listens_at(&self, ports: Vec<u16>) {
+        self.whereabouts.listens_at(ports);
     }
 
     /// The file.

@@ -15,7 +15,9 @@ use super::{
     keyring::{KeyringChoice, KeyringLookup},
     keyring_place::read_keyring_place,
     listen::{BadListen, Listen},
-    lock_key, profiles, rate_limit,
+    lock_key,
+    ourselves::{BEHIND_ITSELF, LeadsTo, OurAddress},
+    profiles, rate_limit,
     read_entry::{Context, read_entry},
     read_groups::{read_code_execution, read_intervals, read_management, read_response_limit},
     read_isolation::{self, ContainerDefaults},
@@ -342,7 +344,14 @@ fn read_mcp_timeout(lookup: VariableLookup<'_>, warnings: &mut Vec<String>) -> O
 }
 
 /// What is wrong with an entry before it stands in a file, but for its references, which only the daemon's environment resolves.
-pub fn entry_fault(name: &ServerName, entry: &Map<String, Value>) -> Option<String> {
+pub fn entry_fault(
+    name: &ServerName,
+    entry: &Map<String, Value>,
+    us: &OurAddress,
+) -> Option<String> {
+    if us.is_behind(&LeadsTo::of_written(entry)) {
+        return Some(format!("it {BEHIND_ITSELF}"));
+    }
     let context = Context {
         surroundings: &Surroundings {
             lookup: &|_| None,

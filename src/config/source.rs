@@ -13,7 +13,9 @@ use super::{
     keyring::{KeyringLookup, KeyringPlace},
     keyring_place::keyring_place,
     listen::Listen,
+    ourselves::{Whereabouts, refuse_ourselves},
     parse::{parse, parse_with_secrets},
+    places::Places,
     settings::{RoutingMode, Settings},
     surroundings::Surroundings,
     write::{folder_of, read_text},
@@ -41,6 +43,8 @@ pub struct Overrides {
     pub lock_file: Option<PathBuf>,
     /// `--demo`: this program, to be run as the bundled demo server.
     pub demo: Option<PathBuf>,
+    /// The configuration file and the data folder in use.
+    pub places: Option<Places>,
 }
 
 /// The name of the bundled demo server.
@@ -97,6 +101,7 @@ pub(super) struct Source {
     pub(super) variables: Variables,
     pub(super) keyring: KeyringLookup,
     pub(super) demo: DemoSwitch,
+    pub(super) whereabouts: Whereabouts,
 }
 
 /// What is decided once, at start.
@@ -132,16 +137,17 @@ impl Fixed {
 
 /// What the file says now, without watching it. No file is no fault: the settings are then the defaults, with a hint.
 pub fn load(
-    file: &Path,
+    places: &Places,
     variables: &Variables,
     keyring: &KeyringLookup,
 ) -> Result<Settings, LoadError> {
     let source = Source {
-        file: file.to_owned(),
+        file: places.config_file.clone(),
         overrides: Overrides::default(),
         variables: Arc::clone(variables),
         keyring: Arc::clone(keyring),
         demo: DemoSwitch::default(),
+        whereabouts: Whereabouts::new(Some(places.clone())),
     };
     source.settings(source.read()?.as_deref())
 }
@@ -260,6 +266,8 @@ impl Source {
         if let Some(program) = self.overrides.demo.as_ref().or(started.as_ref()) {
             self.add_demo(program, &mut settings);
         }
+        let us = self.whereabouts.address(&settings.listen);
+        refuse_ourselves(&mut settings, &us);
         settings
     }
 

@@ -1,10 +1,11 @@
 //! What a file says where variables are missing here without which it cannot be used as a whole, such as those of tokens: the daemon has
 //! them, and a command need not.
 
-use std::{collections::BTreeSet, path::Path, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     keyring::KeyringLookup,
+    places::Places,
     references::missing_variables,
     settings::Settings,
     source::{LoadError, Variables, load},
@@ -22,7 +23,7 @@ pub struct Supposed {
 /// What a file says where every variable that keeps it from being used as a whole is supposed to be set. What a server alone refers to
 /// is none of them.
 pub fn load_supposing(
-    file: &Path,
+    places: &Places,
     variables: &Variables,
     keyring: &KeyringLookup,
 ) -> Result<Supposed, LoadError> {
@@ -33,7 +34,7 @@ pub fn load_supposing(
             let value = || supposed.contains(name).then(|| in_place_of(name));
             real(name).or_else(value)
         });
-        let error = match load(file, &lookup, keyring) {
+        let error = match load(places, &lookup, keyring) {
             Ok(settings) => return Ok(Supposed { settings, missing }),
             Err(error) => error,
         };
@@ -53,9 +54,20 @@ fn in_place_of(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, sync::Arc};
+    use std::{fs, path::Path, sync::Arc};
 
-    use super::{super::keyring::no_values, *};
+    use super::{
+        super::{keyring::no_values, places::RequestedPlaces},
+        *,
+    };
+
+    fn places_of(file: &Path) -> Places {
+        let asked = RequestedPlaces {
+            config_file: Some(file.to_owned()),
+            data_dir: file.parent().map(Path::to_owned),
+        };
+        Places::find(&asked, &|_| None).expect("both are named")
+    }
 
     #[test]
     fn what_tokens_refer_to_is_supposed_and_other_mistakes_are_not() {
@@ -64,7 +76,8 @@ mod tests {
         let none: Variables = Arc::new(|_| None);
         let load = |text: &str| {
             fs::write(&file, text).expect("ours");
-            load_supposing(&file, &none, &no_values())
+            let places = places_of(&file);
+            load_supposing(&places, &none, &no_values())
         };
         let text = r#"{ "api_key": "${KEY}", "mcpServers": { "a": { "command": "x", "env": { "B": "${ONLY_A}" } } },
             "serverAuth": { "provider": "bearer", "bearer": { "tokens": { "${ADA}": "ada", "${BEN}": "ben" } } } }"#;

@@ -327,5 +327,6 @@ fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {
         lock_file,
         asked_by: options.places.asked_by(),
         demo,
+        places: Some(options.places.clone()),
     })
 }

@@ -164,7 +164,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         closing.clone(),
     );
 
-    let addresses = addresses_of(&listeners);
+    let addresses = addresses_of(&listeners, &keeper);
     let location = location_of(background, &data_dir, &addresses);
     let unanswered = router.clone().give_up_unanswered();
     let api = (management, router, access.clone(), calls);
@@ -272,9 +272,12 @@ fn open_catalog(
     (catalog, task.recording(activity.clone()))
 }
 
-fn addresses_of(listeners: &[TcpListener]) -> Vec<SocketAddr> {
+/// Where we listen, which the settings have to know: no server may lead there.
+fn addresses_of(listeners: &[TcpListener], keeper: &Keeper) -> Vec<SocketAddr> {
     let addresses = listeners.iter().map(TcpListener::local_addr);
-    addresses.filter_map(Result::ok).collect()
+    let addresses: Vec<SocketAddr> = addresses.filter_map(Result::ok).collect();
+    keeper.listens_at(addresses.iter().map(SocketAddr::port).collect());
+    addresses
 }
 
 /// Where this daemon is, for those who look for it.

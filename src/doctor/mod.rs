@@ -33,8 +33,8 @@ pub use self::{
     port::who_has,
 };
 use crate::{
-    client_files::{ClientPlaces, OurAddress},
-    config::{self, Settings},
+    client_files::ClientPlaces,
+    config::{self, OurAddress, Settings},
     management::{ConfigReport, Management, OverFiles, ServerRow, StatusReport},
     process::{BaseEnvironment, LoginPath},
 };
@@ -199,7 +199,10 @@ fn named_by_clients(
     if ports.is_empty() {
         ports.push(settings.listen.port());
     }
-    let us = OurAddress { ports };
+    let us = OurAddress {
+        ports,
+        places: Some(files.places().clone()),
+    };
     // What is wrong with the file is a finding of its own.
     let text = fs::read_to_string(files.config_file()).unwrap_or_default();
     let entries = config::written_entries(&text).unwrap_or_default();

@@ -21,6 +21,12 @@ pub enum KeyringError {
     /// It does not answer, mostly because it waits for its owner.
     #[error("{} did not answer in time", PLATFORM)]
     Silent,
+    /// The private file is not as it was written.
+    #[error("{0}")]
+    Damaged(String),
+    /// The private file could not be read or written, and this may help.
+    #[error("{0}")]
+    Disk(String, &'static str),
     /// Anything else.
     #[error("{0}")]
     Failed(String),
@@ -48,6 +54,10 @@ impl KeyringError {
             Self::Silent => {
                 "answer its dialog if there is one, or keep secrets in a private file: \"keyring\": \"file\" in the configuration"
             }
+            Self::Damaged(_) => {
+                "correct the file, or move it away and store its secrets again: `mcpproxy secret set NAME`"
+            }
+            Self::Disk(_, step) => step,
             Self::Failed(_) => "correct what it says, and try again",
         };
         step.to_owned()
@@ -60,7 +70,9 @@ impl KeyringError {
         match self {
             Self::Missing(..) => format!("is not in the keyring; {step}"),
             Self::Absent(_) => format!("could not be read: {PLATFORM} cannot be used; {step}"),
-            Self::Failed(_) => "could not be read; `mcpproxy secret list` says why".to_owned(),
+            Self::Damaged(_) | Self::Disk(..) | Self::Failed(_) => {
+                "could not be read; `mcpproxy secret list` says why".to_owned()
+            }
             _ => format!("could not be read: {self}; {step}"),
         }
     }
@@ -77,6 +89,8 @@ mod tests {
             KeyringError::Missing("gh".to_owned(), path.clone()),
             KeyringError::Absent(path.clone()),
             KeyringError::Failed(path.clone()),
+            KeyringError::Damaged(path.clone()),
+            KeyringError::Disk(path.clone(), "try again"),
             KeyringError::Locked,
             KeyringError::Silent,
         ] {

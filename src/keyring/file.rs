@@ -63,19 +63,21 @@ impl SecretsFile {
         match read {
             Ok(_) => (),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Err(self.damaged("it is no text"));
+            }
             Err(error) => return Err(self.failed("read", &error)),
         }
         // What the parser says could repeat a part of a secret.
         let written: Written = serde_json::from_str(&text).map_err(|error| {
             let place = format!("line {}, column {}", error.line(), error.column());
-            self.failed("read", &format!("it is not as it was written, at {place}"))
+            self.damaged(&format!("it is not as it was written, at {place}"))
         })?;
         if written.version != VERSION {
             let version = written.version;
-            return Err(self.failed(
-                "read",
-                &format!("it is of version {version}, which is of another mcpproxy"),
-            ));
+            return Err(self.damaged(&format!(
+                "it is of version {version}, which is of another mcpproxy"
+            )));
         }
         let secrets = written.secrets.into_iter();
         Ok(secrets
@@ -108,8 +110,8 @@ impl SecretsFile {
                 .map(|(name, value)| (name.clone(), value.reveal().to_owned()))
                 .collect(),
         };
-        let text =
-            serde_json::to_string_pretty(&written).map_err(|error| self.failed("write", &error))?;
+        let text = serde_json::to_string_pretty(&written)
+            .map_err(|error| self.failed("write", &error.into()))?;
         storage::write_atomically(&self.path, text.as_bytes()).map_err(io_failed)?;
         Ok(changed)
     }
@@ -131,10 +133,12 @@ impl SecretsFile {
         }
     }
 
-    fn failed(&self, doing: &str, reason: &dyn std::fmt::Display) -> KeyringError {
-        KeyringError::Failed(format!(
-            "failed to {doing} {}: {reason}",
-            self.path.display()
-        ))
+    fn failed(&self, doing: &str, error: &io::Error) -> KeyringError {
+        let what = format!("failed to {doing} {}: {error}", self.path.display());
+        KeyringError::Disk(what, storage::disk_step(error))
+    }
+
+    fn damaged(&self, why: &str) -> KeyringError {
+        KeyringError::Damaged(format!("failed to read {}: {why}", self.path.display()))
     }
 }

@@ -114,9 +114,11 @@ fn a_file_that_cannot_be_read_is_named_and_nothing_of_it_repeated() {
         );
         let set = keyring.set("a", &Secret::new("x"));
         assert!(
-            matches!(set, Err(KeyringError::Failed(_))),
+            matches!(set, Err(KeyringError::Damaged(_))),
             "what cannot be read is kept"
         );
+        let step = set.expect_err("it is broken").next_step();
+        assert!(step.contains("move it away"), "{step}");
     }
 }
 

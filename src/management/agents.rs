@@ -126,9 +126,11 @@ impl AgentRequest<'_> {
             let hint = "Choose another name, or ask the user to add it.";
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
+        self.management.is_not_the_demo(name).map_err(for_agent)?;
         // One that says nothing lacks a command or an address, which its entry is refused for.
         let patch = read_entry(entry);
-        let plan = move |text: &str| plan_addition(text, &parsed, &patch);
+        let us = self.management.backing().our_address();
+        let plan = move |text: &str| plan_addition(text, &parsed, &patch, &us);
         self.change("add", name, plan).await
     }
 
@@ -140,8 +142,8 @@ impl AgentRequest<'_> {
     ) -> Result<AgentChange, Failure> {
         self.see(name)?;
         let patch = read_patch(name, patch)?;
-        let server = name.to_owned();
-        let plan = move |text: &str| plan_patch(text, &server, &patch, Rights::Agent);
+        let (server, us) = (name.to_owned(), self.management.backing().our_address());
+        let plan = move |text: &str| plan_patch(text, &server, &patch, &us, Rights::Agent);
         self.change("patch", name, plan).await
     }
 
@@ -154,8 +156,8 @@ impl AgentRequest<'_> {
         self.see(name)?;
         let patch = Map::from_iter([("enabled".to_owned(), Value::Bool(value))]);
         let patch = read_patch(name, patch)?;
-        let server = name.to_owned();
-        let plan = move |text: &str| plan_patch(text, &server, &patch, Rights::Agent);
+        let (server, us) = (name.to_owned(), self.management.backing().our_address());
+        let plan = move |text: &str| plan_patch(text, &server, &patch, &us, Rights::Agent);
         self.change(verb, name, plan).await
     }
 

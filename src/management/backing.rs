@@ -6,7 +6,7 @@ use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
     authorization::LoginTrouble,
     catalog::{ApprovalRequest, ServerCatalog, Snapshot},
-    config::{Change, EditError, Settings, WriteError},
+    config::{Change, EditError, OurAddress, Settings, WriteError},
     error_code::Failure,
     upstream::Status,
 };
@@ -21,6 +21,9 @@ pub trait Backing: Send + Sync {
 
     /// The configuration file.
     fn config_file(&self) -> &Path;
+
+    /// Where we are, so that no server may lead there.
+    fn our_address(&self) -> OurAddress;
 
     /// Why the file as it stands cannot be used, or is not in force.
     fn config_error(&self) -> Option<String>;

@@ -1,13 +1,37 @@
 //! The bundled demo server, started while the daemon runs: nothing is downloaded and nothing is written, and it goes with the daemon, or when
 //! it is removed.
 
+use std::fs;
+
 use super::{Backing, Management, servers::ServerChange};
 use crate::{
     activity::OperatorChange,
-    config::DEMO,
+    config::{self, DEMO},
     error_code::{ErrorCode, Failure},
     process::own_program,
 };
+
+impl<B: Backing> Management<B> {
+    /// That a server may have this name: that of the demo server is taken while it runs, though it stands in no file. Whoever uses it would
+    /// have another one from one call to the next.
+    pub(super) fn is_not_the_demo(&self, name: &str) -> Result<(), Failure> {
+        let is_named = || {
+            let text = fs::read_to_string(self.config_file()).unwrap_or_default();
+            let written = config::written_entries(&text).unwrap_or_default();
+            written
+                .iter()
+                .any(|(written, _)| written.eq_ignore_ascii_case(DEMO))
+        };
+        if !name.eq_ignore_ascii_case(DEMO) || self.server(DEMO).is_err() || is_named() {
+            return Ok(());
+        }
+        let error = format!("there is a server {DEMO:?} already: the demo server, which runs");
+        let hint = format!(
+            "Choose another name. `mcpproxy upstream remove {DEMO}` ends one that was started on the page; one of `serve --demo` ends with a start without --demo."
+        );
+        Err(Failure::new(ErrorCode::ServerExists, error, hint).of_server(name))
+    }
+}
 
 impl Management {
     /// Starts the demo server beside what the file says.

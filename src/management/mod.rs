@@ -28,6 +28,7 @@ mod over_files;
 mod parameters;
 mod patching;
 mod pointing_values;
+mod removed;
 mod reviewed_settings;
 mod secrets;
 mod server_logs;

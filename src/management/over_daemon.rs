@@ -21,7 +21,9 @@ use crate::{
     approvals::{ThingKind, Which},
     authorization::Logins,
     catalog::{ApprovalRequest, Catalog, ServerCatalog, Snapshot},
-    config::{Change, DEMO, EditError, Keeper, ServerEntry, Settings, Start, WriteError},
+    config::{
+        Change, DEMO, EditError, Keeper, OurAddress, ServerEntry, Settings, Start, WriteError,
+    },
     error_code::{ErrorCode, Failure},
     gate,
     names::ServerName,
@@ -217,6 +219,10 @@ impl Backing for OverDaemon {
 
     fn config_file(&self) -> &Path {
         self.keeper.file()
+    }
+
+    fn our_address(&self) -> OurAddress {
+        self.keeper.our_address()
     }
 
     fn config_error(&self) -> Option<String> {

@@ -14,8 +14,8 @@ use crate::{
     authorization::Logins,
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, last_known},
     config::{
-        self, BrokenEntry, Change, EditError, KeyringLookup, LoadError, Places, Settings, Supposed,
-        Variables, WriteError,
+        self, BrokenEntry, Change, EditError, KeyringLookup, LoadError, OurAddress, Places,
+        Settings, Supposed, Variables, WriteError,
     },
     error_code::{ErrorCode, Failure},
     gate,
@@ -116,7 +116,7 @@ impl Management<OverFiles> {
     pub fn over_files(places: Places, variables: Variables) -> Self {
         let keyring = keyring::lookup(&places, &variables);
         // Only where things are is wanted: no secret is looked up for that.
-        let settings = config::load(&places.config_file, &variables, &config::no_values());
+        let settings = config::load(&places, &variables, &config::no_values());
         let data_dir = match &settings {
             Ok(settings) => places.data_folder(settings),
             // A daemon may run all the same, on what it last understood.
@@ -172,16 +172,16 @@ impl Management<OverFiles> {
     /// The settings for whoever needs no secret of them.
     pub fn settings_without_secrets(&self) -> Result<Settings, Failure> {
         let files = &self.0;
-        let file = &files.places.config_file;
-        config::load(file, &files.variables, &config::no_values()).map_err(|error| unusable(&error))
+        config::load(&files.places, &files.variables, &config::no_values())
+            .map_err(|error| unusable(&error))
     }
 
     /// The settings for whoever needs neither secrets nor values of tokens: variables that are missing here, and that the file cannot be
     /// used without, are supposed to be set.
     pub fn supposed_settings(&self) -> Result<Supposed, Failure> {
         let files = &self.0;
-        let file = &files.places.config_file;
-        let supposed = config::load_supposing(file, &files.variables, &config::no_values());
+        let supposed =
+            config::load_supposing(&files.places, &files.variables, &config::no_values());
         supposed.map_err(|error| unusable(&error))
     }
 
@@ -249,7 +249,7 @@ impl Management<OverFiles> {
 impl OverFiles {
     /// The settings with their secrets, and with variables supposed without which there would be none.
     fn supposed(&self) -> Result<Supposed, LoadError> {
-        config::load_supposing(&self.places.config_file, &self.variables, &self.keyring)
+        config::load_supposing(&self.places, &self.variables, &self.keyring)
     }
 
     /// The lock file that counts. One that cannot be used accepts nothing: a daemon would not start with it.
@@ -279,12 +279,17 @@ impl Backing for OverFiles {
     const TOOLS_UNLISTED: Option<usize> = None;
 
     fn settings(&self) -> Result<Arc<Settings>, Failure> {
-        let read = config::load(&self.places.config_file, &self.variables, &self.keyring);
+        let read = config::load(&self.places, &self.variables, &self.keyring);
         read.map(Arc::new).map_err(|error| unusable(&error))
     }
 
     fn config_file(&self) -> &Path {
         &self.places.config_file
+    }
+
+    fn our_address(&self) -> OurAddress {
+        let supposed = self.supposed().map(|supposed| supposed.settings.listen);
+        OurAddress::configured(&supposed.unwrap_or_default(), Some(self.places.clone()))
     }
 
     fn config_error(&self) -> Option<String> {

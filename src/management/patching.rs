@@ -14,8 +14,8 @@ use super::{
 use crate::{
     activity::OperatorChange,
     config::{
-        self, BadPatch, Change, EditError, OpenTexts, PatchedEntry, ServerPatch, WriteError,
-        entry_fault, written_entry,
+        self, BadPatch, Change, EditError, OpenTexts, OurAddress, PatchedEntry, ServerPatch,
+        WriteError, entry_fault, written_entry,
     },
     error_code::{ErrorCode, Failure},
     names::ServerName,
@@ -59,10 +59,10 @@ impl<B: Backing> Management<B> {
     ) -> Result<ServerChange, Failure> {
         let row = self.row_before_change(name)?;
         let patch = read_patch(name, patch)?;
-        let server = name.to_owned();
+        let (server, us) = (name.to_owned(), self.backing().our_address());
         let planned = self
             .change_seeing("patch", name, move |text| {
-                plan_patch(text, &server, &patch, Rights::Person)
+                plan_patch(text, &server, &patch, &us, Rights::Person)
             })
             .await;
         let planned = planned.map_err(|failure| self.not_in_file(name, failure))?;
@@ -200,6 +200,7 @@ pub(super) fn plan_patch(
     text: &str,
     name: &str,
     patch: &SentPatch,
+    us: &OurAddress,
     rights: Rights,
 ) -> Result<Planned, Failure> {
     let written = written_entry(text, name).map_err(not_edited)?;
@@ -216,12 +217,12 @@ pub(super) fn plan_patch(
                 held_for = places;
             }
             AgentVerdict::Refused(keys) => {
-                let more = problems(patch, fault(name, &patched)?);
+                let more = problems(patch, fault(name, &patched, us)?);
                 return Err(refused(name, &keys, &more));
             }
         },
     }
-    let fault = fault(name, &patched)?;
+    let fault = fault(name, &patched, us)?;
     if patch.problem.is_some() || fault.is_some() {
         return Err(faulty(name, patch, fault));
     }
@@ -246,6 +247,7 @@ pub(super) fn plan_addition(
     text: &str,
     name: &ServerName,
     patch: &SentPatch,
+    us: &OurAddress,
 ) -> Result<Planned, Failure> {
     let patched = patch.readable.apply(&Map::new());
     let mut patched =
@@ -260,7 +262,7 @@ pub(super) fn plan_addition(
     // What cannot be read may be what the entry lacks.
     let fault = match patch.problem {
         Some(_) => None,
-        None => fault(name.as_str(), &patched)?,
+        None => fault(name.as_str(), &patched, us)?,
     };
     if patch.problem.is_some() || fault.is_some() {
         return Err(faulty(name.as_str(), patch, fault));
@@ -294,11 +296,11 @@ fn hold(entry: &mut Map<String, Value>) {
 }
 
 /// What makes an entry unusable that was usable; one that was broken already may take several steps to mend.
-fn fault(name: &str, patched: &PatchedEntry) -> Result<Option<String>, Failure> {
+fn fault(name: &str, patched: &PatchedEntry, us: &OurAddress) -> Result<Option<String>, Failure> {
     let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
-    let fault = entry_fault(&parsed, &patched.after);
+    let fault = entry_fault(&parsed, &patched.after, us);
     let was_broken =
-        || !patched.before.is_empty() && entry_fault(&parsed, &patched.before).is_some();
+        || !patched.before.is_empty() && entry_fault(&parsed, &patched.before, us).is_some();
     Ok(fault.filter(|_| !was_broken()))
 }
 

@@ -18,7 +18,7 @@ use crate::{
     activity::OperatorChange,
     catalog::Snapshot,
     config::{self, BrokenEntry, Change, ServerEntry, SessionScope, Settings, Transport},
-    error_code::{ErrorCode, Failure},
+    error_code::{ErrorCode, Failure, as_step},
     gate::{self, Standing},
     names::ServerName,
     process,
@@ -76,7 +76,7 @@ pub struct ServerRow {
 /// What came of a change.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ServerChange {
-    /// The server as it is now; of a removed one, as it was.
+    /// The server as it is now; of a removed one what it was, and no connection.
     pub server: ServerRow,
     /// What changed: keys of its entry, or `added`, `removed`.
     #[serde(default)]
@@ -282,7 +282,7 @@ impl<B: Backing> Management<B> {
         let stuck = stuck.map(|trouble| login_stuck(&entry.name, trouble));
         let (last_error, next_step) = match stuck.or(last_error).or(wanted) {
             Some((reason, next_step)) => (Some(reason), Some(next_step)),
-            None => (None, refusal.map(|failure| failure.hint)),
+            None => (None, refusal.map(|failure| as_step(&failure.hint))),
         };
         let listed = lists.servers.get(&entry.name);
         let held = held_step(settings, lists, &entry.name);
@@ -349,7 +349,8 @@ impl<B: Backing> Management<B> {
         entry: Map<String, Value>,
     ) -> Result<ServerChange, Failure> {
         let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
-        if let Some(fault) = config::entry_fault(&parsed, &entry) {
+        self.is_not_the_demo(name)?;
+        if let Some(fault) = config::entry_fault(&parsed, &entry, &self.0.our_address()) {
             let error = format!("the server {name:?} cannot be added like this: {fault}");
             let hint = "Correct it; nothing was written.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name));
@@ -371,7 +372,7 @@ impl<B: Backing> Management<B> {
         if self.0.stop_demo(name).await {
             self.0.note(OperatorChange::by_operator("remove", name));
             self.0.follows(name).await;
-            return Ok(ServerChange::of(row?, &["removed"]));
+            return Ok(ServerChange::of(row?.removed(), &["removed"]));
         }
         let removed = Change::RemoveServer {
             name: name.to_owned(),
@@ -379,7 +380,7 @@ impl<B: Backing> Management<B> {
         let written = self.write(vec![removed]).await;
         written.map_err(|failure| self.not_in_file(name, failure))?;
         self.0.forget(name).await;
-        Ok(ServerChange::of(row?, &["removed"]))
+        Ok(ServerChange::of(row?.removed(), &["removed"]))
     }
 
     /// Switches a server on or off.

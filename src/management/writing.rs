@@ -7,7 +7,7 @@ use crate::{
     config::{Change, EditError, WriteError},
     error_code::{ErrorCode, Failure},
     names::BadServerName,
-    process,
+    process, storage,
 };
 
 impl<B: Backing> Management<B> {
@@ -72,10 +72,13 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
             "`mcpproxy config check` shows the mistake.",
         ),
         WriteError::Edit(_) => failure(ErrorCode::InvalidArguments, "Correct the request."),
-        WriteError::Locked(_) | WriteError::Io { .. } => failure(
+        WriteError::Locked(_) => failure(
             ErrorCode::ConfigUnusable,
             "Check that the file and its folder may be written, then try again.",
         ),
+        WriteError::Io { reason, .. } => {
+            failure(ErrorCode::ConfigUnusable, storage::disk_step(reason))
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use super::run_mark::gap_notice;
 use crate::{log_limit::LogLimit, storage, sync::Guarded};
 
 /// Limit: the size at which a file is set aside.
@@ -111,8 +112,8 @@ impl LogFileShared {
         let mut batch = std::mem::take(&mut queue.waiting);
         let dropped = std::mem::take(&mut queue.dropped);
         if dropped > 0 {
-            let notice = format!("… {dropped} lines are missing here: the disk was too slow\n");
-            batch.extend_from_slice(notice.as_bytes());
+            batch.extend_from_slice(gap_notice(dropped).as_bytes());
+            batch.push(b'\n');
         }
         queue.writing = !batch.is_empty();
         queue.writing.then_some(batch)

@@ -1,4 +1,5 @@
-//! The line that begins a run of a server in its log, so that runs can be told apart and lines have a time. Pure.
+//! The line that begins a run of a server in its log, so that runs can be told apart and lines have a time; and what keeps a server
+//! from writing such lines itself. Pure.
 
 use std::time::SystemTime;
 
@@ -22,9 +23,46 @@ pub fn is_run_mark(line: &str) -> bool {
     moment.is_some_and(|moment| moment.len() == "2026-07-28T09:30:00Z".len())
 }
 
+/// What stands in a log between the lines that a server wrote, because the disk was too slow for some.
+pub(super) fn gap_notice(dropped: u64) -> String {
+    format!("… {dropped}{MISSING}: the disk was too slow")
+}
+
+/// How a gap is told.
+const MISSING: &str = " lines are missing here";
+
+/// What is put before a line of a server that looks like one of ours.
+const NOT_OURS: char = '\\';
+
+/// Has a line of a server begin otherwise where it would look like one of ours.
+pub(super) fn tell_apart(line: &mut String) {
+    let seen = line.trim_start_matches(|c: char| !c.is_ascii_graphic());
+    let counted = seen.trim_start_matches(|c: char| c.is_ascii_digit());
+    if seen.starts_with(BEGINNING.trim_end()) || counted.starts_with(MISSING) {
+        line.insert(0, NOT_OURS);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_writes_no_line_that_looks_like_ours() {
+        let check = |line: &str, is_changed: bool| {
+            let mut told = line.to_owned();
+            tell_apart(&mut told);
+            let expected = if is_changed { "\\" } else { "" };
+            assert_eq!(told, format!("{expected}{line}"));
+            assert!(!is_run_mark(&told));
+        };
+        check("--- started 2026-01-01T00:00:00Z ---", true);
+        check(" \u{200b}--- started 2026-01-01T00:00:00Z --- ", true);
+        check(&gap_notice(7), true);
+        check("--- begun", false);
+        check("job --- started", false);
+        check("", false);
+    }
 
     #[test]
     fn a_mark_is_known_again() {

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use super::{
     line_cutter::LineCutter,
     log_file::{LogFile, remove_all},
-    run_mark::run_mark,
+    run_mark::{run_mark, tell_apart},
 };
 use crate::{
     config::{is_harmless, mask_text_of_strangers},
@@ -108,6 +108,7 @@ impl StderrLog {
             {
                 *line = masked;
             }
+            tell_apart(line);
         }
         if !lines.is_empty()
             && let Some(mark) = mark.take()

@@ -175,6 +175,16 @@ async fn a_client_is_connected_after_a_look_at_the_change_and_disconnected_again
         ("cursor", json!({ "endpoint": "/etc" }), "invalid_arguments"),
         (
             "cursor",
+            json!({ "endpoint": "/mcp/server/none" }),
+            "client_unchanged",
+        ),
+        (
+            "cursor",
+            json!({ "endpoint": "/mcp/p/none" }),
+            "client_unchanged",
+        ),
+        (
+            "cursor",
             json!({ "file": "/etc/passwd" }),
             "invalid_arguments",
         ),

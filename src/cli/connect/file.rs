@@ -47,6 +47,10 @@ pub(in crate::cli) fn say_done(
                 copy.unwrap_or_default()
             ));
         }
+        ConnectOutcome::PutBack => out.note(&format!(
+            "{file} is as it was before mcpproxy was connected: with {name:?}, which leads to where mcpproxy is not; `mcpproxy connect {} --undo` takes that out, too",
+            done.client.id()
+        )),
         ConnectOutcome::LeftAsFound => out.note(&format!(
             "{name:?} stays in {file}: it was there before, or somebody wrote it; `mcpproxy connect {} --undo` takes it out",
             done.client.id()

@@ -25,10 +25,10 @@ pub(super) fn print(
                 (Some(name), None) => format!("connected as {name:?}"),
                 (None, None) => "not connected".to_owned(),
             };
-            let step = if row.connected {
-                "-".to_owned()
-            } else {
-                format!("mcpproxy connect {}", row.client.id())
+            let step = match &row.next_step {
+                Some(step) => step.clone(),
+                None if row.connected => "-".to_owned(),
+                None => format!("mcpproxy connect {}", row.client.id()),
             };
             [row.client.name().to_owned(), state, row.file.clone(), step]
         })

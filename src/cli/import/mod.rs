@@ -84,6 +84,7 @@ impl ImportCommand {
             say_faults(&gathered, out);
             say_empty(&gathered, out);
         }
+        let offered = chosen.len();
         if asks && !chosen.is_empty() {
             chosen = asked(&chosen, out);
         }
@@ -106,18 +107,27 @@ impl ImportCommand {
             output::json(&output::as_json(&report)?)?;
         } else {
             say_notes(&gathered, &chosen, out);
-            self.conclude(&chosen, &added, takes, out);
+            self.conclude((offered, &chosen), &added, takes, out);
             say_readable(files.config_file(), &gathered, &added, out);
         }
         verdict(&gathered, &added)
     }
 
-    fn conclude(&self, chosen: &[usize], added: &[AddedServer], takes: bool, out: Output) {
+    /// Says what came of those that could be taken, and of those of them that were chosen.
+    fn conclude(
+        &self,
+        (offered, chosen): (usize, &[usize]),
+        added: &[AddedServer],
+        takes: bool,
+        out: Output,
+    ) {
         let n = |n: usize| match n {
             1 => "1 server".to_owned(),
             n => format!("{n} servers"),
         };
-        if chosen.is_empty() {
+        if chosen.is_empty() && offered > 0 {
+            out.note(&format!("nothing was taken over; {} could be", n(offered)));
+        } else if chosen.is_empty() {
             out.note("there is nothing to take over");
         } else if takes {
             let done = added.iter().filter(|added| added.error.is_none()).count();

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::config::{self, Variables};
+use crate::config::{self, Places, Variables};
 
 /// What refers to variables that a service does not have.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -19,11 +19,11 @@ pub(super) struct Lacking {
 }
 
 /// What of the file refers to variables that are not among these, which a service has.
-pub(super) fn lacking(config_file: &Path, given: &BTreeMap<String, String>) -> Lacking {
+pub(super) fn lacking(places: &Places, given: &BTreeMap<String, String>) -> Lacking {
     let given = given.clone();
     let variables: Variables = Arc::new(move |name| given.get(name).cloned());
     // Secrets by name are the same there as here.
-    match config::load_supposing(config_file, &variables, &config::no_values()) {
+    match config::load_supposing(places, &variables, &config::no_values()) {
         Ok(there) => {
             let broken = there.settings.broken.into_iter();
             let broken = broken.filter(|broken| config::lacks_variable(&broken.reason));
@@ -71,6 +71,15 @@ mod tests {
     use std::{collections::BTreeSet, fs, path::Path};
 
     use super::{given, lacking};
+    use crate::config::{Places, RequestedPlaces};
+
+    fn places(file: &Path) -> Places {
+        let asked = RequestedPlaces {
+            config_file: Some(file.to_owned()),
+            data_dir: file.parent().map(Path::to_owned),
+        };
+        Places::find(&asked, &|_| None).expect("both are named")
+    }
 
     #[test]
     fn a_server_whose_variable_a_service_does_not_get_is_named() {
@@ -80,12 +89,12 @@ mod tests {
         let text = r#"{ "mcpServers": { "a": { "command": "x", "env": { "K": "${PATH}" } }, "b": { "command": "x", "env": { "H": "${HOME}" } }, "c": { "command": "x", "env": { "N": "${NOT_SET_ANYWHERE}" } } } }"#;
         fs::write(&file, text).expect("writable");
         let none = given("LANG=C\n", Path::new("/no/such/file"));
-        assert_eq!(lacking(&file, &none).servers, ["a", "c"]);
+        assert_eq!(lacking(&places(&file), &none).servers, ["a", "c"]);
         let environment_file = folder.path().join("mcpproxy.env");
         fs::write(&environment_file, "# keys\nPATH=x\n").expect("writable");
         let some = given("", &environment_file);
         assert_eq!(
-            lacking(&file, &some).servers,
+            lacking(&places(&file), &some).servers,
             ["c"],
             "what is set nowhere is lacking here and there"
         );
@@ -98,13 +107,13 @@ mod tests {
         let text = r#"{ "mcpServers": { "a": { "command": "x", "env": { "K": "${PATH}" } } }, "api_key": "${PATH}",
             "serverAuth": { "provider": "bearer", "bearer": { "tokens": { "${PATH}": "ada", "${CARGO_MANIFEST_DIR}": "ben" } } } }"#;
         fs::write(&file, text).expect("writable");
-        let found = lacking(&file, &given("", Path::new("/no/such/file")));
+        let found = lacking(&places(&file), &given("", Path::new("/no/such/file")));
         let expected = ["CARGO_MANIFEST_DIR", "PATH"].map(str::to_owned);
         assert_eq!(found.whole, BTreeSet::from(expected));
         let environment_file = folder.path().join("mcpproxy.env");
         let lines = "PATH=\"0123456789abcdef0123456789abcdef\"\nCARGO_MANIFEST_DIR='another token of thirty-two signs'\n";
         fs::write(&environment_file, lines).expect("writable");
-        let found = lacking(&file, &given("", &environment_file));
+        let found = lacking(&places(&file), &given("", &environment_file));
         assert_eq!(found, super::Lacking::default());
     }
 }

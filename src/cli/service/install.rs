@@ -20,7 +20,7 @@ use crate::{
         location::Location,
         output::{self, Output},
     },
-    config,
+    config::{self, Places},
     daemon_client::DaemonClient,
     management::{Management, OverFiles, StatusReport},
     storage,
@@ -139,7 +139,7 @@ impl InstallService {
         self.tell(file.kind, other, &mut report).await?;
         report
             .next_steps
-            .extend(hints(file.kind, &definition, files.config_file()).await);
+            .extend(hints(file.kind, &definition, files.places()).await);
         Ok((report, before.is_some()))
     }
 
@@ -310,18 +310,14 @@ fn place_of_variables(kind: ServiceKind, read_file: &Path) -> String {
 }
 
 /// What the person may have to do.
-async fn hints(
-    kind: ServiceKind,
-    definition: &ServiceDefinition,
-    config_file: &Path,
-) -> Vec<String> {
+async fn hints(kind: ServiceKind, definition: &ServiceDefinition, places: &Places) -> Vec<String> {
     let read_file = read_file(kind, definition);
     let manager = match kind {
         ServiceKind::Systemd => Step::reach(kind).run().await.stdout,
         ServiceKind::Launchd => String::new(),
     };
     let given = environment::given(&manager, read_file);
-    let lacking = environment::lacking(config_file, &given);
+    let lacking = environment::lacking(places, &given);
     let place = place_of_variables(kind, read_file);
     let mut hints = Vec::new();
     if !lacking.whole.is_empty() {

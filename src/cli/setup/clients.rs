@@ -12,6 +12,7 @@ use crate::{
         self, ConnectRequest, Reaching, client_of_word, client_rows, home_places, our_address,
     },
     daemon_client::DaemonClient,
+    error_code::as_step,
     management::{Management, OverFiles},
 };
 
@@ -67,7 +68,11 @@ pub(super) fn connect(
                 report.clients.push(done);
             }
             Err(failure) => {
-                out.warning(&format!("{}; next step: {}", failure.error, failure.hint));
+                out.warning(&format!(
+                    "{}; next step: {}",
+                    failure.error,
+                    as_step(&failure.hint)
+                ));
                 report.not_connected.push(client);
             }
         }

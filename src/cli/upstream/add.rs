@@ -224,8 +224,9 @@ async fn check(
     daemon
         .send(Method::DELETE, &path, "", AnswerDeadline::Daemon)
         .await?;
-    let reason = server.last_error.as_deref().map(without_attempts);
-    let reason = reason.unwrap_or("it did not connect in time");
+    let reason = server
+        .reason_alone()
+        .unwrap_or("it did not connect in time");
     let failure = CommandFailure::failed(format!("{name:?} was not added: {reason}"));
     let written: Vec<String> = log.lines.into_iter().filter(|l| !is_run_mark(l)).collect();
     if !written.is_empty() {
@@ -246,13 +247,6 @@ fn step_without_entry(name: &ServerName, server: &ServerRow) -> String {
         "check that the URL is right and the server is running"
     };
     format!("{look}, and add it again; without --check it is added as it is")
-}
-
-/// A reason without how often it was tried and when it will be: a server that was taken out again is not tried.
-fn without_attempts(reason: &str) -> &str {
-    reason
-        .rsplit_once(" (failure ")
-        .map_or(reason, |(reason, _)| reason)
 }
 
 /// A command with its arguments in one word is what a shell would have taken apart.

@@ -287,6 +287,7 @@ async fn the_command_line_stays_above_the_file() {
         demo: None,
         lock_file: None,
         asked_by: None,
+        places: None,
     };
     let kept = Kept::start_in(tempfile::tempdir().expect("a folder"), None, overrides);
     fs::write(kept.file(), r#"{"listen": ":9", "routing_mode": "proxy"}"#).expect("a write");

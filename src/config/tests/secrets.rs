@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{
-        Keeper, KeyringLookup, Overrides, ServerEntry, Settings, Surroundings, entry_fault,
-        parse::parse_with_secrets,
+        Keeper, KeyringLookup, OurAddress, Overrides, ServerEntry, Settings, Surroundings,
+        entry_fault, parse::parse_with_secrets,
     },
     names::ServerName,
     secret::Secret,
@@ -132,7 +132,7 @@ fn a_reference_hides_no_fault_of_its_entry() {
     let name = ServerName::parse("s").expect("a name");
     let fault = |entry: Value| {
         let entry = entry.as_object().expect("an object");
-        entry_fault(&name, entry).unwrap_or_default()
+        entry_fault(&name, entry, &OurAddress::default()).unwrap_or_default()
     };
     let env = json!({ "A": "${X}" });
     for (entry, expected) in [

@@ -7,10 +7,9 @@ use serde_json::Value;
 use super::{DoctorFinding, commands};
 use crate::{
     client_files::{
-        ClientFile, ClientPlaces, ClientServer, FoundFile, ImportOutcome, OurAddress, SecretNames,
-        plan,
+        ClientFile, ClientPlaces, ClientServer, FoundFile, ImportOutcome, SecretNames, plan,
     },
-    config::Settings,
+    config::{OurAddress, Settings},
 };
 
 const CLIENT: &str = "client";
@@ -169,8 +168,8 @@ mod tests {
 
     use super::{ServedHere, check};
     use crate::{
-        client_files::{ClientPlaces, OurAddress},
-        config::{self, Surroundings, parse},
+        client_files::ClientPlaces,
+        config::{self, OurAddress, Surroundings, parse},
         doctor::{DoctorFinding, DoctorSeverity},
     };
 
@@ -192,7 +191,10 @@ mod tests {
         };
         let settings = parse(OURS, &surroundings).expect("it is sound");
         let served = ServedHere {
-            us: OurAddress { ports: vec![8080] },
+            us: OurAddress {
+                ports: vec![8080],
+                places: None,
+            },
             settings: &settings,
             entries: &config::written_entries(OURS).expect("it is sound"),
         };

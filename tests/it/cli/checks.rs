@@ -217,7 +217,7 @@ fn a_name_that_stands_twice_is_not_removed() {
     let place = Place::configured(file);
     place.run(&["upstream", "rm", "a"]).ended(2).says(&[
         "2 entries of the configuration are named \"a\"",
-        "Nothing was removed",
+        "nothing was removed",
     ]);
     assert_eq!(place.written(), file);
     place.run(&["upstream", "rm", "b"]).ended(0);
@@ -405,4 +405,36 @@ fn a_daemon_of_another_file_is_left_alone() {
     assert!(!read(&served).contains("127.0.0.1:9"));
     let ran = by_file(&place, &["status"]).output().expect("runs");
     assert!(ran.status.success(), "{ran:?}");
+}
+
+#[test]
+fn a_server_behind_itself_is_found_and_refused_without_a_daemon() {
+    let never_ends = "a server behind itself would never end";
+    let place = Place::configured(
+        r#"{ "listen": "127.0.0.1:18080", "mcpServers": {
+            "self": { "url": "http://localhost:18080/mcp" }, "other": { "url": "http://localhost:18081/mcp" } } }"#,
+    );
+    for command in [&["config", "check"][..], &["doctor", "--no-start"]] {
+        let ran = place.run(command).ended(1);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert_eq!(said.matches(never_ends).count(), 1, "{said}");
+    }
+    let file = place.config_file();
+    let file = file.to_str().expect("text");
+    let before = place.written();
+    for target in [
+        &["--url", "http://127.0.0.1:18080/mcp/all"][..],
+        &["--", "mcpproxy", "--config", file, "stdio"],
+    ] {
+        let add = ["upstream", "add", "again"];
+        place
+            .run(&[&add[..], target].concat())
+            .ended(2)
+            .says(&[never_ends]);
+    }
+    assert_eq!(place.written(), before);
+    // Its configuration is the usual one, which is not ours here.
+    place
+        .run(&["upstream", "add", "usual", "--", "mcpproxy", "stdio"])
+        .ended(0);
 }

@@ -128,8 +128,7 @@ fn with_full_disk(place: &Place, blocks: usize, arguments: &[&str]) -> super::Ra
     let mut shell = std::process::Command::new("sh");
     shell
         .arg("-c")
-        // Without the signal a write fails as it does on a full disk.
-        .arg(format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""))
+        .arg(format!("ulimit -f {blocks}; exec \"$@\""))
         .arg("sh")
         .arg(program.get_program())
         .args(program.get_args())
@@ -137,7 +136,8 @@ fn with_full_disk(place: &Place, blocks: usize, arguments: &[&str]) -> super::Ra
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("HOME", place.folder())
-        .current_dir(place.folder());
+        .current_dir(place.folder())
+        .stdin(fs::File::open(place.config_file()).expect("it is there"));
     super::Ran::of(shell.output().expect("a shell"))
 }
 
@@ -151,12 +151,18 @@ fn a_full_disk_leaves_a_file_as_it_was_and_nothing_beside_it() {
     for blocks in [1, 16] {
         with_full_disk(&place, blocks, &["connect", "cursor"])
             .ended(1)
-            .says(&["failed to write"]);
+            .says(&["failed to write", "next step: have the system allow larger"]);
         assert_eq!(read(&path), before, "{blocks} blocks");
         let folder = fs::read_dir(path.parent().expect("a folder")).expect("it is there");
         let names = folder.flatten().map(|entry| entry.file_name());
         assert_eq!(names.collect::<Vec<_>>(), ["mcp.json"], "{blocks} blocks");
     }
+    let step = "next step: have the system allow larger files (`ulimit -f`)";
+    let add = ["upstream", "add", "a", "--", "true"];
+    with_full_disk(&place, 0, &add).ended(1).says(&[step]);
+    with_full_disk(&place, 0, &["secret", "set", "a"])
+        .ended(1)
+        .says(&[step]);
 }
 
 #[test]
@@ -219,7 +225,8 @@ fn what_somebody_else_changed_since_stays() {
         after.contains("// Mine.") && !after.contains("hub"),
         "{after}"
     );
-    assert_eq!(copies(&path), 2);
+    // Of how it was just before; what was there before us is of no more use.
+    assert_eq!(copies(&path), 1);
 }
 
 #[test]

@@ -1,8 +1,12 @@
-//! `mcpproxy connect --all --undo`, and endpoints that only a daemon knows.
+//! `mcpproxy connect --undo`, files that cannot be changed, and endpoints that only a daemon knows.
 
-use std::fs;
+use std::{fs, path::Path};
 
-use super::{Place, importing::put, serving::Serving};
+use super::{
+    Place,
+    importing::{furnished, put},
+    serving::Serving,
+};
 
 #[test]
 fn a_server_that_only_the_daemon_has_is_an_endpoint() {
@@ -62,4 +66,111 @@ fn all_that_is_connected_is_taken_out_of_a_project_and_of_clients_that_were_neve
         .run(&["connect", "--all", "--undo"])
         .ended(0)
         .does_not_say(&["Goose"]);
+}
+
+/// The names beside a file, its own too.
+fn beside(file: &Path) -> Vec<String> {
+    let folder = fs::read_dir(file.parent().expect("a folder")).expect("it is there");
+    let names = folder.flatten().map(|entry| entry.file_name());
+    names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect()
+}
+
+#[test]
+fn an_entry_that_connect_corrected_is_put_back() {
+    let place = Place::configured(r#"{ "listen": "127.0.0.1:18080" }"#);
+    let before = r#"{"mcpServers": {"mcpproxy": {"url": "http://127.0.0.1:9999/mcp", "x": 1}}}"#;
+    put(place.folder(), ".cursor/mcp.json", before);
+    let file = place.folder().join(".cursor/mcp.json");
+    let read = || fs::read_to_string(&file).expect("it is there");
+    place.run(&["connect", "cursor"]).ended(0);
+    assert!(read().contains("18080"), "{}", read());
+    place
+        .run(&["connect", "cursor", "--undo"])
+        .ended(0)
+        .says(&["is as it was before mcpproxy was connected"]);
+    assert_eq!(
+        (read().as_str(), beside(&file)),
+        (before, vec!["mcp.json".to_owned()])
+    );
+    // It is nobody's who is here, and may go, too.
+    place.run(&["connect", "cursor", "--undo"]).ended(0);
+    assert!(!read().contains("9999"), "{}", read());
+    // What `connect` wrote last is no state before it.
+    put(place.folder(), ".cursor/mcp.json", "{}");
+    for endpoint in ["/mcp", "/mcp/all"] {
+        place
+            .run(&["connect", "cursor", "--endpoint", endpoint])
+            .ended(0);
+    }
+    place.run(&["connect", "cursor", "--undo"]).ended(0);
+    assert_eq!(read(), "{}");
+    // Nor is what it wrote when we were elsewhere.
+    for port in ["18080", "18081"] {
+        let listen = format!(r#"{{ "listen": "127.0.0.1:{port}" }}"#);
+        fs::write(place.config_file(), listen).expect("ours");
+        place.run(&["connect", "cursor"]).ended(0);
+        assert!(read().contains(port), "{}", read());
+    }
+    place.run(&["connect", "cursor", "--undo"]).ended(0);
+    assert_eq!(read(), "{}");
+}
+
+#[test]
+fn of_a_file_that_was_changed_since_nothing_of_ours_stays_but_one_copy() {
+    let place = Place::configured(r#"{ "listen": "127.0.0.1:18080" }"#);
+    put(place.folder(), ".cursor/mcp.json", "{\n}\n");
+    let file = place.folder().join(".cursor/mcp.json");
+    let read = || fs::read_to_string(&file).expect("it is there");
+    place.run(&["connect", "cursor"]).ended(0);
+    fs::write(&file, read().replacen('{', "{\n  \"mine\": 1,", 1)).expect("ours");
+    place.run(&["connect", "cursor", "--undo"]).ended(0);
+    let now: serde_json::Value = serde_json::from_str(&read()).expect("JSON");
+    assert_eq!(now, serde_json::json!({ "mine": 1 }));
+    assert_eq!(beside(&file).len(), 2, "{:?}", beside(&file));
+}
+
+#[test]
+fn a_file_that_cannot_be_changed_says_why_and_what_helps() {
+    let place = furnished(&["cursor", "goose", "gemini-cli"]);
+    let file = |path: &str| place.folder().join(path);
+    put(
+        place.folder(),
+        ".cursor/mcp.json",
+        "{ \"mcpServers\": null }",
+    );
+    put(
+        place.folder(),
+        ".config/goose/config.yaml",
+        "x: 1\nextensions: {a: {type: stdio, cmd: b}}\n",
+    );
+    let settings = file(".gemini/settings.json");
+    fs::remove_file(&settings).expect("ours");
+    fs::create_dir(&settings).expect("ours");
+    for (client, why, step) in [
+        (
+            "cursor",
+            "`mcpServers` in it is null and no map of servers",
+            "write the entry by hand",
+        ),
+        (
+            "goose",
+            "line 2: `extensions` cannot be changed by a program here",
+            "correct line 2",
+        ),
+        ("gemini-cli", "it is no file", "write the entry by hand"),
+    ] {
+        place.run(&["connect", client]).ended(1).says(&[why, step]);
+    }
+    let listed = place.run(&["connect", "-o", "json"]).ended(0).json();
+    let rows = listed["clients"].as_array().expect("rows");
+    let gemini = rows.iter().find(|row| row["client"] == "gemini-cli");
+    let step = gemini.expect("a row")["next_step"].as_str();
+    assert!(
+        step.is_some_and(|step| step.contains("by hand")),
+        "{listed}"
+    );
+    let shown = place.run(&["connect"]).ended(0).stdout;
+    assert!(!shown.contains("mcpproxy connect gemini-cli"), "{shown}");
 }

@@ -19,7 +19,7 @@ impl Drop for Running {
 }
 
 const SERVERS: &str = r#"{ "mcpServers": {
-    "a": { "command": "/bin/sh", "args": ["-c", "pwd >&2; echo said by a >&2; exit 3"] },
+    "a": { "command": "/bin/sh", "args": ["-c", "pwd >&2; echo --- started 2026-01-01T00:00:00Z --- >&2; echo said by a >&2; exit 3"] },
     "far": { "url": "http://127.0.0.1:1/mcp" }
 } }"#;
 
@@ -43,6 +43,12 @@ async fn logs_are_read_from_the_files_also_without_a_daemon() {
     let home = place.folder().canonicalize().expect("it exists");
     assert!(logged.contains(home.to_str().expect("text")), "{logged}");
     assert!(logged.starts_with("--- started 20"), "{logged}");
+    // What only looks like our line is told from it.
+    let mut ours = logged
+        .lines()
+        .filter(|line| line.starts_with("--- started"));
+    assert!(ours.all(|line| !line.contains("2026-01-01")), "{logged}");
+    assert!(logged.contains("\n\\--- started 2026-01-01"), "{logged}");
     let alone = place.run(&["upstream", "logs", "a", "-n", "1"]).ended(0);
     assert_eq!(alone.stdout, "said by a\n");
     let _daemon = Serving::start(&place);

@@ -299,3 +299,43 @@ fn a_log_is_named_as_the_next_step_where_something_stands_in_it() {
         "{silent}"
     );
 }
+
+#[test]
+fn the_name_of_the_demo_server_is_taken_while_it_runs() {
+    let place = Place::new();
+    let _daemon = Serving::start(&place);
+    for name in ["demo", "Demo"] {
+        add(&place, name, &[], &["true"]).ended(1).says(&[
+            "there is a server \"demo\" already: the demo server, which runs",
+            "next step: choose another name",
+        ]);
+    }
+    place
+        .run(&[
+            "call",
+            "read",
+            "demo:echo",
+            "--args",
+            r#"{"text":"still here"}"#,
+        ])
+        .ended(0)
+        .shows(&["still here"]);
+}
+
+#[test]
+fn a_server_that_is_gone_is_not_tried_again() {
+    let place = Place::new();
+    let _daemon = Serving::start(&place);
+    add(&place, "bad", &[], &BROKEN).ended(0);
+    let told = place
+        .run(&["upstream", "remove", "bad", "-o", "json"])
+        .ended(0)
+        .json();
+    let server = &told["changes"][0]["server"];
+    assert_eq!(server["state"], "Disconnected", "{server}");
+    for gone in ["next_attempt_in_seconds", "next_step"] {
+        assert!(server.get(gone).is_none_or(Value::is_null), "{server}");
+    }
+    let reason = server["last_error"].as_str().expect("a reason");
+    assert!(!reason.contains("tried again"), "{reason}");
+}

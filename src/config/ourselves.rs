@@ -1,0 +1,403 @@
+//! Whether an entry leads to this mcpproxy, by its address or by the program that it starts: a server behind itself would never end.
+//! The one rule for the configuration, however an entry comes in, and for the files of clients. Another mcpproxy, on another port or with
+//! a configuration of its own, is a server like any other.
+
+use std::{fs, path::Path, sync::Arc};
+
+use serde_json::{Map, Value};
+
+use super::{
+    listen::Listen,
+    places::Places,
+    server_entry::{ServerEntry, Transport},
+    settings::{BrokenEntry, Settings},
+};
+use crate::{loopback, sync::Guarded};
+
+/// Where on this machine we are, or would be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OurAddress {
+    /// The ports, that of the address which clients are given first.
+    pub ports: Vec<u16>,
+    /// Our configuration file and data folder, where they are known.
+    pub places: Option<Places>,
+}
+
+/// What an entry leads to, as it is written.
+#[derive(Debug, Default)]
+pub struct LeadsTo<'a> {
+    /// Its address.
+    pub url: Option<&'a str>,
+    /// Its program.
+    pub command: Option<&'a str>,
+    /// The arguments of its program.
+    pub args: Vec<&'a str>,
+    /// What the environment of its program is given.
+    pub env: Vec<(&'a str, &'a str)>,
+}
+
+/// Where a daemon is, as far as that is known before it listens and after. Clones share the ports on which it does.
+#[derive(Clone, Default)]
+pub(super) struct Whereabouts {
+    bound: Arc<Guarded<Vec<u16>>>,
+    places: Option<Places>,
+}
+
+impl Whereabouts {
+    pub(super) fn new(places: Option<Places>) -> Self {
+        Self {
+            bound: Arc::default(),
+            places,
+        }
+    }
+
+    /// Notes where the daemon listens, whatever the file says from now on.
+    pub(super) fn listens_at(&self, ports: Vec<u16>) {
+        *self.bound.lock() = ports;
+    }
+
+    /// `listen` is what is configured.
+    pub(super) fn address(&self, listen: &Listen) -> OurAddress {
+        let bound = self.bound.lock().clone();
+        if bound.is_empty() {
+            return OurAddress::configured(listen, self.places.clone());
+        }
+        OurAddress {
+            ports: bound,
+            places: self.places.clone(),
+        }
+    }
+}
+
+/// Why such an entry is refused.
+pub(super) const BEHIND_ITSELF: &str =
+    "leads to this mcpproxy itself: a server behind itself would never end";
+
+/// Programs that fetch and start other ones by name.
+const LAUNCHERS: [&str; 5] = ["npx", "bunx", "pnpx", "uvx", "cmd"];
+
+/// Programs that start the one which their arguments name, by itself or in a line for a shell.
+const STARTERS: [&str; 9] = [
+    "env", "sudo", "nice", "nohup", "sh", "bash", "dash", "zsh", "fish",
+];
+
+/// Starts it where neither our ports nor our files are, unless it is given them.
+const CONTAINERS: [&str; 2] = ["docker", "podman"];
+
+/// Variables with which a program of ours finds another configuration or data folder.
+const PLACES: [&str; 5] = [
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "MCPPROXY_CONFIG",
+    "MCP_CONFIG_PATH",
+];
+
+/// A program of our name, as something starts it.
+struct OurProgram<'a> {
+    /// The words before it.
+    before: Vec<&'a str>,
+    /// Its arguments.
+    args: Vec<&'a str>,
+    is_in_container: bool,
+}
+
+impl OurAddress {
+    /// Where a daemon would be. A port that the system chooses is not known before it does.
+    pub fn configured(listen: &Listen, places: Option<Places>) -> Self {
+        let port = Some(listen.port()).filter(|port| *port > 0);
+        Self {
+            ports: port.into_iter().collect(),
+            places,
+        }
+    }
+
+    /// Whether a server would lead to this mcpproxy, and not to another one.
+    pub fn is_behind(&self, target: &LeadsTo<'_>) -> bool {
+        let is_ours = |port: u16| self.ports.contains(&port);
+        let words = target.args.iter().flat_map(|arg| words_of(arg));
+        target.url.and_then(loopback_port).is_some_and(is_ours)
+            || words.filter_map(endpoint_port).any(is_ours)
+            || our_program(target).is_some_and(|program| self.is_of_our_places(&program, target))
+    }
+
+    /// Whether an entry of a client leads to this mcpproxy, or starts any: whoever has one connected has no other one beside it.
+    pub fn is_named_by(&self, target: &LeadsTo<'_>) -> bool {
+        our_program(target).is_some()
+            || loopback_port_of(target).is_some_and(|port| self.ports.contains(&port))
+    }
+
+    /// Whether the program uses our configuration, in which it would find itself again, or comes to our socket.
+    fn is_of_our_places(&self, program: &OurProgram<'_>, target: &LeadsTo<'_>) -> bool {
+        let Some(places) = &self.places else {
+            return true;
+        };
+        let pairs = program
+            .before
+            .iter()
+            .filter_map(|word| word.split_once('='));
+        let mut variables = pairs.chain(target.env.iter().copied());
+        if program.is_in_container || variables.any(|(name, _)| PLACES.contains(&name)) {
+            return false;
+        }
+        let file = option(&program.args, "--config");
+        let folder = option(&program.args, "--data-dir");
+        let has_our_file = match file {
+            Some(file) => is_same(file, &places.config_file),
+            None => places.asked_by().is_none(),
+        };
+        has_our_file || folder.is_some_and(|folder| is_same(folder, &places.data_dir))
+    }
+}
+
+/// Has no server of the settings lead to us.
+pub(super) fn refuse_ourselves(settings: &mut Settings, us: &OurAddress) {
+    let is_behind = |entry: &ServerEntry| us.is_behind(&LeadsTo::of_entry(entry));
+    let refused = settings.servers.extract_if(.., |_, entry| is_behind(entry));
+    settings.broken.extend(refused.map(|(name, _)| BrokenEntry {
+        name: name.to_string(),
+        reason: format!("it {BEHIND_ITSELF}"),
+    }));
+}
+
+impl<'a> LeadsTo<'a> {
+    /// What an entry of our own says, before its references are filled in.
+    pub(super) fn of_written(entry: &'a Map<String, Value>) -> Self {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str);
+        let args = entry.get("args").and_then(Value::as_array);
+        let env = entry.get("env").and_then(Value::as_object);
+        let env = env.into_iter().flatten();
+        Self {
+            url: text("url"),
+            command: text("command"),
+            args: args
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect(),
+            env: env
+                .map(|(name, value)| (name.as_str(), value.as_str().unwrap_or_default()))
+                .collect(),
+        }
+    }
+
+    /// What an entry leads to with its references filled in.
+    pub(super) fn of_entry(entry: &'a ServerEntry) -> Self {
+        match &entry.transport {
+            Transport::Remote(remote) => Self {
+                url: Some(&remote.url),
+                ..Self::default()
+            },
+            Transport::Stdio(stdio) => Self {
+                command: Some(&stdio.command),
+                args: stdio.args.iter().map(String::as_str).collect(),
+                env: stdio
+                    .env
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), value.reveal()))
+                    .collect(),
+                ..Self::default()
+            },
+        }
+    }
+}
+
+/// Where it starts a program of our name, by itself or through one that fetches programs. Our demo server is a server like any other.
+fn our_program<'a>(target: &LeadsTo<'a>) -> Option<OurProgram<'a>> {
+    let command = target.command?;
+    let is_one_of = |names: &[&str]| {
+        let stem = Path::new(command).file_stem();
+        stem.is_some_and(|stem| names.iter().any(|name| stem == *name))
+    };
+    let (words, at) = if is_program(command) {
+        ([&[command], &*target.args].concat(), 0)
+    } else if is_one_of(&STARTERS) {
+        let words: Vec<&str> = target.args.iter().flat_map(|arg| words_of(arg)).collect();
+        let at = words.iter().position(|word| is_program(word))?;
+        (words, at)
+    } else if is_one_of(&LAUNCHERS) || is_one_of(&CONTAINERS) {
+        let at = target.args.iter().position(|word| is_package(word))?;
+        (target.args.clone(), at)
+    } else {
+        return None;
+    };
+    let (before, rest) = words.split_at(at);
+    let args = rest.get(1..).unwrap_or_default();
+    (!args.contains(&"demo-server")).then(|| OurProgram {
+        before: before.to_vec(),
+        args: args.to_vec(),
+        is_in_container: is_one_of(&CONTAINERS),
+    })
+}
+
+fn is_program(word: &str) -> bool {
+    let stem = Path::new(word).file_stem();
+    stem.is_some_and(|name| name == "mcpproxy")
+}
+
+/// A package may have its version behind it.
+fn is_package(word: &str) -> bool {
+    let package = word.rsplit('/').next().unwrap_or(word);
+    package.split(['@', ':']).next() == Some("mcpproxy")
+}
+
+/// The words of an argument, which may be a line for a shell.
+fn words_of(arg: &str) -> impl Iterator<Item = &str> {
+    let words = arg.split_whitespace();
+    words.map(|word| word.trim_matches(['"', '\'', ';', '&', '(', ')']))
+}
+
+/// The value of an option, in either spelling.
+fn option<'a>(args: &[&'a str], name: &str) -> Option<&'a str> {
+    args.iter().enumerate().find_map(|(at, arg)| {
+        let rest = arg.strip_prefix(name)?;
+        match rest.strip_prefix('=') {
+            Some(value) => Some(value),
+            None if rest.is_empty() => args.get(at + 1).copied(),
+            None => None,
+        }
+    })
+}
+
+/// Whether two paths lead to the same thing.
+fn is_same(written: &str, ours: &Path) -> bool {
+    let written = Path::new(written);
+    let real = fs::canonicalize(written)
+        .ok()
+        .zip(fs::canonicalize(ours).ok());
+    written == ours || real.is_some_and(|(written, ours)| written == ours)
+}
+
+/// The port on this machine that an entry of a client leads to: by its address, or by one that its program is given.
+pub fn loopback_port_of(target: &LeadsTo<'_>) -> Option<u16> {
+    let mut addresses = target.url.iter().chain(&target.args);
+    addresses.find_map(|address| loopback_port(address))
+}
+
+/// The port of an address on this machine.
+fn loopback_port(url: &str) -> Option<u16> {
+    port_and_path(url).map(|(port, _)| port)
+}
+
+/// The port of an address on this machine at which MCP could be served. Others may be anything that a program looks at.
+fn endpoint_port(word: &str) -> Option<u16> {
+    let (port, path) = port_and_path(word)?;
+    let is_endpoint =
+        matches!(path, "" | "/") || ["/mcp", "/sse"].iter().any(|at| path.starts_with(at));
+    is_endpoint.then_some(port)
+}
+
+fn port_and_path(url: &str) -> Option<(u16, &str)> {
+    const SCHEME: &str = "http://";
+    let scheme = url.get(..SCHEME.len())?;
+    let rest = url.get(SCHEME.len()..)?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at_checked(end)?;
+    let authority = authority.rsplit('@').next().unwrap_or(authority);
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
+        _ => (authority, 80),
+    };
+    // Whoever connects to no address in particular reaches this machine.
+    let is_any = matches!(host, "0.0.0.0" | "[::]");
+    let is_here = is_any || loopback::is_loopback(host.trim_end_matches('.'));
+    (scheme.eq_ignore_ascii_case(SCHEME) && is_here).then_some((port, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{super::places::Why, *};
+
+    #[test]
+    fn ports_of_this_machine_are_read_out_of_addresses() {
+        for (url, port) in [
+            ("http://127.0.0.1:8080/mcp", 8080),
+            ("http://[::1]:1?x", 1),
+            ("http://localhost", 80),
+            ("HTTP://u:p@LOCALHOST.:7/", 7),
+        ] {
+            assert_eq!(loopback_port(url), Some(port), "{url}");
+        }
+        for other in [
+            "http://example.com:8080/mcp",
+            "https://127.0.0.1",
+            "",
+            "http://:x",
+            "ähttp://",
+        ] {
+            assert_eq!(loopback_port(other), None, "{other}");
+        }
+    }
+
+    /// Ours are `/c` and `/d`; `why` says whether they are the usual ones.
+    #[track_caller]
+    fn check(why: Why, entry: &Value, expected: bool) {
+        let us = OurAddress {
+            ports: vec![8080],
+            places: Some(Places {
+                config_file: "/c".into(),
+                data_dir: "/d".into(),
+                data_dir_given: why != Why::Platform,
+                why,
+            }),
+        };
+        let target = LeadsTo::of_written(entry.as_object().expect("an entry"));
+        assert_eq!(us.is_behind(&target), expected, "{entry}");
+    }
+
+    #[test]
+    fn a_server_that_leads_to_us_is_told_from_others() {
+        for entry in [
+            json!({ "url": "http://localhost:8080/mcp/all" }),
+            json!({ "url": "http://0.0.0.0:8080/mcp" }),
+            json!({ "command": "/opt/bin/mcpproxy", "args": ["stdio"] }),
+            json!({ "command": "npx", "args": ["-y", "mcp-remote", "http://127.0.0.1:8080/mcp"] }),
+            json!({ "command": "sh", "args": ["-c", "npx mcp-remote 'http://127.0.0.1:8080/sse'"] }),
+            json!({ "command": "npx", "args": ["-y", "@some/mcpproxy@1.2", "stdio"] }),
+            json!({ "command": "env", "args": ["A=1", "mcpproxy", "stdio"] }),
+            json!({ "command": "sh", "args": ["-c", "exec \"/opt/mcpproxy\" stdio"] }),
+            json!({ "command": "mcpproxy", "args": ["--config", "/c", "stdio"] }),
+            json!({ "command": "mcpproxy", "args": ["stdio", "--data-dir=/d"] }),
+        ] {
+            check(Why::Platform, &entry, true);
+        }
+        for entry in [
+            json!({ "url": "http://127.0.0.1:8081/mcp" }),
+            json!({ "url": "http://example.com:8080/mcp" }),
+            json!({ "command": "npx", "args": ["mcp-remote", "http://127.0.0.1:8081/mcp"] }),
+            json!({ "command": "probe", "args": ["--target", "http://127.0.0.1:8080/api/v1/status"] }),
+            json!({ "command": "mcpproxy", "args": ["demo-server"] }),
+            json!({ "command": "sh", "args": ["-c", "mcpproxy demo-server"] }),
+            json!({ "command": "sh", "args": ["-c", "node my-mcpproxy"] }),
+            json!({ "command": "node", "args": ["mcpproxy"] }),
+            json!({ "command": "mcpproxy", "args": ["--config", "/other", "stdio"] }),
+            json!({ "command": "mcpproxy", "args": ["stdio"], "env": { "MCPPROXY_CONFIG": "/other" } }),
+            json!({ "command": "env", "args": ["HOME=/h", "mcpproxy", "stdio"] }),
+            json!({ "command": "docker", "args": ["run", "-i", "some/mcpproxy:1", "stdio"] }),
+            json!({ "command": 7 }),
+        ] {
+            check(Why::Platform, &entry, false);
+        }
+    }
+
+    #[test]
+    fn the_usual_mcpproxy_is_another_one_for_who_has_places_of_their_own() {
+        check(
+            Why::Flag,
+            &json!({ "command": "mcpproxy", "args": ["stdio"] }),
+            false,
+        );
+        check(
+            Why::Flag,
+            &json!({ "command": "mcpproxy", "args": ["--config", "/c", "stdio"] }),
+            true,
+        );
+        check(
+            Why::Flag,
+            &json!({ "command": "mcpproxy", "args": ["--data-dir", "/d", "stdio"] }),
+            true,
+        );
+    }
+}
