@@ -237,8 +237,10 @@ fn pieces_of_arguments(arguments: &[String]) -> Vec<Vec<Piece<'_>>> {
 /// Whether the value of this flag is a secret and comes as the next argument.
 pub(super) fn is_secret_flag(argument: &str) -> bool {
     let flag = argument.trim_start_matches('-');
+    // What was masked had a value in it, so what comes next is another one.
     flag.len() < argument.len()
         && !flag.contains(|c: char| c == '=' || c.is_whitespace())
+        && !flag.contains(MASK)
         && is_secret_name(flag)
 }
 
