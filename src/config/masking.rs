@@ -237,19 +237,21 @@ fn pieces_of_arguments(arguments: &[String]) -> Vec<Vec<Piece<'_>>> {
 /// Whether the value of this flag is a secret and comes as the next argument.
 pub(super) fn is_secret_flag(argument: &str) -> bool {
     let flag = argument.trim_start_matches('-');
+    // What was masked had a value in it, so what comes next is another one.
     flag.len() < argument.len()
         && !flag.contains(|c: char| c == '=' || c.is_whitespace())
+        && !flag.contains(MASK)
         && is_secret_name(flag)
 }
 
-/// Where in a text it hides something, in bytes.
+/// Where in a text it hides something, in bytes. Of what is empty there is nothing to hide.
 pub(super) fn hidden_in(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let ranges = pieces_of_text(text).into_iter().filter_map(|piece| {
         let (Shown(part) | Hidden(part)) = piece;
         let range = at..at + part.len();
         at = range.end;
-        matches!(piece, Hidden(_)).then_some(range)
+        matches!(piece, Hidden(part) if !part.is_empty()).then_some(range)
     });
     ranges.collect()
 }
@@ -273,7 +275,15 @@ fn pieces_of_text(text: &str) -> Vec<Piece<'_>> {
         {
             let value = value.strip_prefix(' ').unwrap_or(value);
             let (before, value) = text.split_at(text.len() - value.len());
-            return vec![Shown(before), Hidden(value)];
+            let joint = before.get(name.len()..).unwrap_or_default();
+            // A name that says so is shown; what only stands before a credential may be one, too.
+            let mut pieces = if is_secret_name(name) {
+                vec![Shown(name)]
+            } else {
+                pieces_of_text(name)
+            };
+            pieces.extend([Shown(joint), Hidden(value)]);
+            return pieces;
         }
     }
     if let Some(at) = end_of_secret_name_inside(text) {
@@ -378,6 +388,12 @@ mod tests {
         check(&["1b4e28ba-2fa1-11d2-883f-0016d3cca427"], &["***"]);
         check(&["DB=postgres://u:p@h/db"], &["DB=postgres://***@h/db"]);
         check(&["x:ghp_0123456789"], &["x:***"]);
+        let random = "0123456789abcdef0123";
+        check(&[&format!("{random}:{random}=y")], &["***:***"]);
+        check(
+            &[&format!("{random}-token:{random}")],
+            &[&format!("{random}-token:***")],
+        );
         check(&["--env=GITHUB_TOKEN=a b"], &["--env=GITHUB_TOKEN=***"]);
         check(&["--header=X-Api-Key: abc"], &["--header=X-Api-Key: ***"]);
     }

@@ -217,9 +217,12 @@ pub(super) fn is_made_of_references(text: &str) -> bool {
 
 /// Resolves what stands between the braces.
 fn resolve(inside: &str, lookup: ValueLookup<'_>) -> Result<String, BadReference> {
-    if let Some(name) = inside.strip_prefix(keyring::PREFIX)
-        && is_secret_name(name)
-    {
+    let unknown = || BadReference::Unknown(inside.to_owned());
+    // Never a variable called `keyring` and its default: which of both it is must not depend on what the default is made of.
+    if let Some(name) = inside.strip_prefix(keyring::PREFIX) {
+        if !is_secret_name(name) {
+            return Err(unknown());
+        }
         let found = (lookup.secrets)(name);
         return found
             .map(|secret| secret.reveal().to_owned())
@@ -228,7 +231,6 @@ fn resolve(inside: &str, lookup: ValueLookup<'_>) -> Result<String, BadReference
                 BadReference::Keyring { name, reason }
             });
     }
-    let unknown = || BadReference::Unknown(inside.to_owned());
     let (name, default) = match inside.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
         None => (inside, None),
@@ -323,6 +325,7 @@ mod tests {
         );
         check("${keyring:}", "no reference");
         check("${keyring:a b}", "no reference");
+        check("${keyring:-a b}", "no reference");
         check("${input:x}", "\"${input:x}\"");
         check("${a b}", "\"${a b}\"");
         check("${}", "\"${}\"");

@@ -215,6 +215,7 @@ mod tests {
             "A=1\nexport DB_PASSWORD=***\nB=2",
         );
         check("--token=a b", "--token=***");
+        check("https://h/x?token='", "https://h/x?token='");
         check("path: a b", "path: a b");
     }
 

@@ -16,13 +16,39 @@ pub enum Tree {
     Object(Vec<(String, Tree)>),
 }
 
-impl Tree {
+/// A text that was read once: its value, and where its comments stand.
+pub struct Document<'a> {
+    result: ParseResult<'a>,
+    pub tree: Tree,
+}
+
+impl<'a> Document<'a> {
     /// The value of a text, an empty one being an empty object; `None` if it is no JSON with comments and trailing commas.
-    pub fn of(text: &str) -> Option<Self> {
-        let root = parsed(text)?.value.as_ref().map(Self::from_ast);
-        Some(root.unwrap_or(Self::Object(Vec::new())))
+    pub fn of(text: &'a str) -> Option<Self> {
+        let result = parsed(text)?;
+        let root = result.value.as_ref().map(Tree::from_ast);
+        let tree = root.unwrap_or(Tree::Object(Vec::new()));
+        Some(Self { result, tree })
     }
 
+    /// The comments, sorted, but for those within the servers of that name.
+    pub fn comments_outside(&self, server: &str) -> Vec<&str> {
+        let root = self.result.value.as_ref();
+        let entries = root.map(|root| entries(root, server)).unwrap_or_default();
+        // Each comment is listed by the token before it and by the one after it.
+        let all = self.result.comments.iter().flat_map(|all| all.values());
+        let by_place: BTreeMap<usize, &str> = all
+            .flat_map(|comments| comments.iter())
+            .filter(|comment| !entries.iter().any(|entry| entry.contains(&comment.start())))
+            .map(|comment| (comment.start(), comment.text()))
+            .collect();
+        let mut texts: Vec<&str> = by_place.into_values().collect();
+        texts.sort_unstable();
+        texts
+    }
+}
+
+impl Tree {
     fn from_ast(value: &ast::Value<'_>) -> Self {
         match value {
             ast::Value::NullKeyword(_) => Self::Leaf("null".to_owned()),
@@ -103,28 +129,6 @@ impl Tree {
         });
         Self::Object(rest.collect())
     }
-}
-
-/// The comments, sorted, but for those within the servers of that name.
-pub fn comments_outside(text: &str, server: &str) -> Vec<String> {
-    let Some(result) = parsed(text) else {
-        return Vec::new();
-    };
-    let entries = result
-        .value
-        .map(|root| entries(&root, server))
-        .unwrap_or_default();
-    // Each comment is listed by the token before it and by the one after it.
-    let all = result.comments.unwrap_or_default();
-    let by_place: BTreeMap<usize, &str> = all
-        .values()
-        .flat_map(|comments| comments.iter())
-        .filter(|comment| !entries.iter().any(|entry| entry.contains(&comment.start())))
-        .map(|comment| (comment.start(), comment.text()))
-        .collect();
-    let mut texts: Vec<String> = by_place.into_values().map(str::to_owned).collect();
-    texts.sort_unstable();
-    texts
 }
 
 /// Where the servers of that name stand.
