@@ -3,7 +3,10 @@
 
 use tracing::Instrument;
 
-use super::{RequestError, Router, large_results::Cutting, recording, tasks::NOT_AS_A_TASK};
+use super::{
+    RequestError, Router, large_results::Cutting, quarantine::requested, recording,
+    tasks::NOT_AS_A_TASK,
+};
 use crate::{
     access::Caller,
     activity::CallBody,
@@ -13,7 +16,7 @@ use crate::{
     forward::{EndpointKind, ForwardRequest},
     long_work::LongWork,
     names::ServerName,
-    wire::{Edit, Outcome, Raw, Target},
+    wire::{Edit, Outcome, Raw, Target, method},
 };
 
 /// All that a built-in tool can do with what is offered.
@@ -166,8 +169,21 @@ impl<'a> Things<'a> {
     }
 
     /// Records a request that is not made, in the course of the call that this built-in tool answers.
-    pub(super) fn refuse(self, outer: &CallContext, target: &Target<'_>, why: &Failure) {
+    pub(super) fn refuse(
+        self,
+        outer: &CallContext,
+        target: &Target<'_>,
+        why: &Failure,
+        params: &Raw,
+    ) {
         let inner = outer.child(target.method());
+        if target.method() == method::TOOLS_CALL {
+            let router = self.0;
+            router.note_blocked(&inner, why, || requested(true, Some(params)));
+        }
+        if let Some(answer) = inner.course.answer() {
+            outer.course.note_answer(answer);
+        }
         let body = CallBody::Arguments(None);
         let mut record = self.0.begin(&inner, None, target.method(), body);
         record.is_of(why.server.as_deref(), target.thing());

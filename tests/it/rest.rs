@@ -3,6 +3,7 @@
 mod beginning;
 mod evidence;
 mod figures;
+mod told;
 
 use std::{collections::BTreeSet, fs, io::Write, path::Path};
 
@@ -157,6 +158,47 @@ async fn access_is_explained_without_a_call() {
     )
     .await;
     assert_eq!(wrong.status, 400);
+    // What there is not is no yes, and a tool needs its server.
+    let check = async |question: Value| {
+        let answer = post(&daemon, "/api/v1/access/check", &question).await;
+        (answer.status, answer.json())
+    };
+    let whole = json!({ "subject": "ada", "name": "up:echo" });
+    let (status, whole) = check(whole).await;
+    assert_eq!(
+        (status, &whole["server"], &whole["name"]),
+        (200, &json!("up"), &json!("echo"))
+    );
+    assert_eq!(whole["reason"], ada["reason"]);
+    for kind in ["tool", "prompt", "resource"] {
+        let (status, wrong) =
+            check(json!({ "subject": "ada", "kind": kind, "name": "echo" })).await;
+        assert_eq!(
+            (status, &wrong["code"]),
+            (400, &json!("invalid_arguments")),
+            "{wrong}"
+        );
+        assert!(
+            wrong["error"].to_string().contains("no server is named"),
+            "{wrong}"
+        );
+    }
+    let nonsense = json!({ "subject": "ada", "kind": "built_in", "name": "retrieve_tool" });
+    let (status, nonsense) = check(nonsense).await;
+    assert_eq!(
+        (status, &nonsense["allowed"]),
+        (200, &json!(false)),
+        "{nonsense}"
+    );
+    let reason = nonsense["reason"].as_str().expect("a reason");
+    assert!(
+        reason.contains("no tool \"retrieve_tool\" of our own"),
+        "{reason}"
+    );
+    assert!(
+        reason.contains("the closest one is \"retrieve_tools\""),
+        "{reason}"
+    );
 }
 
 #[tokio::test]
