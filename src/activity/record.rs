@@ -386,6 +386,7 @@ impl RecordMaker<'_> {
             duration_us: told
                 .took
                 .and_then(|took| u64::try_from(took.as_micros()).ok()),
+            times: told.times,
             outcome: outcome.to_owned(),
             error: error.map(|error| self.redaction.sentence(error)),
             ..ActivityRecord::default()

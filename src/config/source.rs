@@ -14,7 +14,7 @@ use super::{
     keyring_place::keyring_place,
     listen::Listen,
     parse::{parse, parse_with_secrets},
-    settings::{RoutingMode, Settings},
+    settings::{DemoOrigin, RoutingMode, Settings},
     surroundings::Surroundings,
     write::{folder_of, read_text},
 };
@@ -256,15 +256,16 @@ impl Source {
         if let Some(mode) = self.overrides.routing_mode {
             settings.routing_mode = mode;
         }
-        let started = self.demo.0.lock().clone();
-        if let Some(program) = self.overrides.demo.as_ref().or(started.as_ref()) {
-            self.add_demo(program, &mut settings);
+        if let Some(program) = &self.overrides.demo {
+            self.add_demo(program, DemoOrigin::CommandLine, &mut settings);
+        } else if let Some(program) = self.demo.0.lock().clone() {
+            self.add_demo(&program, DemoOrigin::Request, &mut settings);
         }
         settings
     }
 
     /// Adds the demo server, unless a server of that name is configured.
-    fn add_demo(&self, program: &Path, settings: &mut Settings) {
+    fn add_demo(&self, program: &Path, origin: DemoOrigin, settings: &mut Settings) {
         let taken = settings
             .servers
             .keys()
@@ -276,7 +277,10 @@ impl Source {
             folder: folder_of(&self.file),
         };
         match parse(&text, &surroundings) {
-            Ok(demo) if !taken => settings.servers.extend(demo.servers),
+            Ok(demo) if !taken => {
+                settings.servers.extend(demo.servers);
+                settings.demo = Some(origin);
+            }
             _ => settings.warnings.push(format!(
                 "the demo server was not added: a server {DEMO:?} is configured"
             )),
