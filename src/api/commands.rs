@@ -75,7 +75,7 @@ async fn find(
     let login_path = api.0.login_path.get().await;
     let found = blocking(move || {
         let base = BaseEnvironment::new(&settings.environment, login_path.as_deref());
-        match query.as_of_entry(&file) {
+        match query.into_entry(&file) {
             Ok((entry, values)) => entry.found(&base).without(&Secrets::new(values)),
             Err(unjudged) => unjudged,
         }
@@ -92,7 +92,7 @@ struct EntryCommand {
 
 impl CommandQuery {
     /// As if it stood in an entry of this file.
-    fn as_of_entry(self, file: &Path) -> Result<(EntryCommand, Vec<String>), FoundCommand> {
+    fn into_entry(self, file: &Path) -> Result<(EntryCommand, Vec<String>), FoundCommand> {
         let variables = config::process_environment();
         let surroundings = Surroundings {
             lookup: &*variables,

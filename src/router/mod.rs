@@ -16,6 +16,7 @@ mod opening;
 mod operator_scripts;
 mod quarantine;
 mod recording;
+mod repeated;
 mod resources;
 mod subscriptions;
 mod tasks;

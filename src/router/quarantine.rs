@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::{RequestError, Router, View, built_in};
+use super::{
+    RequestError, Router, View, built_in,
+    repeated::{meant_for_another, repeated},
+};
 use crate::{
     access::Caller,
     approvals::ThingKind,
@@ -17,9 +20,6 @@ use crate::{
     scanner::{self, Finding, Severity},
     wire::{Raw, Request, Target, method},
 };
-
-/// Limit: bytes of arguments that are repeated.
-const REPEATED: usize = 64 << 10;
 
 /// Limit: things of one server that are told of.
 const TOLD: usize = 100;
@@ -107,30 +107,14 @@ fn blocked(
 }
 
 /// The arguments that were meant for the tool, which one of our own may have been asked to call.
-pub(super) fn requested(may_be_ours: bool, params: Option<&Raw>) -> Value {
-    let arguments = params.and_then(|params| params.get("arguments"));
+fn requested(may_be_ours: bool, params: Option<&Raw>) -> Value {
     let name = params.and_then(|params| params.get("name")?.string());
     let is_ours = may_be_ours && name.is_some_and(|name| built_in::find(&name).is_some());
-    let meant = if is_ours {
-        let keys = ["args", "arguments", "args_json"];
-        let arguments = arguments.unwrap_or_else(Raw::empty_object);
-        keys.iter().find_map(|key| arguments.get(key))
-    } else {
-        arguments
-    };
-    repeated(meant.as_ref())
-}
-
-/// Arguments as they are repeated to whoever sent them.
-pub(super) fn repeated(arguments: Option<&Raw>) -> Value {
-    let Some(meant) = arguments else {
-        return json!({});
-    };
-    if meant.as_bytes().len() > REPEATED {
-        return json!("left out: larger than 64 KiB");
+    if is_ours {
+        return meant_for_another(params);
     }
-    let text = meant.string().unwrap_or_else(|| meant.as_str().to_owned());
-    serde_json::from_str(&text).unwrap_or(Value::String(text))
+    let arguments = params.and_then(|params| params.get("arguments"));
+    repeated(arguments.as_ref())
 }
 
 fn analysis_of_tool(now: &Moment, entry: &ServerEntry, tool: &str) -> Value {

@@ -4,7 +4,7 @@
 use tracing::Instrument;
 
 use super::{
-    RequestError, Router, large_results::Cutting, quarantine::requested, recording,
+    RequestError, Router, large_results::Cutting, recording, repeated::meant_for_another,
     tasks::NOT_AS_A_TASK,
 };
 use crate::{
@@ -179,7 +179,7 @@ impl<'a> Things<'a> {
         let inner = outer.child(target.method());
         if target.method() == method::TOOLS_CALL {
             let router = self.0;
-            router.note_blocked(&inner, why, || requested(true, Some(params)));
+            router.note_blocked(&inner, why, || meant_for_another(Some(params)));
         }
         if let Some(answer) = inner.course.answer() {
             outer.course.note_answer(answer);

@@ -3,7 +3,7 @@
 use tracing::Instrument;
 
 use super::{
-    Reply, RequestError, Router, large_results::Cutting, quarantine::repeated, recording,
+    Reply, RequestError, Router, large_results::Cutting, recording, repeated::repeated,
     tasks::NOT_AS_A_TASK,
 };
 use crate::{
@@ -162,8 +162,16 @@ impl Router {
             record.is_declared(declared.variant.as_str(), declared.intent.take());
         }
         let sent = declared.arguments.clone();
+        let (server, tool) = (declared.server, declared.tool);
         let called = self.call_declared(context, declared, params).await;
         let called = match (called, told) {
+            (Err(RequestError::Failed(failure)), Told::Operator)
+                if failure.code == ErrorCode::AccessDenied =>
+            {
+                // So that the next step names it.
+                let failure = failure.of_server(server).of_tool(tool);
+                Err(self.for_operator(failure.into()))
+            }
             (Err(error), Told::Operator) => Err(self.for_operator(error)),
             (Err(RequestError::Failed(failure)), Told::Client) => {
                 self.note_blocked(context, &failure, || repeated(sent.as_ref()));

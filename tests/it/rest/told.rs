@@ -86,6 +86,10 @@ async fn people_and_scripts_are_told_in_their_own_words_and_rules_are_named() {
         };
         assert_eq!(record["told"], answered, "{record}");
         assert_eq!(record["caller"], "operator");
+        let hint = answered["hint"].as_str().expect("a step");
+        if name == "up:echo" {
+            assert!(hint.contains("access check operator up:echo`"), "{hint}");
+        }
     }
     let code = json!({ "code": "const told = call_tool('up', 'echo', {}); told.error.code" });
     let ran = post(&daemon, "/api/v1/code", &code).await.json();
