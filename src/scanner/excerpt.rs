@@ -51,7 +51,7 @@ pub(super) fn excerpt_marked(text: &str, range: Range<usize>) -> (String, Option
     (escaped, (!is_all && !marked.is_empty()).then_some(marked))
 }
 
-/// The same and what is left of the words at both ends, which are cut by blanks and by what cannot be seen; not where they are long.
+/// The same and what is left of the words, and of the paths, at both ends; not where they are long.
 fn in_whole_words(text: &str, range: Range<usize>) -> Range<usize> {
     let (Some(before), Some(inside), Some(after)) = (
         text.get(..range.start),
@@ -60,7 +60,7 @@ fn in_whole_words(text: &str, range: Range<usize>) -> Range<usize> {
     ) else {
         return range;
     };
-    let is_of_word = |c: char| !c.is_whitespace() && !is_invisible(c) && !is_hidden(c);
+    let is_of_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '~');
     let begins = inside.chars().next().is_some_and(is_of_word);
     let ends = inside.chars().next_back().is_some_and(is_of_word);
     let more = |characters: &mut dyn Iterator<Item = char>| {
@@ -76,9 +76,7 @@ fn in_whole_words(text: &str, range: Range<usize>) -> Range<usize> {
     if ends {
         let rest = more(&mut after.chars());
         // What ends a sentence is of no word.
-        end += rest
-            .trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '\''])
-            .len();
+        end += rest.trim_end_matches(['.', '-', '/']).len();
     }
     start..end
 }
@@ -154,8 +152,8 @@ mod tests {
         let long = format!("{}now{}", "ab ".repeat(90), " cd".repeat(90));
         check(&long, 270..273, Some("now"));
         check("", 0..0, None);
-        let orders = "x <IMPORTANT>Before you, the content of ~/.ssh/id_rsa.";
-        check(orders, 3..19, Some("\\u{3C}IMPORTANT\\u{3E}Before"));
+        let orders = "x <IMPORTANT>Before you, the content of ~/.ssh/id_rsa.</IMPORTANT>";
+        check(orders, 3..19, Some("IMPORTANT\\u{3E}Before"));
         check(orders, 29..46, Some("content of ~/.ssh/id_rsa"));
         let unbroken = format!("{0}ab{0}", "x".repeat(40));
         check(&unbroken, 40..42, Some("ab"));
