@@ -60,6 +60,8 @@ pub enum ErrorCode {
     Overloaded,
     /// A server of that name exists already.
     ServerExists,
+    /// The server is there and has no entry in the configuration file that could be changed.
+    NotInFile,
     /// There is no page to log in to.
     PageNotServed,
     /// There is no log to read.
@@ -148,6 +150,7 @@ impl ErrorCode {
         Self::QuestionUnanswered,
         Self::Overloaded,
         Self::ServerExists,
+        Self::NotInFile,
         Self::PageNotServed,
         Self::NoLog,
         Self::UnknownSecret,
@@ -190,6 +193,7 @@ impl ErrorCode {
             Self::QuestionUnanswered => ("question_unanswered", 409, 1, RPC_INTERNAL),
             Self::Overloaded => ("overloaded", 503, 1, RPC_INTERNAL),
             Self::ServerExists => ("server_exists", 409, 1, RPC_INTERNAL),
+            Self::NotInFile => ("not_in_file", 409, 1, RPC_INTERNAL),
             Self::PageNotServed => ("page_not_served", 409, 1, RPC_INTERNAL),
             Self::NoLog => ("no_log", 404, 1, RPC_INTERNAL),
             Self::UnknownSecret => ("unknown_secret", 404, 1, RPC_INTERNAL),

@@ -6,14 +6,18 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{fingerprint::Fingerprint, sync::Guarded};
+use crate::{fingerprint::Fingerprint, sync::Guarded, wire::Raw};
 
 /// So much of a fingerprint stands in a record: too long to be met by trying.
 pub(super) const FINGERPRINT: usize = 16;
 
 /// What becomes of one call on its way.
 #[derive(Debug, Default)]
-pub struct CallCourse(Guarded<Course>);
+pub struct CallCourse {
+    way: Guarded<Course>,
+    /// What its caller is told in place of a failure by itself.
+    answer: Guarded<Option<Raw>>,
+}
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Course {
@@ -127,17 +131,27 @@ impl GateDecision {
 impl CallCourse {
     /// The call begins.
     pub(super) fn begin(&self, now: Instant) {
-        self.0.lock().since = Some(now);
+        self.way.lock().since = Some(now);
     }
 
     /// What the gate decided.
     pub fn note_decision(&self, decision: GateDecision) {
-        self.0.lock().decision = Some(decision);
+        self.way.lock().decision = Some(decision);
+    }
+
+    /// What its caller is told, where that says more than the failure that ended it: a JSON object.
+    pub fn note_answer(&self, answer: Raw) {
+        *self.answer.lock() = Some(answer);
+    }
+
+    /// The same, once it is known.
+    pub fn answer(&self) -> Option<Raw> {
+        self.answer.lock().clone()
     }
 
     /// Somebody else has the call from now on.
     pub fn enter(&self, stage: CallStage) {
-        let mut course = self.0.lock();
+        let mut course = self.way.lock();
         if course.stage != stage {
             course.enter(stage, Instant::now());
         }
@@ -151,12 +165,12 @@ impl CallCourse {
 
     /// What the gate decided, once it has.
     pub(super) fn decision(&self) -> Option<GateDecision> {
-        self.0.lock().decision
+        self.way.lock().decision
     }
 
     /// What a record says of the time until then, if a server had to do with it.
     pub(super) fn spent(&self, ended: Instant) -> Option<TimeSpent> {
-        let mut course = *self.0.lock();
+        let mut course = *self.way.lock();
         course.enter(CallStage::Ours, ended);
         let is_others = course.is_sent || course.waiting > Duration::ZERO;
         let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
@@ -218,7 +232,11 @@ mod tests {
         ] {
             course.enter(stage, at(ms));
         }
-        let spent = CallCourse(Guarded::new(course)).spent(at(185));
+        let whole = CallCourse {
+            way: Guarded::new(course),
+            ..CallCourse::default()
+        };
+        let spent = whole.spent(at(185));
         let expected = TimeSpent {
             gate_us: 3_000,
             waiting_us: 17_000,
@@ -234,7 +252,7 @@ mod tests {
         let start = Instant::now();
         course.begin(start);
         assert_eq!(course.spent(start + Duration::from_secs(1)), None);
-        course.0.lock().enter(CallStage::AtServer, start);
+        course.way.lock().enter(CallStage::AtServer, start);
         let spent = course.spent(start + Duration::from_secs(1)).expect("sent");
         assert_eq!((spent.gate_us, spent.server_us), (0, 1_000_000));
     }

@@ -129,4 +129,6 @@ pub struct ServerStep {
     pub detail: Option<String>,
     /// How long it took.
     pub took: Option<Duration>,
+    /// Of how many alike this is told; `None` where it is one.
+    pub times: Option<u64>,
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     config::{ActivitySettings, Kept},
-    wire::Raw,
+    wire::{Edit, Raw, splice},
 };
 
 /// One record. What does not apply is left out.
@@ -149,6 +149,9 @@ impl OwnPart {
     }
 }
 
+/// The member of an answer of ours that repeats the arguments of the call.
+const REPEATED_ARGUMENTS: &str = "requestedArgs";
+
 /// Limit: definitions that a record names.
 const MOST_THINGS: usize = 20;
 
@@ -210,7 +213,7 @@ impl RecordMaker<'_> {
         let mut record = self.shared_part(call);
         record.gate = call.course.decision().map(GateDecision::recorded);
         self.own_part(call).put_into(&mut record);
-        self.put_end(&mut record, &call.end);
+        self.put_end(&mut record, call);
         record
     }
 
@@ -256,9 +259,9 @@ impl RecordMaker<'_> {
         }
     }
 
-    fn put_end(&self, record: &mut ActivityRecord, end: &CallEnd) {
+    fn put_end(&self, record: &mut ActivityRecord, call: &SeenCall) {
         let sentence = |text: &str| Some(self.redaction.sentence(text));
-        match end {
+        match &call.end {
             CallEnd::Withdrawn => (),
             CallEnd::Result { size, kept, .. } => {
                 record.answer_bytes = u64::try_from(*size).ok();
@@ -276,7 +279,10 @@ impl RecordMaker<'_> {
             CallEnd::Failed(failure) => {
                 record.code = Some(failure.code.as_str().to_owned());
                 record.error = sentence(&failure.error);
-                record.told = self.redaction.value(&Raw::author(failure), Kept::Redacted);
+                record.told = match call.course.answer() {
+                    Some(answer) => self.answer_as_kept(&answer),
+                    None => self.redaction.value(&Raw::author(failure), Kept::Redacted),
+                };
             }
             CallEnd::Invalid { code, error } => {
                 record.code = Some(code.to_string());
@@ -285,7 +291,26 @@ impl RecordMaker<'_> {
                 record.told = self.redaction.value(&Raw::author(&told), Kept::Redacted);
             }
         }
-        end.outcome().clone_into(&mut record.outcome);
+        call.end.outcome().clone_into(&mut record.outcome);
+    }
+
+    /// What a caller was told in place of a result: the arguments that it repeats are kept as arguments are, the rest always.
+    fn answer_as_kept(&self, answer: &Raw) -> Option<Raw> {
+        let arguments = answer.get(REPEATED_ARGUMENTS);
+        let arguments = arguments.and_then(|arguments| match self.settings.arguments {
+            Kept::Off => None,
+            kept => self.redaction.value(&arguments, kept),
+        });
+        let edits = [(REPEATED_ARGUMENTS, Edit::Remove)];
+        let shown = splice(answer, &edits).ok()?;
+        let shown = self.redaction.value(&shown, Kept::Redacted)?;
+        match arguments {
+            None => Some(shown),
+            Some(arguments) => {
+                let edits = [(REPEATED_ARGUMENTS, Edit::Set(arguments))];
+                splice(&shown, &edits).ok()
+            }
+        }
     }
 
     /// The error of a server: its data are kept as results are, the rest always.
@@ -361,6 +386,7 @@ impl RecordMaker<'_> {
             duration_us: told
                 .took
                 .and_then(|took| u64::try_from(took.as_micros()).ok()),
+            times: told.times,
             outcome: outcome.to_owned(),
             error: error.map(|error| self.redaction.sentence(error)),
             ..ActivityRecord::default()

@@ -152,7 +152,9 @@ impl SeenCall {
             CallEnd::RpcError { kept, .. } => kept.as_bytes().len(),
             CallEnd::Withdrawn | CallEnd::Failed(_) | CallEnd::Invalid { .. } => 0,
         };
-        self.client.as_bytes().len() + body + end
+        let answer = self.course.answer();
+        let answer = answer.map_or(0, |raw| raw.as_bytes().len());
+        self.client.as_bytes().len() + body + end + answer
     }
 }
 

@@ -123,7 +123,7 @@ async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<By
     let (args, params) = (args.as_ref(), Some(&params));
     let answering = router.call_tool(context, variant, &server, &tool, args, params);
     let answer = answering.logged_in(context.logged_as.clone()).await;
-    let answer = answer.map_err(|failure| api.0.management.for_operator(failure))?;
+    let answer = answer?;
     let (key, payload) = match answer {
         Outcome::Result(result) => ("result", result),
         Outcome::Error(error) => ("rpc_error", error),

@@ -91,7 +91,7 @@ async fn ran(
 ) -> Result<Bytes, Failure> {
     let running = api.0.router.run_script(context, arguments, params);
     let result = running.logged_in(context.logged_as.clone()).await;
-    let result = result.map_err(|failure| api.0.management.for_operator(failure))?;
+    let result = result?;
     let answer = result.get("structuredContent").unwrap_or(result);
     Ok(answer.bytes().clone())
 }

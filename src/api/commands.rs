@@ -1,6 +1,6 @@
 //! `/api/v1/commands`: whether the command of a server is there, before anything is added. Nothing is started.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use axum::extract::{Query, State, rejection::QueryRejection};
 use schemars::JsonSchema;
@@ -11,7 +11,11 @@ use super::{
     routes::{About, Routes},
     wrong,
 };
-use crate::process::{BaseEnvironment, find_program};
+use crate::{
+    config::{self, Surroundings, with_variables},
+    process::{BaseEnvironment, find_program},
+    secret::Secrets,
+};
 
 pub(super) fn routes() -> Routes {
     let about = About::new(
@@ -28,20 +32,24 @@ pub(super) fn routes() -> Routes {
 /// What an entry would start.
 #[derive(Deserialize, JsonSchema)]
 struct CommandQuery {
-    /// The command as the entry has it: a name that is looked for on `PATH`, or a path.
+    /// The command as the entry has it: a name that is looked for on `PATH`, or a path. References to variables (`${HOME}/x`) are put in,
+    /// here and in the other two.
     #[schemars(length(min = 1))]
     command: String,
-    /// The folder that the entry has it started in: a relative path counts from there.
+    /// The folder that the entry has it started in: a relative path counts from there. It begins at the folder of the configuration
+    /// file, or at the home folder where it begins with `~/`.
     cwd: Option<String>,
     /// The `PATH` that the entry sets.
     path: Option<String>,
 }
 
 /// Whether a command is there.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 struct FoundCommand {
     /// Whether it is.
     found: bool,
+    /// Whether it was looked for: what refers to a secret, or to a variable that is not set here, is not.
+    judged: bool,
     /// The file that would run.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
@@ -61,25 +69,93 @@ async fn find(
     if query.command.is_empty() {
         return Err(wrong("`command` is empty"));
     }
-    let settings = api.0.management.settings_in_force();
+    let management = &api.0.management;
+    let settings = management.settings_in_force();
+    let file = management.config_file().to_owned();
     let login_path = api.0.login_path.get().await;
     let found = blocking(move || {
         let base = BaseEnvironment::new(&settings.environment, login_path.as_deref());
-        let cwd = query.cwd.filter(|cwd| !cwd.is_empty()).map(PathBuf::from);
-        find_program(&query.command, cwd, query.path, &base)
+        match query.into_entry(&file) {
+            Ok((entry, values)) => entry.found(&base).without(&Secrets::new(values)),
+            Err(unjudged) => unjudged,
+        }
     });
-    ok(&match found.await? {
-        Ok(file) => FoundCommand {
-            found: true,
-            file: Some(file.display().to_string()),
-            reason: None,
-            next_step: None,
-        },
-        Err(error) => FoundCommand {
-            found: false,
-            file: None,
-            reason: Some(error.reason()),
-            next_step: Some(error.next_step().to_owned()),
-        },
-    })
+    ok(&found.await?)
+}
+
+/// What an entry's values come to, and what of them came from references.
+struct EntryCommand {
+    command: String,
+    cwd: Option<PathBuf>,
+    path: Option<String>,
+}
+
+impl CommandQuery {
+    /// As if it stood in an entry of this file.
+    fn into_entry(self, file: &Path) -> Result<(EntryCommand, Vec<String>), FoundCommand> {
+        let variables = config::process_environment();
+        let surroundings = Surroundings {
+            lookup: &*variables,
+            folder: file.parent().unwrap_or(Path::new("/")),
+        };
+        let mut values = Vec::new();
+        let mut read = |key: &str, text: &str| match with_variables(text, &*variables) {
+            Ok(whole) => {
+                values.extend(whole.values);
+                Ok(whole.text)
+            }
+            Err(why) => Err(FoundCommand {
+                reason: Some(format!("it cannot be judged here: `{key}` {why}")),
+                next_step: Some(NOT_JUDGED.to_owned()),
+                ..FoundCommand::default()
+            }),
+        };
+        let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+        let command = read("command", &self.command)?;
+        let cwd = given(self.cwd).map(|cwd| read("cwd", &cwd)).transpose()?;
+        let path = given(self.path)
+            .map(|path| read("path", &path))
+            .transpose()?;
+        let entry = EntryCommand {
+            command,
+            cwd: cwd.map(|cwd| surroundings.path(&cwd)),
+            path,
+        };
+        Ok((entry, values))
+    }
+}
+
+/// What is to be done about references whose values are not known.
+const NOT_JUDGED: &str =
+    "add the server: it is found out when it starts, and its row says why if it cannot be";
+
+impl EntryCommand {
+    fn found(self, base: &BaseEnvironment) -> FoundCommand {
+        let judged = FoundCommand {
+            judged: true,
+            ..FoundCommand::default()
+        };
+        match find_program(&self.command, self.cwd, self.path, base) {
+            Ok(file) => FoundCommand {
+                found: true,
+                file: Some(file.display().to_string()),
+                ..judged
+            },
+            Err(error) => FoundCommand {
+                reason: Some(error.reason()),
+                next_step: Some(error.next_step().to_owned()),
+                ..judged
+            },
+        }
+    }
+}
+
+impl FoundCommand {
+    /// Without values of variables, which may be credentials.
+    fn without(mut self, values: &Secrets) -> Self {
+        for text in [&mut self.file, &mut self.reason].into_iter().flatten() {
+            *text = values.masked(text).into_owned();
+        }
+        self
+    }
 }

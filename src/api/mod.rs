@@ -19,6 +19,7 @@ mod logs;
 mod metrics;
 mod openapi;
 mod page_login;
+mod plain_words;
 mod record_news;
 mod refusal;
 mod routes;
@@ -43,9 +44,13 @@ use axum::{
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 pub use self::refusal::{refused, refused_body};
-use self::routes::{About, Routes};
+use self::{
+    plain_words::in_plain_words,
+    routes::{About, Routes},
+};
 use crate::{
     access::Access,
     call_context::CallIds,
@@ -201,7 +206,7 @@ fn table() -> Routes {
         .get(
             openapi::PATH,
             openapi::show,
-            document.gives::<serde_json::Map<String, serde_json::Value>>(),
+            document.gives::<serde_json::Map<String, Value>>(),
         )
 }
 
@@ -262,7 +267,7 @@ fn ok(value: &impl Serialize) -> Answer {
 fn wrong(why: impl std::fmt::Display) -> FailureResponse {
     FailureResponse(Failure::new(
         ErrorCode::InvalidArguments,
-        format!("the request is wrong: {why}"),
+        format!("the request is wrong: {}", in_plain_words(&why.to_string())),
         "Correct the request.",
     ))
 }
@@ -272,7 +277,7 @@ fn read_body<T: DeserializeOwned>(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<T, FailureResponse> {
     let object = read_unrepeated_object(&body.map_err(wrong)?).map_err(wrong)?;
-    serde_json::from_value(object.into()).map_err(wrong)
+    serde_path_to_error::deserialize(Value::Object(object)).map_err(wrong)
 }
 
 /// Does what waits for the disk where it holds up nobody.

@@ -62,6 +62,7 @@ pub(super) struct Answers {
 /// Failures of what changes an entry.
 pub(super) const CHANGE: &[ErrorCode] = &[
     ErrorCode::UnknownServer,
+    ErrorCode::NotInFile,
     ErrorCode::ServerMisconfigured,
     ErrorCode::ConfigUnusable,
 ];

@@ -91,7 +91,7 @@ pub use profiles::Profile;
 pub use rate_limit::RateLimit;
 pub use read_entry::is_entry_key;
 pub use read_transport::is_set_for_each_request;
-pub use references::{VariableLookup, lacks_variable, with_secrets_renamed};
+pub use references::{VariableLookup, lacks_variable, with_secrets_renamed, with_variables};
 pub use review::{OpenTexts, ReviewedValue, entry_for_review, hidden_setting, reviewed_values};
 pub use schema::SCHEMA;
 pub use secret_uses::{secret_uses, secrets_of};
@@ -104,7 +104,8 @@ pub use server_entry::{
     Stdio, ToolChanges, Transport,
 };
 pub use settings::{
-    AgentManagement, BrokenEntry, CodeExecution, Environment, Inherit, RoutingMode, Settings,
+    AgentManagement, BrokenEntry, CodeExecution, DemoOrigin, Environment, Inherit, RoutingMode,
+    Settings,
 };
 pub use shown_file::shown_file;
 pub use source::{DEMO, LoadError, Overrides, Variables, load, process_environment, secrets_place};

@@ -101,6 +101,27 @@ pub(super) fn expand(text: &str, lookup: ValueLookup<'_>) -> Result<Text, BadRef
     })
 }
 
+/// A text with the values of its references to variables, and those values, which are not to be shown.
+pub struct WithVariables {
+    /// The text.
+    pub text: String,
+    /// The values in it.
+    pub values: Vec<String>,
+}
+
+/// What a string of an entry comes to with these variables, or why that cannot be said: secrets are not looked up for it.
+pub fn with_variables(text: &str, variables: VariableLookup<'_>) -> Result<WithVariables, String> {
+    let lookup = ValueLookup::to_variables(variables);
+    let whole = expand(text, lookup).map_err(|error| error.to_string())?;
+    let references = References(text).filter_map(|(_, reference)| reference);
+    Ok(WithVariables {
+        text: whole.value,
+        values: references
+            .filter_map(|inside| resolve(inside, lookup).ok())
+            .collect(),
+    })
+}
+
 /// The text as listings show it: every reference masked, and the rest as it is written, so that it can be written back.
 pub(super) fn masked(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -301,6 +322,18 @@ mod tests {
         check("$$${TOKEN}", "$${TOKEN}", "$$${TOKEN}");
         check("é${TOKEN}é", "és3creté", "é***é");
         check("Bearer ${keyring:gh/token}", "Bearer k3y", "Bearer ***");
+    }
+
+    #[test]
+    fn variables_are_put_in_and_secrets_are_not() {
+        let all = |text: &str| with_variables(text, &environment).map(|all| (all.text, all.values));
+        let values = vec!["s3cret".to_owned(), "x".to_owned()];
+        let whole = "a/s3cret/x/${b}".to_owned();
+        assert_eq!(all("a/${TOKEN}/${env:NONE:-x}/$${b}"), Ok((whole, values)));
+        assert_eq!(all("plain"), Ok(("plain".to_owned(), Vec::new())));
+        let why = |text: &str| all(text).expect_err("nothing is known");
+        assert!(why("${NONE}").contains("NONE, which is not set"));
+        assert!(why("x${keyring:gh/token}").contains("\"gh/token\""));
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub struct Settings {
     pub environment: Environment,
     /// The servers whose entries are sound, disabled ones included.
     pub servers: BTreeMap<ServerName, Arc<ServerEntry>>,
+    /// How the bundled demo server was started, which is among the servers and in no file; nothing where it does not run.
+    pub demo: Option<DemoOrigin>,
     /// The entries that cannot be used. Each disables itself only.
     pub broken: Vec<BrokenEntry>,
     /// What was ignored, and why.
@@ -105,10 +107,23 @@ impl Default for Settings {
             otlp_endpoint: None,
             environment: Environment::default(),
             servers: BTreeMap::new(),
+            demo: None,
             broken: Vec::new(),
             warnings: Vec::new(),
         }
     }
+}
+
+/// How the bundled demo server was started.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum DemoOrigin {
+    /// By `serve --demo`.
+    CommandLine,
+    /// While the daemon runs: on the page, or by REST.
+    Request,
 }
 
 /// An entry under `mcpServers` that cannot be used.

@@ -16,7 +16,7 @@ use super::{
     ourselves::{Whereabouts, refuse_ourselves},
     parse::{parse, parse_with_secrets},
     places::Places,
-    settings::{RoutingMode, Settings},
+    settings::{DemoOrigin, RoutingMode, Settings},
     surroundings::Surroundings,
     write::{folder_of, read_text},
 };
@@ -262,9 +262,10 @@ impl Source {
         if let Some(mode) = self.overrides.routing_mode {
             settings.routing_mode = mode;
         }
-        let started = self.demo.0.lock().clone();
-        if let Some(program) = self.overrides.demo.as_ref().or(started.as_ref()) {
-            self.add_demo(program, &mut settings);
+        if let Some(program) = &self.overrides.demo {
+            self.add_demo(program, DemoOrigin::CommandLine, &mut settings);
+        } else if let Some(program) = self.demo.0.lock().clone() {
+            self.add_demo(&program, DemoOrigin::Request, &mut settings);
         }
         let us = self.whereabouts.address(&settings.listen);
         refuse_ourselves(&mut settings, &us);
@@ -272,7 +273,7 @@ impl Source {
     }
 
     /// Adds the demo server, unless a server of that name is configured.
-    fn add_demo(&self, program: &Path, settings: &mut Settings) {
+    fn add_demo(&self, program: &Path, origin: DemoOrigin, settings: &mut Settings) {
         let taken = settings
             .servers
             .keys()
@@ -284,7 +285,10 @@ impl Source {
             folder: folder_of(&self.file),
         };
         match parse(&text, &surroundings) {
-            Ok(demo) if !taken => settings.servers.extend(demo.servers),
+            Ok(demo) if !taken => {
+                settings.servers.extend(demo.servers);
+                settings.demo = Some(origin);
+            }
             _ => settings.warnings.push(format!(
                 "the demo server was not added: a server {DEMO:?} is configured"
             )),

@@ -15,7 +15,7 @@ pub struct Surroundings<'a> {
 
 impl Surroundings<'_> {
     /// A path as written: `~/` is the home folder, a relative one starts at the configuration's folder.
-    pub(super) fn path(&self, written: &str) -> PathBuf {
+    pub fn path(&self, written: &str) -> PathBuf {
         let home = || (self.lookup)("HOME").or_else(|| (self.lookup)("USERPROFILE"));
         if let Some(rest) = written.strip_prefix("~/")
             && let Some(home) = home()

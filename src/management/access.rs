@@ -18,6 +18,7 @@ use crate::{
         check_name,
     },
     error_code::{ErrorCode, Failure},
+    names::{self, BUILT_IN_TOOLS},
 };
 
 /// Who wants what.
@@ -35,7 +36,7 @@ pub struct AccessQuestion {
     /// Of what kind the thing is.
     #[serde(default)]
     pub kind: AskedKind,
-    /// Its server; none for a tool of our own.
+    /// Its server; none for a tool of our own, nor for a tool whose name is `SERVER:TOOL`.
     #[serde(default)]
     pub server: Option<String>,
     /// The server's own name for it, or its URI.
@@ -108,10 +109,12 @@ pub struct KnownCallers {
 impl<B: Backing> Management<B> {
     /// Whether somebody may have something, and what says so.
     pub fn check_access(&self, question: &AccessQuestion) -> Result<AccessVerdict, Failure> {
+        let question = &question.with_server()?;
         let settings = self.settings()?;
         let lists = self.lists(&settings);
         let (caller, roles) = caller_of(question, &settings)?;
-        let judged = gated::judge(&settings, &lists, &caller, question.asked());
+        let mut judged = gated::judge(&settings, &lists, &caller, question.asked());
+        judged.refusal = question.names_no_built_in().or(judged.refusal);
         let notes = notes::notes(
             question,
             &settings,
@@ -161,6 +164,41 @@ impl<B: Backing> Management<B> {
 }
 
 impl AccessQuestion {
+    /// The same with its server, which a tool may have before its name.
+    fn with_server(&self) -> Result<Self, Failure> {
+        let mut question = self.clone();
+        if question.server.is_some() || question.kind == AskedKind::BuiltIn {
+            return Ok(question);
+        }
+        let parts = self.name.split_once(':');
+        let Some((server, name)) = parts.filter(|_| self.kind == AskedKind::Tool) else {
+            let error = format!("no server is named whose {:?} that is", self.name);
+            let hint = "Name the server in `server`; a tool may also be SERVER:TOOL, and one of our own has the kind `built_in`.";
+            return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
+        };
+        (question.server, question.name) = (Some(server.to_owned()), name.to_owned());
+        Ok(question)
+    }
+
+    /// That there is no such tool of our own, whatever the rules say of its name.
+    fn names_no_built_in(&self) -> Option<Failure> {
+        let name = &self.name;
+        if self.kind != AskedKind::BuiltIn || BUILT_IN_TOOLS.contains(&&**name) {
+            return None;
+        }
+        let close = names::closest(name, BUILT_IN_TOOLS.iter().copied());
+        let close = close.map(|close| format!("; the closest one is {close:?}"));
+        let error = format!(
+            "there is no tool {name:?} of our own{}; one of a server is SERVER:TOOL",
+            close.unwrap_or_default()
+        );
+        Some(Failure::new(
+            ErrorCode::UnknownTool,
+            error,
+            "Correct the name.",
+        ))
+    }
+
     fn asked(&self) -> Asked<'_> {
         let (name, server) = (self.name.as_str(), self.server.as_deref());
         let server = server.unwrap_or_default();
@@ -245,7 +283,11 @@ fn verdict(
     let Judged { refusal, decision } = judged;
     // A list that is not known yet says nothing of what may be had.
     let (unlisted, refusal) = match refusal {
-        Some(refusal) if refusal.code == ErrorCode::UnknownTool && question.profile.is_none() => {
+        Some(refusal)
+            if refusal.code == ErrorCode::UnknownTool
+                && question.profile.is_none()
+                && question.kind != AskedKind::BuiltIn =>
+        {
             (Some(refusal), None)
         }
         refusal => (None, refusal),

@@ -6,7 +6,7 @@ use std::fs;
 use super::{Backing, Management, servers::ServerChange};
 use crate::{
     activity::OperatorChange,
-    config::{self, DEMO},
+    config::{self, DEMO, DemoOrigin},
     error_code::{ErrorCode, Failure},
     process::own_program,
 };
@@ -58,5 +58,30 @@ impl Management {
             self.server(DEMO).unwrap_or(started),
             &["added"],
         ))
+    }
+}
+
+impl<B: Backing> Management<B> {
+    /// Of a server that is there, but not in the file, it is said how it came, and what ends it.
+    pub(super) fn not_in_file(&self, name: &str, failure: Failure) -> Failure {
+        let origin = self.server(name).ok().and_then(|row| row.demo);
+        let Some(origin) = origin.filter(|_| failure.code == ErrorCode::UnknownServer) else {
+            return failure;
+        };
+        let (started, hint) = match origin {
+            DemoOrigin::CommandLine => (
+                "`mcpproxy serve --demo` adds it",
+                "Start the daemon without --demo to be rid of it; an entry of its name in the file takes its place.",
+            ),
+            DemoOrigin::Request => (
+                "it was started on the page, or over REST",
+                "`mcpproxy upstream remove demo` ends it, and so does the end of the daemon; an entry of its name in the file takes its place.",
+            ),
+        };
+        let error = format!(
+            "the server {name:?} is the bundled demo server, which has no entry in {}: {started}",
+            self.config_file().display()
+        );
+        Failure::new(ErrorCode::NotInFile, error, hint).of_server(name)
     }
 }

@@ -13,6 +13,7 @@ mod contact;
 mod definition_diff;
 mod demo;
 mod entry_review;
+mod finding_place;
 mod gated;
 mod glob_cover;
 mod health;

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     config::{self, Settings},
     error_code::{ErrorCode, Failure},
-    names::{self, ServerName},
+    names::{self, ServerName, as_argument},
 };
 
 impl Management {
@@ -39,9 +39,17 @@ impl Management {
             (ErrorCode::ServerMisconfigured, _) => {
                 Some(correct_entry(&failure.error, self.config_file()))
             }
-            (ErrorCode::AccessDenied, _) => Some(format!(
-                "`mcpproxy access check operator SERVER:TOOL` says which rule of `serverAuth.acl` in {file} denies it"
-            )),
+            (ErrorCode::AccessDenied, _) => {
+                let thing = match (server, failure.tool.as_deref()) {
+                    (Some(server), Some(tool)) => format!("{server}:{tool}"),
+                    (None, Some(tool)) => tool.to_owned(),
+                    _ => "SERVER:TOOL".to_owned(),
+                };
+                let thing = as_argument(&thing);
+                Some(format!(
+                    "`mcpproxy access check operator {thing}` says which rule of `serverAuth.acl` in {file} denies it"
+                ))
+            }
             // The only tool of ours that is switched off.
             (ErrorCode::ToolDisabled, None) => Some(format!(
                 "set \"enable_code_execution\": true in {file}, which takes effect at once"

@@ -17,7 +17,9 @@ use super::{
 use crate::{
     activity::OperatorChange,
     catalog::Snapshot,
-    config::{self, BrokenEntry, Change, ServerEntry, SessionScope, Settings, Transport},
+    config::{
+        self, BrokenEntry, Change, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport,
+    },
     error_code::{ErrorCode, Failure, as_step},
     gate::{self, Standing},
     names::ServerName,
@@ -71,6 +73,9 @@ pub struct ServerRow {
     pub next_attempt_in_seconds: Option<u64>,
     /// What to do about it.
     pub next_step: Option<String>,
+    /// How it was started, of the bundled demo server, which has no entry in the file; absent for all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub demo: Option<DemoOrigin>,
 }
 
 /// What came of a change.
@@ -99,6 +104,9 @@ pub struct ServerDetails {
     /// Calls in flight.
     #[serde(default)]
     pub in_flight: usize,
+    /// Failed attempts to start or reach it that stand in no record yet: of many in a row the first six have one each.
+    #[serde(default)]
+    pub unrecorded_failures: u32,
     /// What its processes have in memory, in bytes, with all that they started; absent where nothing runs here, or the system does not
     /// tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -189,11 +197,13 @@ impl<B: Backing> Management<B> {
     pub fn server_details(&self, name: &str) -> Result<ServerDetails, Failure> {
         let settings = self.settings()?;
         let entry = settings.servers.get(name);
+        let connections = self.0.connections(name);
         Ok(ServerDetails {
             server: self.server(name)?,
             entry: entry.map(|entry| entry.shown()),
             log_file: self.log_file(&settings, name),
-            in_flight: self.0.connections(name).in_flight,
+            in_flight: connections.in_flight,
+            unrecorded_failures: connections.all().map(|one| one.unrecorded_failures).sum(),
             memory_bytes: None,
         })
     }
@@ -311,6 +321,7 @@ impl<B: Backing> Management<B> {
                 .or(held.map(|(_, step)| step))
                 .or(left_out_step)
                 .or_else(|| asleep(state, connections.base.as_ref(), entry.start)),
+            demo: settings.demo.filter(|_| entry.name.as_str() == DEMO),
         }
     }
 
@@ -339,6 +350,7 @@ impl<B: Backing> Management<B> {
             last_error: Some(broken.reason.clone()),
             next_attempt_in_seconds: None,
             next_step: Some(correct_entry(&broken.reason, self.config_file())),
+            demo: None,
         }
     }
 
@@ -395,19 +407,6 @@ impl<B: Backing> Management<B> {
         written.map_err(|failure| self.not_in_file(name, failure))?;
         self.0.follows(name).await;
         Ok(ServerChange::of(self.server(name)?, &["enabled"]))
-    }
-
-    /// A server that is there and stands in no file is the demo server.
-    pub(super) fn not_in_file(&self, name: &str, failure: Failure) -> Failure {
-        if failure.code != ErrorCode::UnknownServer || self.server(name).is_err() {
-            return failure;
-        }
-        let error = format!(
-            "the server {name:?} does not stand in {}: `mcpproxy serve --demo` adds it",
-            self.config_file().display()
-        );
-        let hint = "Start the daemon without --demo; one that was started on the page can only be removed.";
-        Failure::new(ErrorCode::UnknownServer, error, hint).of_server(name)
     }
 
     /// The server that is to be changed. A file that cannot be used as a whole can be changed all the same: that is the inner

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::finding_place::place_in_words;
 use crate::{
     scanner::{self, Finding, Severity},
     secret::Secrets,
@@ -20,13 +21,19 @@ pub struct ShownFinding {
     pub why: String,
     /// `remark` or `hold`.
     pub severity: String,
-    /// Where.
+    /// Where: a JSON pointer into the definition.
     pub place: String,
+    /// The same for people: `the description of parameter path`.
+    #[serde(default)]
+    pub place_in_words: String,
     /// What, escaped.
     pub excerpt: String,
     /// Which part of the excerpt the rule objects to; nothing where that is all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marked: Option<MarkedPart>,
+    /// The tool (`server:tool`) or the server that a name is taken for, in lower case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub like: Option<String>,
 }
 
 /// A part of a text, in characters counted from 0.
@@ -49,12 +56,14 @@ impl From<Finding> for ShownFinding {
                 Severity::Hold => "hold",
             }
             .to_owned(),
+            place_in_words: place_in_words(&finding.place),
             place: finding.place,
             excerpt: finding.excerpt,
             marked: finding.marked.map(|part| MarkedPart {
                 start: part.start,
                 end: part.end,
             }),
+            like: finding.like,
         }
     }
 }

@@ -98,7 +98,29 @@ pub enum SpawnError {
         /// The path, made whole.
         file: PathBuf,
     },
-    /// The command is a path, and what is there may not be executed.
+    /// There is none, because of something that a shell would have taken away.
+    #[error(
+        "failed to start server {server:?}: there is no program {command:?}: no shell takes {what} away from it"
+    )]
+    NoShell {
+        /// The server.
+        server: ServerName,
+        /// The command as configured.
+        command: String,
+        /// What a shell would have taken.
+        what: &'static str,
+        /// What to write.
+        step: &'static str,
+    },
+    /// The command is a path, and a folder is there.
+    #[error("failed to start server {server:?}: {file:?} is a folder, not a program")]
+    IsFolder {
+        /// The server.
+        server: ServerName,
+        /// The path, made whole.
+        file: PathBuf,
+    },
+    /// What the command names may not be executed.
     #[error("failed to start server {server:?}: the file {file:?} may not be executed")]
     NotExecutable {
         /// The server.
@@ -168,7 +190,10 @@ impl SpawnError {
     /// What a client may read: no path, no environment.
     pub fn outside(&self) -> &'static str {
         match self {
-            Self::NotFound { .. } | Self::NoProgram { .. } => "its command was not found",
+            Self::NotFound { .. }
+            | Self::NoProgram { .. }
+            | Self::NoShell { .. }
+            | Self::IsFolder { .. } => "its command was not found",
             Self::NoContainerRuntime { .. } => "what runs its container was not found",
             Self::NotExecutable { .. } => "its command may not be executed",
             Self::NoFolder { .. } => "the folder to start it in does not exist",
@@ -192,6 +217,8 @@ impl SpawnError {
                 "correct the path in \"command\"; if that is a whole command line, write the program alone as \"command\" and the rest as \"args\""
             }
             Self::NoProgram { .. } => "correct the path in \"command\"",
+            Self::NoShell { step, .. } => step,
+            Self::IsFolder { .. } => "write the path of the program in it as \"command\"",
             Self::NotExecutable { .. } => {
                 "make it executable (chmod +x), or write what runs it as \"command\", such as python3, and the file as the first of \"args\""
             }
@@ -283,8 +310,7 @@ impl Launch {
             .cloned()
             .unwrap_or_default();
         let from = self.folder(environment);
-        which::which_in(&self.command, Some(&path), &from)
-            .map_err(|_| self.not_found(path, from.join(&self.command)))
+        which::which_in(&self.command, Some(&path), &from).map_err(|_| self.not_found(path, &from))
     }
 
     fn folder(&self, environment: &BTreeMap<OsString, OsString>) -> PathBuf {
@@ -298,21 +324,56 @@ impl Launch {
         home.filter(|home| home.is_dir()).unwrap_or(ours)
     }
 
-    fn not_found(&self, path: OsString, file: PathBuf) -> SpawnError {
-        let server = self.server.clone();
-        let is_name = Path::new(&self.command).components().count() < 2;
-        if is_name {
-            let command = self.command.clone();
-            SpawnError::NotFound {
+    fn not_found(&self, path: OsString, from: &Path) -> SpawnError {
+        let (server, command) = (self.server.clone(), self.command.clone());
+        if let Some((what, step)) = shell_syntax(&command) {
+            return SpawnError::NoShell {
                 server,
                 command,
-                path,
-            }
-        } else if file.is_file() {
+                what,
+                step,
+            };
+        }
+        let file = from.join(&command);
+        let is_name = Path::new(&command).components().count() < 2;
+        if is_name {
+            // A file of this name may stand where programs do and not be one.
+            let folders = env::split_paths(&path).map(|folder| from.join(folder));
+            let mut files = folders.map(|folder| folder.join(&command));
+            return match files.find(|file| file.is_file()) {
+                Some(file) => SpawnError::NotExecutable { server, file },
+                None => SpawnError::NotFound {
+                    server,
+                    command,
+                    path,
+                },
+            };
+        }
+        if file.is_file() {
             SpawnError::NotExecutable { server, file }
+        } else if file.is_dir() {
+            SpawnError::IsFolder { server, file }
         } else {
             SpawnError::NoProgram { server, file }
         }
+    }
+}
+
+/// What of a command only a shell would understand, and what to write in its place.
+fn shell_syntax(command: &str) -> Option<(&'static str, &'static str)> {
+    let is_quoted = |sign: char| {
+        let inside = command
+            .strip_prefix(sign)
+            .and_then(|rest| rest.strip_suffix(sign));
+        inside.is_some_and(|inside| !inside.contains(sign))
+    };
+    if is_quoted('"') || is_quoted('\'') {
+        Some(("the quotes", "write \"command\" without quotes around it"))
+    } else if command.starts_with("~/") {
+        let step = "write the whole path as \"command\", or ${HOME} in place of the ~";
+        Some(("the ~", step))
+    } else {
+        None
     }
 }
 

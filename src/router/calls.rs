@@ -29,6 +29,9 @@ impl Router {
         let cutting = self.cutting(&context.caller, view, &request.method);
         let answering = self.answer_offered(context, request, &mut record, cutting.as_ref());
         let answered = answering.await;
+        if let Err(error) = &answered {
+            self.note_blocked_request(context, view, request, error);
+        }
         recording::end(record, &answered);
         match cutting {
             Some(cutting) => self.cut(&context.caller, answered, cutting).await,

@@ -41,10 +41,14 @@ impl Router {
         server: &ServerName,
         request: &Request,
     ) -> Result<Outcome, RequestError> {
-        let mut record = self.record(context, &View::Server(server.clone()), request);
+        let view = View::Server(server.clone());
+        let mut record = self.record(context, &view, request);
         let passed = self
             .pass_recorded(context, server, request, &mut record)
             .await;
+        if let Err(error) = &passed {
+            self.note_blocked_request(context, &view, request, error);
+        }
         recording::end_with(record, &passed);
         passed
     }

@@ -16,6 +16,7 @@ mod opening;
 mod operator_scripts;
 mod quarantine;
 mod recording;
+mod repeated;
 mod resources;
 mod subscriptions;
 mod tasks;
@@ -183,7 +184,7 @@ impl Router {
             Ok(Reply::Passed(outcome)) => outcome,
             Ok(Reply::Own(result)) => own(result),
             Err(RequestError::Failed(failure)) if &*request.method == method::TOOLS_CALL => {
-                own(self.refused_call(&context.caller, view, request, &failure))
+                own(Self::refused_call(context, &failure))
             }
             Err(refused) => Outcome::Error(refusal(context, refused).to_raw()),
         }
@@ -372,9 +373,13 @@ fn refusal(context: &CallContext, refused: RequestError) -> RpcError {
 
 /// A tool result that says what failed.
 pub fn failed_result(failure: &Failure) -> Raw {
-    let text = shown_failure(failure);
+    error_result(&shown_failure(failure))
+}
+
+/// The same with this JSON.
+fn error_result(shown: &Raw) -> Raw {
     Raw::author(&serde_json::json!({
-        "content": [{ "type": "text", "text": text.as_str() }],
+        "content": [{ "type": "text", "text": shown.as_str() }],
         "isError": true,
     }))
 }

@@ -30,6 +30,7 @@ impl Router {
             tool.run(self, context, &params, None).await
         };
         let answered = running.await;
+        let answered = answered.map_err(|error| self.for_operator(error));
         recording::end(record, &answered);
         match answered {
             Ok(

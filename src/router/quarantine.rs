@@ -5,10 +5,14 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::{Router, View, built_in};
+use super::{
+    RequestError, Router, View, built_in,
+    repeated::{meant_for_another, repeated},
+};
 use crate::{
     access::Caller,
     approvals::ThingKind,
+    call_context::CallContext,
     catalog::{self, ServerCatalog},
     config::ServerEntry,
     error_code::{ErrorCode, Failure},
@@ -16,9 +20,6 @@ use crate::{
     scanner::{self, Finding, Severity},
     wire::{Raw, Request, Target, method},
 };
-
-/// Limit: bytes of arguments that are repeated.
-const REPEATED: usize = 64 << 10;
 
 /// Limit: things of one server that are told of.
 const TOLD: usize = 100;
@@ -36,21 +37,47 @@ const NOT_LISTED: &str = "The server has not listed its tools yet: only its entr
 
 impl Router {
     /// The result of a call of a tool that was refused.
-    pub(super) fn refused_call(
+    pub(super) fn refused_call(context: &CallContext, failure: &Failure) -> Raw {
+        match context.course.answer() {
+            Some(answer) => super::error_result(&answer),
+            None => super::failed_result(failure),
+        }
+    }
+
+    /// Has a call of a tool whose server waits for approval be answered, and recorded, with what is known of both. Made once: a call that
+    /// another one made is answered alike.
+    pub(super) fn note_blocked(
         &self,
-        caller: &Caller,
-        view: &View,
-        request: &Request,
+        context: &CallContext,
         failure: &Failure,
-    ) -> Raw {
+        arguments: impl FnOnce() -> Value,
+    ) {
         if failure.code == ErrorCode::ServerQuarantined
+            && context.course.answer().is_none()
             && let (Some(server), Some(tool)) = (&failure.server, &failure.tool)
         {
             let now = self.0.gate.now();
-            let arguments = requested(view, request.params.as_ref());
-            return blocked(&now, caller, failure, (server, tool), &arguments);
+            let named = (&**server, &**tool);
+            let answer = blocked(&now, &context.caller, failure, named, &arguments());
+            context.course.note_answer(answer);
         }
-        super::failed_result(failure)
+    }
+
+    /// The same of a request of a client, if it calls a tool.
+    pub(super) fn note_blocked_request(
+        &self,
+        context: &CallContext,
+        view: &View,
+        request: &Request,
+        error: &RequestError,
+    ) {
+        if let RequestError::Failed(failure) = error
+            && &*request.method == method::TOOLS_CALL
+        {
+            let may_be_ours = !matches!(view, View::Server(_));
+            let params = request.params.as_ref();
+            self.note_blocked(context, failure, || requested(may_be_ours, params));
+        }
     }
 }
 
@@ -63,7 +90,7 @@ fn blocked(
 ) -> Raw {
     let entry = now.rules().entry(caller, server, &Target::tool(tool)).ok();
     let analysis = entry.map(|entry| analysis_of_tool(now, entry, tool));
-    let answer = json!({
+    Raw::author(&json!({
         "status": BLOCKED,
         "serverName": server,
         "toolName": tool,
@@ -76,34 +103,18 @@ fn blocked(
         "server": server,
         "tool": tool,
         "hint": failure.hint,
-    });
-    Raw::author(&json!({
-        "content": [{ "type": "text", "text": answer.to_string() }],
-        "isError": true,
     }))
 }
 
-/// The arguments that were meant for the tool.
-fn requested(view: &View, params: Option<&Raw>) -> Value {
-    let arguments = params.and_then(|params| params.get("arguments"));
+/// The arguments that were meant for the tool, which one of our own may have been asked to call.
+fn requested(may_be_ours: bool, params: Option<&Raw>) -> Value {
     let name = params.and_then(|params| params.get("name")?.string());
-    let is_ours = !matches!(view, View::Server(_))
-        && name.is_some_and(|name| built_in::find(&name).is_some());
-    let meant = if is_ours {
-        let keys = ["args", "arguments", "args_json"];
-        let arguments = arguments.unwrap_or_else(Raw::empty_object);
-        keys.iter().find_map(|key| arguments.get(key))
-    } else {
-        arguments
-    };
-    let Some(meant) = meant else {
-        return json!({});
-    };
-    if meant.as_bytes().len() > REPEATED {
-        return json!("left out: larger than 64 KiB");
+    let is_ours = may_be_ours && name.is_some_and(|name| built_in::find(&name).is_some());
+    if is_ours {
+        return meant_for_another(params);
     }
-    let text = meant.string().unwrap_or_else(|| meant.as_str().to_owned());
-    serde_json::from_str(&text).unwrap_or(Value::String(text))
+    let arguments = params.and_then(|params| params.get("arguments"));
+    repeated(arguments.as_ref())
 }
 
 fn analysis_of_tool(now: &Moment, entry: &ServerEntry, tool: &str) -> Value {

@@ -1,7 +1,10 @@
 //! What tools of our own can do with everything that servers offer: the lists as clients see them, whose an offered name is, and requests
 //! for prompts and resources. Calls of tools are [`ToolCalls`](super::tool_calls::ToolCalls)'.
 
-use super::{RequestError, Router, large_results::Cutting, recording, tasks::NOT_AS_A_TASK};
+use super::{
+    RequestError, Router, large_results::Cutting, recording, repeated::meant_for_another,
+    tasks::NOT_AS_A_TASK,
+};
 use crate::{
     access::Caller,
     activity::CallBody,
@@ -12,7 +15,7 @@ use crate::{
     log_context::LoggedWork,
     long_work::LongWork,
     names::ServerName,
-    wire::{Edit, Outcome, Raw, Target},
+    wire::{Edit, Outcome, Raw, Target, method},
 };
 
 /// All that a built-in tool can do with what is offered.
@@ -165,8 +168,21 @@ impl<'a> Things<'a> {
     }
 
     /// Records a request that is not made, in the course of the call that this built-in tool answers.
-    pub(super) fn refuse(self, outer: &CallContext, target: &Target<'_>, why: &Failure) {
+    pub(super) fn refuse(
+        self,
+        outer: &CallContext,
+        target: &Target<'_>,
+        why: &Failure,
+        params: &Raw,
+    ) {
         let inner = outer.child(target.method());
+        if target.method() == method::TOOLS_CALL {
+            let router = self.0;
+            router.note_blocked(&inner, why, || meant_for_another(Some(params)));
+        }
+        if let Some(answer) = inner.course.answer() {
+            outer.course.note_answer(answer);
+        }
         let body = CallBody::Arguments(None);
         let mut record = self.0.begin(&inner, None, target.method(), body);
         record.is_of(why.server.as_deref(), target.thing());

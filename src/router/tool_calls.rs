@@ -1,6 +1,9 @@
 //! Calls of tools by server and own name, declared as a variant: what the tools of our own and operators make.
 
-use super::{Reply, RequestError, Router, large_results::Cutting, recording, tasks::NOT_AS_A_TASK};
+use super::{
+    Reply, RequestError, Router, large_results::Cutting, recording, repeated::repeated,
+    tasks::NOT_AS_A_TASK,
+};
 use crate::{
     access::Caller,
     activity::{CallBody, CallEntrance, StatedIntent},
@@ -17,6 +20,17 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(super) struct ToolCalls<'a>(&'a Router, Option<&'a Cutting>);
 
+/// Who is told what comes of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// The client whose call it is.
+    Client,
+    /// The script that makes it.
+    Script,
+    /// An operator, who needs the steps of a person.
+    Operator,
+}
+
 /// What is called, and as what.
 pub(super) struct DeclaredCall<'a> {
     pub(super) variant: Variant,
@@ -29,6 +43,8 @@ pub(super) struct DeclaredCall<'a> {
     pub(super) arguments: Option<Raw>,
     /// What the caller says that it is for.
     pub(super) intent: Option<StatedIntent>,
+    /// Who is told what comes of it.
+    pub(super) told: Told,
 }
 
 impl<'a> ToolCalls<'a> {
@@ -68,7 +84,11 @@ impl<'a> ToolCalls<'a> {
         let inner = outer.child(method::TOOLS_CALL);
         let (server, tool) = (declared.server, declared.tool);
         let calling = self.0.call_recorded(&inner, declared, Some(params));
-        let called = calling.logged_in(inner.logged_as.clone()).await?;
+        let called = calling.logged_in(inner.logged_as.clone()).await;
+        if let Some(answer) = inner.course.answer() {
+            outer.course.note_answer(answer);
+        }
+        let called = called?;
         if let Some(cutting) = self.1 {
             cutting.note_tool(server, tool);
         }
@@ -81,6 +101,10 @@ impl<'a> ToolCalls<'a> {
         let body = CallBody::Arguments(declared.arguments.as_ref());
         let mut record = self.0.begin(&inner, None, method::TOOLS_CALL, body);
         record.is_of(Some(declared.server), &Thing::Tool(declared.tool.into()));
+        let refused: Result<(), Failure> = Err(why.clone());
+        let target = Target::tool(declared.tool);
+        self.0
+            .note_denied(&inner, declared.server, &target, &refused);
         record.failed(why);
     }
 }
@@ -115,6 +139,7 @@ impl Router {
             tool,
             arguments: args.cloned(),
             intent: None,
+            told: Told::Operator,
         };
         let called = self.call_recorded(context, declared, params).await;
         called.map_err(as_failure)
@@ -127,17 +152,40 @@ impl Router {
         mut declared: DeclaredCall<'_>,
         params: Option<&Raw>,
     ) -> Result<Outcome, RequestError> {
-        let is_operators = context.parent.is_none();
-        let entrance = is_operators.then_some(CallEntrance::Path("/api/v1/call"));
+        let told = declared.told;
+        let entrance = (told == Told::Operator).then_some(CallEntrance::Path("/api/v1/call"));
         let body = CallBody::Arguments(declared.arguments.as_ref());
         let mut record = self.begin(context, entrance, method::TOOLS_CALL, body);
         record.is_of(Some(declared.server), &Thing::Tool(declared.tool.into()));
         if declared.is_stated {
             record.is_declared(declared.variant.as_str(), declared.intent.take());
         }
+        let sent = declared.arguments.clone();
+        let (server, tool) = (declared.server, declared.tool);
         let called = self.call_declared(context, declared, params).await;
+        let called = match (called, told) {
+            (Err(RequestError::Failed(failure)), Told::Operator)
+                if failure.code == ErrorCode::AccessDenied =>
+            {
+                // So that the next step names it.
+                let failure = failure.of_server(server).of_tool(tool);
+                Err(self.for_operator(failure.into()))
+            }
+            (Err(error), Told::Operator) => Err(self.for_operator(error)),
+            (Err(RequestError::Failed(failure)), Told::Client) => {
+                self.note_blocked(context, &failure, || repeated(sent.as_ref()));
+                Err(RequestError::Failed(failure))
+            }
+            (called, _) => called,
+        };
         recording::end_with(record, &called);
         called
+    }
+
+    /// What came of a request of an operator in vain, as people are told it.
+    pub(super) fn for_operator(&self, error: RequestError) -> RequestError {
+        let management = &self.0.management;
+        RequestError::Failed(management.for_operator(as_failure(error)))
     }
 
     async fn call_declared(
@@ -153,6 +201,7 @@ impl Router {
             tool,
             arguments,
             intent: _,
+            told: _,
         } = declared;
         let target = Target::tool(tool);
         let known = self.ensure_known_for(context, server, &target).await;

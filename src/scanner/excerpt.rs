@@ -17,7 +17,7 @@ pub(super) fn excerpt(text: &str, range: Range<usize>) -> String {
 
 /// The same, and which of its characters stand for `range`: nothing where all of them do.
 pub(super) fn excerpt_marked(text: &str, range: Range<usize>) -> (String, Option<Range<usize>>) {
-    let objected = range.clone();
+    let objected = in_whole_words(text, range.clone());
     let start = before(text, range.start.min(text.len()), AROUND);
     let end = range.end.clamp(start, text.len());
     let rest = text.get(start..).unwrap_or_default();
@@ -49,6 +49,36 @@ pub(super) fn excerpt_marked(text: &str, range: Range<usize>) -> (String, Option
         escaped.push('…');
     }
     (escaped, (!is_all && !marked.is_empty()).then_some(marked))
+}
+
+/// The same and what is left of the words, and of the paths, at both ends; not where they are long.
+fn in_whole_words(text: &str, range: Range<usize>) -> Range<usize> {
+    let (Some(before), Some(inside), Some(after)) = (
+        text.get(..range.start),
+        text.get(range.clone()),
+        text.get(range.end..),
+    ) else {
+        return range;
+    };
+    let is_of_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '~');
+    let begins = inside.chars().next().is_some_and(is_of_word);
+    let ends = inside.chars().next_back().is_some_and(is_of_word);
+    let more = |characters: &mut dyn Iterator<Item = char>| {
+        let of_word = characters.take(AROUND + 1);
+        let of_word: String = of_word.take_while(|c| is_of_word(*c)).collect();
+        let is_short = of_word.chars().count() <= AROUND;
+        if is_short { of_word } else { String::new() }
+    };
+    let (mut start, mut end) = (range.start, range.end);
+    if begins {
+        start -= more(&mut before.chars().rev()).len();
+    }
+    if ends {
+        let rest = more(&mut after.chars());
+        // What ends a sentence is of no word.
+        end += rest.trim_end_matches(['.', '-', '/']).len();
+    }
+    start..end
 }
 
 /// The position so many characters before `at`, or the border of the character that `at` is inside.
@@ -122,6 +152,11 @@ mod tests {
         let long = format!("{}now{}", "ab ".repeat(90), " cd".repeat(90));
         check(&long, 270..273, Some("now"));
         check("", 0..0, None);
+        let orders = "x <IMPORTANT>Before you, the content of ~/.ssh/id_rsa.</IMPORTANT>";
+        check(orders, 3..19, Some("IMPORTANT\\u{3E}Before"));
+        check(orders, 29..46, Some("content of ~/.ssh/id_rsa"));
+        let unbroken = format!("{0}ab{0}", "x".repeat(40));
+        check(&unbroken, 40..42, Some("ab"));
     }
 
     #[test]

@@ -21,8 +21,9 @@ impl Findings {
         range: Range<usize>,
     ) {
         if self.wants(rule, severity, text.place) {
-            let excerpt = excerpt_marked(text.text, range);
-            self.put(rule, severity, text.place, excerpt);
+            let (excerpt, marked) = excerpt_marked(text.text, range);
+            let found = finding(rule, severity, text.place, excerpt);
+            self.put(Finding { marked, ..found });
         }
     }
 
@@ -35,7 +36,23 @@ impl Findings {
         excerpt: String,
     ) {
         if self.wants(rule, severity, place) {
-            self.put(rule, severity, place, (excerpt, None));
+            self.put(finding(rule, severity, place, excerpt));
+        }
+    }
+
+    /// The same about a name that is taken for another one, which stands beside the excerpt.
+    pub(super) fn note_like(
+        &mut self,
+        rule: &'static str,
+        severity: Severity,
+        place: &str,
+        (excerpt, like): (String, String),
+    ) {
+        if self.wants(rule, severity, place) {
+            self.put(Finding {
+                like: Some(like),
+                ..finding(rule, severity, place, excerpt)
+            });
         }
     }
 
@@ -47,21 +64,8 @@ impl Findings {
         }
     }
 
-    fn put(
-        &mut self,
-        rule: &'static str,
-        severity: Severity,
-        place: &str,
-        (excerpt, marked): (String, Option<Range<usize>>),
-    ) {
-        let finding = Finding {
-            rule,
-            severity,
-            place: place.to_owned(),
-            excerpt,
-            marked,
-        };
-        let same = |known: &Finding| known.rule == rule && known.place == place;
+    fn put(&mut self, finding: Finding) {
+        let same = |known: &Finding| known.rule == finding.rule && known.place == finding.place;
         if let Some(known) = self.0.iter_mut().find(|known| same(known)) {
             *known = finding;
         } else if self.0.len() < MOST {
@@ -82,6 +86,17 @@ impl Findings {
         self.0
             .sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         self.0
+    }
+}
+
+fn finding(rule: &'static str, severity: Severity, place: &str, excerpt: String) -> Finding {
+    Finding {
+        rule,
+        severity,
+        place: place.to_owned(),
+        excerpt,
+        marked: None,
+        like: None,
     }
 }
 

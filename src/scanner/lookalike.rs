@@ -19,17 +19,23 @@ pub(super) fn read(
         return;
     }
     let whole = 0..text.text.len();
-    match neighbours.nearest(server, text.text) {
-        Some(Nearness::LooksTheSame) => findings.add("lookalike.letters", Hold, text, whole),
-        Some(Nearness::OneLetterOff) => findings.add("lookalike.spelling", Remark, text, whole),
-        Some(Nearness::NamesTheServer) => findings.add("lookalike.server", Hold, text, whole),
-        Some(Nearness::Same) => findings.add("lookalike.same", Remark, text, whole),
-        None => (),
+    if let Some((nearness, like)) = neighbours.nearest(server, text.text) {
+        let (rule, severity) = match nearness {
+            Nearness::LooksTheSame => ("lookalike.letters", Hold),
+            Nearness::OneLetterOff => ("lookalike.spelling", Remark),
+            Nearness::NamesTheServer => ("lookalike.server", Hold),
+            Nearness::Same => ("lookalike.same", Remark),
+        };
+        let excerpt = excerpt(text.text, whole);
+        findings.note_like(rule, severity, text.place, (excerpt, like));
     }
-    let (rule, severity) = match neighbours.nearest_server(server) {
-        Some(Nearness::LooksTheSame) => ("lookalike.server_letters", Hold),
-        Some(_) => ("lookalike.server_spelling", Remark),
-        None => return,
+    let Some((nearness, like)) = neighbours.nearest_server(server) else {
+        return;
     };
-    findings.note(rule, severity, "", excerpt(server, 0..server.len()));
+    let (rule, severity) = match nearness {
+        Nearness::LooksTheSame => ("lookalike.server_letters", Hold),
+        _ => ("lookalike.server_spelling", Remark),
+    };
+    let excerpt = excerpt(server, 0..server.len());
+    findings.note_like(rule, severity, "", (excerpt, like));
 }

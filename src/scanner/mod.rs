@@ -55,6 +55,9 @@ pub struct Finding {
     /// Which characters of the excerpt the rule objects to, where that is not all of it.
     #[serde(skip)]
     pub marked: Option<Range<usize>>,
+    /// The tool or the server that a name is taken for, in lower case. For people: not every agent may know of it.
+    #[serde(skip)]
+    pub like: Option<String>,
 }
 
 impl Finding {

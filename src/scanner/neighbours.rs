@@ -64,42 +64,56 @@ impl Neighbours {
         parts.any(|(other, tool)| owners(tool).is_some_and(|owners| owners.contains(other)))
     }
 
-    /// How near a tool's name comes to another server's.
-    pub(super) fn nearest(&self, server: &str, tool: &str) -> Option<Nearness> {
+    /// How near a tool's name comes to another server's, and which that is, as `server:tool` in lower case.
+    pub(super) fn nearest(&self, server: &str, tool: &str) -> Option<(Nearness, String)> {
         let (server, tool) = (server.to_lowercase(), tool.to_lowercase());
-        let is_others = |name: &String| {
-            let owners = self.tools.get(name);
-            *name != tool && owners.is_some_and(|owners| !owners.contains(&server))
+        let is_others = |name: &&String| {
+            let owners = self.tools.get(*name);
+            **name != tool && owners.is_some_and(|owners| !owners.contains(&server))
         };
-        if self.tool_names.same_look(&tool).any(is_others) {
-            return Some(Nearness::LooksTheSame);
+        let whole = |name: &String| {
+            let owner = self.tools.get(name).and_then(|owners| owners.first());
+            owner.map_or_else(|| name.clone(), |owner| format!("{owner}:{name}"))
+        };
+        if let Some(name) = self.tool_names.same_look(&tool).find(is_others) {
+            return Some((Nearness::LooksTheSame, whole(name)));
         }
         let begins = ["__", ":", "/", "."].iter();
         let mut begins = begins.filter_map(|joint| tool.split_once(joint));
-        if begins.any(|(other, _)| other != server && self.servers.contains(other)) {
-            return Some(Nearness::NamesTheServer);
+        if let Some((other, _)) =
+            begins.find(|(other, _)| *other != server && self.servers.contains(*other))
+        {
+            return Some((Nearness::NamesTheServer, other.to_owned()));
         }
-        if tool.len() >= LONG_TOOL && self.tool_names.one_off(&tool).any(is_others) {
-            return Some(Nearness::OneLetterOff);
+        if tool.len() >= LONG_TOOL
+            && let Some(name) = self.tool_names.one_off(&tool).find(is_others)
+        {
+            return Some((Nearness::OneLetterOff, whole(name)));
         }
-        if is_act(&tool) && self.tool_names.other_joints(&tool).any(is_others) {
-            return Some(Nearness::OneLetterOff);
+        if is_act(&tool)
+            && let Some(name) = self.tool_names.other_joints(&tool).find(is_others)
+        {
+            return Some((Nearness::OneLetterOff, whole(name)));
         }
         let owners = self.tools.get(&tool).into_iter().flatten();
-        let is_same = owners.filter(|owner| **owner != server).count() == 1;
-        (is_same && is_act(&tool)).then_some(Nearness::Same)
+        let mut owners = owners.filter(|owner| **owner != server);
+        let (first, second) = (owners.next()?, owners.next());
+        let is_same = second.is_none() && is_act(&tool);
+        is_same.then(|| (Nearness::Same, format!("{first}:{tool}")))
     }
 
-    /// Whether a server is named like another one, but for letters that look alike or one that is more, less or other.
-    pub(super) fn nearest_server(&self, server: &str) -> Option<Nearness> {
+    /// Whether a server is named like another one, but for letters that look alike or one that is more, less or other; and which that is.
+    pub(super) fn nearest_server(&self, server: &str) -> Option<(Nearness, String)> {
         let server = server.to_lowercase();
-        let is_other = |other: &String| *other != server;
-        if self.server_names.same_look(&server).any(is_other) {
-            return Some(Nearness::LooksTheSame);
+        let is_other = |other: &&String| **other != server;
+        if let Some(other) = self.server_names.same_look(&server).find(is_other) {
+            return Some((Nearness::LooksTheSame, other.clone()));
         }
-        let is_near =
-            server.len() >= LONG_SERVER && self.server_names.one_off(&server).any(is_other);
-        is_near.then_some(Nearness::OneLetterOff)
+        if server.len() < LONG_SERVER {
+            return None;
+        }
+        let near = self.server_names.one_off(&server).find(is_other);
+        near.map(|other| (Nearness::OneLetterOff, other.clone()))
     }
 }
 
@@ -191,11 +205,25 @@ mod tests {
             ("evil", "transfer_money_2", None),
             ("evil", "get_weather", None),
         ] {
-            assert_eq!(
-                neighbours().nearest(server, tool),
-                expected,
-                "{server} {tool}"
-            );
+            let near = neighbours().nearest(server, tool);
+            assert_eq!(near.map(|(near, _)| near), expected, "{server} {tool}");
         }
+    }
+
+    #[test]
+    fn what_a_name_is_taken_for_is_named() {
+        for (server, tool, expected) in [
+            ("evil", "send_emai1", "mail:send_email"),
+            ("evil", "Transfer_mony", "bank:transfer_money"),
+            ("evil", "bank__balance", "bank"),
+            ("disk", "read_file", "box:read_file"),
+        ] {
+            let near = neighbours().nearest(server, tool);
+            let like = near.map(|(_, like)| like);
+            assert_eq!(like.as_deref(), Some(expected), "{server} {tool}");
+        }
+        let like = |server| neighbours().nearest_server(server).map(|(_, like)| like);
+        assert_eq!(like("bannk"), Some("bank".to_owned()));
+        assert_eq!(like("bank"), None);
     }
 }

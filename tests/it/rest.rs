@@ -1,8 +1,11 @@
 //! REST for operators: what it can do beside what the command line asks of it, and that its document says what there is.
 
+mod access_check;
 mod beginning;
 mod evidence;
 mod figures;
+mod told;
+mod wrong;
 
 use std::{collections::BTreeSet, fs, io::Write, path::Path};
 
@@ -118,45 +121,6 @@ async fn one_verb_for_several_servers_says_what_came_of_each() {
         assert_eq!(answer.status, 400, "{wrong}");
         assert_eq!(answer.json()["code"], "invalid_arguments");
     }
-}
-
-#[tokio::test]
-async fn access_is_explained_without_a_call() {
-    let settings = json!({ "serverAuth": {
-        "provider": "bearer",
-        "bearer": { "tokens": { "0123456789abcdef-ada": "ada" } },
-        "acl": { "default": "deny", "rules": [
-            { "subjects": ["ada"], "tools": ["up:*"], "policy": "allow" },
-        ] },
-    } });
-    let daemon = TestDaemon::builder()
-        .config(settings)
-        .entry("up", json!({ "command": "nothing-here", "enabled": false }))
-        .start()
-        .await;
-    let ask = async |subject: &str| {
-        let question = json!({ "subject": subject, "server": "up", "name": "echo" });
-        post(&daemon, "/api/v1/access/check", &question)
-            .await
-            .json()
-    };
-    let bob = ask("bob").await;
-    assert_eq!(
-        (&bob["allowed"], &bob["kind"]),
-        (&json!(false), &json!("tool"))
-    );
-    let ada = ask("ada").await;
-    assert!(ada["reason"].is_string(), "{ada}");
-    let built_in = json!({ "subject": "ada", "kind": "built_in", "name": "retrieve_tools" });
-    let verdict = post(&daemon, "/api/v1/access/check", &built_in).await;
-    assert_eq!(verdict.status, 200, "{}", verdict.text());
-    let wrong = post(
-        &daemon,
-        "/api/v1/access/check",
-        &json!({ "subject": "ada" }),
-    )
-    .await;
-    assert_eq!(wrong.status, 400);
 }
 
 #[tokio::test]

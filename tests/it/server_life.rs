@@ -1,6 +1,7 @@
 //! The life of a server: started once by whoever comes first, kept while it is used, put to sleep when it is idle, looked after while
 //! it is connected.
 
+mod counted;
 mod liveness;
 
 use futures_util::future::join_all;

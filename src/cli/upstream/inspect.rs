@@ -297,8 +297,10 @@ fn findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
             .excerpt
             .replace("\\u{3C}", "<")
             .replace("\\u{3E}", ">");
+        let like = finding.like.as_ref();
+        let like = like.map_or_else(String::new, |like| format!(", taken for {like}"));
         let line = format!(
-            "  {gravity}: {of}{} ({}{place}): {excerpt}",
+            "  {gravity}: {of}{} ({}{place}): {excerpt}{like}",
             finding.meaning, finding.rule
         );
         output::exactly(&visible(&line))?;

@@ -99,6 +99,8 @@ function showSignedOut() {
   shown = null;
   document.title = "Signed out · mcpproxy";
   document.body.dataset.out = "";
+  fill(document.getElementById("notices"));
+  header();
   fill(main, signedOut());
 }
 

@@ -19,8 +19,7 @@ export function commandCheck(control, about) {
 
   async function look() {
     const wanted = about();
-    // A reference has its value elsewhere.
-    if (!wanted?.command || Object.values(wanted).some((value) => value?.includes("${"))) return clear();
+    if (!wanted?.command) return clear();
     const question = query("commands", wanted);
     if (question === asked) return;
     asking?.abort();
@@ -40,7 +39,12 @@ export function commandCheck(control, about) {
   return { node: box, look };
 }
 
-function told({ found, file, reason, next_step: step }) {
+function told({ found, judged, file, reason, next_step: step }) {
+  // A reference may have its value elsewhere.
+  if (!judged) return null;
   if (found) return h("p.hint.good", icon("check"), h("span", "Found: ", h("code", said(file))));
-  return h("p.hint.warn", icon("s-auth"), h("span", capital(reason), ". Next: ", said(step), "."));
+  return h("p.hint.warn", icon("s-auth"), h("span", capital(reason), ". Next: ", said(inForm(step)), "."));
 }
+
+/** The fields as the form calls them. */
+const inForm = (step) => step.replaceAll('"command"', "Command").replaceAll('"args"', "Arguments").replaceAll('"cwd"', "Folder").replaceAll('"environment"', "the settings");

@@ -21,7 +21,7 @@ const QUESTIONS = [
 export function gateSection(record) {
   const refusedAt = QUESTIONS.findIndex(([, codes]) => codes.includes(record.code) && record.outcome === "refused");
   const { gate } = record;
-  if (refusedAt < 0 && !gate) return null;
+  if (refusedAt < 0 && !gate) return notAsked(record);
   const asked = refusedAt < 0 ? QUESTIONS.length : refusedAt;
   const verdict = (name, passed, refused) => {
     const at = QUESTIONS.findIndex(([question]) => question === name);
@@ -36,6 +36,12 @@ export function gateSection(record) {
     ["Definition", record.tool === undefined ? undefined : verdict("definition", pinned(gate), record.code === "tool_changed" ? "it is another one than was approved" : "nobody has approved it")],
     ["Class", record.variant || record.code === "wrong_variant" ? verdict("class", called(record), "it was declared too mild") : undefined],
   ]));
+}
+
+/** A call that failed before the gate was asked: what a server offers has to be known first. */
+function notAsked({ kind, server, outcome }) {
+  if (kind !== "call" || server === undefined || outcome !== "failed") return null;
+  return h("section.sec", { "aria-labelledby": "gate-h" }, h("header", h("h3", { id: "gate-h" }, "Gate")), h("p.dim", "It was not asked: nothing is known of what the server offers, and the call failed before that could be found out."));
 }
 
 function access(gate, isAllowed) {

@@ -26,6 +26,7 @@ export function edit(name, frame) {
   const isNew = name === null;
   let before = {};
   let broken = null;
+  let isDemo = false;
   let taken = [];
   let keys = [];
   let file = "";
@@ -40,6 +41,7 @@ export function edit(name, frame) {
     file = status.config_file;
     if (isNew) return;
     const inspection = await ask(`servers/${part(name)}/inspect`);
+    isDemo = inspection.server.demo !== undefined;
     if (!inspection.entry) broken = inspection.server;
     else before = asWritten(inspection.entry);
   }
@@ -199,6 +201,10 @@ export function edit(name, frame) {
     const title = isNew ? "Add a server" : `Edit ${name}`;
     const trail = isNew ? crumbs(["Servers", "/ui/"], "new") : crumbs(["Servers", "/ui/"], [said(name), `/ui/servers/${part(name)}`], "edit");
     const head = h("div.title", h("div", trail, h("h1", title), h("p.sub", isNew ? "The entry goes into " : "The entry stands in ", h("code", said(file)), "; comments and order stay as they are.")));
+    if (isDemo) {
+      const why = `The bundled demo server has no entry in ${file}, so there is nothing to edit. An entry of its name there takes its place.`;
+      return [h("div.title", h("div", trail, h("h1", title))), empty("It stands in no file.", why, go("Back", `/ui/servers/${part(name)}`))];
+    }
     if (broken) return [head, empty("The entry cannot be used, so it cannot be shown in a form.", [capital(broken.last_error ?? ""), ". ", capital(broken.next_step ?? "")], go("Back", `/ui/servers/${part(name)}`))];
     const body = element?.isConnected ? h("div.cols.half", { "data-kept": "" }) : (element ??= made());
     return [head, body, found?.render() ?? null];

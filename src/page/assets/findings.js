@@ -14,13 +14,14 @@ export function findingList(findings) {
 
 function item(finding, thing, description) {
   const high = isHigh(finding);
-  const place = finding.place.replace(/^\//, "").replace(/\//g, ", ");
+  const place = finding.place_in_words || finding.place.replace(/^\//, "").replace(/\//g, ", ");
   return h("li.finding",
     h(high ? "p.sev.high" : "p.sev.low", icon(high ? "s-err" : "s-off"), high ? "dangerous" : "remark"),
     h("div",
       h("h3", capital(finding.meaning || finding.rule)),
-      h("p.where", thing ? [`${thing.kind} `, h("code", said(thing.name)), ", "] : null, said(place), position(finding, description), " ", h("span.dim", said(finding.rule))),
+      h("p.where", thing ? [`${thing.kind} `, h("code", said(thing.name)), ", "] : null, h("span", { title: finding.place }, said(place)), position(finding, description), " ", h("span.dim", said(finding.rule))),
       h("p.quote", quotation(finding)),
+      finding.like ? h("p", "It is taken for ", h("code", said(finding.like)), ".") : null,
       finding.why ? h("p.soft", said(finding.why)) : null));
 }
 
@@ -34,12 +35,18 @@ function quotation({ excerpt, marked }) {
 
 const ESCAPES = { n: "\n", r: "\r", t: "\t", "\\": "\\" };
 
-/** Which characters of a description the quotation is, where it stands there once. */
-function position({ place, excerpt }, description) {
+/** What stands for an escaped text. */
+const plain = (text) => text.replace(/\\(?:u\{([0-9A-F]+)\}|([nrt\\]))/gu, (_, code, letter) => (code ? String.fromCodePoint(Number.parseInt(code, 16)) : ESCAPES[letter]));
+
+/** Which characters of a description the rule objects to, where the quotation stands there once. */
+function position({ place, excerpt, marked }, description) {
   if (place !== "/description" || typeof description !== "string") return "";
-  const quoted = excerpt.replace(/^…|…$/gu, "").replace(/\\(?:u\{([0-9A-F]+)\}|([nrt\\]))/gu, (_, code, letter) => (code ? String.fromCodePoint(Number.parseInt(code, 16)) : ESCAPES[letter]));
+  const quoted = plain(excerpt.replace(/^…|…$/gu, ""));
   const at = description.indexOf(quoted);
   if (!quoted || at < 0 || description.indexOf(quoted, at + 1) >= 0) return "";
-  const first = [...description.slice(0, at)].length + 1;
-  return `, characters ${first} to ${first + [...quoted].length - 1}`;
+  const characters = [...excerpt];
+  const long = (from, to) => [...plain(characters.slice(from, to).join("").replace(/^…|…$/gu, ""))].length;
+  const [before, length] = marked ? [long(0, marked.start), long(marked.start, marked.end)] : [0, long(0)];
+  const first = [...description.slice(0, at)].length + before + 1;
+  return `, characters ${first} to ${first + length - 1}`;
 }

@@ -48,15 +48,26 @@ export function firstRun(frame, calls) {
     return h("p", icon("s-ready"), " ", h("a", { href: `/ui/activity/${call.id}` }, h("code", said(thing(call)))), ` by ${asker(call) || "a client"}, ${took(call.duration_us)}`);
   }
 
+  /** What comes after the servers. */
+  function steps() {
+    const url = live.status?.url;
+    return [
+      h("section.sec", { "aria-labelledby": "cn-h" },
+        h("header", h("h2", { id: "cn-h" }, h("span.n", "2"), "Connect your clients"), h("p", "each file is backed up first, and you see the change before it is made")),
+        list.render(),
+        h("p.hint", "Any other client: ", url ? ["Streamable HTTP at ", h("code", url), ", or "] : null, h("code", "mcpproxy stdio"), " as its command.")),
+      h("section.sec", { "aria-labelledby": "fc-h", "aria-live": "polite" }, h("header", h("h2", { id: "fc-h" }, h("span.n", "3"), "See the first call")), firstCall()),
+    ];
+  }
+
   return {
     /** Files of others are looked at once, and only where it matters. */
     async load(rows) {
-      if (rows.length > 0 || isRead) return;
+      if (isRead || !rows.every((one) => one.demo)) return;
       isRead = true;
       await Promise.all([others.load(), list.load()]);
     },
     render() {
-      const url = live.status?.url;
       const n = others.open.length;
       return [
         h("div.hero", h("h1", "mcpproxy is running and has no servers yet"),
@@ -67,12 +78,9 @@ export function firstRun(frame, calls) {
           way("w2", "Add by hand", "A command on this machine or a URL. You see the JSON entry before it is written.", go("Add a server", "/ui/add", n ? "btn" : "btn primary"), "mcpproxy upstream add NAME -- COMMAND"),
           way("w3", "Try the demo", "A built-in server with harmless tools. Nothing is downloaded, nothing is written; it goes with the daemon, or when you remove it.", isStarting ? h("span.wait", { role: "status" }, "Starting the demo…") : button("Start the demo", demo), "mcpproxy serve --demo")),
         failure ? failed(failure) : null,
-        h("section.sec", { "aria-labelledby": "cn-h" },
-          h("header", h("h2", { id: "cn-h" }, h("span.n", "2"), "Connect your clients"), h("p", "each file is backed up first, and you see the change before it is made")),
-          list.render(),
-          h("p.hint", "Any other client: ", url ? ["Streamable HTTP at ", h("code", url), ", or "] : null, h("code", "mcpproxy stdio"), " as its command.")),
-        h("section.sec", { "aria-labelledby": "fc-h", "aria-live": "polite" }, h("header", h("h2", { id: "fc-h" }, h("span.n", "3"), "See the first call")), firstCall()),
+        steps(),
       ];
     },
+    steps,
   };
 }

@@ -42,6 +42,8 @@ async function look() {
   } catch (failure) {
     if (!(failure instanceof Failure)) throw failure;
     if (failure.isSignedOut) {
+      // It answers.
+      [live.lost, live.heard] = [false, new Date()];
       stop();
       await listener("signed out");
       return;

@@ -103,6 +103,8 @@ export function overview(query, frame) {
       ),
       (live.status?.warnings ?? []).map((warning) => note("warn", sentence(warning), go("Settings", "/ui/settings", "btn small"))).slice(0, 1),
       h("div.cols", h("section", { "aria-labelledby": "servers-h" }, h("h2.sr", { id: "servers-h" }, "Servers"), filters(), list(shown, sums)), rail(hour.all)),
+      // The demo is no server of one's own: the way to the first call goes on.
+      rows.every((one) => one.demo) ? start.steps() : null,
     ];
   }
 

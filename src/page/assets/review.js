@@ -1,7 +1,7 @@
 // What waits for a person: quarantined servers, and definitions that are held. What is approved is what was shown: `seen` of the inspection
 // goes back with the approval, and what changed meanwhile is not shown in its place but announced.
 
-import { Failure, ask, part, post } from "./api.js";
+import { Failure, ask, part, post, remove as take } from "./api.js";
 import { h, icon } from "./dom.js";
 import { decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
@@ -134,9 +134,29 @@ export function review(wanted, frame) {
     shown = await ask(`servers/${part(name)}/inspect?wait=${INSPECT}`, { method: "POST", patience: (INSPECT + 10) * 1000 });
   });
 
+  /** What was tried and is not wanted. */
+  async function removeIt() {
+    [doing, failure, asked] = ["Removing…", null, null];
+    frame.paint();
+    try {
+      await take(`servers/${part(name)}`);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      [doing, failure] = [null, error];
+      frame.paint();
+      return;
+    }
+    toast(`Removed ${name}`);
+    frame.visit("/ui/review");
+  }
+
   function decideWhole(dangerous, tools) {
     if (shown.lock_file || doing || (!shown.inspected && isStarting())) return null;
-    const keep = go("Keep blocked", "/ui/");
+    if (asked === "remove") {
+      const back = () => { asked = null; frame.paint(); };
+      return h("div.sec", confirm(`Remove ${name}?`, "Its entry leaves the file, and its log goes, too.", `Remove ${name}`, removeIt, back));
+    }
+    const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn"), go("Keep blocked", "/ui/")];
     const starts = `It starts with your user’s rights, and ${shown.inspected ? `its ${count(tools, "tool")} are offered` : "whatever it lists is offered"} to every client.`;
     if (dangerous || asked === "all" || !shown.inspected) {
       const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing what it offers";
@@ -153,7 +173,7 @@ export function review(wanted, frame) {
     const dangerous = thing.findings.filter(isHigh).length;
     return h("section.held-thing", { "data-key": key, "aria-label": title },
       h("header.title", h("div", h("h3.big", h("span.mono", said(title)), " ", h("span.dim", [thing.reason === "changed" ? "changed" : "held", word].filter(Boolean).join(" "))),
-        h("p.soft", capital(thing.explanation ?? "It is held"), thing.held_since ? [", since ", at(thing.held_since)] : null, thing.approved_at ? ["; approved ", when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : null] : null, "."))),
+        h("p.soft", capital(thing.explanation ?? "It is held"), thing.held_since ? [". Held since ", at(thing.held_since)] : null, thing.approved_at ? ["; approved ", when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : null] : null, "."))),
       thing.diff ? note("held", [h("b", "What matters: "), matters(told(thing.diff)), "."]) : null,
       thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
       thing.diff ? diffTable(told(thing.diff), ["Approved ", thing.approved_at ? when(thing.approved_at) : ""], ["Offered now ", h("span.dim.mono", print(thing))], "Definition before and after") : null,

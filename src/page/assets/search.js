@@ -6,6 +6,9 @@ import { button, copying, empty, failed, go, json, note, variant } from "./parts
 import { asker } from "./records.js";
 import { at, count, number, plain, said, sentence, tokens } from "./words.js";
 
+/** Words of a search in vain that are tried by themselves. */
+const TRIED = 5;
+
 /** Limit: words of agents that are listed. */
 const LATELY = 8;
 
@@ -16,7 +19,7 @@ const LISTED = 50;
 const NAMED = 3;
 
 export function search(first, frame) {
-  let asked, found, text, milliseconds, servers = [], callers = { subjects: [], profiles: [] }, lately = [], known = [], tools = null, all = false, failure = null;
+  let asked, found, text, milliseconds, servers = [], callers = { subjects: [], profiles: [] }, lately = [], known = [], tools = null, all = false, failure = null, fewer = null;
 
   const read = (now) => { asked = { q: now.get("q") ?? "", match: now.get("match") ?? "any", server: now.get("server") ?? "", as: now.get("as") ?? "", profile: now.get("profile") ?? "", read_only: now.get("read_only") === "true" ? "true" : "" }; };
   read(first);
@@ -47,11 +50,23 @@ export function search(first, frame) {
     try {
       const answer = await askText(query("tools", { q: asked.q, match: asked.match === "all" ? "all" : "", server: asked.server, as: asked.as, profile: asked.profile, read_only: asked.read_only, explain: "true" }));
       [found, text] = [answer.value, answer.text];
+      milliseconds = performance.now() - began;
+      fewer = found.tools.length ? null : await oneThatFinds();
     } catch (error) {
       if (error.status !== 400 && error.code !== "unknown_profile") throw error;
       [found, failure] = [null, error];
     }
-    milliseconds = performance.now() - began;
+  }
+
+  /** Of several words one that finds something for the same client, the last first. */
+  async function oneThatFinds() {
+    const words = asked.q.split(/\s+/).filter(Boolean);
+    if (words.length < 2) return null;
+    for (const word of words.slice(-TRIED).reverse()) {
+      const answer = await ask(query("tools", { q: word, limit: 1, server: asked.server, as: asked.as, profile: asked.profile, read_only: asked.read_only }));
+      if (answer.total > 0) return word;
+    }
+    return null;
   }
 
   async function navigate(now) {
@@ -126,8 +141,6 @@ export function search(first, frame) {
   }
 
   function nothing() {
-    const words = asked.q.split(/\s+/);
-    const fewer = words.length > 1 ? words[words.length - 1] : null;
     return [leftOut(), empty(`No tool matches “${asked.q}”.`, sentence(found.notice ?? "An agent would get no tools."),
       fewer ? button(`Try “${fewer}”`, () => change({ q: fewer })) : null, go("All tools", "/ui/tools"))];
   }

@@ -31,7 +31,6 @@ export function server(name, frame, first) {
   let failure = null;
   let reading = Promise.resolve();
   let isEnding = false;
-  let isInFile = true;
 
   const load = () => (reading = read());
 
@@ -73,6 +72,8 @@ export function server(name, frame, first) {
   function actions(one) {
     if (doing) return [h("span.wait", { role: "status" }, doing)];
     if (!one.transport) return [];
+    // It has no entry that could be changed.
+    if (one.demo) return [button("Restart", () => act("Restarting…", () => verb("restart")))];
     const usable = one.enabled && !one.quarantined;
     const remote = one.transport !== "stdio";
     return [
@@ -98,8 +99,10 @@ export function server(name, frame, first) {
 
   function render() {
     const one = details.server;
-    const ends = starts.records.filter((record) => record.outcome === "failed").length;
-    const began = starts.records.filter((record) => record.action === "ready").length;
+    const of = (action) => starts.records.filter((record) => record.action === action);
+    const lost = of("lost").length;
+    const ends = of("failed").reduce((sum, record) => sum + (record.times ?? 1), 0) + (details.unrecorded_failures ?? 0);
+    const began = of("ready").length;
     const { all } = calls;
     const clients = all.clients.length ? all.clients : all.callers;
     return [
@@ -109,18 +112,20 @@ export function server(name, frame, first) {
       question(one),
       failure ? failed(failure) : null,
       why(one),
+      one.demo ? note("plain", ["This is the bundled demo server. It has no entry in the file, so it cannot be edited, disabled or held. ", endOf[one.demo]]) : null,
       strip([
         ["Tools", one.tools ? `${number(one.tools)}, ${one.held ? `${one.held} held` : "none held"}` : "none known"],
         ["Calls, 24 h", `${counted(all.calls, calls)}, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`],
         ["Median / p95", all.median_us === undefined ? "–" : `${took(all.median_us)} / ${took(all.p95_us)}`],
         ["In flight", `${number(details.in_flight)} of ${details.entry?.max_concurrent_requests ?? "no limit"}`],
         ["Starts, 24 h", `${number(began)}${starts.next === null ? "" : " or more"}, ${number(ends)} failed`],
+        ["Connections lost, 24 h", lost ? `${number(lost)}${starts.next === null ? "" : " or more"}` : undefined],
         ["Memory", details.memory_bytes === undefined ? undefined : bytes(details.memory_bytes)],
         ["Instances", one.instances],
         ["Clients", clients.length ? said(some(clients, 4)) : "none"],
       ]),
       h("div.cols.even",
-        h("section", { "aria-label": "Starts" }, startsSection({ name, records: starts.records, others, isReady: one.enabled && one.state === "Ready", waitsFor: waitsFor() })),
+        h("section", { "aria-label": "Starts" }, startsSection({ name, records: starts.records, others, isReady: one.enabled && one.state === "Ready", waitsFor: waitsFor(), unrecorded: details.unrecorded_failures ?? 0 })),
         h("section", { "aria-label": "Log", id: "log" }, log.render())),
       toolSection(),
       configuration(one),
@@ -167,9 +172,9 @@ export function server(name, frame, first) {
     if (!entry) return section("Configuration", null, h("div.empty", h("b", "The entry cannot be used."), capital(one.next_step ?? "")));
     const { name: _, ...shown } = entry;
     const removing = asked === "remove"
-      ? confirm(`Remove ${name}?`, `${isInFile ? "Its entry leaves the file" : "It stands in no file and goes from this daemon"}; its ${count(one.tools ?? 0, "tool")} are gone for agents at once. Its log goes, too.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
-      : h("p.acts", button("Remove", askToRemove, "btn danger"));
-    return section("Configuration", [h("p", "with defaults; secrets are masked"), h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
+      ? confirm(`Remove ${name}?`, `${one.demo ? "It stands in no file and goes from this daemon" : "Its entry leaves the file"}; its ${count(one.tools ?? 0, "tool")} are gone for agents at once. Its log goes, too.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
+      : one.demo === "command_line" ? null : h("p.acts", button("Remove", () => { asked = "remove"; frame.paint(); }, "btn danger"));
+    return section("Configuration", [h("p", one.demo ? "as it is started; it stands in no file" : "with defaults; secrets are masked"), one.demo ? null : h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
       h("div.cols.even",
         json(shown, "Entry"),
         h("div", facts([
@@ -182,14 +187,6 @@ export function server(name, frame, first) {
           ["Changed tools", entry.tool_changes === "allow" ? "taken as they come" : "held until approved"],
           ["Log file", details.log_file ? h("code", said(details.log_file)) : undefined],
         ]), h("div.sec", removing))));
-  }
-
-  /** The demo server stands in no file. */
-  async function askToRemove() {
-    const { settings } = await ask("config").catch(() => ({}));
-    isInFile = settings?.mcpServers === undefined || Object.hasOwn(settings.mcpServers, name);
-    asked = "remove";
-    frame.paint();
   }
 
   /** Removes it. From then on nothing of it is asked for: what the daemon would answer is that there is no such server. */
@@ -214,6 +211,12 @@ export function server(name, frame, first) {
 
 /** As much of a description as a row has room for; the page of the tool has all of it. */
 const beginning = (text) => (text.length > DESCRIBED ? `${text.slice(0, DESCRIBED)}…` : text);
+
+/** What ends the demo server, by how it was started. */
+const endOf = {
+  command_line: ["It is there as long as this daemon: ", h("code", "mcpproxy serve --demo"), " adds it."],
+  request: "It was started on the page, or over REST, and goes when you remove it or when the daemon ends.",
+};
 
 /** How long it has been as it is, as far as the log knows. */
 function upSince(one, records) {

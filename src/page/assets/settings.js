@@ -164,7 +164,7 @@ function accessCheck() {
     }
     try {
       const told = await post("access/check", { subject: who.value.trim() || "anonymous", ...question });
-      fill(verdict, told.allowed ? state("ready", "Yes") : state("held", "No"), " ", sentence(told.reason));
+      fill(verdict, told.allowed ? state("ready", "Yes") : state("held", "No"), " ", sentence(inRows(told.reason)), told.note ? h("span.soft", "; ", sentence(told.note)) : null);
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure;
       fill(verdict, state("err", said(failure.message)));
@@ -173,3 +173,6 @@ function accessCheck() {
 
   return () => (form.isConnected ? h("form.bar.sec", { "data-kept": "" }) : form);
 }
+
+/** The table counts rules from 1, the file from 0. */
+const inRows = (reason) => reason.replace(/serverAuth\.acl\.rules\[(\d+)\]/, (_, n) => `rule ${Number(n) + 1}`).replace("serverAuth.acl.default", "the default");

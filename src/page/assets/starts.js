@@ -3,7 +3,7 @@
 import { h, svg } from "./dom.js";
 import { cell, labelled, row, section, state, table } from "./parts.js";
 import { part } from "./api.js";
-import { at, capital, count, said, span, took } from "./words.js";
+import { at, capital, count, number, said, span, took } from "./words.js";
 
 const DAY = 86_400_000;
 
@@ -47,22 +47,24 @@ export function awake(records, isReady, now) {
 }
 
 /** `records` are those of the server, `others` those of the daemon and of people, of 24 hours. */
-export function startsSection({ name, records, others, isReady, waitsFor }) {
+export function startsSection({ name, records, others, isReady, waitsFor, unrecorded }) {
   const now = Date.now();
   const stretches = awake([...records, ...others], isReady, now);
   const failed = records.filter((record) => record.action === "failed" || record.action === "lost");
   return section("Starts", h("p", "last 24 hours; green is awake, red a failed start or a lost connection"),
     drawing(stretches, failed, isReady, now),
+    unrecorded ? h("p.hint", `${count(unrecorded, "attempt")} after the last one below failed, too: of failures in a row the first six have a row each, the others one now and then.`) : null,
     records.length ? rowsOf(name, records, stretches, isReady) : h("div.empty", h("b", "Nothing happened in the last 24 hours."), waitsFor));
 }
 
 function drawing(stretches, failed, isReady, now) {
   const x = (when) => Math.max(0, Math.min(1000, Math.round((1000 * (when - now + DAY)) / DAY)));
   const ups = stretches.map(([from, to]) => svg("rect.up", { x: Math.min(998, x(from)), y: 12, width: Math.max(2, x(to) - x(from)), height: 14 }));
+  const ends = failed.reduce((sum, record) => sum + (record.times ?? 1), 0);
   const fails = failed.slice(0, 200).map((record) => svg("rect.fail", { x: Math.min(998, x(Date.parse(record.time))), y: 8, width: 2, height: 22 }));
   const sum = stretches.reduce((all, [from, to]) => all + to - Math.max(from, now - DAY), 0);
   const times = stretches.length === 0 ? "not awake" : `awake ${stretches.length === 1 ? "once" : `${stretches.length} times`}, ${span(sum / 1000)} in all${isReady ? ", and now" : ""}`;
-  const label = `Last 24 hours: ${times}; ${failed.length ? count(failed.length, "failed start or lost connection", "failed starts or lost connections") : "no failed start"}`;
+  const label = `Last 24 hours: ${times}; ${ends ? count(ends, "failed start or lost connection", "failed starts or lost connections") : "no failed start"}`;
   const hour = (back) => {
     const date = new Date(now - back * 3_600_000);
     return `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`;
@@ -80,7 +82,7 @@ function rowsOf(name, records, stretches, isReady) {
     const why = [capital(record.error ?? record.detail ?? ""), record.action === "ready" ? up(record, stretches, isReady) : null];
     return row(`s${record.id}`, [
       cell("nowrap", at(record.time)),
-      cell("grow", state(kind, said(text))),
+      cell("grow", state(kind, said(record.times > 1 ? `${text} ${number(record.times)} times` : text))),
       cell("full", why),
       record.duration_us === undefined ? cell("r dim hide", "–") : labelled("r dim", "took", took(record.duration_us)),
     ]);

@@ -36,7 +36,8 @@ export function tool(name, frame, first) {
     known = await ask(query("tools/show", { name }));
     const own = known.name.slice(known.server.length + 1);
     const [inspection, list, details] = await Promise.all([ask(`servers/${part(known.server)}/inspect`), ask(query("tools", { server: known.server })), ask(`servers/${part(known.server)}`), history()]);
-    entry = details.entry;
+    // The demo server has none that could be changed.
+    entry = details.server.demo ? null : details.entry;
     await judge(own);
     thing = inspection.things.find((one) => one.kind === "tool" && one.name === own);
     listed = list.tools.find((one) => one.name === known.name);

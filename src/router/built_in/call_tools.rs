@@ -12,7 +12,10 @@ use crate::{
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::Variant,
-    router::{Reply, RequestError, tool_calls::DeclaredCall},
+    router::{
+        Reply, RequestError,
+        tool_calls::{DeclaredCall, Told},
+    },
 };
 
 /// What the three variants take.
@@ -144,6 +147,7 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
         tool: &tool,
         arguments,
         intent,
+        told: Told::Client,
     };
     call.calls.call(call.context, declared, call.params).await
 }
@@ -203,6 +207,7 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
         tool,
         arguments,
         intent: None,
+        told: Told::Client,
     };
     call.calls.call(call.context, declared, call.params).await
 }

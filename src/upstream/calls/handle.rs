@@ -141,6 +141,8 @@ pub struct Status {
     pub last_error: Option<ConnectError>,
     /// When it is tried again by itself.
     pub(in crate::upstream) next_attempt: Option<Instant>,
+    /// Failed attempts since the last record of one.
+    pub unrecorded_failures: u32,
     /// How long it has at most, where it is being started for the first time and may have to download what it runs.
     pub first_start: Option<Duration>,
 }
@@ -152,6 +154,7 @@ impl Status {
             settled: false,
             last_error: None,
             next_attempt: None,
+            unrecorded_failures: 0,
             first_start: None,
         }
     }

@@ -156,10 +156,28 @@ impl Worker {
             error: error.cloned(),
             detail,
             took: began.map(|began| began.elapsed()),
+            times: None,
         }
     }
 
-    /// The first failures in a row are logged each, later ones about once an hour.
+    /// Records failed attempts that no record says yet, before something else is recorded.
+    pub(super) fn record_unrecorded(&mut self) {
+        let status = self.shared.status.borrow().clone();
+        let times = status.unrecorded_failures;
+        if times > 0 {
+            let told = ServerStep {
+                error: status.last_error.map(|error| error.reason),
+                times: Some(times.into()),
+                ..ServerStep::default()
+            };
+            self.record("failed", told);
+            self.shared
+                .status
+                .send_modify(|status| status.unrecorded_failures = 0);
+        }
+    }
+
+    /// The first failures in a row are logged and recorded each, later ones about once an hour; the record says how many they are.
     fn log_failure(&mut self, error: &ConnectError) {
         const EACH: u32 = 6;
         const ONE_OF: u32 = 60;
@@ -174,15 +192,24 @@ impl Worker {
         );
         if attempt <= EACH || attempt.is_multiple_of(ONE_OF) {
             tracing::warn!(%server, %reason, attempt, next_attempt, "server is not available");
-            let told = self.attempt_ended(Some(reason), None);
+            let mut told = self.attempt_ended(Some(reason), None);
+            let times = status.unrecorded_failures + 1;
+            told.times = (times > 1).then_some(times.into());
             self.record("failed", told);
+            self.shared
+                .status
+                .send_modify(|status| status.unrecorded_failures = 0);
         } else {
+            self.shared
+                .status
+                .send_modify(|status| status.unrecorded_failures += 1);
             tracing::debug!(%server, %reason, attempt, next_attempt, "server is not available");
         }
     }
 
     /// Takes the connection in: its lists go to the catalog, then calls may use it.
     pub(super) async fn opened(&mut self, mut open: Open) -> Result<Arc<Live>, ConnectError> {
+        self.record_unrecorded();
         let meanwhile = std::mem::take(&mut open.meanwhile);
         let lists = ReadLists {
             listing: open.listing.clone(),

@@ -208,6 +208,7 @@ impl Worker {
         }
         self.life.attempt = None;
         self.life.waiters.clear();
+        self.record_unrecorded();
         self.disconnect().await;
     }
 

@@ -29,6 +29,71 @@ async fn a_command_is_looked_for_where_servers_are_started_and_nothing_is_starte
         assert!(found["next_step"].is_string(), "{query}: {found}");
         assert_eq!(found["file"], Value::Null, "{query}: {found}");
     }
+    let folder = daemon.home().config_file();
+    let folder = folder.parent().expect("a folder");
+    std::fs::write(folder.join("plain"), "no program").expect("it is written");
+    let here = folder.display();
+    for (query, reason, step) in [
+        (
+            format!("command={here}"),
+            "is a folder, not a program",
+            "the program in it",
+        ),
+        (
+            format!("command=plain&path={here}"),
+            "may not be executed",
+            "chmod +x",
+        ),
+        (
+            "command=plain&path=.".to_owned(),
+            "is not on PATH",
+            "install it",
+        ),
+        (
+            "command=%22sh%22".to_owned(),
+            "no shell takes the quotes away",
+            "without quotes",
+        ),
+        (
+            "command=~/sh".to_owned(),
+            "no shell takes the ~ away",
+            "${HOME}",
+        ),
+        (
+            format!("command={here}/$%7BNO_SUCH_VARIABLE%7D"),
+            "NO_SUCH_VARIABLE, which is not set",
+            "add the server",
+        ),
+        (
+            "command=sh&path=$%7Bkeyring:gh%7D".to_owned(),
+            "the keyring entry",
+            "add the server",
+        ),
+    ] {
+        let found = find(&query).await;
+        let said = |key: &str| found[key].as_str().expect("a text");
+        assert!(said("reason").contains(reason), "{query}: {found}");
+        assert!(said("next_step").contains(step), "{query}: {found}");
+        assert_eq!(
+            found["judged"],
+            step != "add the server",
+            "{query}: {found}"
+        );
+    }
+    // As an entry's: variables are put in, and not shown; a folder counts from that of the file.
+    let found = find("command=$%7BNO_SUCH_VARIABLE:-/bin/sh%7D").await;
+    assert_eq!(found["found"], true, "{found}");
+    assert_eq!(found["file"], "***", "{found}");
+    let found = find("command=$%7BCARGO_MANIFEST_DIR%7D/no-such-program").await;
+    assert!(
+        found["reason"].to_string().contains("***/no-such-program"),
+        "{found}"
+    );
+    let found = find("command=./plain&cwd=.").await;
+    assert!(
+        found["reason"].to_string().contains("may not be executed"),
+        "{found}"
+    );
     for wrong in ["", "?command=", "?name=sh"] {
         let answer = daemon
             .rest("GET", &format!("/api/v1/commands{wrong}"), "")
@@ -57,6 +122,9 @@ async fn the_demo_is_there_until_it_is_removed_and_stands_in_no_file() {
         let reloaded = daemon.rest("POST", "/api/v1/config/reload", "").await;
         assert_eq!(reloaded.status, 200);
         assert_eq!(names().await, json!(["demo", "up"]), "it stays");
+        let demo = get(&daemon, "/api/v1/servers/demo").await;
+        assert_eq!(demo["server"]["demo"], "request", "{demo}");
+        has_no_entry(&daemon, "started on the page", "upstream remove demo").await;
         let removed = daemon.rest("DELETE", "/api/v1/servers/demo", "").await;
         assert_eq!(removed.status, 200, "{}", removed.text());
         assert_eq!(names().await, json!(["up"]));
@@ -64,7 +132,8 @@ async fn the_demo_is_there_until_it_is_removed_and_stands_in_no_file() {
     let after = std::fs::read_to_string(&file).expect("it is there");
     assert_eq!(after, before, "nothing was written");
     let changes = daemon.home().activity("kind=change&server=demo").await;
-    let actions: Vec<&Value> = changes.iter().map(|record| &record["action"]).collect();
+    let done = changes.iter().filter(|record| record["outcome"] == "ok");
+    let actions: Vec<&Value> = done.map(|record| &record["action"]).collect();
     assert_eq!(actions, ["remove", "add", "remove", "add"], "{changes:?}");
     assert_eq!(
         daemon
@@ -73,4 +142,51 @@ async fn the_demo_is_there_until_it_is_removed_and_stands_in_no_file() {
             .status,
         404
     );
+}
+
+/// What would change an entry says that there is none, how the server came, and what ends it.
+async fn has_no_entry(daemon: &TestDaemon, came: &str, ends: &str) {
+    for (method, path, body) in [
+        ("PATCH", "", r#"{"enabled":false}"#),
+        ("POST", "/enable", ""),
+        ("POST", "/disable", ""),
+        ("POST", "/quarantine", ""),
+    ] {
+        let path = format!("/api/v1/servers/demo{path}");
+        let answer = daemon.rest(method, &path, body).await;
+        let failure = answer.json();
+        let said = |key: &str| failure[key].as_str().expect("a text");
+        assert_eq!(
+            (answer.status, said("code")),
+            (409, "not_in_file"),
+            "{failure}"
+        );
+        assert!(
+            said("error").contains("has no entry in") && said("error").contains(came),
+            "{failure}"
+        );
+        assert!(said("hint").contains(ends), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn what_serve_added_cannot_be_removed_and_an_entry_takes_its_place() {
+    let daemon = TestDaemon::builder().start_with_demo().await;
+    let demo = get(&daemon, "/api/v1/servers/demo").await;
+    assert_eq!(demo["server"]["demo"], "command_line", "{demo}");
+    has_no_entry(&daemon, "serve --demo", "without --demo").await;
+    let removed = daemon.rest("DELETE", "/api/v1/servers/demo", "").await;
+    assert_eq!(
+        (removed.status, &removed.json()["code"]),
+        (409, &json!("not_in_file"))
+    );
+    let own = json!({ "name": "demo", "command": "nothing-here", "enabled": false });
+    let added = daemon
+        .rest("POST", "/api/v1/servers", &own.to_string())
+        .await;
+    assert_eq!(added.status, 200, "{}", added.text());
+    let demo = get(&daemon, "/api/v1/servers/demo").await;
+    assert_eq!(demo["server"]["demo"], Value::Null, "{demo}");
+    let enabled = daemon.rest("POST", "/api/v1/servers/demo/enable", "").await;
+    assert_eq!(enabled.status, 200, "{}", enabled.text());
 }

@@ -140,6 +140,11 @@ impl Builder {
         TestDaemon::start_in(self.home()).await
     }
 
+    /// The same as `serve --demo` does.
+    pub async fn start_with_demo(self) -> TestDaemon {
+        TestDaemon::start_with(self.home(), |options| options.demo = true).await
+    }
+
     /// Starts the real program and waits until it serves.
     pub async fn spawn(self) -> DaemonProcess {
         DaemonProcess::spawn_in(self.home()).await
@@ -206,16 +211,16 @@ impl TestDaemon {
 
     /// Starts in a home where a daemon may have lived before.
     pub async fn start_in(home: Home) -> Self {
-        Self::start_with(home, None).await
+        Self::start_with(home, |_| ()).await
     }
 
     /// The same with a lock file in force.
     pub async fn start_locked(home: Home, lock: &Path) -> Self {
-        Self::start_with(home, Some(lock.to_owned())).await
+        Self::start_with(home, |options| options.locked = Some(lock.to_owned())).await
     }
 
-    async fn start_with(home: Home, locked: Option<PathBuf>) -> Self {
-        let options = ServeOptions {
+    async fn start_with(home: Home, change: impl FnOnce(&mut ServeOptions)) -> Self {
+        let mut options = ServeOptions {
             places: Places {
                 config_file: home.config_file(),
                 data_dir: home.data_dir(),
@@ -231,11 +236,12 @@ impl TestDaemon {
             tcp: Tcp::Always,
             idle_exit: None,
             demo: false,
-            locked,
+            locked: None,
             // The developer's own start-up files are none of a test's business.
             login_path: LoginPath::unasked(),
             script_program: Some(PathBuf::from(env!("CARGO_BIN_EXE_mcpproxy"))),
         };
+        change(&mut options);
         let started = within("the daemon to start", daemon::start(options)).await;
         let running = started.unwrap_or_else(|error| panic!("{error}"));
         Self {

@@ -11,7 +11,7 @@ const kind = (...args) => ({ command: process.execPath, args: [new URL("../serve
 
 let here;
 before(async () => {
-  here = await world({ entries: () => ({ [LONG]: kind("names"), named: kind("names"), broken: kind("broken"), [UNSEEN]: { url: "http://127.0.0.1:9/mcp", enabled: false } }), more: { enable_code_execution: true } });
+  here = await world({ entries: () => ({ [LONG]: kind("names"), named: kind("names"), broken: kind("broken"), [UNSEEN]: { url: "http://127.0.0.1:9/mcp", enabled: false }, ["b".repeat(200)]: { url: "http://127.0.0.1:9/mcp" } }), more: { enable_code_execution: true } });
   for (const server of [LONG, "named"]) await here.rest("POST", `/servers/${server}/restart`);
   const call = (name, client) => agentCalls(here, "call_tool_read", { name, args_json: "{}" }, client);
   await call(`named:${MASKED}`, "Visual Studio Code");
@@ -123,6 +123,7 @@ test("a record says what was not there, and leads nowhere that is not", async ()
   await go(`/ui/activity/${broken.id}`);
   await page.getByRole("link", { name: "Open server" }).waitFor();
   await page.getByText("Most of it was the wait for the server, which was not there by then.").waitFor();
+  await page.getByText("It was not asked: nothing is known of what the server offers").waitFor();
   assert.match(await page.locator("dt", { hasText: "Asked, answered" }).locator("xpath=following-sibling::dd[1]").innerText(), /B, not measured$/);
   const nope = await recordOf("nope");
   await go(`/ui/activity/${nope.id}`);

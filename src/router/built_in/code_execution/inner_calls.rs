@@ -15,7 +15,11 @@ use crate::{
     code_execution::limits,
     error_code::{ErrorCode, Failure},
     gate::Variant,
-    router::{Reply, RequestError, built_in::Call, tool_calls::DeclaredCall},
+    router::{
+        Reply, RequestError,
+        built_in::Call,
+        tool_calls::{DeclaredCall, Told},
+    },
     wire::{Outcome, Raw},
 };
 
@@ -122,6 +126,7 @@ impl<'a> InnerCalls<'a> {
             tool,
             arguments: Some(call.arguments.clone()),
             intent: None,
+            told: Told::Script,
         };
         let refused = |declared: DeclaredCall<'_>, failure: Failure| {
             calls.refuse(outer, &declared, &failure);

@@ -13,7 +13,10 @@ use crate::{
     catalog::Owner,
     error_code::{ErrorCode, Failure},
     gate::Variant,
-    router::{Reply, RequestError, tool_calls::DeclaredCall},
+    router::{
+        Reply, RequestError,
+        tool_calls::{DeclaredCall, Told},
+    },
     wire::{Edit, Outcome, Raw, Target, splice},
 };
 
@@ -44,6 +47,7 @@ async fn tool(call: &Call<'_>, path: String, args: Option<Raw>) -> Result<Reply,
                 tool: &tool,
                 arguments: args,
                 intent: None,
+                told: Told::Client,
             };
             call.calls.call(call.context, declared, call.params).await?
         }
@@ -171,7 +175,8 @@ fn recorded<T>(
             ProxyType::Prompt => Target::prompt(own_name),
             ProxyType::Resource => Target::resource(path),
         };
-        call.things.refuse(call.context, &target, failure);
+        call.things
+            .refuse(call.context, &target, failure, call.params);
     }
     found
 }

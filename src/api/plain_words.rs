@@ -1,0 +1,204 @@
+//! What is wrong with a request, without the words of the libraries that found it: which parameter, and what it takes. Pure.
+
+/// What libraries say of a value, and what that means.
+const OF_VALUES: [(&str, &str); 4] = [
+    (
+        "invalid digit found in string",
+        "takes a whole number of 0 or more",
+    ),
+    (
+        "cannot parse integer from empty string",
+        "takes a whole number, and is empty",
+    ),
+    (
+        "number too large to fit in target type",
+        "takes a smaller number",
+    ),
+    (
+        "provided string was not `true` or `false`",
+        "takes true or false",
+    ),
+];
+
+/// What libraries call a kind of value, and what people do. The beginnings of longer ones come last.
+const KINDS: [(&str, &str); 12] = [
+    ("a string", "a text"),
+    ("string ", "the text "),
+    ("a sequence", "a list"),
+    ("sequence", "a list"),
+    ("a map", "an object"),
+    ("map", "an object"),
+    ("struct ", "an object"),
+    ("a boolean", "true or false"),
+    ("boolean ", ""),
+    ("integer ", "the number "),
+    ("floating point ", "the number "),
+    ("unit", "null"),
+];
+
+/// The same for people. What is not known is left as it is.
+pub(super) fn in_plain_words(text: &str) -> String {
+    let text = ["Failed to deserialize query string: ", "Invalid URL: "]
+        .iter()
+        .find_map(|said| text.strip_prefix(said))
+        .unwrap_or(text);
+    if let Some(words) = of_the_whole(text) {
+        return words;
+    }
+    let named = text.split_once(": ").filter(|(name, _)| is_name(name));
+    let words = named.and_then(|(name, rest)| {
+        let words = of_the_whole(rest).map(|words| format!("{words}, in `{name}`"));
+        words.or_else(|| of_a_value(rest).map(|words| format!("`{name}` {words}")))
+    });
+    words
+        .or_else(|| of_a_value(text).map(|words| format!("it {words}")))
+        .unwrap_or_else(|| text.to_owned())
+}
+
+/// Whether this may be where a value stands: `options.limit`, `servers[0]`.
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']'))
+}
+
+/// What is said of members: missing, there twice, or unknown.
+fn of_the_whole(text: &str) -> Option<String> {
+    if let Some(name) = text.strip_prefix("missing field ") {
+        return Some(format!("{name} is missing"));
+    }
+    if let Some(name) = text.strip_prefix("duplicate field ") {
+        return Some(format!("{name} is given twice"));
+    }
+    if let Some(rest) = text.strip_prefix("Cannot parse ") {
+        let (value, _) = rest.split_once(" to a ")?;
+        return Some(format!("{value} is not a whole number"));
+    }
+    let (name, known) = text.strip_prefix("unknown field ")?.split_once(", ")?;
+    let known = choices(known).map(|known| format!(": there are {known}"));
+    Some(format!("there is no {name}{}", known.unwrap_or_default()))
+}
+
+/// What is said of one value.
+fn of_a_value(text: &str) -> Option<String> {
+    let known = OF_VALUES.iter().find(|(said, _)| *said == text);
+    if let Some((_, words)) = known {
+        return Some((*words).to_owned());
+    }
+    if let Some(rest) = text.strip_prefix("unknown variant ") {
+        let (value, known) = rest.split_once(", ")?;
+        return Some(format!("takes {}, not {value}", choices(known)?));
+    }
+    let rest = ["invalid type: ", "invalid value: ", "invalid length "];
+    let rest = rest.iter().find_map(|said| text.strip_prefix(said))?;
+    let (value, wanted) = rest.rsplit_once(", expected ")?;
+    Some(format!("takes {}, not {}", kind(wanted), kind(value)))
+}
+
+/// `expected one of a, b`, `expected a or b`, as `a, b`.
+fn choices(text: &str) -> Option<String> {
+    let known = text.strip_prefix("expected ")?;
+    let known = known.strip_prefix("one of ").unwrap_or(known);
+    Some(known.replace(" or ", ", "))
+}
+
+fn kind(said: &str) -> String {
+    let is_number = ["u8", "u16", "u32", "u64", "usize", "i32", "i64"].contains(&said);
+    if is_number {
+        return "a whole number".to_owned();
+    }
+    let known = KINDS
+        .iter()
+        .find_map(|(theirs, ours)| Some((said.strip_prefix(theirs)?, *theirs, *ours)));
+    match known {
+        // The name of a type of ours says nothing.
+        Some((_, "struct ", ours)) => ours.to_owned(),
+        Some((value, _, ours)) => format!("{ours}{}", value.replace('`', "")),
+        None => said.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[test]
+    fn what_libraries_say_names_the_parameter_and_what_it_takes() {
+        for (said, expected) in [
+            (
+                "Failed to deserialize query string: missing field `command`",
+                "`command` is missing",
+            ),
+            (
+                "Failed to deserialize query string: limit: invalid digit found in string",
+                "`limit` takes a whole number of 0 or more",
+            ),
+            (
+                "Failed to deserialize query string: explain: provided string was not `true` or `false`",
+                "`explain` takes true or false",
+            ),
+            ("duplicate field `q`", "`q` is given twice"),
+            (
+                "Cannot parse `abc` to a `u64`",
+                "`abc` is not a whole number",
+            ),
+            (
+                "unknown field `foo`, expected one of `a`, `b`",
+                "there is no `foo`: there are `a`, `b`",
+            ),
+            (
+                "kind: unknown variant `x`, expected `a` or `b`",
+                "`kind` takes `a`, `b`, not `x`",
+            ),
+            ("options: missing field `a`", "`a` is missing, in `options`"),
+            ("a: b: c", "a: b: c"),
+            (
+                "`since` is 1h or 24h, not \"3h\"",
+                "`since` is 1h or 24h, not \"3h\"",
+            ),
+        ] {
+            assert_eq!(in_plain_words(said), expected);
+        }
+    }
+
+    #[test]
+    fn values_of_another_kind_are_named_as_people_do() {
+        #[derive(Debug, Deserialize)]
+        struct All {
+            #[serde(rename = "text")]
+            _text: Option<String>,
+            #[serde(rename = "list")]
+            _list: Option<Vec<u32>>,
+            #[serde(rename = "yes")]
+            _yes: Option<bool>,
+            #[serde(rename = "object")]
+            _object: Option<std::collections::BTreeMap<String, u8>>,
+        }
+        for (body, expected) in [
+            (r#"{"text":5}"#, "`text` takes a text, not the number 5"),
+            (r#"{"text":[1]}"#, "`text` takes a text, not a list"),
+            (r#"{"text":{}}"#, "`text` takes a text, not an object"),
+            (r#"{"list":"x"}"#, "`list` takes a list, not the text \"x\""),
+            (
+                r#"{"list":[1,true]}"#,
+                "`list[1]` takes a whole number, not true",
+            ),
+            (
+                r#"{"list":[1.5]}"#,
+                "`list[0]` takes a whole number, not the number 1.5",
+            ),
+            (
+                r#"{"yes":1}"#,
+                "`yes` takes true or false, not the number 1",
+            ),
+            (r#"{"object":[]}"#, "`object` takes an object, not a list"),
+        ] {
+            let value: serde_json::Value = serde_json::from_str(body).expect("JSON");
+            let error = serde_path_to_error::deserialize::<_, All>(value).expect_err("wrong");
+            assert_eq!(in_plain_words(&error.to_string()), expected, "{body}");
+        }
+    }
+}
