@@ -297,10 +297,10 @@ fn findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
             .excerpt
             .replace("\\u{3C}", "<")
             .replace("\\u{3E}", ">");
-        let like = finding.like.as_ref();
-        let like = like.map_or_else(String::new, |like| format!(", taken for {like}"));
+        let taken_for = finding.like.as_ref();
+        let taken_for = taken_for.map_or_else(String::new, |name| format!(", taken for {name}"));
         let line = format!(
-            "  {gravity}: {of}{} ({}{place}): {excerpt}{like}",
+            "  {gravity}: {of}{} ({}{place}): {excerpt}{taken_for}",
             finding.meaning, finding.rule
         );
         output::exactly(&visible(&line))?;

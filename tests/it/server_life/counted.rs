@@ -17,10 +17,10 @@ async fn records_of_failures_in_a_row_say_how_many_they_stand_for() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
     let (command, args) = upstream.command_line();
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let works = folder.path().join("works");
+    let marker = folder.path().join("works");
     let script = format!(
         "test -e '{}' || exit 3; exec \"$0\" \"$@\"",
-        works.display()
+        marker.display()
     );
     let mut words = vec![json!("-c"), json!(script), json!(command)];
     words.extend(args.iter().map(|arg| json!(arg)));
@@ -41,7 +41,7 @@ async fn records_of_failures_in_a_row_say_how_many_they_stand_for() {
     let six = vec![(json!("failed"), Value::Null); 6];
     assert_eq!(recorded(&daemon).await, six);
 
-    std::fs::write(&works, "").expect("the folder is ours");
+    std::fs::write(&marker, "").expect("the folder is ours");
     client.call("call_tool_write", &call).await.value();
     let more = [(json!("failed"), json!(3)), (json!("ready"), Value::Null)];
     assert_eq!(recorded(&daemon).await, [six, more.to_vec()].concat());
