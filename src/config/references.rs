@@ -187,10 +187,28 @@ pub fn with_secrets_renamed(text: &str, name: &dyn Fn(&str) -> Option<String>) -
 }
 
 fn shown_reference(inside: &str) -> String {
+    format!("${{{}}}", shown_inside(inside))
+}
+
+/// What listings and errors show of what stands between the braces: names, and no default.
+fn shown_inside(inside: &str) -> String {
     match inside.split_once(":-") {
-        Some((name, _)) => format!("${{{name}:-{MASK}}}"),
-        None => format!("${{{inside}}}"),
+        Some((name, _)) => format!("{}:-{MASK}", shown_name(name)),
+        None => shown_name(inside),
     }
+}
+
+/// Of what is no name the kind, if it says one: it may be a part of a password.
+fn shown_name(name: &str) -> String {
+    let secret_name = name.strip_prefix(keyring::PREFIX);
+    let variable = name.strip_prefix("env:").unwrap_or(name);
+    let is_name = secret_name.is_some_and(is_secret_name) || is_variable_name(variable);
+    if is_name || name.is_empty() {
+        return name.to_owned();
+    }
+    let kind = name.split_once(':').map(|(kind, _)| kind);
+    let kind = kind.filter(|kind| is_variable_name(kind));
+    kind.map_or_else(|| MASK.to_owned(), |kind| format!("{kind}:{MASK}"))
 }
 
 /// The text with its references by name, defaults masked, and what `literal` makes of everything else.
@@ -220,7 +238,8 @@ pub(super) fn with_literals_and_defaults(
             None => (inside, None),
         };
         let default = (default.is_some().then_some(":-"), literal(default));
-        shown.extend(["${", name, default.0.unwrap_or_default(), &default.1, "}"]);
+        let name = shown_name(name);
+        shown.extend(["${", &name, default.0.unwrap_or_default(), &default.1, "}"]);
     }
     shown
 }
@@ -238,7 +257,7 @@ pub(super) fn is_made_of_references(text: &str) -> bool {
 
 /// Resolves what stands between the braces.
 fn resolve(inside: &str, lookup: ValueLookup<'_>) -> Result<String, BadReference> {
-    let unknown = || BadReference::Unknown(inside.to_owned());
+    let unknown = || BadReference::Unknown(shown_inside(inside));
     // Never a variable called `keyring` and its default: which of both it is must not depend on what the default is made of.
     if let Some(name) = inside.strip_prefix(keyring::PREFIX) {
         if !is_secret_name(name) {
@@ -359,10 +378,12 @@ mod tests {
         check("${keyring:}", "no reference");
         check("${keyring:a b}", "no reference");
         check("${keyring:-a b}", "no reference");
-        check("${input:x}", "\"${input:x}\"");
-        check("${a b}", "\"${a b}\"");
+        check("${input:x}", "\"${input:***}\"");
+        check("${a b}", "\"${***}\"");
         check("${}", "\"${}\"");
-        check("${A:-${B}}", "no reference");
+        check("${A:-${B}}", "\"${A:-***}\" in it, which is no reference");
+        check("${vault:s3cret}", "\"${vault:***}\"");
+        check("${N:-${M:-ghp_0123456789}}", "\"${N:-***}\"");
         check("a ${TOKEN", "without its \"}\"");
     }
 }

@@ -17,7 +17,10 @@ use tracing_subscriber::{
 };
 
 use super::fields::{LONGEST, ShownFields};
-use crate::log_context::{self, ContextFields, LogContext};
+use crate::{
+    log_context::{self, ContextFields, LogContext},
+    visible::visible_json,
+};
 
 /// For people: `2026-11-22T10:00:00.000000Z  INFO call{id=c1 …}: mcpproxy::daemon: listening address=127.0.0.1:8080`.
 pub(super) struct TextLines;
@@ -143,7 +146,9 @@ where
             members.insert("span".to_owned(), innermost.clone());
             members.insert("spans".to_owned(), contexts.into());
         }
-        writeln!(line, "{}", Value::Object(members))
+        // Readers that end a line at other characters than a line feed see one line, too.
+        let json = Value::Object(members).to_string();
+        writeln!(line, "{}", visible_json(&json))
     }
 }
 
@@ -316,7 +321,10 @@ mod tests {
         assert!(log.trim_end().ends_with(plain), "{log}");
         let invisible = |line: &str| line.chars().any(crate::visible::is_invisible);
         assert!(!log.lines().any(invisible), "{log}");
-        assert_eq!(logged(false, true, evil_line).lines().count(), 2);
+        let json = logged(false, true, evil_line);
+        assert_eq!(json.lines().count(), 2, "{json}");
+        assert!(!json.lines().any(invisible), "{json}");
+        assert!(json.contains(r"\u009b\u202e"), "{json}");
     }
 
     #[test]

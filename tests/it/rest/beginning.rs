@@ -170,7 +170,7 @@ async fn has_no_entry(daemon: &TestDaemon, came: &str, ends: &str) {
 }
 
 #[tokio::test]
-async fn what_serve_added_cannot_be_removed_and_an_entry_takes_its_place() {
+async fn what_serve_added_cannot_be_removed_and_keeps_its_name() {
     let daemon = TestDaemon::builder().start_with_demo().await;
     let demo = get(&daemon, "/api/v1/servers/demo").await;
     assert_eq!(demo["server"]["demo"], "command_line", "{demo}");
@@ -184,9 +184,10 @@ async fn what_serve_added_cannot_be_removed_and_an_entry_takes_its_place() {
     let added = daemon
         .rest("POST", "/api/v1/servers", &own.to_string())
         .await;
-    assert_eq!(added.status, 200, "{}", added.text());
+    assert_eq!(
+        (added.status, &added.json()["code"]),
+        (409, &json!("server_exists"))
+    );
     let demo = get(&daemon, "/api/v1/servers/demo").await;
-    assert_eq!(demo["server"]["demo"], Value::Null, "{demo}");
-    let enabled = daemon.rest("POST", "/api/v1/servers/demo/enable", "").await;
-    assert_eq!(enabled.status, 200, "{}", enabled.text());
+    assert_eq!(demo["server"]["demo"], "command_line", "{demo}");
 }
