@@ -206,8 +206,21 @@ impl ActivityStore {
         bounds: &ActivitySettings,
         now: u64,
     ) -> Result<Totals, StoreError> {
-        let most_bytes = u64::try_from(bounds.max_size_mb).unwrap_or(u64::MAX);
-        let most_bytes = most_bytes.saturating_mul(1 << 20);
+        let totals = self.append_once(new, bounds, now)?;
+        if totals.file_bytes > most_bytes(bounds) && !new.is_empty() {
+            // Nobody knows when there is something to write again.
+            return self.append_once(&[], bounds, now);
+        }
+        Ok(totals)
+    }
+
+    fn append_once(
+        &self,
+        new: &[NewRecord],
+        bounds: &ActivitySettings,
+        now: u64,
+    ) -> Result<Totals, StoreError> {
+        let most_bytes = most_bytes(bounds);
         let is_too_large = self.file_bytes() > most_bytes;
         let (records, removed) = self.write(|transaction| {
             let mut table = transaction.open_table(RECORDS).map_err(StoreError::of)?;
@@ -231,9 +244,9 @@ impl ActivityStore {
                 records,
                 bytes,
                 most: u64::try_from(bounds.max_records).unwrap_or(u64::MAX),
-                // Pages are not full, and each change needs some of its own.
+                // Pages are not full, and each change needs some of its own. Where that was not room enough there is less to be in it.
                 most_bytes: if is_too_large {
-                    bytes - bytes / 4
+                    (bytes - bytes / 4).min(most_bytes / 2)
                 } else {
                     most_bytes / 2
                 },
@@ -414,4 +427,10 @@ fn open_error(error: DatabaseError) -> FileError {
         DatabaseError::RepairAborted => FileError::Damaged("it could not be repaired".to_owned()),
         other => FileError::Io(other.to_string()),
     }
+}
+
+/// What the file may take.
+fn most_bytes(bounds: &ActivitySettings) -> u64 {
+    let megabytes = u64::try_from(bounds.max_size_mb).unwrap_or(u64::MAX);
+    megabytes.saturating_mul(1 << 20)
 }

@@ -492,6 +492,21 @@ fn the_file_does_not_grow_beyond_its_size() {
 }
 
 #[test]
+fn large_records_are_held_to_the_size_too() {
+    let file = File::new(ActivitySettings {
+        max_size_mb: 8,
+        ..ActivitySettings::default()
+    });
+    let path = file_in(file.folder.path());
+    for _ in 0..5 {
+        file.append(200, DAY, 60_000);
+        let size = fs::metadata(&path).expect("it is there").len();
+        assert!(size <= 8 << 20, "{size}");
+    }
+    assert!(file.ids(query("{}")).len() > 20, "some are there");
+}
+
+#[test]
 fn pages_follow_each_other_in_both_directions() {
     let file = File::new(ActivitySettings::default());
     for millis in 1..=10 {
