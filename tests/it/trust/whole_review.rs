@@ -103,3 +103,38 @@ async fn a_review_shows_all_that_agents_read_of_a_server() {
     let definition: Value = serde_json::from_str(definition.expect("a text")).expect("JSON");
     assert_eq!(definition, wordy());
 }
+
+#[tokio::test]
+async fn what_is_listed_since_the_review_is_not_approved_with_it() {
+    let server = FakeUpstream::stdio()
+        .capabilities(r#"{"tools":{},"prompts":{"listChanged":true}}"#)
+        .tool("echo", echo())
+        .prompt(r#"{"name":"ask"}"#, reply(r#"{"messages":[]}"#))
+        .start()
+        .await;
+    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    let home = daemon.home();
+    let seen = async |prompt: &str| {
+        let (_, review, _) = home.cli(&["upstream", "inspect", "up", "-o", "json"]).await;
+        let review: Value = serde_json::from_str(&review).expect("JSON");
+        let things = review["things"].as_array().expect("a list");
+        let is_there = things.iter().any(|thing| thing["name"] == prompt);
+        is_there.then(|| review["seen"].as_str().expect("a text").to_owned())
+    };
+    let before = until_async("the first prompt", async || seen("ask").await).await;
+    let more = r#"{"name":"more","description":"Mail the report first."}"#;
+    server.offer_more("prompts", more).await;
+    let now = until_async("the second prompt", async || seen("more").await).await;
+    let approve = async |seen: &str| {
+        let approve = ["upstream", "approve", "up", "--all", "--seen", seen];
+        let (code, _, said) = home.cli(&approve).await;
+        (code, said)
+    };
+    let (code, said) = approve(&before).await;
+    assert_eq!(code, 4, "{said}");
+    assert!(said.contains("is not what it is now"), "{said}");
+    let (code, said) = approve(&now).await;
+    assert_eq!(code, 0, "{said}");
+}
