@@ -187,27 +187,41 @@ fn of_value<'a>(kind: ThingKind, name: &'a str, definition: &'a Raw) -> Listed<'
     }
 }
 
-/// Stands for what a person saw of a server: its configuration, all that is written in its entry, and every definition that it lists.
-/// Another one of these is another text. Short enough to be typed, too long to be met by trying.
+/// Stands for what a person saw of a server: its configuration, all that is written in its entry, every definition that it lists, held or
+/// not, and what it says of itself. Another one of these is another text. Short enough to be typed, too long to be met by trying.
 pub fn seen(entry: &str, as_written: &str, listed: Option<&ServerCatalog>) -> String {
     const LENGTH: usize = 16;
 
     let listed = listed.filter(|listed| *listed.entry == *entry);
-    let prints = listed.map(|listed| {
-        with_listed(listed, |listed| {
-            let print = |one: &Listed<'_>| {
-                [
-                    one.kind.as_str().to_owned(),
-                    one.name.to_owned(),
-                    one.fingerprint.to_hex(),
-                ]
-            };
-            listed.iter().map(print).collect::<Vec<_>>()
-        })
-    });
+    let prints = listed.map(all_listed);
     let mut hex = Fingerprint::of_value(&Raw::author(&(entry, as_written, prints))).to_hex();
     hex.truncate(LENGTH);
     hex
+}
+
+/// Everything that a server lists, by kind, name and digest of the whole: a review shows also what no fingerprint of a tool counts.
+fn all_listed(server: &ServerCatalog) -> Vec<(&'static str, &str, String)> {
+    let print = |definition: &Raw| Fingerprint::of_value(definition).to_hex();
+    let tools = server.tools.iter();
+    let tools = tools.map(|tool| (ThingKind::Tool, &*tool.name, print(&tool.definition)));
+    let prompts = server.prompts.iter();
+    let prompts = prompts.map(|one| (ThingKind::Prompt, &*one.name, print(&one.definition)));
+    let resources = server.resources.iter();
+    let resources = resources.map(|one| (ThingKind::Resource, &*one.uri, print(&one.definition)));
+    let templates = server.templates.iter();
+    let templates = templates.map(|one| {
+        (
+            ThingKind::Template,
+            &*one.uri_template,
+            print(&one.definition),
+        )
+    });
+    let instructions = server.listing.initialize.get("instructions");
+    let instructions = instructions.map(|text| (ThingKind::Instructions, "", print(&text)));
+    let all = tools.chain(prompts).chain(resources).chain(templates);
+    all.chain(instructions)
+        .map(|(kind, name, print)| (kind.as_str(), name, print))
+        .collect()
 }
 
 /// The ledger after an approval, if what was seen is what is listed now.
@@ -392,5 +406,59 @@ pub(super) fn note_held(
     }
     if !things.is_empty() {
         activity.note_held(server.as_str(), things);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{catalog::Listing, wire::Revision};
+
+    #[test]
+    fn another_word_of_anything_that_is_shown_is_another_thing_that_was_seen() {
+        let listing = |changed: &str| {
+            let word = |part: &str| if part == changed { "other" } else { "same" };
+            let raw = |text: String| Raw::parse_str(&text).expect("JSON");
+            Listing {
+                initialize: raw(format!(r#"{{"instructions":"{}"}}"#, word("instructions"))),
+                revision: Revision::NEWEST_LEGACY,
+                tools: vec![raw(format!(
+                    r#"{{"name":"t","title":"{}","_meta":{{"x":"{}"}},"inputSchema":{{"type":"object"}}}}"#,
+                    word("tool"),
+                    word("meta")
+                ))],
+                prompts: vec![raw(format!(
+                    r#"{{"name":"p","description":"{}"}}"#,
+                    word("prompt")
+                ))],
+                resources: vec![raw(format!(
+                    r#"{{"uri":"r://x","name":"{}"}}"#,
+                    word("resource")
+                ))],
+                templates: vec![raw(format!(
+                    r#"{{"uriTemplate":"r://{{n}}","name":"{}"}}"#,
+                    word("template")
+                ))],
+            }
+        };
+        let name = ServerName::parse("s").expect("a name");
+        let seen_of = |changed: &str| {
+            let listed = ServerCatalog::ingest(&name, "e", listing(changed));
+            seen("e", "as written", Some(&listed))
+        };
+        let reviewed = seen_of("");
+        assert_eq!(reviewed, seen_of("nothing"));
+        for part in [
+            "instructions",
+            "tool",
+            "meta",
+            "prompt",
+            "resource",
+            "template",
+        ] {
+            assert_ne!(reviewed, seen_of(part), "{part}");
+        }
+        let listed = ServerCatalog::ingest(&name, "e", listing(""));
+        assert_ne!(reviewed, seen("e", "written anew", Some(&listed)));
     }
 }

@@ -1,11 +1,16 @@
 //! A definition in lines for people, and what changed from one to another. The only user of `similar`. Pure.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use crate::fingerprint::counts;
+use crate::{
+    catalog::without_values,
+    fingerprint::{Fingerprint, counts},
+    secret::Secrets,
+    wire::Raw,
+};
 
 /// Limit: lines of a text that is compared. A diff of more takes longer than anybody reads it.
 const LINES: usize = 5_000;
@@ -20,7 +25,7 @@ const AROUND: usize = 40;
 const COMPARED_WITHIN: Duration = Duration::from_millis(100);
 
 /// What of a tool's definition counts, laid out so that the order of keys does not show.
-pub(super) fn lines_of(definition: &str) -> String {
+fn lines_of(definition: &str) -> String {
     let counted = match serde_json::from_str(definition) {
         Ok(Value::Object(members)) => {
             let counted = members.into_iter();
@@ -31,6 +36,24 @@ pub(super) fn lines_of(definition: &str) -> String {
         Err(_) => return definition.to_owned(),
     };
     serde_json::to_string_pretty(&counted).unwrap_or_else(|_| definition.to_owned())
+}
+
+/// All of a definition, laid out in the order that the server gave it. Where reading it as JSON would lose something of it, a member
+/// that is there twice for example, it is as it came.
+pub(super) fn whole(secrets: &Secrets, definition: &Raw) -> String {
+    let text = definition.as_str();
+    let masked = without_values::definition(secrets, text);
+    let Ok(value) = serde_json::from_str::<Value>(&masked) else {
+        return masked.into_owned();
+    };
+    let is_all = |value: &Value| {
+        let read = Raw::parse_str(&value.to_string());
+        read.is_ok_and(|read| Fingerprint::of_value(&read) == Fingerprint::of_value(definition))
+    };
+    if matches!(masked, Cow::Borrowed(_)) && !is_all(&value) {
+        return masked.into_owned();
+    }
+    serde_json::to_string_pretty(&value).unwrap_or_else(|_| masked.into_owned())
 }
 
 /// Definitions nest no deeper than what serde reads.

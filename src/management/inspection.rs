@@ -1,13 +1,13 @@
 //! What a person has to know before trusting a server, and the verbs with which trust is given and taken.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
     Backing, Management,
-    definition_diff::{diff, lines_of},
+    definition_diff::{diff, whole},
     entry_review::{self, EntryReview},
     gated::{call_variant, is_quarantined},
     parameters::{ShownParameter, parameters},
@@ -24,6 +24,7 @@ use crate::{
     gate::{self, Standing},
     scanner::{self, Finding},
     secret::Secrets,
+    wire::Raw,
 };
 
 /// What is known of a server and of everything that it lists.
@@ -54,7 +55,7 @@ pub struct Inspection {
     pub lock_step: Option<String>,
     /// What the scanner says of its entry.
     pub entry_findings: Vec<ShownFinding>,
-    /// Everything that is held or that the scanner has something to say of, and every tool.
+    /// Everything that it lists, what is held first, and what it says of itself.
     pub things: Vec<InspectedThing>,
 }
 
@@ -79,7 +80,7 @@ pub struct InspectedThing {
     /// `read`, `write` or `destructive`: what a tool is called with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_with: Option<String>,
-    /// What the server says of a tool.
+    /// What the server says of it: its description, or the instructions themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The parameters of a tool.
@@ -99,7 +100,7 @@ pub struct InspectedThing {
     /// What changed since it was approved, line by line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// The definition of what is held, where there is nothing to compare it with.
+    /// The whole definition as it is listed now, laid out as JSON, with everything that agents and their programs may read of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
 }
@@ -327,18 +328,18 @@ fn things(
     let none = Pins::default();
     let pins = lists.pins.get(&listed.server);
     let pins = pins.map_or(&none, |pins| &**pins);
+    let definitions = definitions(listed);
     let all = catalog::findings(listed, lists).into_iter();
     let things = all.map(|(kind, name, findings)| {
-        let mut thing = thing(listed, secrets, pins, kind, &name, findings);
+        let definition = definitions.get(&(kind, &*name));
+        let mut thing = thing(listed, secrets, pins, (kind, &name), definition, findings);
         if kind == ThingKind::Tool {
             let call_with = call_variant(settings, lists, listed.server.as_str(), &name);
             thing.call_with = call_with.map(str::to_owned);
         }
         thing
     });
-    let mut things: Vec<InspectedThing> = things
-        .filter(|thing| thing.kind == "tool" || thing.held || !thing.findings.is_empty())
-        .collect();
+    let mut things: Vec<InspectedThing> = things.collect();
     // What has to be decided stands first.
     things.sort_by_key(|thing| !thing.held);
     things
@@ -348,23 +349,21 @@ fn thing(
     listed: &ServerCatalog,
     secrets: &Secrets,
     pins: &Pins,
-    kind: ThingKind,
-    name: &str,
+    (kind, name): (ThingKind, &str),
+    definition: Option<&Raw>,
     findings: Vec<Finding>,
 ) -> InspectedThing {
     let key = (kind, name.into());
     let hold = pins.hold(kind, name);
     let approved = pins.ledger.approved.get(&key);
     let since = pins.ledger.held.get(&key).map(|held| utc(held.since));
-    let definition = hold.and_then(|_| definition_of(listed, kind, name));
     let before = approved.and_then(|approved| approved.definition.as_deref());
-    let definition = definition.map(|text| without_values::definition(secrets, &text).into_owned());
-    let before = before.map(|text| without_values::definition(secrets, text));
-    let (diff, definition) = match (definition, before) {
-        (Some(definition), Some(before)) => (Some(diff(&before, &definition)), None),
-        (Some(definition), None) => (None, Some(lines_of(&definition))),
-        (None, _) => (None, None),
-    };
+    let before = before.filter(|_| hold.is_some());
+    let diff = before.zip(definition).map(|(before, now)| {
+        let [before, now] = [before, now.as_str()]
+            .map(|text| without_values::definition(secrets, text).into_owned());
+        diff(&before, &now)
+    });
     let tool = listed.tool(name).filter(|_| kind == ThingKind::Tool);
     InspectedThing {
         kind: kind.as_str().to_owned(),
@@ -374,7 +373,12 @@ fn thing(
         explanation: hold.map(|hold| hold.reason.explained().to_owned()),
         held_since: since,
         call_with: None,
-        description: tool.map(|tool| without_values::text(secrets, &tool.description)),
+        description: definition.and_then(|definition| {
+            let text = definition
+                .get("description")
+                .or_else(|| (kind == ThingKind::Instructions).then(|| definition.clone()));
+            Some(without_values::text(secrets, &text?.string()?))
+        }),
         parameters: tool.map_or_else(Vec::new, |tool| {
             let definition = without_values::definition(secrets, tool.definition.as_str());
             parameters(&definition)
@@ -384,29 +388,24 @@ fn thing(
         approved_at: approved.map(|approved| utc(approved.at)),
         findings: shown_findings(secrets, findings),
         diff,
-        definition,
+        definition: definition.map(|definition| whole(secrets, definition)),
     }
 }
 
-fn definition_of(listed: &ServerCatalog, kind: ThingKind, name: &str) -> Option<String> {
-    let text = match kind {
-        ThingKind::Tool => listed.tool(name)?.definition.as_str().to_owned(),
-        ThingKind::Prompt => {
-            let mut prompts = listed.prompts.iter();
-            let found = prompts.find(|prompt| *prompt.name == *name)?;
-            found.definition.as_str().to_owned()
-        }
-        ThingKind::Resource => {
-            let mut resources = listed.resources.iter();
-            let found = resources.find(|resource| *resource.uri == *name)?;
-            found.definition.as_str().to_owned()
-        }
-        ThingKind::Template => {
-            let mut templates = listed.templates.iter();
-            let found = templates.find(|template| *template.uri_template == *name)?;
-            found.definition.as_str().to_owned()
-        }
-        ThingKind::Instructions => serde_json::to_string(&listed.instructions()?).ok()?,
-    };
-    Some(text)
+/// Every definition that a server lists, and what it says of itself.
+fn definitions(listed: &ServerCatalog) -> BTreeMap<(ThingKind, &str), Raw> {
+    let tools = listed.tools.iter();
+    let tools = tools.map(|one| ((ThingKind::Tool, &*one.name), &one.definition));
+    let prompts = listed.prompts.iter();
+    let prompts = prompts.map(|one| ((ThingKind::Prompt, &*one.name), &one.definition));
+    let resources = listed.resources.iter();
+    let resources = resources.map(|one| ((ThingKind::Resource, &*one.uri), &one.definition));
+    let templates = listed.templates.iter();
+    let templates =
+        templates.map(|one| ((ThingKind::Template, &*one.uri_template), &one.definition));
+    let all = tools.chain(prompts).chain(resources).chain(templates);
+    let all = all.map(|(key, definition)| (key, definition.clone()));
+    let instructions = listed.listing.initialize.get("instructions");
+    let instructions = instructions.map(|text| ((ThingKind::Instructions, ""), text));
+    all.chain(instructions).collect()
 }

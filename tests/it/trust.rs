@@ -8,6 +8,7 @@ mod review;
 #[cfg(unix)]
 mod tried_once;
 mod waiting;
+mod whole_review;
 
 use serde_json::{Value, json};
 

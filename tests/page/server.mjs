@@ -100,6 +100,22 @@ const NAMES = [
   { name: "refuses", description: "Answers with a protocol error.", annotations: { readOnlyHint: true }, inputSchema: object({}) },
 ];
 
+// What it says stands in every part of what it lists.
+const WORDY = [{
+  name: "weather", title: "TITLE-T", description: "The weather of a city.", annotations: { title: "HINT-T", readOnlyHint: true }, _meta: { x: "META-T" },
+  inputSchema: { ...object({ city: { type: "string", title: "PTITLE-T", default: "DEFAULT-T", enum: ["ENUM-T", SCRIPT] }, r: { $ref: "#/$defs/R" } }), title: "SCHEMA-T", $defs: { R: { description: "DEFS-T" } } },
+  outputSchema: { type: "object", properties: { w: { description: "OUT-T" } } },
+}];
+const ARGUMENTS = [{ name: "a", description: "ARGUMENT-T" }];
+const LISTS = {
+  "prompts/list": { prompts: [{ name: "ask", description: "PROMPT-T", arguments: ARGUMENTS }] },
+  "resources/list": { resources: [{ uri: "note://x", name: "x", title: "RESOURCE-T" }] },
+  "resources/templates/list": { resourceTemplates: [{ uriTemplate: "note://t/{n}", name: "t", title: "TEMPLATE-T" }] },
+};
+
+// Both of its tools change at once.
+const pair = (word) => ["first", "second"].map((name) => ({ name, description: `${word} of ${name}.`, annotations: { readOnlyHint: true }, inputSchema: object({}) }));
+
 const tools = () => {
   switch (kind) {
     case "names": return NAMES;
@@ -109,6 +125,8 @@ const tools = () => {
     case "slow": return SLOW;
     case "huge": return filled(70_000, false);
     case "large": return filled(2_000, marker && existsSync(marker));
+    case "wordy": return WORDY;
+    case "pair": return pair(marker && existsSync(marker) ? "Other words" : "Words");
     case "leaky": return LEAKY();
     default: return [];
   }
@@ -147,9 +165,11 @@ const tell = (method, params) => process.stdout.write(`${JSON.stringify({ jsonrp
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
   if (method === "initialize") {
-    answer(id, { protocolVersion: params.protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo: { name: kind, version: "1.0.0" } });
+    answer(id, { protocolVersion: params.protocolVersion, capabilities: { tools: { listChanged: true }, ...(kind === "wordy" && { prompts: {}, resources: {} }) }, serverInfo: { name: kind, version: "1.0.0" }, ...(kind === "wordy" && { instructions: "SAYS-T: be brief." }) });
   } else if (method === "tools/list") {
     answer(id, { tools: tools() });
+  } else if (kind === "wordy" && LISTS[method]) {
+    answer(id, LISTS[method]);
   } else if (method === "tools/call") {
     console.error(`info: ${params.name} called ${kind === "hostile" ? SCRIPT : ""}`);
     if (params.name === "refuses") process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32050, message: "no such thing" } })}\n`);

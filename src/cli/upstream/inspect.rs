@@ -13,6 +13,7 @@ use super::{
         output::{self, Output},
     },
     outcome::LONG_PATIENCE,
+    rest_of_definition::rest_of_definition,
 };
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
@@ -195,23 +196,41 @@ pub(super) fn print_things(
         .iter()
         .filter(|thing| is_quarantined || thing.held || !thing.findings.is_empty())
         .filter(|thing| is_meant(thing))
-        .try_for_each(print_thing)
+        .try_for_each(|thing| print_thing(thing, is_quarantined))
 }
 
-/// `2 tools, 1 looks dangerous`.
+/// `2 tools, 1 prompt, 1 looks dangerous`.
 fn summary(things: &[InspectedThing]) -> String {
-    let tools = things.iter().filter(|thing| thing.kind == "tool").count();
-    let tools = match tools {
-        1 => "1 tool".to_owned(),
-        tools => format!("{tools} tools"),
-    };
+    let number = |kind: &str| things.iter().filter(|thing| thing.kind == kind).count();
+    let kinds = [
+        ("prompt", "prompt"),
+        ("resource", "resource"),
+        ("template", "resource template"),
+    ];
+    let mut offered = counted(number("tool"), "tool");
+    for (kind, word) in kinds {
+        if let number @ 1.. = number(kind) {
+            offered.push_str(", ");
+            offered.push_str(&counted(number, word));
+        }
+    }
+    if number("instructions") > 0 {
+        offered.push_str(", instructions");
+    }
     let dangerous = things
         .iter()
         .filter(|thing| looks_dangerous(&thing.findings));
     match dangerous.count() {
-        0 => format!("{tools}, none looks dangerous"),
-        1 => format!("{tools}, 1 looks dangerous"),
-        several => format!("{tools}, {several} look dangerous"),
+        0 => format!("{offered}, none looks dangerous"),
+        1 => format!("{offered}, 1 looks dangerous"),
+        several => format!("{offered}, {several} look dangerous"),
+    }
+}
+
+fn counted(number: usize, word: &str) -> String {
+    match number {
+        1 => format!("1 {word}"),
+        number => format!("{number} {word}s"),
     }
 }
 
@@ -224,9 +243,10 @@ fn held(inspection: &Inspection) -> usize {
     inspection.things.iter().filter(|thing| thing.held).count()
 }
 
-/// Shows a thing. All that a server wrote is escaped.
-fn print_thing(thing: &InspectedThing) -> Result<(), CommandFailure> {
-    let mut head = visible(&format!("{} {}", thing.kind, thing.name));
+/// Shows a thing, all of it if nobody ever approved it or the server is held. All that a server wrote is escaped.
+fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Result<(), CommandFailure> {
+    // What a server says of itself has no name.
+    let mut head = visible(format!("{} {}", thing.kind, thing.name).trim_end());
     if let Some(call_with) = &thing.call_with {
         let added = format!(" ({call_with})");
         head.push_str(&added);
@@ -247,15 +267,18 @@ fn print_thing(thing: &InspectedThing) -> Result<(), CommandFailure> {
         output::exactly(&format!("  {by}, {at}"))?;
     }
     findings("", &thing.findings)?;
-    let text = thing.diff.as_ref().or(thing.definition.as_ref());
-    match text {
-        Some(text) => foreign("  ", text),
-        None => print_tool(thing),
+    if let Some(diff) = &thing.diff {
+        foreign("  ", diff)?;
+        if !is_quarantined {
+            return Ok(());
+        }
+        output::exactly("  all of it, as it is now:")?;
     }
+    print_definition(thing)
 }
 
-/// What a tool says of itself.
-fn print_tool(thing: &InspectedThing) -> Result<(), CommandFailure> {
+/// What a definition says, in words and then whatever else there is of it.
+fn print_definition(thing: &InspectedThing) -> Result<(), CommandFailure> {
     foreign("  ", thing.description.as_deref().unwrap_or_default())?;
     for parameter in &thing.parameters {
         let needed = if parameter.required {
@@ -272,7 +295,13 @@ fn print_tool(thing: &InspectedThing) -> Result<(), CommandFailure> {
         output::exactly(visible(&line).trim_end())?;
         foreign("      ", &parameter.description)?;
     }
-    Ok(())
+    if thing.kind == "instructions" && thing.description.is_some() {
+        return Ok(());
+    }
+    match rest_of_definition(thing) {
+        Some(rest) => foreign("  besides: ", &rest),
+        None => Ok(()),
+    }
 }
 
 /// A stranger's text, line by line.

@@ -10,6 +10,7 @@ mod login;
 mod logs;
 mod outcome;
 mod patch;
+mod rest_of_definition;
 mod show;
 
 use clap::Subcommand;

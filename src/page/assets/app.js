@@ -23,6 +23,13 @@ export function visit(href, { replace = false } = {}) {
   return open();
 }
 
+/** What is shown stands for itself under this address, too. */
+function rename(href) {
+  history.replaceState(null, "", href);
+  const { pathname, search } = new URL(location.href);
+  Object.assign(shown, { path: pathname, href: pathname + search });
+}
+
 async function open({ focus = true } = {}) {
   visits += 1;
   const mine = visits;
@@ -32,7 +39,7 @@ async function open({ focus = true } = {}) {
     return;
   }
   shown?.place.leave?.();
-  const place = placeOf(address, { visit, paint: () => mine === visits && paint(), soon });
+  const place = placeOf(address, { visit, rename: (href) => mine === visits && rename(href), paint: () => mine === visits && paint(), soon });
   shown = { path: address.pathname, href: address.pathname + address.search, place, failure: null, loaded: false };
   document.title = `${place.title} · mcpproxy`;
   mark(place.tab);

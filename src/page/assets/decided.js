@@ -33,5 +33,6 @@ export function decidedList(decided) {
   const line = (record) => h("li", { "data-key": `d${record.id}` },
     h("a", { href: `/ui/activity/${record.id}?kind=change` }, at(record.time)), " ", WORDS[record.action], " ", h("a.u", { href: `/ui/servers/${part(record.server)}` }, said(record.server)),
     record.detail ? h("div.sub.cut", { title: record.detail }, said(record.detail)) : null);
-  return h("section.decided.sec", { "aria-labelledby": "decided-h" }, h("h3.hint", { id: "decided-h" }, "Decided this week: ", all(summary)), h("ul.small", decided.slice(0, LISTED).map(line)));
+  return h("section.decided.sec", { "aria-labelledby": "decided-h" }, h("h3.hint", { id: "decided-h" }, "Decided this week: ", all(summary)), h("ul.small", decided.slice(0, LISTED).map(line)),
+    decided.length > LISTED ? h("p.hint", `The last ${LISTED} of ${decided.length}. `, all("Show all")) : null);
 }

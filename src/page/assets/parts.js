@@ -86,11 +86,11 @@ export function strip(pairs) {
   return h("dl.strip", pairs.filter(([, definition]) => definition !== undefined).map(([term, definition]) => h("div", h("dt", term), h("dd", definition))));
 }
 
-const SYMBOLS = { err: "s-err", warn: "s-auth", held: "s-held", work: "s-work", plain: "s-dis" };
+const SYMBOLS = { err: "s-err", warn: "s-auth", held: "s-held", work: "s-work", plain: "s-dis", done: "s-ready" };
 
-/** A notice. `kind` is err, warn, held, work or plain. */
+/** A notice. `kind` is err, warn, held, work, done or plain. */
 export function note(kind, children, ...buttons) {
-  const classes = kind === "work" || kind === "plain" ? "" : `.${kind}`;
+  const classes = ["work", "done", "plain"].includes(kind) ? "" : `.${kind}`;
   return h(`div.note${classes}`, { "data-key": `note-${kind}` }, icon(SYMBOLS[kind], kind === "work"), h("span", children), buttons);
 }
 

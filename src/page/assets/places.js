@@ -16,7 +16,7 @@ const nowhere = () => ({
   render: () => empty("There is no such page.", "The address may be of another version.", go("Servers", "/ui/")),
 });
 
-/** A place: `{title, tab, load, render, refresh?, navigate?, leave?, escape?, painted?}`. `frame` is `{visit, paint, soon}`. */
+/** A place: `{title, tab, load, render, refresh?, navigate?, leave?, escape?, painted?}`. `frame` is `{visit, rename, paint, soon}`. */
 export function placeOf(address, frame) {
   const parts = address.pathname.replace(/^\/ui\/?/, "").split("/").filter(Boolean).map(decoded);
   const query = address.searchParams;

@@ -6,8 +6,11 @@ import { h, icon } from "./dom.js";
 import { decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
-import { button, confirm, empty, facts, failed, go, json, note, section, serverState, state, toast, variant } from "./parts.js";
+import { button, confirm, empty, facts, failed, go, json, note, section, serverState, state, textBox, toast, variant } from "./parts.js";
 import { at, capital, count, said, sentence, when } from "./words.js";
+
+/** Limit: things of one kind that are listed at first. */
+const FEW = 200;
 
 /** Seconds that a server may take to be inspected. */
 const INSPECT = 90;
@@ -21,23 +24,36 @@ export function review(wanted, frame) {
   let doing = null;
   let failure = null;
   let asked = null;
+  let approved = null;
+  // What was approved here: it keeps its place, so that nothing else comes under the pointer that approved it.
+  let done = [];
+  const opened = new Set();
+  const unfolded = new Set();
 
   const waits = (one) => one.enabled && (one.quarantined || one.held);
 
-  async function load() {
-    const { servers } = await ask("servers");
+  /** Reads what waits, and what was decided. */
+  async function look() {
+    const [{ servers }, of] = await Promise.all([ask("servers"), decisions()]);
     waiting = servers.filter((one) => waits(one) || (one.quarantined && !one.enabled));
-    name = wanted ?? waiting[0]?.name ?? null;
-    [shown, decided] = await Promise.all([name === null ? null : ask(`servers/${part(name)}/inspect`), decisions()]);
-    isStale = false;
+    decided = of;
   }
+
+  async function load() {
+    await look();
+    name = wanted ?? waiting[0]?.name ?? null;
+    shown = name === null ? null : await ask(`servers/${part(name)}/inspect`);
+    isStale = false;
+    [done, approved] = [[], null];
+  }
+
+  /** Whether there is something to decide. */
+  const isOpen = (one) => one.server.quarantined || one.things.some((thing) => thing.held);
 
   /** What is shown stays as it is while somebody reads it. */
   async function refresh() {
     if (doing) return;
-    const { servers } = await ask("servers");
-    waiting = servers.filter((one) => waits(one) || (one.quarantined && !one.enabled));
-    decided = await decisions();
+    await look();
     if (name === null) {
       if (waiting.length) await load();
       return;
@@ -45,6 +61,7 @@ export function review(wanted, frame) {
     const now = await ask(`servers/${part(name)}/inspect`);
     // Nothing was shown that could have been read: its list has come.
     if (!shown.inspected && now.inspected) shown = now;
+    if (!isOpen(shown) && !isOpen(now)) shown = now;
     isStale = now.seen !== shown.seen;
     if (!isStale) shown = { ...shown, server: now.server, things: now.things };
   }
@@ -63,18 +80,28 @@ export function review(wanted, frame) {
     frame.soon();
   }
 
-  /** Approves what was shown. Then the next thing that waits is shown. */
-  const approve = (body, what) => act("Approving…", async () => {
-    await post(`servers/${part(name)}/approve`, { seen: shown.seen, ...body });
-    toast(`Approved ${what}`);
-    const now = await ask(`servers/${part(name)}/inspect`);
-    shown = now;
-    const rest = now.server.quarantined || now.server.held;
-    if (!rest) {
-      wanted = null;
-      await load();
-    }
-  });
+  /** Approves what was shown. It stays there, with a way to the next one: whoever presses twice has looked at nothing else. */
+  async function approve(body, what, thing) {
+    await act("Approving…", async () => {
+      await post(`servers/${part(name)}/approve`, { seen: shown.seen, ...body });
+      toast(`Approved ${what}`);
+      if (thing) done.push({ thing, place: inPlace().findIndex((one) => keyOf(one.thing) === keyOf(thing)) });
+      [wanted, approved] = [name, what];
+      frame.rename(`/ui/review/${part(name)}`);
+      await look();
+      shown = await ask(`servers/${part(name)}/inspect`);
+    });
+    if (!failure) document.querySelector("[data-approved]")?.focus();
+  }
+
+  /** What is held, and in its old place what was and is approved. */
+  function inPlace() {
+    const rows = shown.things.filter((thing) => thing.held).map((thing) => ({ thing }));
+    const isHeld = new Set(rows.map(({ thing }) => keyOf(thing)));
+    const gone = done.filter(({ thing }) => !isHeld.has(keyOf(thing))).sort((a, b) => a.place - b.place);
+    for (const { thing, place } of gone) rows.splice(place, 0, { thing, isApproved: true });
+    return rows;
+  }
 
   function render() {
     const n = waiting.length;
@@ -93,14 +120,24 @@ export function review(wanted, frame) {
   }
 
   function article() {
-    const held = shown.things.filter((thing) => thing.held);
+    const rows = inPlace();
     return h("article", { "aria-labelledby": "srv-h", "data-key": name },
       isStale ? note("warn", [h("b", "It lists something else by now."), " What you see is what it listed when you opened this; approving that is refused."], button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
       failure ? failed(failure, button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
       h("header.title", h("div", h("h2", { id: "srv-h" }, h("a.u", { href: `/ui/servers/${part(name)}` }, said(name)), " ", h("span.dim", shown.server.quarantined ? "held server" : "")), h("p.tags", serverState(shown.server)))),
       doing ? h("p.wait", { role: "status" }, icon("s-work", true), doing) : null,
       shown.lock_file ? note("held", [h("b", "A lock file says what is accepted: "), h("code", said(shown.lock_file)), ". ", sentence(shown.lock_step ?? "")]) : null,
-      shown.server.quarantined ? whole() : [held.length ? held.map(one) : h("p.soft", "Nothing of it is held."), listing(shown.things.filter((thing) => !thing.held))]);
+      approved === null || doing ? null : wasApproved(),
+      shown.server.quarantined ? whole() : [rows.length ? rows.map(({ thing, isApproved }) => one(thing, isApproved)) : h("p.soft", "Nothing of it is held."), listing(shown.things.filter((thing) => !thing.held))]);
+  }
+
+  /** That it is done, and the way to what waits then. */
+  function wasApproved() {
+    const left = shown.things.filter((thing) => thing.held).length;
+    const next = waiting.find((one) => one.name !== name);
+    const rest = left ? ` ${count(left, "thing")} of it still ${left === 1 ? "waits" : "wait"} for you.` : next ? "" : " Nothing else waits for you.";
+    return h("div", { "data-key": "approved", "data-approved": "", tabindex: "-1", role: "status" },
+      note("done", [h("b", "Approved ", said(approved), "."), rest], !left && next ? go(["Review ", said(next.name)], `/ui/review/${part(next.name)}`, "btn small") : null));
   }
 
   /** A server that is held as a whole. */
@@ -108,7 +145,7 @@ export function review(wanted, frame) {
     const tools = shown.things.filter((thing) => thing.kind === "tool");
     const findings = [...shown.entry_findings.map((finding) => ({ finding })), ...shown.things.flatMap((thing) => thing.findings.map((finding) => ({ finding, thing })))];
     return [
-      facts(entryFacts(shown.entry, tools)),
+      facts(entryFacts(shown.entry, shown.things)),
       changed(shown.entry_review),
       contact(),
       findings.length ? section(count(findings.length, "finding"), h("p", "escaped text is shown like ", h("span.esc", "U+200B"), "; nothing here is rendered"), findingList(findings)) : shown.inspected ? h("p.soft.sec", "Nothing in what it lists looks dangerous.") : null,
@@ -157,34 +194,34 @@ export function review(wanted, frame) {
       return h("div.sec", confirm(`Remove ${name}?`, "Its entry leaves the file, and its log goes, too.", `Remove ${name}`, removeIt, back));
     }
     const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn"), go("Keep blocked", "/ui/")];
-    const starts = `It starts with your user’s rights, and ${shown.inspected ? `its ${count(tools, "tool")} are offered` : "whatever it lists is offered"} to every client.`;
+    const starts = `It starts with your user’s rights, and ${shown.inspected ? `its ${count(tools, "tool")} ${tools === 1 ? "is" : "are"} offered` : "whatever it lists is offered"} to every client.`;
     if (dangerous || asked === "all" || !shown.inspected) {
       const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing what it offers";
       return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), keep, button("Approve anyway", () => approve({}, name), "btn danger")));
     }
-    return h("div.decide", h("p.small.dim", starts, " Later changes are held again."), keep, button(`Approve ${name}`, () => approve({}, name), "btn primary"));
+    return h("div.decide", h("p.small.dim", starts, " Later changes of its tools are held again; of the rest, what looks dangerous."), keep, button(`Approve ${name}`, () => approve({}, name), "btn primary"));
   }
 
   /** One definition that is held of a server that is trusted. */
-  function one(thing) {
-    const key = `${thing.kind} ${thing.name}`;
+  function one(thing, isApproved) {
+    const key = keyOf(thing);
     const word = { tool: "", prompt: "prompt", resource: "resource", template: "resource template", instructions: "what the server says of itself" }[thing.kind] ?? thing.kind;
     const title = thing.kind === "instructions" ? "instructions" : thing.name;
     const dangerous = thing.findings.filter(isHigh).length;
     return h("section.held-thing", { "data-key": key, "aria-label": title },
-      h("header.title", h("div", h("h3.big", h("span.mono", said(title)), " ", h("span.dim", [thing.reason === "changed" ? "changed" : "held", word].filter(Boolean).join(" "))),
-        h("p.soft", capital(thing.explanation ?? "It is held"), thing.held_since ? [". Held since ", at(thing.held_since)] : null, thing.approved_at ? ["; approved ", when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : null] : null, "."))),
+      h("header.title", h("div", h("h3.big", h("span.mono", said(title)), " ", h("span.dim", [isApproved ? "approved" : thing.reason === "changed" ? "changed" : "held", word].filter(Boolean).join(" "))),
+        isApproved ? null : h("p.soft", capital(thing.explanation ?? "It is held"), thing.held_since ? [". Held since ", at(thing.held_since)] : null, thing.approved_at ? ["; approved ", when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : null] : null, "."))),
       thing.diff ? note("held", [h("b", "What matters: "), matters(told(thing.diff)), "."]) : null,
       thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
       thing.diff ? diffTable(told(thing.diff), ["Approved ", thing.approved_at ? when(thing.approved_at) : ""], ["Offered now ", h("span.dim.mono", print(thing))], "Definition before and after") : null,
-      thing.definition ? json(thing.definition, "Definition") : null,
-      decideOne(thing, key, title, dangerous));
+      thing.diff ? folded(thing) : definition(thing),
+      isApproved ? null : decideOne(thing, key, title, dangerous));
   }
 
   function decideOne(thing, key, title, dangerous) {
     if (shown.lock_file || doing) return null;
     const body = thing.kind === "instructions" ? { instructions: true } : { names: [thing.name] };
-    const yes = () => approve(body, title);
+    const yes = () => approve(body, title, thing);
     if (asked === key) {
       return confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "It is offered to every client at once, and models read what it says.", "Approve anyway", yes, () => { asked = null; frame.paint(); }, "Keep blocked");
     }
@@ -193,16 +230,61 @@ export function review(wanted, frame) {
       go("Keep blocked", "/ui/"), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
   }
 
-  /** What it offers, with what was found in it unless that stands above. */
+  /** All that it lists and says, with what was found in it unless that stands above. */
   function listing(things, isSaid = false) {
-    const tools = things.filter((thing) => thing.kind === "tool");
-    if (!tools.length) return null;
-    const detail = (thing) => h("details.offer", { "data-key": thing.name, open: thing.findings.some(isHigh) },
+    const of = (kind) => things.filter((thing) => thing.kind === kind);
+    const [says] = of("instructions");
+    return [
+      says ? section("What it says of itself", h("p", "its instructions, which agents read"), instructions(says, isSaid)) : null,
+      offers("What it offers", h("p", "as the server describes it, escaped"), of("tool"), isSaid),
+      offers("Prompts", null, of("prompt"), isSaid),
+      offers("Resources", null, of("resource"), isSaid),
+      offers("Resource templates", null, of("template"), isSaid),
+    ];
+  }
+
+  function instructions(thing, isSaid) {
+    return [
+      thing.findings.length && !isSaid ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
+      definition(thing),
+    ];
+  }
+
+  function offers(title, aside, things, isSaid) {
+    if (!things.length) return null;
+    const detail = (thing) => h("details.offer", { "data-key": keyOf(thing), open: thing.findings.some(isHigh), on: unfolding(keyOf(thing)) },
       h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), thing.findings.length ? [" ", found(thing.findings)] : null),
       thing.findings.length && !isSaid ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
-      h("pre.code", { tabindex: "0", role: "region", "aria-label": `Description of ${thing.name}` }, said(thing.description ?? "")),
-      thing.parameters?.length ? facts(thing.parameters.map((one) => [h("code", said(one.name)), [said(one.kind ?? ""), one.required ? ", required" : "", one.description ? [": ", said(one.description)] : null]])) : null);
-    return section("What it offers", h("p", "as the server describes it, escaped"), tools.map(detail));
+      thing.kind === "tool" || thing.description ? h("pre.code", { tabindex: "0", role: "region", "aria-label": `Description of ${thing.name}` }, said(thing.description ?? "")) : null,
+      thing.parameters?.length ? facts(thing.parameters.map((one) => [h("code", said(one.name)), [said(one.kind ?? ""), one.required ? ", required" : "", one.description ? [": ", said(one.description)] : null]])) : null,
+      opened.has(keyOf(thing)) ? definition(thing) : null);
+    const shownOf = unfolded.has(title) ? things : things.slice(0, FEW);
+    const more = things.length - shownOf.length;
+    return section(title, aside, shownOf.map(detail), more ? h("p.acts", button(`Show ${more.toLocaleString("en-US")} more`, () => { unfolded.add(title); frame.paint(); }, "btn small")) : null);
+  }
+
+  /** What is long is there once somebody opens it: a server may list thousands of things. */
+  function unfolding(key) {
+    const toggle = ({ currentTarget: { open, isConnected } }) => {
+      if (!isConnected || opened.has(key) === open) return;
+      if (open) opened.add(key);
+      else opened.delete(key);
+      frame.paint();
+    };
+    return { toggle };
+  }
+
+  /** Everything that its definition says. */
+  function definition(thing) {
+    if (thing.definition === undefined) return null;
+    if (thing.kind === "instructions") return textBox(thing.description ?? thing.definition, "Instructions");
+    return [h("p.hint", "Whole definition"), json(thing.definition, `Whole definition of ${thing.name}`)];
+  }
+
+  /** The same below what changed, for those who want it. */
+  function folded(thing) {
+    const key = `whole ${keyOf(thing)}`;
+    return h("details.offer", { "data-key": key, on: unfolding(key) }, h("summary", "All of it, as it is now"), opened.has(key) ? definition(thing) : null);
   }
 
   return { title: "Review", tab: "review", waiting: "Reading what waits…", load, refresh, render };
@@ -216,8 +298,20 @@ function found(findings) {
 
 const print = (thing) => (thing.fingerprint ?? "").slice(0, 8).replace(/(.{4})(?=.)/, "$1 ");
 
-function entryFacts(entry, tools) {
+/** What tells a thing from the others of its server. */
+const keyOf = (thing) => `${thing.kind} ${thing.name}`;
+
+/** `3 prompts, 1 resource`, of what is no tool. */
+function others(things) {
+  const of = (kind, word) => [things.filter((thing) => thing.kind === kind).length, word];
+  const counted = [of("prompt", "prompt"), of("resource", "resource"), of("template", "resource template")].filter(([n]) => n).map(([n, word]) => count(n, word));
+  return [...counted, things.some((thing) => thing.kind === "instructions") ? "instructions" : ""].filter(Boolean).join(", ");
+}
+
+function entryFacts(entry, things) {
   if (!entry) return [];
+  const tools = things.filter((thing) => thing.kind === "tool");
+  const beside = others(things);
   const line = entry.url ?? [entry.command, ...(entry.args ?? [])].join(" ");
   const named = (map) => Object.entries(map ?? {}).map(([key, value]) => `${key}=${value}`).join(", ");
   return [
@@ -226,6 +320,7 @@ function entryFacts(entry, tools) {
     ["Environment", entry.url ? undefined : named(entry.env) ? h("code", said(named(entry.env))) : "nothing of its own"],
     ["Headers", entry.url && named(entry.headers) ? h("code", said(named(entry.headers))) : undefined],
     ["Offers", tools.length ? [`${count(tools.length, "tool")}: `, tools.map((tool, i) => [i ? ", " : "", h("code", said(tool.name))])] : undefined],
+    [tools.length ? "Also" : "Offers", beside || undefined],
   ];
 }
 

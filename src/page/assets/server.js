@@ -154,7 +154,7 @@ export function server(name, frame, first) {
     if (!sorted.length) return section("Tools", null, h("div.empty", h("b", "No tool is known."), "Its tools are listed when it connects."));
     const line = (tool) => row(tool.name, [
       head("grow mono", h("a", { href: `/ui/tools/${part(tool.name)}` }, said(own(tool)))),
-      cell("", variant(tool.call_with), tool.callable ? null : [" ", tool.code === "tool_disabled" ? state("dis", "hidden", { title: tool.reason ?? "" }) : state("held", "held", { title: tool.reason ?? "" })]),
+      cell("", variant(tool.call_with), tool.callable ? null : [" ", uncallable(tool)]),
       cell("full soft", said(beginning(tool.description.split("\n")[0]))),
       labelled("r", "calls", number(called.get(own(tool))?.calls ?? 0)),
       labelled("r dim", "median", took(called.get(own(tool))?.median_us)),
@@ -207,6 +207,14 @@ export function server(name, frame, first) {
   }
 
   return { title: name, tab: "servers", waiting: `Reading what is known of ${name}…`, load, refresh: () => (doing ? undefined : load()), render, leave: log.leave, navigate: (now) => log.from(now.get("log") ?? ""), painted: () => isEnding || log.painted() };
+}
+
+/** Why agents cannot call a tool, in a word. */
+function uncallable({ code, reason }) {
+  const about = { title: reason ?? "" };
+  if (["tool_held", "tool_changed", "server_quarantined"].includes(code)) return state("held", "held", about);
+  if (code === "tool_disabled") return state("dis", "hidden", about);
+  return code === "server_disabled" ? state("dis", "disabled", about) : state("off", "not offered", about);
 }
 
 /** As much of a description as a row has room for; the page of the tool has all of it. */
