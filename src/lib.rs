@@ -5,6 +5,7 @@
 
 // Floor 0: words. Pure, no I/O, no clock.
 pub mod error_code;
+pub mod instance;
 pub mod loopback;
 pub mod memory_budget;
 pub mod moment;

@@ -18,6 +18,7 @@ use crate::{
     daemon_client::{self, open_socket},
     error_code::ErrorCode,
     inbound::LINES,
+    instance::{INSTANCE, IS_OURSELVES},
     management,
     secret::Secret,
 };
@@ -36,6 +37,8 @@ pub struct DaemonSocket {
     pub endpoint: String,
     /// What shows the daemon who the client is.
     pub token: Option<Secret>,
+    /// The mark of the server that we are, or are a part of: its daemon knows it, and lets nobody in to itself.
+    pub mark: Option<HeaderValue>,
 }
 
 /// Lines both ways.
@@ -49,6 +52,9 @@ pub(super) enum DaemonSocketError {
     NotRunning(PathBuf),
     #[error("the daemon on {} did not answer within {} seconds", .0.display(), UPGRADE_WITHIN.as_secs())]
     TimedOut(PathBuf),
+    /// It has started us.
+    #[error("{IS_OURSELVES}")]
+    Ourselves,
     #[error("{why}")]
     Refused {
         why: String,
@@ -63,6 +69,7 @@ impl DaemonSocketError {
     /// The code that the client hears of it.
     pub(super) fn code(&self) -> ErrorCode {
         match self {
+            Self::Ourselves => ErrorCode::ServerMisconfigured,
             Self::Refused { code, .. } => code.unwrap_or(ErrorCode::Internal),
             _ => ErrorCode::Internal,
         }
@@ -100,6 +107,7 @@ impl DaemonSocket {
         match answer.status() {
             StatusCode::SWITCHING_PROTOCOLS => (),
             StatusCode::SERVICE_UNAVAILABLE => return Err(self.not_running()),
+            StatusCode::LOOP_DETECTED => return Err(DaemonSocketError::Ourselves),
             _ => return Err(self.refused(answer).await),
         }
         let note = version_of(answer.headers()).and_then(management::version_note);
@@ -112,6 +120,9 @@ impl DaemonSocket {
             .header(header::HOST, "mcpproxy")
             .header(header::CONNECTION, "upgrade")
             .header(header::UPGRADE, LINES);
+        if let Some(mark) = &self.mark {
+            request = request.header(INSTANCE, mark);
+        }
         if let Some(token) = &self.token {
             let value = HeaderValue::from_str(&format!("Bearer {}", token.reveal()));
             let mut value = value.map_err(|error| self.unreachable(&error))?;

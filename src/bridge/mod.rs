@@ -23,6 +23,7 @@ use self::{
     requests::{ClientLine, ClientRequest, NoDaemon, PendingRequests},
 };
 use crate::{
+    instance::IS_OURSELVES,
     lines::{self, Line, Lines},
     sync::Guarded,
     wire::{error_frame, method, notification_frame},
@@ -55,13 +56,21 @@ pub trait BridgeHost {
     fn note(&self, text: &str);
 }
 
-/// Carries lines until the client's input ends or it reads no more.
+/// The daemon is the client: it has started the program in which the bridge runs.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{IS_OURSELVES}: the daemon has started the program that connects to it, and a server behind itself would never end"
+)]
+pub struct StartedByDaemon;
+
+/// Carries lines until the client's input ends or it reads no more. A daemon that is the client itself lets nobody in: its first
+/// requests are answered with that, and then it is over.
 pub async fn carry(
     socket: DaemonSocket,
     host: impl BridgeHost,
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin,
-) {
+) -> Result<(), StartedByDaemon> {
     let (out, frames) = mpsc::channel(WAITING);
     let (said, heard) = mpsc::channel(WAITING);
     let gone = CancellationToken::new();
@@ -80,8 +89,11 @@ pub async fn carry(
     let mut writing = pin!(lines::write(frames, output));
     tokio::select! {
         // The client reads no more.
-        _ = &mut writing => (),
-        () = bridge.run(heard) => drop(timeout(PARTING, writing).await),
+        _ = &mut writing => Ok(()),
+        ended = bridge.run(heard) => {
+            drop(timeout(PARTING, writing).await);
+            ended
+        }
     }
 }
 
@@ -125,36 +137,47 @@ struct State {
 }
 
 impl<H: BridgeHost> Bridge<H> {
-    async fn run(mut self, mut heard: mpsc::Receiver<Line>) {
+    async fn run(mut self, mut heard: mpsc::Receiver<Line>) -> Result<(), StartedByDaemon> {
         // Without waiting for the first line, so that the daemon starts while the client does. Of a failure every request hears.
-        if let Err(absent) = self.attach().await {
+        if let Err(absent) = self.attach().await
+            && !absent.is_ourselves
+        {
             self.host.note(&absent.why);
         }
         loop {
             tokio::select! {
                 line = heard.recv() => match line {
-                    Some(Line::Text(line)) => self.take(line, false).await,
+                    Some(Line::Text(line)) => self.take(line, false).await?,
                     Some(Line::TooLarge(id)) => {
                         let error = crate::wire::RpcError::invalid_request("the request is larger than 32 MiB");
                         self.shared.tell(error_frame(id.as_ref(), &error.to_raw())).await;
                     }
-                    None => return self.part().await,
+                    None => {
+                        self.part().await;
+                        return Ok(());
+                    }
                 },
                 () = self.shared.lost.notified() => {
                     let again = std::mem::take(&mut self.shared.state.lock().again);
                     for line in again {
-                        self.take(line, true).await;
+                        self.take(line, true).await?;
                     }
                 }
             }
         }
     }
 
-    async fn take(&mut self, line: Bytes, again: bool) {
+    async fn take(&mut self, line: Bytes, again: bool) -> Result<(), StartedByDaemon> {
         let mut asked = match ClientLine::read(&line) {
-            ClientLine::Malformed(answer) => return self.shared.tell(answer).await,
+            ClientLine::Malformed(answer) => {
+                self.shared.tell(answer).await;
+                return Ok(());
+            }
             // About requests that went with the old daemon, if none is there.
-            ClientLine::WantsNoAnswer => return self.send(&line).await,
+            ClientLine::WantsNoAnswer => {
+                self.send(&line).await;
+                return Ok(());
+            }
             ClientLine::Requests(asked) => asked,
         };
         while let Err(unnoted) = self.shared.note(asked, &line, again) {
@@ -164,10 +187,15 @@ impl<H: BridgeHost> Bridge<H> {
                     let answer = requests::unreachable(one, &absent);
                     self.shared.tell(answer).await;
                 }
-                return;
+                return if absent.is_ourselves {
+                    Err(StartedByDaemon)
+                } else {
+                    Ok(())
+                };
             }
         }
         self.send(&line).await;
+        Ok(())
     }
 
     async fn send(&mut self, line: &Bytes) {
@@ -232,8 +260,11 @@ impl<H: BridgeHost> Bridge<H> {
                 }
                 Err(DaemonSocketError::NotRunning(_)) if Instant::now() < deadline => (),
                 Err(error) => {
-                    let (why, code) = (error.to_string(), error.code());
-                    return Err(NoDaemon { why, code });
+                    return Err(NoDaemon {
+                        why: error.to_string(),
+                        code: error.code(),
+                        is_ourselves: matches!(error, DaemonSocketError::Ourselves),
+                    });
                 }
             }
             // One that is beginning or ending has the data folder, but no socket.

@@ -248,12 +248,17 @@ pub(super) struct NoDaemon {
     pub(super) why: String,
     /// What kind of failure that is; `internal` unless the daemon refused.
     pub(super) code: ErrorCode,
+    /// The daemon has started us: it lets us in at no time.
+    pub(super) is_ourselves: bool,
 }
 
 impl From<String> for NoDaemon {
     fn from(why: String) -> Self {
-        let code = ErrorCode::Internal;
-        Self { why, code }
+        Self {
+            why,
+            code: ErrorCode::Internal,
+            is_ourselves: false,
+        }
     }
 }
 
@@ -265,6 +270,9 @@ pub(super) fn unreachable(asked: &ClientRequest, absent: &NoDaemon) -> Bytes {
         }
         ErrorCode::Unauthorized => {
             "Correct the --token that mcpproxy was started with, or $MCPPROXY_TOKEN."
+        }
+        ErrorCode::ServerMisconfigured => {
+            "Take it out of the configuration: a server behind itself would never end."
         }
         _ => {
             "Correct the --endpoint that mcpproxy was started with; `mcpproxy upstream list` in a terminal shows the servers."

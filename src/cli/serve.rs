@@ -17,7 +17,7 @@ use crate::{
     config::SOCKET,
     daemon::{self, LogFormat, RunningDaemon, ServeError, ServeOptions, Signals, Tcp},
     management::{Management, OverFiles},
-    process::LoginPath,
+    process::{self, LoginPath},
     secret::Secret,
 };
 
@@ -140,6 +140,7 @@ impl ServeCommand {
             path: data_dir.join(SOCKET),
             endpoint: endpoint(self.carried.mode.as_deref()).to_owned(),
             token: std::env::var("MCPPROXY_TOKEN").ok().map(Secret::new),
+            mark: process::own_mark(),
         };
         let starter = Starter::new(files.places().clone(), data_dir, stdio::IDLE_EXIT, out);
         let demo = self.carried.demo.then(|| "--demo".into());
@@ -190,7 +191,9 @@ async fn serve(way: Way, options: ServeOptions) -> Result<(), ServeError> {
             match started(options, &mut signals).await {
                 Some(Ok(running)) => running.serve_client(input, output, signals).await,
                 Some(Err(ServeError::Taken(_))) => tokio::select! {
-                    () = bridge::carry(socket, starter, input, output) => (),
+                    carried = bridge::carry(socket, starter, input, output) => {
+                        carried.map_err(|error| ServeError::Failed(error.to_string()))?;
+                    }
                     () = signals.next() => (),
                 },
                 Some(Err(error)) => return Err(error),

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     bridge::{self, DaemonSocket},
     config::{SOCKET, duration},
+    process,
     secret::Secret,
 };
 
@@ -48,6 +49,7 @@ impl StdioCommand {
             endpoint: self.endpoint,
             // An empty variable is none.
             token: self.token.filter(|token| !token.reveal().is_empty()),
+            mark: process::own_mark(),
         };
         let idle_exit = self.idle_exit.unwrap_or(IDLE_EXIT);
         let data_dir = files.data_dir().to_owned();
@@ -55,8 +57,8 @@ impl StdioCommand {
         let (input, output) = platform::standard_streams().map_err(|error| {
             CommandFailure::failed(format!("failed to open stdin and stdout: {error}"))
         })?;
-        bridge::carry(socket, starter, input, output).await;
-        Ok(())
+        let carried = bridge::carry(socket, starter, input, output).await;
+        carried.map_err(|error| CommandFailure::failed(error.to_string()))
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     strangers_text::{mask_text_of_strangers, names_a_secret},
     surroundings::Surroundings,
 };
-use crate::secret::Secret;
+use crate::{instance::INSTANCE, secret::Secret};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
@@ -226,7 +226,7 @@ fn read_headers(fields: &mut ObjectFields<'_>) -> Result<Vec<(String, Secret)>, 
 }
 
 /// Headers that describe one message or one connection. They are not the configuration's to set.
-const SET_FOR_EACH_REQUEST: [HeaderName; 10] = [
+const SET_FOR_EACH_REQUEST: [HeaderName; 11] = [
     header::CONNECTION,
     header::CONTENT_LENGTH,
     header::CONTENT_TYPE,
@@ -237,6 +237,7 @@ const SET_FOR_EACH_REQUEST: [HeaderName; 10] = [
     header::UPGRADE,
     header::ACCEPT_ENCODING,
     HeaderName::from_static("mcp-session-id"),
+    INSTANCE,
 ];
 
 /// Whether a header is none that an entry can set, because every request has its own.

@@ -22,6 +22,7 @@ use crate::{
     activity::Activity,
     api,
     inbound::{self, Presence},
+    instance::InstanceId,
 };
 
 /// The way in to some routes.
@@ -29,6 +30,8 @@ pub(super) struct Entrance {
     pub(super) routes: HttpRouter,
     /// The operator's API.
     pub(super) operators: HttpRouter,
+    /// Whose own requests are not let in.
+    pub(super) instance: InstanceId,
     pub(super) access: Access,
     pub(super) presence: Presence,
     pub(super) reach: Reach,
@@ -123,7 +126,7 @@ impl Entrance {
         }
     }
 
-    /// The guard, and then who asks: over one state of the settings.
+    /// Whether it is our own, the guard, and then who asks: over one state of the settings.
     #[expect(
         clippy::result_large_err,
         reason = "the error is the answer, made once"
@@ -133,6 +136,10 @@ impl Entrance {
         peer: Peer,
         request: &Request,
     ) -> Result<(Option<HeaderValue>, Result<Sender, Unknown>), Response> {
+        // First of all: whoever connects to itself by a name that is not trusted, or without a token, hears what is really wrong.
+        if self.instance.sent(request.headers()) {
+            return Err(inbound::behind_itself());
+        }
         let settings = self.access.settings();
         let passed = match self.reach {
             Reach::Network => guard::check(&settings, &self.refusals, request),

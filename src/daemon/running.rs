@@ -37,6 +37,7 @@ use crate::{
     config::{Keeper, KeeperTask, Places, Settings},
     gate::{self, Gate},
     inbound::{Inbound, Presence, Sessions},
+    instance::InstanceId,
     logging,
     management::{DaemonLocation, Management},
     memory_budget::MemoryBudget,
@@ -173,7 +174,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
 
     let mut tasks = JoinSet::new();
     // What a daemon that was killed left behind goes first; new children may start meanwhile.
-    tasks.spawn(sweep(ledger));
+    tasks.spawn(sweep(ledger.clone()));
     tasks.spawn(async move { drop(login_path.get().await) });
     tasks.spawn(keeper_task.run(ending.clone()));
     tasks.spawn(catalog_task.run(ending.clone()));
@@ -190,7 +191,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     records.spawn(activity_task.run(recording.clone()));
     let exports = export_spans(&activity, &keeper, &exporting);
     tasks.spawn(access_task.run(ending.clone()));
-    let served = (&access, &inbound, &api, &activity);
+    let served = (&access, &inbound, &api, &activity, ledger.instance());
     let faces = open_faces(served, listeners, local, &closing);
     let keys = kept_key.into_iter().chain([api_key]).collect();
     let files = keep_files(lock, &location, keys, (&mut tasks, &ending));
@@ -327,7 +328,7 @@ fn sessions(
 
 /// TCP for clients, and for operators who show that they are, behind the guard; the local socket for whoever owns the data folder.
 fn open_faces(
-    (access, inbound, api, activity): (&Access, &Inbound, &Api, &Activity),
+    (access, inbound, api, activity, instance): (&Access, &Inbound, &Api, &Activity, &InstanceId),
     listeners: Vec<TcpListener>,
     local: Option<LocalSocket>,
     closing: &CancellationToken,
@@ -336,6 +337,7 @@ fn open_faces(
         Arc::new(Entrance {
             routes,
             operators,
+            instance: instance.clone(),
             access: access.clone(),
             presence: inbound.presence().clone(),
             reach,

@@ -8,6 +8,7 @@ use super::{answering::Answer, bounds};
 use crate::{
     access::Refused,
     error_code::{ErrorCode, Failure},
+    instance::{INSTANCE, IS_OURSELVES},
     shown_failure::shown_failure,
     wire::{FrameError, Id, Raw, RpcError, error_frame},
 };
@@ -139,6 +140,17 @@ pub fn unauthorized(why: &Refused) -> Response {
     response
         .headers_mut()
         .insert(header::WWW_AUTHENTICATE, challenge);
+    response
+}
+
+/// The answer to a request of this very daemon, which would wait for itself.
+pub fn behind_itself() -> Response {
+    let hint = "Take the server out of the configuration: a server behind itself would never end.";
+    let failure = Failure::new(ErrorCode::ServerMisconfigured, IS_OURSELVES, hint);
+    let error = bounds::of_ours(&failure);
+    let mut response = rpc_error(StatusCode::LOOP_DETECTED, None, &error);
+    let told = HeaderValue::from_static("refused");
+    response.headers_mut().insert(INSTANCE, told);
     response
 }
 

@@ -46,7 +46,7 @@ use http::Method;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
-    answer::unauthorized,
+    answer::{behind_itself, unauthorized},
     attach::LINES,
     body::{LARGEST_BODY, UnreadBody, read_body, refused_as_too_large as too_large},
     presence::{Presence, Present},

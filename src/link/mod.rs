@@ -9,6 +9,7 @@ mod fetch;
 pub mod http;
 mod in_flight;
 pub mod legacy_sse;
+mod link_error;
 mod news;
 mod outbox;
 pub mod remote;
@@ -30,6 +31,7 @@ pub use self::{
     attribution::{DOUBT, Requestor, Unattributed},
     authorization::{Authorization, Challenge, Supply},
     fetch::Fetching,
+    link_error::LinkError,
     news::{NEWS_CAPACITY, News, NewsSender},
     remote::{AddressReach, Endpoint, EndpointError, certificate_step},
     strays::Strays,
@@ -265,72 +267,6 @@ pub enum Incoming {
     Question(Request),
     /// The end.
     Answer(Outcome),
-}
-
-/// Why a request got no answer.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum LinkError {
-    /// It certainly did not reach the upstream's program: it may be sent again over another connection.
-    #[error("the request could not be delivered: {0}")]
-    NotDelivered(String),
-    /// The connection ended after it was sent; whether it was processed is unknown.
-    #[error("the connection was lost: {0}")]
-    Lost(String),
-    /// The upstream answered, but not with a message of the protocol, or with one that is too large.
-    #[error("the answer was unusable: {0}")]
-    Broken(String),
-    /// The upstream finds that the request's headers do not say what its body says. It was not processed.
-    #[error("the server finds that headers and body of the request do not match: {0}")]
-    HeaderMismatch(String),
-    /// The upstream refused over HTTP, without a JSON-RPC error.
-    #[error("the server answered HTTP {status}{}", said(text))]
-    Status {
-        /// The HTTP status.
-        status: u16,
-        /// The beginning of the body.
-        text: String,
-        /// How long it asks to wait before the next request.
-        retry_after: Option<Duration>,
-    },
-}
-
-/// What stands behind the colon, where a server said anything.
-fn said(text: &str) -> String {
-    let text = text.trim();
-    if text.is_empty() {
-        return String::new();
-    }
-    format!(": {text}")
-}
-
-impl LinkError {
-    /// What a client may read: nothing in the server's own words.
-    pub fn outside(&self) -> String {
-        match self {
-            Self::NotDelivered(_) => "it cannot be reached".to_owned(),
-            Self::Lost(_) => "the connection was lost".to_owned(),
-            Self::Broken(_) => "its answer was unusable".to_owned(),
-            Self::HeaderMismatch(_) => {
-                "it finds that headers and body of the request do not match".to_owned()
-            }
-            Self::Status {
-                status: status @ (401 | 403),
-                ..
-            } => format!("it answered HTTP {status}: it wants other credentials"),
-            Self::Status { status: 429, .. } => {
-                "it answered HTTP 429: it was asked too much of late".to_owned()
-            }
-            Self::Status { status, .. } => format!("it answered HTTP {status}"),
-        }
-    }
-
-    /// How long the server asks to wait before the next request, if it does.
-    pub fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::Status { retry_after, .. } => *retry_after,
-            _ => None,
-        }
-    }
 }
 
 /// What the rmcp client sees of a link: frames in, frames out. [`ControlSender::send`] returns before an answer is read.

@@ -13,13 +13,19 @@ use std::{
     },
 };
 
+use http::HeaderValue;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::process_table;
-use crate::{names::ServerName, storage};
+use crate::{instance::InstanceId, names::ServerName, storage};
 
 /// The variable that every child carries. Its value is the name of the child's file in the ledger.
 pub(super) const MARK: &str = "MCPPROXY_CHILD";
+
+/// The mark that this process bears: nothing unless a daemon started it, or what started it.
+pub fn own_mark() -> Option<HeaderValue> {
+    HeaderValue::try_from(std::env::var(MARK).ok()?).ok()
+}
 
 /// The folder within the data folder.
 pub(super) const FOLDER: &str = "children";
@@ -33,8 +39,8 @@ pub struct ChildLedger {
 #[derive(Debug)]
 pub(super) struct LedgerShared {
     pub(super) folder: PathBuf,
-    /// Begins the name of every file of this daemon's.
-    pub(super) run: String,
+    /// Its text begins the name of every file of this daemon's.
+    pub(super) run: InstanceId,
     pub(super) daemon: DaemonRecord,
     next: AtomicU64,
 }
@@ -95,18 +101,23 @@ impl ChildLedger {
         Ok(Self {
             shared: Arc::new(LedgerShared {
                 folder,
-                run: uuid::Uuid::new_v4().simple().to_string(),
+                run: InstanceId::new(uuid::Uuid::new_v4()),
                 daemon,
                 next: AtomicU64::new(0),
             }),
         })
     }
 
+    /// The id of the daemon whose ledger it is, with which the marks of its children begin.
+    pub fn instance(&self) -> &InstanceId {
+        &self.shared.run
+    }
+
     /// Enters a child that is about to start. A ledger that cannot be written does not stop servers from starting: the entry
     /// then protects from nothing, and the log says so.
     pub(super) fn announce(&self, server: &ServerName, container_runtime: Option<&Path>) -> Entry {
         let number = self.shared.next.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{}-{number}", self.shared.run);
+        let name = self.shared.run.mark(number);
         let path = self.shared.folder.join(&name);
         let announced = Announced {
             server: server.clone(),

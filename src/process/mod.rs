@@ -46,7 +46,7 @@ pub use self::{
     descriptors::raise_descriptor_limit,
     environment::BaseEnvironment,
     launch::{Launch, SpawnError, find_program, is_command_line},
-    ledger::{ChildLedger, LedgerError},
+    ledger::{ChildLedger, LedgerError, own_mark},
     login_path::LoginPath,
     memory::{memory_of_server, own_memory},
     own_program::{own_program, own_program_on_path},

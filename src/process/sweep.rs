@@ -138,7 +138,7 @@ impl ChildLedger {
             return Verdict::Meaningless;
         };
         // Ours are running, or being written right now.
-        if mark.starts_with(&self.shared.run) {
+        if mark.starts_with(self.shared.run.as_str()) {
             return Verdict::NotOurs;
         }
         let text = match ledger::read(&path) {

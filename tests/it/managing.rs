@@ -4,6 +4,8 @@
 mod attacks;
 mod changes;
 mod concurrent;
+#[cfg(unix)]
+mod ourselves;
 mod refusals;
 mod visibility;
 

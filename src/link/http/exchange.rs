@@ -113,7 +113,7 @@ impl Withdrawal {
     /// The request has failed. When it is not known to be over, the server should stop working on it.
     pub(super) fn failed(&mut self, error: &LinkError) {
         match error {
-            LinkError::NotDelivered(_) | LinkError::HeaderMismatch(_) => {
+            LinkError::NotDelivered(_) | LinkError::HeaderMismatch(_) | LinkError::Ourselves => {
                 self.sent_in = None;
                 if self.slot.take().is_some() {
                     self.link.shared.in_flight.not_sent(self.number);

@@ -8,6 +8,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::{
     config::is_set_for_each_request,
+    instance::{INSTANCE, InstanceId},
     link::Authorization,
     secret::{Secret, Secrets},
 };
@@ -25,6 +26,8 @@ pub struct Endpoint {
     pub client_cert: Option<PathBuf>,
     /// What must not show in texts, should the server repeat it.
     pub secrets: Secrets,
+    /// Which daemon connects: sent with every request, so that one that leads back to it is known there.
+    pub instance: Option<InstanceId>,
     /// Who supplies the `Authorization` of each request, where the headers above hold none.
     pub authorization: Option<Arc<dyn Authorization>>,
 }
@@ -99,6 +102,9 @@ impl Endpoint {
             header::ACCEPT,
             HeaderValue::from_static("application/json, text/event-stream"),
         );
+        if let Some(instance) = &self.instance {
+            headers.insert(INSTANCE, instance.header());
+        }
         Ok((uri, headers))
     }
 }

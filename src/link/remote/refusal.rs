@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 
 use super::{ServerBody, Whole};
 use crate::{
+    instance::INSTANCE,
     link::LinkError,
     wire::{Id, Message, Outcome, Response as Answer, RpcError},
 };
@@ -28,6 +29,8 @@ pub(crate) struct HttpRefusal {
     pub(crate) body: Bytes,
     text: String,
     retry_after: Option<Duration>,
+    /// It is our own.
+    is_ours: bool,
 }
 
 /// Limit: how long a server may make us wait. What asks for more is tried again by then.
@@ -49,6 +52,8 @@ impl HttpRefusal {
         let status = response.status();
         let target = response.headers().get(header::LOCATION).cloned();
         let retry_after = retry_after(response.headers());
+        let is_ours =
+            status == StatusCode::LOOP_DETECTED && response.headers().contains_key(INSTANCE);
         // The status is what counts: a body that cannot be read says nothing more.
         let body = Whole::of(response).read().await.unwrap_or_default();
         let text = match target.filter(|_| status.is_redirection()) {
@@ -60,13 +65,14 @@ impl HttpRefusal {
             body,
             text,
             retry_after,
+            is_ours,
         }
     }
 
     /// Whether it is a JSON-RPC error for the request `id`: that is an answer, whatever the status. Only a missing login or
-    /// permission is for the operator, in whatever words it comes.
+    /// permission, or a server that is ourselves, is for the operator, in whatever words it comes.
     pub(crate) fn is_answer_to(&self, id: &Id) -> bool {
-        if matches!(self.status.as_u16(), 401 | 403) {
+        if self.is_ours || matches!(self.status.as_u16(), 401 | 403) {
             return false;
         }
         match Message::parse(&self.body) {
@@ -105,6 +111,9 @@ impl HttpRefusal {
 
     /// The refusal as an error.
     pub(crate) fn into_error(self) -> LinkError {
+        if self.is_ours {
+            return LinkError::Ourselves;
+        }
         LinkError::Status {
             status: self.status.as_u16(),
             text: self.text,

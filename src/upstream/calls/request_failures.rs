@@ -67,6 +67,11 @@ impl Upstream {
                 ),
                 "Look the tool up again; its definition may have changed.".to_owned(),
             ),
+            LinkError::Ourselves => (
+                ErrorCode::ServerMisconfigured,
+                format!("the server {name:?} is mcpproxy itself"),
+                "It was not done. Ask the user to take the server out of the configuration.".to_owned(),
+            ),
             LinkError::Status { status: 401, .. } if self.is_login_needed() => {
                 return self.login_required();
             }

@@ -29,6 +29,7 @@ use rmcp::{
 
 use super::{era::Description, own_requests};
 use crate::{
+    instance::IS_OURSELVES,
     link::{ControlLane, ControlSender, Link, LinkError},
     process::Exit,
     wire::{
@@ -293,6 +294,9 @@ fn of_link(error: &DynamicTransportError) -> LinkError {
 
 fn reason(error: &ClientInitializeError) -> OpenError {
     match error {
+        ClientInitializeError::JsonRpcError(error) if error.message == IS_OURSELVES => {
+            OpenError::Link(LinkError::Ourselves)
+        }
         ClientInitializeError::JsonRpcError(error) => OpenError::Refused {
             code: error.code.0,
             message: error.message.to_string(),

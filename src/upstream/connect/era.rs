@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::own_requests;
 use crate::{
+    instance::IS_OURSELVES,
     link::{Link, LinkError},
     wire::{Outcome, Raw, Revision, RpcError, method},
 };
@@ -100,6 +101,7 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
         Err(
             error @ (LinkError::NotDelivered(_)
             | LinkError::Lost(_)
+            | LinkError::Ourselves
             | LinkError::Status { status: 401, .. }),
         ) => Err(ProbeError::Link(error)),
         Err(LinkError::Broken(_) | LinkError::Status { .. }) => Ok(Verdict::Is(Era::Legacy)),
@@ -122,6 +124,10 @@ fn described(text: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
 
 fn refused(error: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
     let code = error.get("code").and_then(|code| code.read::<i64>().ok());
+    let message = error.get("message").and_then(|message| message.string());
+    if message.as_deref() == Some(IS_OURSELVES) {
+        return Err(ProbeError::Link(LinkError::Ourselves));
+    }
     match code {
         Some(RpcError::UNSUPPORTED_REVISION) => {
             let supported = error.get("data").and_then(|data| data.get("supported"));
@@ -129,7 +135,6 @@ fn refused(error: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
             chosen(&versions, revision)
         }
         Some(code @ (RpcError::HEADER_MISMATCH | RpcError::MISSING_CAPABILITY)) => {
-            let message = error.get("message").and_then(|message| message.string());
             Err(ProbeError::Refused {
                 code,
                 message: message.unwrap_or_default(),

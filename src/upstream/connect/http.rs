@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     config::{ProtocolEra, Remote, RemoteKind, ServerEntry},
+    instance::InstanceId,
     link::{self, Authorization, Connection, Endpoint, LinkError, Strays},
     upstream::calls::handle::UpstreamShared,
     wire::{RequestNumbers, Revision},
@@ -23,6 +24,7 @@ pub(in crate::upstream) async fn reach(
     declared: &Declared,
     remembered: Option<Revision>,
     shared: &UpstreamShared,
+    instance: &InstanceId,
 ) -> Result<Ready, ConnectError> {
     let numbers = &shared.numbers;
     let login = shared.login.clone();
@@ -33,6 +35,7 @@ pub(in crate::upstream) async fn reach(
         ca_file: remote.ca_file.clone(),
         client_cert: remote.client_cert.clone(),
         secrets: entry.secrets.clone(),
+        instance: Some(instance.clone()),
     };
     match remote.kind {
         RemoteKind::Http => streamable(entry, &endpoint, declared, remembered, numbers)

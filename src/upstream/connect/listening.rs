@@ -361,7 +361,7 @@ impl ListenError {
     /// Whether asking again is of no use.
     fn is_final(&self) -> bool {
         match self {
-            Self::Unknown => true,
+            Self::Unknown | Self::Link(LinkError::Ourselves) => true,
             Self::Link(LinkError::Status { status, .. }) => {
                 matches!(status, 400..=499 | 501) && !matches!(status, 408 | 429)
             }

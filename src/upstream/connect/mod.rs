@@ -128,7 +128,8 @@ async fn open(
                 Ok((ready, Some(process)))
             }
             Transport::Remote(remote) => {
-                let reaching = http::reach(entry, remote, declared, remembered, shared);
+                let instance = connect_context.ledger.instance();
+                let reaching = http::reach(entry, remote, declared, remembered, shared, instance);
                 Ok((Box::pin(reaching).await?, None))
             }
         }
@@ -268,6 +269,10 @@ fn next_step(entry: &ServerEntry, error: &OpenError) -> String {
         OpenError::Link(LinkError::Status {
             status: 404 | 405, ..
         }) => "check the path of its URL, which mostly ends in /mcp or /sse".to_owned(),
+        OpenError::Link(LinkError::Ourselves) => format!(
+            "a server behind itself would never end: `mcpproxy upstream remove {}` takes it out",
+            entry.name
+        ),
         OpenError::Link(LinkError::Status { status: 429, .. }) => format!(
             "the server wants fewer requests: wait, then `mcpproxy upstream restart {}`",
             entry.name
