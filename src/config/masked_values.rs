@@ -95,11 +95,12 @@ impl<'a> StoredList<'a> {
         }
     }
 
-    /// The stored value that is shown like this. One that is masked as a whole is told by what stands before it.
+    /// The stored value that is shown like this. One that is masked as a whole is told by what stands before it, which is shown as a text
+    /// even where it is a number.
     fn find(&self, place: usize, text: &str, before: Option<&Value>) -> Option<&'a Value> {
         let is_meant = |i: &usize| {
             let previous = i.checked_sub(1).and_then(|i| self.values.get(i));
-            self.shows(*i, text) && (text != MASK || previous == before)
+            self.shows(*i, text) && (text != MASK || previous.map(text_of) == before.map(text_of))
         };
         let mut places = std::iter::once(place).chain(0..self.values.len());
         self.values.get(places.find(is_meant)?)

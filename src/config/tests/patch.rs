@@ -257,6 +257,12 @@ fn arguments_can_be_written_back_as_they_are_listed() {
         let patched = patch.apply(&object(&entry)).expect("applied");
         assert_eq!(patched.changed(), [""; 0], "{shown}");
     }
+    // A number is shown as a text.
+    let entry = object(&json!({ "command": "x", "args": [8080, "ghp_0123456789"] }));
+    let patch = object(&json!({ "args": ["8080", "***"] }));
+    let patch = ServerPatch::read(patch).expect("a good patch");
+    let patched = patch.apply(&entry).expect("applied");
+    assert_eq!(patched.after["args"], json!(["8080", "ghp_0123456789"]));
 }
 
 #[test]

@@ -106,10 +106,15 @@ fn check_kept(raw: &Raw, kept: Kept, longest: usize) {
         let again = REDACTION.value(&shown, kept).expect("it was read");
         let again: Value = again.read().expect("JSON");
         assert!(
-            shown.as_str().contains('…') || again == value,
+            shown.as_str().contains('…') || again == value || !reads_back(&value),
             "{value}\n{again}"
         );
     }
+}
+
+/// The library takes a number with many digits for one beside the nearest, and what that is written as for another one again.
+fn reads_back(value: &Value) -> bool {
+    serde_json::from_str(&value.to_string()).is_ok_and(|again: Value| again == *value)
 }
 
 fn check_tree(value: &Value) {
