@@ -69,7 +69,7 @@ enum Way {
     Foreground,
     Background,
     /// A client on stdin and stdout; another daemon that has the data folder is joined.
-    Client(Joining),
+    Client(Box<Joining>),
 }
 
 /// What it takes to join another daemon.
@@ -86,7 +86,7 @@ impl ServeCommand {
         }
         let way = match self.background {
             Some(_) => Way::Background,
-            None if self.stdio => Way::Client(self.joining(&files, out)),
+            None if self.stdio => Way::Client(Box::new(self.joining(&files, out))),
             None => Way::Foreground,
         };
         let options = self.options(&files, out);
@@ -184,7 +184,8 @@ async fn serve(way: Way, options: ServeOptions) -> Result<(), ServeError> {
                 running.serve(signals).await;
             }
         }
-        Way::Client(Joining { socket, starter }) => {
+        Way::Client(joining) => {
+            let Joining { socket, starter } = *joining;
             let (input, output) = platform::standard_streams().map_err(|error| {
                 ServeError::Failed(format!("failed to open stdin and stdout: {error}"))
             })?;
