@@ -221,8 +221,11 @@ test("a secret is stored over no other: not of another server, of this form, nor
   await title("rooms-api");
   const { "rooms-api-key": first, "rooms-api-key-2": a, "rooms-api-a-key": b, "rooms-api-a-key-2": c, "rooms-api-a-key-3": another, "rooms-api-a-key-4": d } = stored();
   assert.deepEqual([first, a, b, c, another, d], ["of-rooms", "ghp_a", "ghp_b", "ghp_c", "of-another", "ghp_d"]);
-  // An edit that fails leaves no secret.
+  // An edit that fails leaves no secret, and its JSON has no keys that nobody wrote.
   await go("/ui/servers/rooms-api/edit");
+  await page.getByRole("button", { name: "Edit as JSON" }).click();
+  assert.doesNotMatch(await page.getByLabel("Entry as JSON").inputValue(), /references/);
+  await page.getByRole("button", { name: "Edit as form" }).click();
   await page.getByLabel("Value of KEY", { exact: true }).fill("ghp_e");
   await page.getByRole("button", { name: "Show the change" }).click();
   await here.rest("DELETE", "/servers/rooms-api");
