@@ -68,6 +68,8 @@ pub enum ErrorCode {
     NoLog,
     /// No secret of that name is kept.
     UnknownSecret,
+    /// A secret of that name is kept already.
+    SecretExists,
     /// Secrets cannot be read or changed.
     KeyringUnavailable,
     /// No such AI client is known.
@@ -154,6 +156,7 @@ impl ErrorCode {
         Self::PageNotServed,
         Self::NoLog,
         Self::UnknownSecret,
+        Self::SecretExists,
         Self::KeyringUnavailable,
         Self::UnknownClient,
         Self::ClientUnchanged,
@@ -197,6 +200,7 @@ impl ErrorCode {
             Self::PageNotServed => ("page_not_served", 409, 1, RPC_INTERNAL),
             Self::NoLog => ("no_log", 404, 1, RPC_INTERNAL),
             Self::UnknownSecret => ("unknown_secret", 404, 1, RPC_INTERNAL),
+            Self::SecretExists => ("secret_exists", 409, 1, RPC_INTERNAL),
             Self::KeyringUnavailable => ("keyring_unavailable", 503, 1, RPC_INTERNAL),
             Self::UnknownClient => ("unknown_client", 404, 1, RPC_INTERNAL),
             Self::ClientUnchanged => ("client_unchanged", 409, 1, RPC_INTERNAL),

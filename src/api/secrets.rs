@@ -37,10 +37,11 @@ pub(super) fn routes() -> Routes {
         .put(
             "/api/v1/secrets/{name}",
             set,
-            store
-                .takes::<NewSecret>()
-                .gives::<SecretRow>()
-                .fails(&[ErrorCode::ConfigUnusable, ErrorCode::KeyringUnavailable]),
+            store.takes::<NewSecret>().gives::<SecretRow>().fails(&[
+                ErrorCode::ConfigUnusable,
+                ErrorCode::KeyringUnavailable,
+                ErrorCode::SecretExists,
+            ]),
         )
         .delete(
             "/api/v1/secrets/{name}",
@@ -60,6 +61,9 @@ struct NewSecret {
     /// The value: at most 64 KiB, without NUL.
     #[schemars(length(min = 1, max = 65536))]
     value: String,
+    /// Only if no secret of this name is stored; otherwise 409 `secret_exists`, and what is stored stays.
+    #[serde(default)]
+    new: bool,
 }
 
 /// Does it where it may wait for the keyring.
@@ -82,10 +86,15 @@ async fn set(
 ) -> Answer {
     // The parser's own words may repeat the value.
     let read = read_body::<NewSecret>(body);
-    let secret = read.map_err(|_| wrong("it is not {\"value\": …}"))?;
+    let secret = read.map_err(|_| wrong("it is not {\"value\": …, \"new\"?: true|false}"))?;
+    let is_new = secret.new;
     let value = Secret::new(secret.value);
     secret_value(value.reveal()).map_err(|why| wrong(format!("the value {why}")))?;
-    let row = with_files(&api, move |files| files.set_secret(&name, &value)).await?;
+    let store = move |files: Management<OverFiles>| match is_new {
+        true => files.add_secret(&name, &value),
+        false => files.set_secret(&name, &value),
+    };
+    let row = with_files(&api, store).await?;
     api.0.management.read_configuration().await;
     ok(&row)
 }

@@ -21,6 +21,7 @@ use super::{
 use crate::{
     config::{KeyringChoice, Variables},
     secret::Secret,
+    sync::Guarded,
 };
 
 /// The variable that says where secrets are kept, above the configuration.
@@ -34,6 +35,9 @@ const ASKING: Duration = Duration::from_mins(2);
 
 /// Limit: longer values are files.
 pub const LONGEST_VALUE: usize = 64 << 10;
+
+/// Held while a secret is added: a platform's keyring does not do that in one step.
+static ADDING: Guarded<()> = Guarded::new(());
 
 /// Where a secret is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -185,6 +189,27 @@ impl Keyring {
             secrets.insert(name.to_owned(), value.clone());
         })?;
         Ok(SecretStore::File)
+    }
+
+    /// Stores a secret where none of its name is stored, and says where; nothing where one is. May show the platform's dialog.
+    pub fn add(&self, name: &str, value: &Secret) -> Result<Option<SecretStore>, KeyringError> {
+        let _alone = ADDING.lock();
+        let stored = self.stored()?;
+        if stored.names.contains_key(name) {
+            return Ok(None);
+        }
+        match (stored.store, stored.fault) {
+            // Another process may write the file: under its lock it is looked again.
+            (Some(SecretStore::File), _) => self.file.change(|secrets| {
+                let is_new = !secrets.contains_key(name);
+                if is_new {
+                    secrets.insert(name.to_owned(), value.clone());
+                }
+                is_new.then_some(SecretStore::File)
+            }),
+            (None, Some(fault)) => Err(fault),
+            _ => self.set(name, value).map(Some),
+        }
     }
 
     /// Removes a secret wherever it is, and says whether it was there. May show the platform's dialog.

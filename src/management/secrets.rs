@@ -60,6 +60,23 @@ impl Management<OverFiles> {
         })
     }
 
+    /// Stores one under a name under which nothing is stored; of two at once the second is refused.
+    pub fn add_secret(&self, name: &str, value: &Secret) -> Result<SecretRow, Failure> {
+        check(name)?;
+        let keyring = self.keyring()?;
+        let store = keyring.add(name, value);
+        let Some(store) = store.map_err(|error| unavailable(&error))? else {
+            let error = format!("there is a secret {name:?} already");
+            let hint = "Choose another name; without \"new\" it would be replaced. `mcpproxy secret list` shows who uses it.";
+            return Err(Failure::new(ErrorCode::SecretExists, error, hint));
+        };
+        Ok(SecretRow {
+            name: name.to_owned(),
+            stored_in: Some(keyring.place(store)),
+            used_by: self.users(name),
+        })
+    }
+
     /// Removes one; who used it.
     pub fn remove_secret(&self, name: &str) -> Result<SecretRow, Failure> {
         check(name)?;

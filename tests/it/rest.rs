@@ -200,6 +200,39 @@ async fn secrets_come_in_and_do_not_leave() {
 }
 
 #[tokio::test]
+async fn a_new_secret_is_stored_over_no_other_also_by_two_at_once() {
+    let settings = json!({ "keyring": "file" });
+    let daemon = TestDaemon::builder().config(settings).start().await;
+    let path = "/api/v1/secrets/rooms-api-key";
+    let add = async |value: &str| {
+        let body = json!({ "value": value, "new": true });
+        daemon.rest("PUT", path, &body.to_string()).await
+    };
+    let (one, other) = tokio::join!(add("the-first-value"), add("the-second-value"));
+    let (stored, refused, value) = match one.status {
+        200 => (one, other, "the-first-value"),
+        _ => (other, one, "the-second-value"),
+    };
+    assert_eq!(stored.status, 200, "{}", stored.text());
+    let why = refused.json();
+    assert_eq!(
+        (refused.status, &why["code"]),
+        (409, &json!("secret_exists"))
+    );
+    assert!(!refused.text().contains("-value"), "{why}");
+    let in_file = || {
+        let text = fs::read_to_string(daemon.home().data_dir().join("secrets.json"));
+        text.expect("the file of secrets")
+    };
+    assert!(in_file().contains(value), "the one that was stored");
+    let replaced = daemon
+        .rest("PUT", path, r#"{"value":"the-third-value"}"#)
+        .await;
+    assert_eq!(replaced.status, 200, "{}", replaced.text());
+    assert!(in_file().contains("the-third-value"));
+}
+
+#[tokio::test]
 async fn a_stream_tells_of_servers_lists_settings_and_records() {
     let (_upstream, daemon) = daemon().await;
     let (mut events, open) = stream(&daemon, "/api/v1/events", "open").await;

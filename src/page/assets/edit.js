@@ -1,6 +1,6 @@
 // Adding a server and editing one: the form or JSON, how it will stand in the file, and the diff before an edit is saved.
 
-import { Failure, ask, part, patch as change, post, put } from "./api.js";
+import { Failure, ask, part, patch as change, post, put, remove } from "./api.js";
 import { between, diffTable } from "./diff.js";
 import { fill, h } from "./dom.js";
 import { addCommand, inFile, inOrder, patchOf, tidy } from "./entry.js";
@@ -17,7 +17,8 @@ const INSPECT = 90;
 
 /** An entry without its name and without defaults. */
 function asWritten(entry) {
-  const { name: _, ...rest } = entry;
+  // What the inspection adds for whoever reviews stands in no file.
+  const { name: _, references: __, ...rest } = entry;
   const isDefault = (key, value) => [DEFAULTS[key]].flat().includes(value) && key in DEFAULTS;
   return tidy(Object.fromEntries(Object.entries(rest).filter(([key, value]) => !isDefault(key, value))));
 }
@@ -29,6 +30,8 @@ export function edit(name, frame) {
   let isDemo = false;
   let taken = [];
   let keys = [];
+  // Names of secrets that are stored or referred to: a new one gets another.
+  const takenSecrets = new Set();
   let file = "";
   let element = null;
   let form, area, preview, message, acts, review;
@@ -36,7 +39,7 @@ export function edit(name, frame) {
   const found = isNew ? imports(frame) : null;
 
   async function load() {
-    const [list, status] = await Promise.all([ask("servers"), ask("status"), found?.load()]);
+    const [list, status] = await Promise.all([ask("servers"), ask("status"), knowSecrets(), found?.load()]);
     taken = list.servers.map((one) => one.name);
     file = status.config_file;
     if (isNew) return;
@@ -44,6 +47,15 @@ export function edit(name, frame) {
     isDemo = inspection.server.demo !== undefined;
     if (!inspection.entry) broken = inspection.server;
     else before = asWritten(inspection.entry);
+  }
+
+  /** Which names of secrets are taken. A keyring that cannot be asked says so when something is stored in it. */
+  async function knowSecrets() {
+    try {
+      for (const { name: known } of (await ask("secrets")).secrets) takenSecrets.add(known);
+    } catch (failure) {
+      if (!(failure instanceof Failure)) throw failure;
+    }
   }
 
   function made() {
@@ -76,7 +88,7 @@ export function edit(name, frame) {
       show(entry, given);
     };
     const show = (entry, given) => {
-      form = entryForm({ name: isNew ? null : name, entry: { ...entry, name: given }, taken: isNew ? taken : [], changed: update });
+      form = entryForm({ name: isNew ? null : name, entry: { ...entry, name: given }, taken: isNew ? taken : [], takenSecrets, changed: update });
       area = h("textarea.mono", { rows: 18, spellcheck: "false", "aria-label": "Entry as JSON" });
       area.value = JSON.stringify(inOrder(before, entry), null, 2);
       area.addEventListener("input", update);
@@ -143,10 +155,32 @@ export function edit(name, frame) {
     return isNew ? add(isTrial ? { ...entry, quarantined: true } : entry, isTrial) : showChange(entry);
   }
 
-  /** Values that the entry refers to are there before it is. */
-  async function keepSecrets() {
-    if (isJson) return;
-    for (const { name: kept, value } of form.secrets()) await put(`secrets/${part(kept)}`, { value });
+  /** Saves an entry: values that it refers to are there before it is, and are taken out again where it was refused. */
+  async function withSecrets(save) {
+    const stored = [];
+    try {
+      for (const { name: kept, value } of isJson ? [] : form.secrets()) {
+        await put(`secrets/${part(kept)}`, { value, new: true });
+        stored.push(kept);
+      }
+      await save();
+    } catch (failure) {
+      // Where no answer came the entry may yet be written, and refers to them.
+      if (failure instanceof Failure && !failure.isGone) await takeOut(stored);
+      // Somebody took a name meanwhile: the next attempt has another.
+      await knowSecrets();
+      throw failure;
+    }
+  }
+
+  /** Takes secrets out again that nothing refers to. One that cannot be taken out stays: what matters to whoever saves is why that failed. */
+  async function takeOut(names) {
+    try {
+      const { secrets } = names.length ? await ask("secrets") : { secrets: [] };
+      for (const { name: known, used_by } of secrets) if (names.includes(known) && !used_by.length) await remove(`secrets/${part(known)}`);
+    } catch (failure) {
+      if (!(failure instanceof Failure)) throw failure;
+    }
   }
 
   /** To try it is to have it quarantined, started once for its lists, and shown in the review: nothing of it is called or offered. */
@@ -155,8 +189,7 @@ export function edit(name, frame) {
     wait("Adding…");
     const given = form.name();
     try {
-      await keepSecrets();
-      await post("servers", { name: given, ...entry });
+      await withSecrets(() => post("servers", { name: given, ...entry }));
       if (isTrial) {
         wait("Starting it once to list its tools…");
         // What came of it stands in the review.
@@ -183,8 +216,7 @@ export function edit(name, frame) {
   async function store(keys) {
     fill(acts, h("span.wait", { role: "status" }, "Saving…"));
     try {
-      await keepSecrets();
-      await change(`servers/${part(name)}`, keys);
+      await withSecrets(() => change(`servers/${part(name)}`, keys));
       frame.visit(`/ui/servers/${part(name)}`);
     } catch (failure) {
       refused(failure);
@@ -193,6 +225,9 @@ export function edit(name, frame) {
 
   function refused(failure) {
     if (!(failure instanceof Failure)) throw failure;
+    // Names of secrets may be others now, and so the entry and its difference.
+    if (!isJson && failure.code === "secret_exists") form.node.dispatchEvent(new Event("input"));
+    fill(review);
     buttons();
     fill(message, failed(failure));
   }

@@ -46,6 +46,13 @@ export function looksSecret(key, value) {
 /** The name under which a secret of a server would be kept. */
 export const secretName = (server, key) => `${server || "server"}-${key}`.toLowerCase().replace(/[^a-z0-9-]+/g, "-");
 
+/** The name, or the first with a number behind it that is not among the taken, as the import of clients' files numbers them. */
+export function freeName(wanted, taken) {
+  let name = wanted;
+  for (let n = 2; taken.has(name); n += 1) name = `${wanted}-${n}`;
+  return name;
+}
+
 const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 

@@ -2,7 +2,7 @@
 
 import { commandCheck } from "./command_check.js";
 import { fill, h, icon } from "./dom.js";
-import { durationFault, keyFault, looksSecret, nameFault, secretName, urlFault } from "./entry.js";
+import { durationFault, freeName, keyFault, looksSecret, nameFault, secretName, urlFault } from "./entry.js";
 import { checked } from "./leaving.js";
 import { button } from "./parts.js";
 import { said } from "./words.js";
@@ -51,7 +51,7 @@ const choice = (value, options) => h("select.mono", options.map(([key, word]) =>
 const linesOf = (value) => value.split("\n").map((line) => line.replace(/\r$/, "")).filter((line) => line !== "");
 
 /** Variables or headers: name and value, as many as there are. */
-function pairs(legend, given, { isHeader, serverName, changed }) {
+function pairs(legend, given, { isHeader, serverName, takenSecrets, changed }) {
   const rows = [];
   const box = h("div");
   const secret = h("div", { role: "status" });
@@ -69,7 +69,15 @@ function pairs(legend, given, { isHeader, serverName, changed }) {
   const more = button(`Add a ${word}`, () => add("", "", true), "link");
   for (const [key, value] of Object.entries(given ?? {})) add(key, String(value));
   const isKept = (row) => !row.isPlain && looksSecret(row.key.value, row.value.value);
-  const nameOf = (row) => secretName(serverName(), row.key.value);
+  /** What goes into the keyring, each under a name of its own: nothing is stored over another secret, nor over one of this form. */
+  function kept() {
+    const names = new Set(takenSecrets);
+    return new Map(rows.filter(isKept).map((row) => {
+      const name = freeName(secretName(serverName(), row.key.value), names);
+      names.add(name);
+      return [row, name];
+    }));
+  }
   /** What looks like a secret goes into the keyring, unless that is not wanted. */
   function advise() {
     const found = rows.filter((row) => looksSecret(row.key.value, row.value.value));
@@ -84,8 +92,11 @@ function pairs(legend, given, { isHeader, serverName, changed }) {
   return {
     node: h("fieldset.field", h("legend", legend), box, secret, h("p.hint", more)),
     advise,
-    read: () => Object.fromEntries(rows.filter((row) => row.key.value || row.value.value).map((row) => [row.key.value, isKept(row) ? `\${keyring:${nameOf(row)}}` : row.value.value])),
-    secrets: () => rows.filter(isKept).map((row) => ({ name: nameOf(row), value: row.value.value })),
+    read() {
+      const names = kept();
+      return Object.fromEntries(rows.filter((row) => row.key.value || row.value.value).map((row) => [row.key.value, names.has(row) ? `\${keyring:${names.get(row)}}` : row.value.value]));
+    },
+    secrets: () => [...kept()].map(([row, name]) => ({ name, value: row.value.value })),
     check() {
       let first = null;
       const seen = new Set();
@@ -109,8 +120,8 @@ const MORE = [
   ["call_tool_timeout", "A call may be silent for", []],
 ];
 
-/** `name` is that of the entry that is edited, or null; `changed` hears of every change. */
-export function entryForm({ name, entry, taken, changed }) {
+/** `name` is that of the entry that is edited, or null; `takenSecrets` are names of secrets that are stored or referred to; `changed` hears of every change. */
+export function entryForm({ name, entry, taken, takenSecrets, changed }) {
   const isNew = name === null;
   const known = new Set(["command", "args", "env", "cwd", "url", "headers", "type", "oauth", "quarantined", "start", "session_scope", "tool_changes", "enabled_tools", "disabled_tools", ...MORE.map(([key]) => key)]);
   let isRemote = entry.url !== undefined;
@@ -126,11 +137,11 @@ export function entryForm({ name, entry, taken, changed }) {
   const command = field("Command", commandText, {
     hint: there.node, check: (value) => (value.trim() ? (/\s/.test(value.trim()) && !/[\\/]/.test(value) ? "A command only: its arguments stand below, one per line" : "") : "Required: a program, such as npx or uvx") });
   const args = field("Arguments", area((entry.args ?? []).join("\n"), 3), { aside: "one per line, never split by a shell" });
-  const env = pairs("Environment", entry.env, { isHeader: false, serverName: () => nameField.control.value, changed });
+  const env = pairs("Environment", entry.env, { isHeader: false, serverName: () => nameField.control.value, takenSecrets, changed });
   const cwd = field("Working folder", text(entry.cwd), { aside: "the home folder if empty" });
   const url = field("URL", text(entry.url), { check: urlFault });
   const kind = field("It speaks", choice(["sse", "auto"].includes(entry.type) ? entry.type : "", [["", "Streamable HTTP"], ["auto", "one of both, found out"], ["sse", "HTTP+SSE, the older one"]]));
-  const headers = pairs("Headers", entry.headers, { isHeader: true, serverName: () => nameField.control.value, changed });
+  const headers = pairs("Headers", entry.headers, { isHeader: true, serverName: () => nameField.control.value, takenSecrets, changed });
   const oauth = entry.oauth ?? {};
   const oauthFields = [
     ["client_id", field("Client id", text(oauth.client_id), { aside: "registered by itself if empty" })],

@@ -1,7 +1,8 @@
 // Changing things: approving what is held, adding, editing and removing servers, signing in.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { agentCalls, endBrowser, eventually, isSound, visitor, world } from "../world.mjs";
 
 let here;
@@ -193,5 +194,44 @@ test("a person signs in to a server, and the page sees it", async () => {
   await page.getByText("You are signed in.").waitFor();
   await page.getByRole("link", { name: "Open tickets" }).click();
   await page.locator(".tags").getByText("Ready").waitFor();
+  await close();
+});
+
+test("a secret is stored over no other: not of another server, of this form, nor of somebody who was faster", async () => {
+  const stored = () => JSON.parse(readFileSync(join(here.folder, "data", "secrets.json"), "utf8")).secrets;
+  await here.rest("PUT", "/secrets/rooms-api-key", { value: "of-rooms" });
+  const { page, go, title, close } = await visitor(here, { expected: [/status of 4\d\d/] });
+  await go("/ui/add");
+  await page.getByRole("textbox", { name: "Name", exact: true }).fill("rooms-api");
+  await page.getByRole("textbox", { name: "Command" }).fill(here.server("bookings").command);
+  await page.getByLabel(/^Arguments/).fill(here.server("bookings").args.join("\n"));
+  for (const [key, value] of [["KEY", "ghp_a"], ["A_KEY", "ghp_b"], ["A__KEY", "ghp_c"], ["a_key", "ghp_d"]]) {
+    await page.getByRole("button", { name: "Add a variable" }).click();
+    await page.keyboard.type(key);
+    await page.getByLabel(`Value of ${key}`, { exact: true }).fill(value);
+  }
+  const preview = page.getByRole("region", { name: "The new entry" });
+  assert.match(await preview.innerText(), /keyring:rooms-api-key-2\}/);
+  // Somebody takes that name meanwhile: theirs stays, what was stored before it goes, and the next attempt has another.
+  await here.rest("PUT", "/secrets/rooms-api-a-key-3", { value: "of-another" });
+  await page.getByRole("button", { name: "Add server" }).click();
+  await page.getByText(/there is a secret .*rooms-api-a-key-3.* already/i).first().waitFor();
+  assert.equal(stored()["rooms-api-key-2"], undefined);
+  await page.getByRole("button", { name: "Add server" }).click();
+  await title("rooms-api");
+  const { "rooms-api-key": first, "rooms-api-key-2": a, "rooms-api-a-key": b, "rooms-api-a-key-2": c, "rooms-api-a-key-3": another, "rooms-api-a-key-4": d } = stored();
+  assert.deepEqual([first, a, b, c, another, d], ["of-rooms", "ghp_a", "ghp_b", "ghp_c", "of-another", "ghp_d"]);
+  // An edit that fails leaves no secret, and its JSON has no keys that nobody wrote.
+  await go("/ui/servers/rooms-api/edit");
+  await page.getByRole("button", { name: "Edit as JSON" }).click();
+  assert.doesNotMatch(await page.getByLabel("Entry as JSON").inputValue(), /references/);
+  await page.getByRole("button", { name: "Edit as form" }).click();
+  await page.getByLabel("Value of KEY", { exact: true }).fill("ghp_e");
+  await page.getByRole("button", { name: "Show the change" }).click();
+  await here.rest("DELETE", "/servers/rooms-api");
+  const before = Object.keys(stored());
+  await page.getByRole("button", { name: "Save 1 change" }).click();
+  await page.locator(".note.err").first().waitFor();
+  assert.deepEqual(Object.keys(stored()), before);
   await close();
 });
