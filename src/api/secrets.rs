@@ -90,9 +90,12 @@ async fn set(
     let is_new = secret.new;
     let value = Secret::new(secret.value);
     secret_value(value.reveal()).map_err(|why| wrong(format!("the value {why}")))?;
-    let store = move |files: Management<OverFiles>| match is_new {
-        true => files.add_secret(&name, &value),
-        false => files.set_secret(&name, &value),
+    let store = move |files: Management<OverFiles>| {
+        if is_new {
+            files.add_secret(&name, &value)
+        } else {
+            files.set_secret(&name, &value)
+        }
     };
     let row = with_files(&api, store).await?;
     api.0.management.read_configuration().await;
