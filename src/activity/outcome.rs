@@ -48,7 +48,6 @@ fn outcome_of(code: ErrorCode) -> &'static str {
         | ErrorCode::UnknownClient
         | ErrorCode::UnknownKey
         | ErrorCode::UnknownSecret
-        | ErrorCode::SecretExists
         | ErrorCode::UnknownPath => "invalid",
         _ if code.exit_code() == BY_POLICY => "refused",
         _ => "failed",

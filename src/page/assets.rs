@@ -55,6 +55,7 @@ pub(super) const ASSETS: &[Asset] = assets![
     "records.js",
     "result.js",
     "review.js",
+    "review_parts.js",
     "schema.js",
     "search.js",
     "server.js",

@@ -7,6 +7,7 @@ import { decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
 import { button, confirm, empty, facts, failed, go, json, note, section, serverState, state, textBox, toast, variant } from "./parts.js";
+import { changed, entryFacts, found, matters } from "./review_parts.js";
 import { at, capital, count, said, sentence, when } from "./words.js";
 
 /** Limit: things of one kind that are listed at first. */
@@ -290,63 +291,7 @@ export function review(wanted, frame) {
   return { title: "Review", tab: "review", waiting: "Reading what waits…", load, refresh, render };
 }
 
-/** How much was found, and how bad it is: a remark holds nothing. */
-function found(findings) {
-  const dangerous = findings.filter(isHigh).length;
-  return dangerous ? state("err", count(dangerous, "dangerous finding")) : state("off", count(findings.length, "remark"));
-}
-
 const print = (thing) => (thing.fingerprint ?? "").slice(0, 8).replace(/(.{4})(?=.)/, "$1 ");
 
 /** What tells a thing from the others of its server. */
 const keyOf = (thing) => `${thing.kind} ${thing.name}`;
-
-/** `3 prompts, 1 resource`, of what is no tool. */
-function others(things) {
-  const of = (kind, word) => [things.filter((thing) => thing.kind === kind).length, word];
-  const counted = [of("prompt", "prompt"), of("resource", "resource"), of("template", "resource template")].filter(([n]) => n).map(([n, word]) => count(n, word));
-  return [...counted, things.some((thing) => thing.kind === "instructions") ? "instructions" : ""].filter(Boolean).join(", ");
-}
-
-function entryFacts(entry, things) {
-  if (!entry) return [];
-  const tools = things.filter((thing) => thing.kind === "tool");
-  const beside = others(things);
-  const line = entry.url ?? [entry.command, ...(entry.args ?? [])].join(" ");
-  const named = (map) => Object.entries(map ?? {}).map(([key, value]) => `${key}=${value}`).join(", ");
-  return [
-    [entry.url ? "Reaches" : "Runs", h("code", said(line))],
-    ["In", entry.cwd ? h("code", said(entry.cwd)) : undefined],
-    ["Environment", entry.url ? undefined : named(entry.env) ? h("code", said(named(entry.env))) : "nothing of its own"],
-    ["Headers", entry.url && named(entry.headers) ? h("code", said(named(entry.headers))) : undefined],
-    ["Offers", tools.length ? [`${count(tools.length, "tool")}: `, tools.map((tool, i) => [i ? ", " : "", h("code", said(tool.name))])] : undefined],
-    [tools.length ? "Also" : "Offers", beside || undefined],
-  ];
-}
-
-/** What agents changed of an entry, and what it is held for. */
-function changed(review) {
-  if (!review) return null;
-  if (review.is_new) return h("div.sec", note("held", [h("b", "An agent added this server. "), "All of its entry is new."]));
-  const line = (place, value) => (value === undefined || value === null ? [] : `${place}: ${value}`.split("\n"));
-  const steps = review.changes.map(({ place, was, is }) => ({ gone: line(place, was), come: line(place, is) }));
-  const why = review.held_for.length ? ["held for ", h("code", said(review.held_for.join(", ")))] : "";
-  return section("What an agent changed", h("p", why), diffTable(steps, "As a person left it", "Now", "The entry before and after an agent changed it"));
-}
-
-/** One sentence above a diff: what of it counts. */
-function matters(steps) {
-  const gone = steps.flatMap((step) => step.gone ?? []).join("\n");
-  const come = steps.flatMap((step) => step.come ?? []).join("\n");
-  const says = (text, pattern) => pattern.test(text);
-  const words = [
-    says(gone, /"destructiveHint": true/) && !says(come, /"destructiveHint": true/) && "it no longer calls itself destructive",
-    says(come, /"destructiveHint": true/) && !says(gone, /"destructiveHint": true/) && "it now calls itself destructive",
-    says(come, /"readOnlyHint": true/) && !says(gone, /"readOnlyHint": true/) && "it now says that it only reads",
-    says(gone, /"readOnlyHint": true/) && !says(come, /"readOnlyHint": true/) && "it no longer says that it only reads",
-    steps.some((step) => [...(step.gone ?? []), ...(step.come ?? [])].some((line) => /^ {2}"description"/.test(line))) && "its description has changed",
-    steps.some((step) => [...(step.gone ?? []), ...(step.come ?? [])].some((line) => /^ {6}"[^"]+": (?:\{|true|false)/.test(line))) && "its parameters have changed",
-  ].filter(Boolean);
-  if (!words.length) return "its definition has changed";
-  return words.length === 1 ? words[0] : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
-}
