@@ -53,6 +53,9 @@ pub fn mask_text_for_records(text: &str) -> Cow<'_, str> {
     masked(text, Parameters::All)
 }
 
+/// Limit: how often a text is looked at in which something is masked each time.
+const MOST_LOOKS: usize = 4;
+
 fn masked(text: &str, parameters: Parameters) -> Cow<'_, str> {
     let mut hidden = Vec::new();
     blocks(text, &mut hidden);
@@ -61,6 +64,25 @@ fn masked(text: &str, parameters: Parameters) -> Cow<'_, str> {
     elements(text, &mut hidden);
     headers(text, &mut hidden);
     words(text, &mut hidden);
+    let mut shown = without(text, hidden);
+    // Where words are masked, what is left of them may be one address, with a longer login.
+    for _ in 1..MOST_LOOKS {
+        let Cow::Owned(masked) = &shown else {
+            break;
+        };
+        let mut hidden = Vec::new();
+        addresses::hide(masked, parameters, &mut hidden);
+        let again = without(masked, hidden);
+        if *again == **masked {
+            break;
+        }
+        shown = Cow::Owned(again.into_owned());
+    }
+    shown
+}
+
+/// The text with its parts masked that are to be hidden.
+fn without(text: &str, mut hidden: Ranges) -> Cow<'_, str> {
     if hidden.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -216,6 +238,7 @@ mod tests {
         );
         check("--token=a b", "--token=***");
         check("https://h/x?token='", "https://h/x?token='");
+        check("https://u@{x_xapp-abcdefgh://u{:p@h/x", "https://***@h/x");
         check("path: a b", "path: a b");
     }
 
