@@ -57,22 +57,44 @@ fn hidden(value: &Value) -> Value {
     }
 }
 
-/// Tokens are keys there.
+/// Tokens are keys there, and who has them is shown.
 fn server_auth(value: &Value) -> Value {
-    let mut shown = masked("serverAuth", value);
-    let tokens = value.pointer("/bearer/tokens").and_then(Value::as_object);
-    if let (Some(tokens), Some(place)) = (tokens, shown.pointer_mut("/bearer/tokens")) {
-        let numbered = tokens.iter().enumerate().map(|(number, (_, of))| {
-            let name = format!("{MASK} {}", number + 1);
-            (name, of.clone())
-        });
-        *place = Value::Object(numbered.collect());
-    }
-    shown
+    let Value::Object(groups) = value else {
+        return masked("serverAuth", value);
+    };
+    let shown = groups.iter().map(|(name, group)| {
+        let shown = match group {
+            Value::Object(bearer) if name == "bearer" => bearer.iter().map(of_bearer).collect(),
+            _ => masked(name, group),
+        };
+        (name.clone(), shown)
+    });
+    Value::Object(shown.collect())
 }
 
+fn of_bearer((name, value): (&String, &Value)) -> (String, Value) {
+    let shown = match value {
+        Value::Object(tokens) if name == "tokens" => {
+            let of = tokens.values().enumerate();
+            let numbered = of.map(|(number, of)| (numbered(number), masked("", of)));
+            Value::Object(numbered.collect())
+        }
+        _ => masked(name, value),
+    };
+    (name.clone(), shown)
+}
+
+fn numbered(number: usize) -> String {
+    format!("{MASK} {}", number + 1)
+}
+
+/// The names in what a secret's name stands before may be secrets as well: tokens at a wrong place.
 fn masked(name: &str, value: &Value) -> Value {
     match value {
+        Value::Object(members) if is_secret_name(name) && !members.is_empty() => {
+            let numbered = (0..members.len()).map(|number| (numbered(number), MASK.into()));
+            Value::Object(numbered.collect())
+        }
         Value::Object(members) => {
             let members = members.iter();
             let members = members.map(|(name, member)| (name.clone(), masked(name, member)));
@@ -113,5 +135,20 @@ mod tests {
         assert_eq!(shown["mcpServers"]["a"]["env"]["API_KEY"], MASK);
         assert_eq!(shown["mcpServers"]["a"]["env"]["B"], "${B}");
         shown_file("{").expect_err("it is cut");
+    }
+
+    #[test]
+    fn tokens_at_a_wrong_place_are_not_shown() {
+        let text = r#"{
+            "serverAuth": {
+                "provider": "bearer", "tokens": {"s3cret-a": "ann"}, "bearer": {"token": {"s3cret-b": {"subject": "s3cret-c"}}},
+                "trusted": [{"tokens": [{"s3cret-d": 1}]}],
+            },
+            "tokens": {"s3cret-e": {"s3cret-f": []}},
+        }"#;
+        let shown = shown_file(text).expect("a good file");
+        assert!(!shown.to_string().contains("s3cret"), "{shown}");
+        assert_eq!(shown["serverAuth"]["provider"], "bearer");
+        assert_eq!(shown["tokens"]["*** 1"], MASK);
     }
 }
