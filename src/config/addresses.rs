@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use super::masking::is_secret_name;
+use super::{
+    masking::is_secret_name,
+    next_place::{NextPlace, find},
+};
 
 /// Limit: characters of the name of a parameter. Longer ones are none.
 const LONGEST_NAME: usize = 64;
@@ -28,54 +31,65 @@ fn is_end(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>')
 }
 
+/// The parts of a text between the signs that end an address, and where each begins.
+fn runs(text: &str, is_end: impl Fn(char) -> bool + Copy) -> impl Iterator<Item = (usize, &str)> {
+    let mut next = 0;
+    text.split_inclusive(is_end).map(move |part| {
+        let start = next;
+        next += part.len();
+        (start, part.trim_end_matches(is_end))
+    })
+}
+
 /// `user:password` before the host, whatever characters the password has.
 fn logins(text: &str, hidden: &mut Vec<Range<usize>>) {
-    for (at, slashes) in text.match_indices("//") {
-        let start = at + slashes.len();
-        let rest = text.get(start..).unwrap_or_default();
-        let has_scheme = text.get(..at).is_some_and(|before| before.ends_with(':'));
-        let url = rest.split(is_end).next().unwrap_or_default();
-        let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
+    for (start, run) in runs(text, is_end).filter(|(_, run)| run.contains("//")) {
+        logins_of_run(run, start, hidden);
+    }
+}
+
+/// Of a run that has many addresses in it each byte is looked at a few times only.
+fn logins_of_run(run: &str, start: usize, hidden: &mut Vec<Range<usize>>) {
+    let last_at = run.rfind('@');
+    // The signs that end a sentence.
+    let end = run.trim_end_matches([',', ';', '.', ':', '!', ')', ']', '}']);
+    let mut fragments = NextPlace::default();
+    for (at, slashes) in run.match_indices("//") {
+        let from = at + slashes.len();
+        let rest = run.get(from..).unwrap_or_default();
+        let has_scheme = run.get(..at).is_some_and(|before| before.ends_with(':'));
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let has_password = authority.split_once(':').is_some_and(|(user, port)| {
             !user.starts_with('[') && !port.is_empty() && !port.bytes().all(|b| b.is_ascii_digit())
         });
-        let user = match authority.rfind('@') {
+        let user = match authority.rfind('@').map(|user| from + user) {
             // A password in which a slash stands as it is.
-            None if has_password => url.rfind('@'),
+            None if has_password => last_at,
             // Without a scheme it may be anything else.
-            Some(user) if !has_scheme => authority
-                .get(..user)
-                .and_then(|login| login.contains(':').then_some(user)),
+            Some(user) if !has_scheme => {
+                let login = run.get(from..user).unwrap_or_default();
+                login.contains(':').then_some(user)
+            }
             found => found,
         };
-        hidden.extend(
-            user.filter(|user| *user > 0)
-                .map(|user| start..start + user),
-        );
-        if has_scheme {
-            hidden.extend(fragment(url).map(|range| start + range.start..start + range.end));
+        if let Some(user) = user.filter(|user| *user > from) {
+            hidden.push(start + from..start + user);
+        }
+        let fragment = fragments.at_or_after(from, |from| find(run, from, |c| c == '#'));
+        if let Some(fragment) = fragment.filter(|at| has_scheme && at + 1 < end.len()) {
+            hidden.push(start + fragment + 1..start + end.len());
         }
     }
 }
 
-/// What stands behind the `#`, but for the signs that end a sentence.
-fn fragment(url: &str) -> Option<Range<usize>> {
-    let (before, fragment) = url.split_once('#')?;
-    let fragment = fragment.trim_end_matches([',', ';', '.', ':', '!', ')', ']', '}']);
-    let start = before.len() + 1;
-    (!fragment.is_empty()).then(|| start..start + fragment.len())
-}
-
 /// `user:password@tcp(host)/name`, the address of a database.
 fn logins_of_sources(text: &str, hidden: &mut Vec<Range<usize>>) {
-    for (at, _) in text
-        .match_indices("@tcp(")
-        .chain(text.match_indices("@unix("))
-    {
-        let before = text.get(..at).unwrap_or_default();
-        let login = before.rsplit(|c| is_end(c) || c == '=').next();
+    for (start, run) in runs(text, |c| is_end(c) || c == '=') {
+        // What stands before the last of them has all that stands before the others.
+        let at = run.rfind("@tcp(").max(run.rfind("@unix("));
+        let login = at.and_then(|at| run.get(..at));
         let login = login.filter(|login| login.contains(':'));
-        hidden.extend(login.map(|login| at - login.len()..at));
+        hidden.extend(login.map(|login| start..start + login.len()));
     }
 }
 
@@ -103,30 +117,32 @@ fn parameters(text: &str, which: Parameters, hidden: &mut Vec<Range<usize>>) {
 
 /// Fields of forms whose sign is escaped, or whose name has brackets: `password%3D…`, `password[0]=…`.
 fn fields(text: &str, hidden: &mut Vec<Range<usize>>) {
-    let signs = ["]=", "%3D", "%3d"];
-    for (at, sign) in signs.iter().flat_map(|sign| text.match_indices(*sign)) {
-        let start = at + sign.len();
-        let before = text.get(..at).unwrap_or_default();
-        let is_of_name = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '[');
-        let name = before
-            .chars()
-            .rev()
-            .take(LONGEST_NAME)
-            .take_while(is_of_name);
-        let name: String = name.collect::<Vec<char>>().into_iter().rev().collect();
-        if !is_secret_name(&name) {
-            continue;
-        }
-        let rest = text.get(start..).unwrap_or_default();
-        let value = rest
-            .split(|c| is_end(c) || matches!(c, '&' | ',' | ';'))
-            .next();
-        let value = value.unwrap_or_default();
-        // The sign between fields is escaped as the other one is.
-        let end = value.find("%26").filter(|_| sign.starts_with('%'));
-        let length = end.unwrap_or(value.len());
-        if length > 0 {
-            hidden.push(start..start + length);
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '[');
+    let is_end = |c: char| is_end(c) || matches!(c, '&' | ',' | ';');
+    for sign in ["]=", "%3D", "%3d"] {
+        let (mut ends, mut escaped_ends) = (NextPlace::default(), NextPlace::default());
+        for (at, sign) in text.match_indices(sign) {
+            let start = at + sign.len();
+            let before = text.get(..at).unwrap_or_default();
+            let name = before.char_indices().rev().take(LONGEST_NAME);
+            let name = name.take_while(|(_, c)| is_of_name(*c)).last();
+            let name = name.and_then(|(from, _)| before.get(from..));
+            if !name.is_some_and(is_secret_name) {
+                continue;
+            }
+            let end = ends.at_or_after(start, |from| find(text, from, is_end));
+            let mut end = end.unwrap_or(text.len());
+            // The sign between fields is escaped as the other one is.
+            if sign.starts_with('%') {
+                let escaped = escaped_ends.at_or_after(start, |from| {
+                    let rest = text.get(from..)?;
+                    rest.find("%26").map(|at| from + at)
+                });
+                end = end.min(escaped.unwrap_or(end));
+            }
+            if start < end {
+                hidden.push(start..end);
+            }
         }
     }
 }

@@ -24,6 +24,7 @@ mod listen;
 mod lock_key;
 mod masked_values;
 mod masking;
+mod next_place;
 mod mistakes;
 mod oauth;
 mod otlp;

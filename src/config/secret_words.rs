@@ -47,7 +47,7 @@ fn end_of_value(text: &str, start: usize, word: &str) -> usize {
     let quoted = quote
         .filter(|quote| matches!(quote, '"' | '\'' | '`'))
         .and_then(|quote| closing(rest, quote));
-    start + quoted.unwrap_or(word.len()).max(word.len().min(rest.len()))
+    start + quoted.unwrap_or(word.len())
 }
 
 /// Where the quote stands that closes a text; a quote after a backslash closes only what one of its like opened.

@@ -7,6 +7,7 @@ use super::{
     addresses::{self, Parameters},
     key_blocks::blocks,
     masking::{is_one_of, is_secret_name},
+    next_place::{NextPlace, find},
     secret_words::{LONGEST_NAME, Ranges, is_of_name, words},
 };
 use crate::secret::MASK;
@@ -54,9 +55,24 @@ pub fn mask_text_for_records(text: &str) -> Cow<'_, str> {
 }
 
 /// Limit: how often a text is looked at in which something is masked each time.
-const MOST_LOOKS: usize = 4;
+const MOST_LOOKS: usize = 8;
 
+/// What is left when nothing more is found: where something is masked, what stands before and behind it may be one word or one address.
 fn masked(text: &str, parameters: Parameters) -> Cow<'_, str> {
+    let mut shown = masked_once(text, parameters);
+    for _ in 1..MOST_LOOKS {
+        let Cow::Owned(before) = &shown else {
+            break;
+        };
+        match masked_once(before, parameters) {
+            Cow::Owned(after) if after != *before => shown = Cow::Owned(after),
+            _ => break,
+        }
+    }
+    shown
+}
+
+fn masked_once(text: &str, parameters: Parameters) -> Cow<'_, str> {
     let mut hidden = Vec::new();
     blocks(text, &mut hidden);
     addresses::hide(text, parameters, &mut hidden);
@@ -64,21 +80,7 @@ fn masked(text: &str, parameters: Parameters) -> Cow<'_, str> {
     elements(text, &mut hidden);
     headers(text, &mut hidden);
     words(text, &mut hidden);
-    let mut shown = without(text, hidden);
-    // Where words are masked, what is left of them may be one address, with a longer login.
-    for _ in 1..MOST_LOOKS {
-        let Cow::Owned(masked) = &shown else {
-            break;
-        };
-        let mut hidden = Vec::new();
-        addresses::hide(masked, parameters, &mut hidden);
-        let again = without(masked, hidden);
-        if *again == **masked {
-            break;
-        }
-        shown = Cow::Owned(again.into_owned());
-    }
-    shown
+    without(text, hidden)
 }
 
 /// The text with its parts masked that are to be hidden.
@@ -101,24 +103,28 @@ fn without(text: &str, mut hidden: Ranges) -> Cow<'_, str> {
 
 /// Elements whose names say that they are secret: `<password>…</password>`.
 fn elements(text: &str, hidden: &mut Ranges) {
+    let (mut ends, mut texts, mut tags) = <(NextPlace, NextPlace, NextPlace)>::default();
     let mut from = 0;
-    while let Some(open) = text.get(from..).and_then(|rest| rest.find('<')) {
-        let start = from + open + 1;
-        from = start;
-        let rest = text.get(start..).unwrap_or_default();
+    while let Some(open) = find(text, from, |c| c == '<') {
+        from = open + 1;
+        let rest = text.get(from..).unwrap_or_default();
         let name = rest.split(|c: char| !is_of_name(c) && c != ':').next();
         let name = name.unwrap_or_default();
         if name.is_empty() || name.len() > LONGEST_NAME || !is_secret_name(name) {
             continue;
         }
-        let inside = rest.split_once('>').map(|(_, inside)| inside);
-        let value = inside.and_then(|inside| inside.split_once("</"));
-        if let Some((value, after)) =
-            value.filter(|(value, _)| !value.trim().is_empty() && !value.contains('<'))
-        {
-            let end = text.len() - after.len() - "</".len();
-            hidden.push(end - value.len()..end);
-            from = end;
+        let Some(end) = ends.at_or_after(from, |from| find(text, from, |c| c == '>')) else {
+            break;
+        };
+        let inside = end + 1;
+        let Some(tag) = tags.at_or_after(inside, |from| find(text, from, |c| c == '<')) else {
+            break;
+        };
+        let value = texts.at_or_after(inside, |from| find(text, from, |c| !c.is_whitespace()));
+        let closes = text.get(tag..).is_some_and(|tag| tag.starts_with("</"));
+        if closes && value.is_some_and(|value| value < tag) {
+            hidden.push(inside..tag);
+            from = tag;
         }
     }
 }
@@ -153,6 +159,9 @@ const QUOTES: [char; 5] = ['"', '\'', '`', '{', '['];
 
 /// Headers anywhere in a text, to the quote before which they stand or to the end of the line.
 fn headers(text: &str, hidden: &mut Ranges) {
+    let is_line_end = |c: char| matches!(c, '\n' | '\r');
+    let (mut line_ends, mut values) = <(NextPlace, NextPlace)>::default();
+    let mut quotes: [NextPlace; QUOTES.len()] = Default::default();
     for (colon, _) in text.match_indices(':') {
         let before = text.get(..colon).unwrap_or_default();
         let name_from = before
@@ -171,17 +180,18 @@ fn headers(text: &str, hidden: &mut Ranges) {
         if !is_header || rest.starts_with("//") {
             continue;
         }
-        let quote = text
-            .get(..name_from)
-            .and_then(|text| text.chars().next_back());
-        let is_end = |c: char| {
-            matches!(c, '\n' | '\r')
-                || quote.is_some_and(|quote| QUOTES.contains(&quote) && c == quote)
-        };
-        let value = rest.split(is_end).next().unwrap_or_default().trim_end();
-        let blanks = value.len() - value.trim_start().len();
-        if blanks < value.len() {
-            hidden.push(colon + 1 + blanks..colon + 1 + value.len());
+        let start = colon + 1;
+        let line_end = line_ends.at_or_after(start, |from| find(text, from, is_line_end));
+        let mut end = line_end.unwrap_or(text.len());
+        let before = text.get(..name_from).unwrap_or_default();
+        let mut quotes = QUOTES.iter().zip(&mut quotes);
+        if let Some((quote, places)) = quotes.find(|(quote, _)| before.ends_with(**quote)) {
+            let quote = places.at_or_after(start, |from| find(text, from, |c| c == *quote));
+            end = end.min(quote.unwrap_or(end));
+        }
+        let value = values.at_or_after(start, |from| find(text, from, |c| !c.is_whitespace()));
+        if let Some(value) = value.filter(|value| *value < end) {
+            hidden.push(value..end);
         }
     }
 }
@@ -209,6 +219,10 @@ mod tests {
         );
         check(
             r#"so {\"token\": \"a b\", \"n\": 1}"#,
+            r#"so {\"token\": \"***\", \"n\": 1}"#,
+        );
+        check(
+            r#"so {\"token\": \"ab\", \"n\": 1}"#,
             r#"so {\"token\": \"***\", \"n\": 1}"#,
         );
         check("x password='a b' y", "x password='***' y");
@@ -239,6 +253,7 @@ mod tests {
         check("--token=a b", "--token=***");
         check("https://h/x?token='", "https://h/x?token='");
         check("https://u@{x_xapp-abcdefgh://u{:p@h/x", "https://***@h/x");
+        check("https://,u:p@h/SG.oken=", "https://***@h/***");
         check("path: a b", "path: a b");
     }
 
@@ -270,5 +285,36 @@ mod tests {
         check("otp=123 x", "otp=***");
         assert_eq!(mask_value("jwt", "a"), "***");
         assert_eq!(mask_value("PHPSESSID", "a"), "***");
+    }
+
+    #[test]
+    fn the_time_a_text_takes_grows_with_its_length_only() {
+        // Whoever looks from each place to the end of the text takes a minute for each of these and more.
+        const LENGTH: usize = 1 << 20;
+        for part in [
+            "/",
+            "//a:b",
+            "://a#",
+            "://a:b@",
+            "a:b@tcp(",
+            "token%3D",
+            "token[0]=",
+            "<token",
+            "<token>",
+            "<token>  ",
+            "cookie:",
+            "x-key:'",
+            "Bearer '",
+            "token: \"",
+            "-----BEGIN",
+            "?token",
+            "?token=",
+            "SG.a_ghp_",
+        ] {
+            let text = part.repeat(LENGTH / part.len());
+            let shown = mask_text_for_records(&text);
+            let again = mask_text_for_records(&shown);
+            assert_eq!(again.len(), shown.len(), "{part}");
+        }
     }
 }
