@@ -97,7 +97,9 @@ fn check_harmless(raw: &Raw) {
     let long_way: Value = long_way.read().expect("JSON");
     assert_eq!(long_way[0], value, "{}", raw.as_str());
     let quick = REDACTION.value(raw, Kept::Redacted).expect("kept");
-    assert_eq!(quick.as_bytes(), raw.as_bytes());
+    // The quick look may take letters for an exponent; what is read is written without blanks.
+    let quick: Value = quick.read().expect("JSON");
+    assert_eq!(quick, value, "{}", raw.as_str());
 }
 
 fn check_kept(raw: &Raw, kept: Kept, longest: usize) {
