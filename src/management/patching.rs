@@ -44,8 +44,8 @@ pub(super) struct Planned {
     pub(super) changed: Vec<String>,
     /// What of it holds the server.
     pub(super) held_for: Vec<String>,
-    /// The entry before a change that holds the server; empty where there was none.
-    pub(super) before: Option<Map<String, Value>>,
+    /// The entry before an agent's change and after it; empty where there was none.
+    pub(super) by_agent: Option<[Map<String, Value>; 2]>,
     /// What of the entry after it a reviewer may see whatever it looks like.
     pub(super) open: OpenTexts,
 }
@@ -229,15 +229,17 @@ pub(super) fn plan_patch(
     if rights == Rights::Agent {
         check_size(name, &patched.after)?;
     }
-    let open = match &held_for[..] {
-        [] => OpenTexts::default(),
-        _ => OpenTexts::of(&patched.before, &patched.after),
+    let is_agents = rights == Rights::Agent && !changed.is_empty();
+    let open = if is_agents {
+        OpenTexts::of(&patched.before, &patched.after)
+    } else {
+        OpenTexts::default()
     };
     Ok(Planned {
         changes: patched.changes(name),
         changed,
         open,
-        before: (!held_for.is_empty()).then_some(patched.before),
+        by_agent: is_agents.then_some([patched.before, patched.after]),
         held_for,
     })
 }
@@ -272,13 +274,13 @@ pub(super) fn plan_addition(
     let entry = patched.after;
     Ok(Planned {
         open: OpenTexts::of(&Map::new(), &entry),
+        by_agent: Some([Map::new(), entry.clone()]),
         changes: vec![Change::AddServer {
             name: name.clone(),
             entry,
         }],
         changed: vec!["added".to_owned()],
         held_for,
-        before: Some(Map::new()),
     })
 }
 
