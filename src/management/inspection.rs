@@ -19,7 +19,7 @@ use super::{
 use crate::{
     approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},
-    config::{Author, Change, OPERATOR, ServerEntry, Settings},
+    config::{Author, Change, EntryFlag, OPERATOR, ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
     gate::{self, Standing},
     scanner::{self, Finding},
@@ -236,17 +236,12 @@ impl<B: Backing> Management<B> {
 
     /// Holds a server: nothing of it is executed until it is approved again.
     pub async fn quarantine(&self, name: &str) -> Result<ServerChange, Failure> {
-        let row = self.row_before_change(name)?;
-        let set = Change::SetKey {
-            server: name.to_owned(),
-            path: vec!["quarantined".to_owned()],
-            value: Value::Bool(true),
-        };
-        let written = self.write(vec![set]).await;
-        written.map_err(|failure| self.not_in_file(name, failure))?;
-        drop(row);
-        self.backing().follows(name).await;
-        Ok(ServerChange::of(self.server(name)?, &["quarantined"]))
+        let _ = self.row_before_change(name)?;
+        let changed = self.set_flag(name, "quarantine", EntryFlag::Quarantined, true);
+        Ok(ServerChange {
+            changed: changed.await?,
+            ..ServerChange::of(self.server(name)?, &[])
+        })
     }
 
     /// The text of a lock file that accepts what is approved of every server that may be used. Where a lock file is in force, that is what

@@ -14,8 +14,8 @@ use super::{
 use crate::{
     activity::OperatorChange,
     config::{
-        self, BadPatch, Change, EditError, OpenTexts, OurAddress, PatchedEntry, ServerPatch,
-        WriteError, entry_fault, written_entry,
+        self, BadPatch, Change, EditError, EntryFlag, OpenTexts, OurAddress, PatchedEntry,
+        ServerPatch, WriteError, entry_fault, written_entry,
     },
     error_code::{ErrorCode, Failure},
     names::ServerName,
@@ -73,6 +73,27 @@ impl<B: Backing> Management<B> {
             changed: planned.changed.clone(),
             warnings: self.without_effect(name, &planned.changed),
         })
+    }
+
+    /// Sets what switches an entry, and says which key that changed: one that was so already is not named.
+    pub(super) async fn set_flag(
+        &self,
+        name: &str,
+        action: &'static str,
+        flag: EntryFlag,
+        value: bool,
+    ) -> Result<Vec<String>, Failure> {
+        let server = name.to_owned();
+        let planned = self
+            .change_seeing(action, name, move |text| {
+                plan_flag(text, server, flag, value)
+            })
+            .await;
+        let planned = planned.map_err(|failure| self.not_in_file(name, failure))?;
+        self.backing().follows(name).await;
+        let is_so_already = planned.changes.is_empty();
+        let changed = (!is_so_already).then(|| flag.key().to_owned());
+        Ok(changed.into_iter().collect())
     }
 
     /// What the configuration says of keys that were changed and mean nothing to the server.
@@ -193,6 +214,44 @@ pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<SentPa
 pub(super) fn read_entry(entry: Map<String, Value>) -> SentPatch {
     let (readable, problem) = ServerPatch::read_as_far_as_possible(entry);
     SentPatch { readable, problem }
+}
+
+fn plan_flag(text: &str, server: String, flag: EntryFlag, value: bool) -> Result<Planned, Failure> {
+    let written = written_entry(text, &server).map_err(not_edited)?;
+    if flag.written(&written) == Some(value) {
+        return Ok(Planned::default());
+    }
+    Ok(Planned::of(vec![Change::SetKey {
+        server,
+        path: vec![flag.key().to_owned()],
+        value: Value::Bool(value),
+    }]))
+}
+
+/// An entry that a person adds, under the proper names of its keys. Everything that is wrong with it is said at once.
+pub(super) fn read_new(
+    name: &ServerName,
+    entry: Map<String, Value>,
+    us: &OurAddress,
+) -> Result<Map<String, Value>, Failure> {
+    let sent = read_entry(entry);
+    let patched = sent.readable.apply(&Map::new());
+    let (entry, unreadable) = match patched {
+        Ok(patched) => (patched.after, None),
+        Err(error) => (Map::new(), Some(error.to_string())),
+    };
+    let fault = unreadable.or_else(|| entry_fault(name, &entry, us));
+    let problems = problems(&sent, fault);
+    if problems.is_empty() {
+        return Ok(entry);
+    }
+    let error = format!(
+        "the server {:?} cannot be added like this: {}",
+        name.as_str(),
+        problems.join("; ")
+    );
+    let hint = "Correct it; nothing was written.";
+    Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name.as_str()))
 }
 
 /// What a patch comes to over the text of the file.

@@ -10,6 +10,7 @@ use super::{
     gated::{configured, held_step, login_stuck, server_refusal, step_while_held, wants_more},
     log_lines::LogLines,
     operator_hints::closest_server,
+    patching::read_new,
     server_logs::last_lines,
     server_state::{ServerState, asleep, first_start, latest, runs, state},
     writing::{bad_name, command_line},
@@ -17,7 +18,7 @@ use super::{
 use crate::{
     activity::OperatorChange,
     catalog::Snapshot,
-    config::{self, Change, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport},
+    config::{Change, DEMO, DemoOrigin, EntryFlag, ServerEntry, SessionScope, Settings, Transport},
     error_code::{ErrorCode, Failure, as_step},
     gate::{self, Standing},
     names::ServerName,
@@ -351,11 +352,7 @@ impl<B: Backing> Management<B> {
     ) -> Result<ServerChange, Failure> {
         let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
         self.is_not_the_demo(name)?;
-        if let Some(fault) = config::entry_fault(&parsed, &entry, &self.0.our_address()) {
-            let error = format!("the server {name:?} cannot be added like this: {fault}");
-            let hint = "Correct it; nothing was written.";
-            return Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name));
-        }
+        let entry = read_new(&parsed, entry, &self.0.our_address())?;
         if let Some(failure) = command_line(&entry) {
             return Err(failure.of_server(name));
         }
@@ -387,15 +384,15 @@ impl<B: Backing> Management<B> {
     /// Switches a server on or off.
     pub async fn set_enabled(&self, name: &str, enabled: Enabled) -> Result<ServerChange, Failure> {
         let _ = self.row_before_change(name)?;
-        let set = Change::SetKey {
-            server: name.to_owned(),
-            path: vec!["enabled".to_owned()],
-            value: Value::Bool(enabled == Enabled::On),
+        let (verb, wanted) = match enabled {
+            Enabled::On => ("enable", true),
+            Enabled::Off => ("disable", false),
         };
-        let written = self.write(vec![set]).await;
-        written.map_err(|failure| self.not_in_file(name, failure))?;
-        self.0.follows(name).await;
-        Ok(ServerChange::of(self.server(name)?, &["enabled"]))
+        let changed = self.set_flag(name, verb, EntryFlag::Enabled, wanted);
+        Ok(ServerChange {
+            changed: changed.await?,
+            ..ServerChange::of(self.server(name)?, &[])
+        })
     }
 
     /// The server that is to be changed. A file that cannot be used as a whole can be changed all the same: that is the inner
