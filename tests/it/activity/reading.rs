@@ -154,6 +154,18 @@ async fn read_all(home: &Home) -> Vec<Value> {
     let exported = fs::read_to_string(file).expect("written");
     let (_, printed, _) = home.cli(&["activity", "export"]).await;
     assert_eq!(printed, exported);
+    let (code, dashed, _) = home.cli(&["activity", "export", "-"]).await;
+    assert_eq!((code, dashed), (0, printed));
+    let missing = home.folder().join("missing/export.jsonl");
+    let missing = missing.to_str().expect("text");
+    let (code, _, said) = home.cli(&["activity", "export", missing]).await;
+    assert_eq!(code, 1, "{said}");
+    for part in [
+        "there is no such file or folder",
+        "next step: name a file that can be written, or none for stdout",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
     let (_, csv, _) = home.cli(&["activity", "export", "--format", "csv"]).await;
     assert_eq!(csv.lines().count(), exported.lines().count() + 1);
     exported
