@@ -47,6 +47,11 @@ async fn a_crash_fails_its_call_and_the_next_call_works() {
     assert_eq!(upstream.spawn_count(), 2);
     let seen = upstream.received("tools/call");
     assert_eq!(seen.len(), 3, "nothing is sent twice: {seen:?}");
+    // A person at a terminal is told first what must not be overlooked.
+    let call = ["call", "destructive", "frail:die"];
+    let (code, _, said) = daemon.home().cli(&call).await;
+    let step = "next step: find out whether it was done before you call again; `mcpproxy upstream logs frail`";
+    assert!(code == 1 && said.contains(step), "{said}");
 }
 
 #[tokio::test]
