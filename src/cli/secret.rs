@@ -16,9 +16,13 @@ use super::{
 };
 use crate::{
     config::is_secret_name,
-    daemon_client::{AnswerDeadline, DaemonError},
+    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
+    gate::Standing,
     keyring::{Keyring, KeyringError, LONGEST_VALUE},
-    management::{self, Management, OverFiles, SECRET_NAMES, SecretRow, SecretUses, secret_value},
+    management::{
+        self, Management, OverFiles, SECRET_NAMES, SecretRow, SecretUses, ServerList, ServerRow,
+        secret_value,
+    },
     secret::Secret,
 };
 
@@ -78,6 +82,7 @@ impl SetSecret {
         let value = value_for(&name)?;
         let before = keyring.stored().map(|stored| stored.names);
         let is_replaced = before.is_ok_and(|names| names.contains_key(&name));
+        let lacked_by = lacking(files, out).await;
         let store = keyring.set(&name, &value)?;
         let used_by = uses(files, out).remove(&name).unwrap_or_default();
         let place = keyring.place(store);
@@ -87,16 +92,16 @@ impl SetSecret {
             ""
         };
         out.note(&format!("{name} is kept in {place}{instead}"));
-        put_in_force(files, out).await;
+        let daemon = put_in_force(files, out).await;
         if used_by.is_empty() {
             out.note(&format!(
                 "next step: write ${{keyring:{name}}} into the entry of a server"
             ));
         } else {
-            let users = used_by.join(", ");
-            out.note(&format!(
-                "used by {users}; a server that runs has the new value from its next start on: `mcpproxy upstream restart NAME`"
-            ));
+            out.note(&format!("used by {}", used_by.join(", ")));
+        }
+        if let Some(mut daemon) = daemon {
+            say_to_users(&mut daemon, &used_by, &lacked_by, out).await;
         }
         shown(
             out,
@@ -125,7 +130,7 @@ impl RemoveSecret {
         }
         let used_by = uses(files, out).remove(&name).unwrap_or_default();
         out.note(&format!("{name} is removed"));
-        put_in_force(files, out).await;
+        let _ = put_in_force(files, out).await;
         if !used_by.is_empty() {
             let users = used_by.join(", ");
             out.note(&format!("{users} cannot be used without it"));
@@ -207,18 +212,89 @@ fn uses(files: &Management<OverFiles>, out: Output) -> SecretUses {
     })
 }
 
-/// Has a daemon that runs look its secrets up again. What was stored is stored, whatever becomes of that.
-async fn put_in_force(files: &Management<OverFiles>, out: Output) {
+/// Has a daemon that runs look its secrets up again, and gives the way to it. What was stored is stored, whatever becomes of that.
+async fn put_in_force(files: &Management<OverFiles>, out: Output) -> Option<DaemonClient> {
     let told = async {
-        if let Some(mut daemon) = connection::open_if_running(files, out).await? {
-            let (path, deadline) = ("/api/v1/config/reload", AnswerDeadline::Daemon);
-            daemon.send(Method::POST, path, "", deadline).await?;
-        }
-        Ok::<(), DaemonError>(())
+        let daemon = connection::open_if_running(files, out).await?;
+        let Some(mut daemon) = daemon else {
+            return Ok(None);
+        };
+        let (path, deadline) = ("/api/v1/config/reload", AnswerDeadline::Daemon);
+        daemon.send(Method::POST, path, "", deadline).await?;
+        Ok::<_, DaemonError>(Some(daemon))
     };
-    if let Err(error) = told.await {
+    told.await.unwrap_or_else(|error| {
         out.note(&format!(
             "the daemon could not be told: {error}; `mcpproxy upstream restart NAME` has it look again"
+        ));
+        None
+    })
+}
+
+/// The servers that a daemon cannot use because a secret is missing.
+async fn lacking(files: &Management<OverFiles>, out: Output) -> Vec<String> {
+    let Ok(Some(mut daemon)) = connection::open_if_running(files, out.quietly()).await else {
+        return Vec::new();
+    };
+    let rows = servers(&mut daemon).await.into_iter();
+    let lacking = rows.filter(|row| secret_step(row).is_some());
+    lacking.map(|row| row.name).collect()
+}
+
+/// The command that stores what a server cannot be used without, if that is a secret.
+fn secret_step(row: &ServerRow) -> Option<&str> {
+    let step = row.next_step.as_deref();
+    step.filter(|step| step.starts_with("`mcpproxy secret set "))
+}
+
+/// The servers of a daemon; none where it does not say.
+async fn servers(daemon: &mut DaemonClient) -> Vec<ServerRow> {
+    let path = "/api/v1/servers";
+    let answer = daemon.get(path).await.ok();
+    let list = answer.and_then(|body| daemon_client::read::<ServerList>(path, &body).ok());
+    list.map_or_else(Vec::new, |list| list.servers)
+}
+
+/// Says when each of the servers that use a secret has it.
+async fn say_to_users(
+    daemon: &mut DaemonClient,
+    used_by: &[String],
+    lacked_by: &[String],
+    out: Output,
+) {
+    let (mut begin, mut held, mut run) = (Vec::new(), Vec::new(), Vec::new());
+    let rows = servers(daemon).await.into_iter();
+    for row in rows.filter(|row| used_by.contains(&row.name)) {
+        if let Some(step) = secret_step(&row) {
+            out.note(&format!(
+                "{} needs more to be used; next step: {step}",
+                row.name
+            ));
+            continue;
+        }
+        let group = match row.standing() {
+            Standing::Disabled => continue,
+            Standing::Quarantined => &mut held,
+            Standing::Usable if lacked_by.contains(&row.name) => &mut begin,
+            Standing::Usable => &mut run,
+        };
+        group.push(row.name);
+    }
+    if !begin.is_empty() {
+        let names = begin.join(", ");
+        out.note(&format!(
+            "{names} could not be used without it, and can now; nothing else has to be done: `mcpproxy upstream list` shows how the servers are"
+        ));
+    }
+    for name in held {
+        out.note(&format!(
+            "{name} is quarantined, and gets it when it is approved; next step: `mcpproxy upstream inspect {name}`"
+        ));
+    }
+    if !run.is_empty() {
+        let names = run.join(" ");
+        out.note(&format!(
+            "a server that runs has the new value from its next start on; next step: `mcpproxy upstream restart {names}`"
         ));
     }
 }
