@@ -10,10 +10,7 @@ use crate::support::daemon::{Home, TestDaemon};
 #[tokio::test]
 async fn pages_and_filters_find_every_record_once() {
     let upstream = upstream().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = ready(&daemon).await;
     for _ in 0..7 {
         client.call("up__echo", "{}").await;
@@ -104,10 +101,7 @@ async fn pages_and_filters_find_every_record_once() {
 #[tokio::test]
 async fn bodies_and_members_that_there_are_not_are_refused() {
     let upstream = upstream().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     for (path, body, status) in [
         ("/api/v1/servers/up/enable", r#"{"wibble":1}"#, 400),
         ("/api/v1/servers/up/enable", " {} ", 200),
@@ -177,10 +171,7 @@ async fn read_all(home: &Home) -> Vec<Value> {
 #[tokio::test]
 async fn the_command_line_reads_the_same_with_and_without_a_daemon() {
     let upstream = upstream().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = ready(&daemon).await;
     for _ in 0..3 {
         client.call("up__echo", r#"{"a":1}"#).await;
