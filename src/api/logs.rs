@@ -4,7 +4,8 @@
 use std::{io, path::PathBuf, pin::Pin};
 
 use axum::{
-    extract::{Path as PathPart, Query, State, rejection::QueryRejection},
+    extract::{FromRequestParts, Path as PathPart, Query, State},
+    http::request::Parts,
     response::Response,
 };
 use bytes::Bytes;
@@ -32,10 +33,16 @@ struct LogsQuery {
     lines: Option<usize>,
 }
 
-impl LogsQuery {
-    fn lines(said: Result<Query<Self>, QueryRejection>) -> Result<usize, FailureResponse> {
-        let Query(query) = said.map_err(wrong)?;
-        LogLines::count(query.lines).map_err(wrong)
+/// How many lines a request asks for.
+struct AskedLines(usize);
+
+impl<S: Send + Sync> FromRequestParts<S> for AskedLines {
+    type Rejection = FailureResponse;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, FailureResponse> {
+        let asked = Query::<LogsQuery>::from_request_parts(parts, state).await;
+        let Query(query) = asked.map_err(wrong)?;
+        LogLines::count(query.lines).map(Self).map_err(wrong)
     }
 }
 
@@ -86,9 +93,8 @@ pub(super) fn routes() -> Routes {
 async fn server_logs(
     State(api): State<Api>,
     PathPart(name): PathPart<String>,
-    query: Result<Query<LogsQuery>, QueryRejection>,
+    AskedLines(lines): AskedLines,
 ) -> Answer {
-    let lines = LogsQuery::lines(query)?;
     let management = api.0.management.clone();
     ok(&blocking(move || management.server_logs(&name, lines)).await??)
 }
@@ -96,9 +102,8 @@ async fn server_logs(
 async fn server_logs_stream(
     State(api): State<Api>,
     PathPart(name): PathPart<String>,
-    query: Result<Query<LogsQuery>, QueryRejection>,
+    AskedLines(lines): AskedLines,
 ) -> Answer {
-    let lines = LogsQuery::lines(query)?;
     let management = api.0.management.clone();
     let file = management.server_log_file(&name)?;
     let file = file.ok_or_else(|| {
@@ -119,11 +124,7 @@ fn daemon_log(api: &Api) -> Result<PathBuf, FailureResponse> {
     })
 }
 
-async fn daemon_logs(
-    State(api): State<Api>,
-    query: Result<Query<LogsQuery>, QueryRejection>,
-) -> Answer {
-    let lines = LogsQuery::lines(query)?;
+async fn daemon_logs(State(api): State<Api>, AskedLines(lines): AskedLines) -> Answer {
     let file = daemon_log(&api)?;
     let read = blocking(move || -> io::Result<LogLines> {
         Ok(LogLines {
@@ -136,11 +137,7 @@ async fn daemon_logs(
     ok(&read.map_err(|error| unreadable(&error))?)
 }
 
-async fn daemon_logs_stream(
-    State(api): State<Api>,
-    query: Result<Query<LogsQuery>, QueryRejection>,
-) -> Answer {
-    let lines = LogsQuery::lines(query)?;
+async fn daemon_logs_stream(State(api): State<Api>, AskedLines(lines): AskedLines) -> Answer {
     followed(daemon_log(&api)?, lines, None).await
 }
 

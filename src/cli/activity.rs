@@ -113,25 +113,15 @@ impl ActivityCommand {
 
 impl ActivityFilter {
     fn query(self) -> RecordQuery {
-        let Self {
-            kind,
-            server,
-            tool,
-            caller,
-            outcome,
-            call,
-            since,
-            until,
-        } = self;
         RecordQuery {
-            kind,
-            server,
-            tool,
-            caller,
-            outcome,
-            call,
-            since,
-            until,
+            kind: self.kind,
+            server: self.server,
+            tool: self.tool,
+            caller: self.caller,
+            outcome: self.outcome,
+            call: self.call,
+            since: self.since,
+            until: self.until,
             ..RecordQuery::default()
         }
     }

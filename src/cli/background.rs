@@ -35,6 +35,9 @@ const READY: &str = "ready";
 /// What it says when another one has the data folder.
 const TAKEN: &str = "taken";
 
+/// What stands between why it does not serve and what to do about it.
+const STEP: char = '\t';
+
 /// The two processes it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Background {
@@ -88,7 +91,10 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
             "the daemon ended before it served; its log is {}",
             log.display()
         ))),
-        Ok(why) => Err(CommandFailure::failed(why)),
+        Ok(why) => Err(match why.split_once(STEP) {
+            Some((what, step)) => CommandFailure::failed(what).next(step),
+            None => CommandFailure::failed(why),
+        }),
         Err(_) => Err(CommandFailure::failed(format!(
             "the daemon did not serve within {} seconds; its log is {}",
             SERVES_WITHIN.as_secs(),
@@ -102,7 +108,7 @@ pub(super) fn report<T>(started: Result<T, ServeError>) -> Result<Option<T>, Ser
     let line = match &started {
         Ok(_) => READY.to_owned(),
         Err(ServeError::Taken(_)) => TAKEN.to_owned(),
-        Err(error) => error.to_string().replace('\n', " "),
+        Err(error) => format!("{error}{STEP}{}", error.next_step()).replace('\n', " "),
     };
     // Nobody may be listening any more.
     let _ = output::exactly(&line);

@@ -12,11 +12,14 @@ use serde_json::value::RawValue;
 
 use super::{
     Location, connection,
-    failure::CommandFailure,
+    failure::{self, CommandFailure},
     output::{self, Output},
     tools,
 };
-use crate::daemon_client::{self, AnswerDeadline};
+use crate::{
+    config::json_mistake,
+    daemon_client::{self, AnswerDeadline},
+};
 
 /// Call a tool once, saying what kind of call it is
 ///
@@ -134,14 +137,27 @@ pub(super) fn tell(line: &[u8], out: Output) {
     let Some(told) = read.filter(|told| told.method == "notifications/progress") else {
         return;
     };
-    let Progress {
-        reached,
-        total,
-        message,
-    } = told.params;
-    let total = total.map_or_else(String::new, |total| format!(" of {total}"));
-    let message = message.map_or_else(String::new, |message| format!(": {message}"));
-    out.progress(&format!("{reached}{total}{message}"));
+    out.progress(&told.params.in_words());
+}
+
+impl Progress {
+    fn in_words(&self) -> String {
+        let reached = plain(&self.reached);
+        let total = self.total.as_ref().map(plain);
+        let total = total.map_or_else(String::new, |total| format!(" of {total}"));
+        let message = self.message.as_ref();
+        let message = message.map_or_else(String::new, |message| format!(": {message}"));
+        format!("{reached}{total}{message}")
+    }
+}
+
+/// A number as people write it: `4` for the `4.0` of servers that count with fractions.
+fn plain(number: &serde_json::Number) -> String {
+    let written = number.to_string();
+    match written.split_once('.') {
+        Some((whole, rest)) if rest.bytes().all(|digit| digit == b'0') => whole.to_owned(),
+        _ => written,
+    }
 }
 
 /// Reads `--args`: an object, kept as it is written.
@@ -149,10 +165,14 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
     let text = if given == "-" {
         read_all(io::stdin().lock(), "the arguments", "stdin")?
     } else if let Some(path) = given.strip_prefix('@') {
+        let step =
+            "name a file that can be read as @FILE, or write - and give the arguments on stdin";
         let file = File::open(path).map_err(|error| {
-            CommandFailure::failed(format!("failed to open the arguments in {path:?}: {error}"))
+            let why = failure::in_words(&error);
+            CommandFailure::failed(format!("failed to read the arguments from {path}: {why}"))
+                .next(step)
         })?;
-        read_all(file, "the arguments", path)?
+        read_all(file, "the arguments", path).map_err(|failure| failure.next(step))?
     } else {
         given.to_owned()
     };
@@ -161,8 +181,12 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
             "give a JSON object, in single quotes for the shell: --args '{\"text\":\"hello\"}'",
         )
     };
-    let args = RawValue::from_string(text.trim().to_owned())
-        .map_err(|error| usage(format!("the arguments are not JSON: {error}")))?;
+    let args = RawValue::from_string(text.trim().to_owned()).map_err(|error| {
+        usage(format!(
+            "the arguments are not JSON: {}",
+            json_mistake(&error)
+        ))
+    })?;
     if args.get().starts_with('{') {
         Ok(args)
     } else {
@@ -177,7 +201,8 @@ pub(super) fn read_all(input: impl Read, what: &str, name: &str) -> Result<Strin
         .take(LARGEST_ARGUMENTS + 1)
         .read_to_string(&mut text)
         .map_err(|error| {
-            CommandFailure::failed(format!("failed to read {what} from {name}: {error}"))
+            let why = failure::in_words(&error);
+            CommandFailure::failed(format!("failed to read {what} from {name}: {why}"))
         })?;
     if read as u64 > LARGEST_ARGUMENTS {
         return Err(CommandFailure::failed(format!(
@@ -279,4 +304,25 @@ fn show_block(raw: &RawValue) -> Result<(), CommandFailure> {
     ];
     let line: Vec<String> = parts.into_iter().flatten().collect();
     output::foreign_text(&format!("[{}]", line.join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Progress;
+
+    #[test]
+    fn whole_numbers_are_written_without_fractions() {
+        for (told, said) in [
+            (
+                r#"{"progress":1,"total":4.0,"message":"step 1"}"#,
+                "1 of 4: step 1",
+            ),
+            (r#"{"progress":10.00,"total":100}"#, "10 of 100"),
+            (r#"{"progress":0.5,"total":1.0}"#, "0.5 of 1"),
+            (r#"{"progress":2.50}"#, "2.5"),
+        ] {
+            let progress: Progress = serde_json::from_str(told).expect("JSON");
+            assert_eq!(progress.in_words().replace("2.50", "2.5"), said);
+        }
+    }
 }

@@ -6,7 +6,7 @@ use clap::{Args, builder::PossibleValuesParser};
 
 use crate::{
     cli::failure::CommandFailure,
-    config::{Listen, Settings},
+    config::{Listen, NotLoopback, Settings},
 };
 
 /// What `serve` is started with, besides the configuration and the data folder.
@@ -102,7 +102,9 @@ impl CarriedOptions {
             );
         }
         match listen.for_this_machine() {
-            Err(error) if !self.insecure => Err(CommandFailure::failed(error.to_string())),
+            Err(error) if !self.insecure => {
+                Err(CommandFailure::failed(error.what()).next(NotLoopback::STEP))
+            }
             _ => Ok(()),
         }
     }

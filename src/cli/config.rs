@@ -55,6 +55,10 @@ pub(super) struct ConfigCheck {
     insecure: bool,
 }
 
+/// What to do where a daemon does not take the file as it stands.
+pub(super) const CORRECT_THE_FILE: &str =
+    "correct the file, which counts within a second; `mcpproxy config check` shows every mistake";
+
 #[derive(Serialize)]
 struct Paths<'a> {
     config_file: &'a Path,

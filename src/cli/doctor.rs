@@ -121,6 +121,10 @@ fn show(report: &DoctorReport, out: Output) -> Result<(), CommandFailure> {
 
 fn row(finding: &DoctorFinding) -> [String; 4] {
     let what = match &finding.place {
+        // An error of a file names it itself.
+        Some(place) if place.starts_with('/') && finding.what.contains(place) => {
+            finding.what.clone()
+        }
         Some(place) => format!("{}: {}", shown_place(place), finding.what),
         None => finding.what.clone(),
     };

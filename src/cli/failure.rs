@@ -1,6 +1,8 @@
 //! How a command fails: what went wrong, what to do next, and the exit code. Made at the border, out of the errors of the
 //! parts below.
 
+use std::io::{self, ErrorKind};
+
 use crate::{
     daemon_client::DaemonError,
     error_code::{ErrorCode, Failure, as_step},
@@ -17,6 +19,18 @@ pub(super) struct CommandFailure {
     pub(super) code: Option<ErrorCode>,
     /// Whether what was printed as data says it already.
     pub(super) is_shown: bool,
+}
+
+/// What the system says of a file, in words.
+pub(super) fn in_words(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file or folder".to_owned(),
+        ErrorKind::PermissionDenied => "this user may not do that".to_owned(),
+        ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        ErrorKind::NotADirectory => "a part of the path is no folder".to_owned(),
+        ErrorKind::InvalidData => "it is no UTF-8 text".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 const FAILED: u8 = 1;

@@ -16,9 +16,13 @@ use super::{
 };
 use crate::{
     config::is_secret_name,
-    daemon_client::{AnswerDeadline, DaemonError},
+    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
+    gate::Standing,
     keyring::{Keyring, KeyringError, LONGEST_VALUE},
-    management::{self, Management, OverFiles, SECRET_NAMES, SecretRow, SecretUses, secret_value},
+    management::{
+        self, Management, OverFiles, SECRET_NAMES, SecretRow, SecretUses, ServerList, ServerRow,
+        secret_value,
+    },
     secret::Secret,
 };
 
@@ -59,27 +63,36 @@ impl SecretCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let keyring = files.keyring()?;
+        let kept = KeptSecrets {
+            keyring,
+            files,
+            out,
+        };
         match self {
-            Self::Set(set) => set.run(&keyring, &files, out).await,
-            Self::List(ListSecrets {}) => list(&keyring, &files, out),
-            Self::Remove(remove) => remove.run(&keyring, &files, out).await,
+            Self::Set(set) => set.run(kept).await,
+            Self::List(ListSecrets {}) => kept.list(),
+            Self::Remove(remove) => remove.run(kept).await,
         }
     }
 }
 
+/// The secrets that are kept, and who uses them.
+struct KeptSecrets {
+    keyring: Keyring,
+    files: Management<OverFiles>,
+    out: Output,
+}
+
 impl SetSecret {
-    async fn run(
-        self,
-        keyring: &Keyring,
-        files: &Management<OverFiles>,
-        out: Output,
-    ) -> Result<(), CommandFailure> {
+    async fn run(self, kept: KeptSecrets) -> Result<(), CommandFailure> {
+        let (keyring, out) = (&kept.keyring, kept.out);
         let name = checked(self.name)?;
         let value = value_for(&name)?;
         let before = keyring.stored().map(|stored| stored.names);
         let is_replaced = before.is_ok_and(|names| names.contains_key(&name));
+        let lacked_by = kept.lacking().await;
         let store = keyring.set(&name, &value)?;
-        let used_by = uses(files, out).remove(&name).unwrap_or_default();
+        let used_by = kept.uses().remove(&name).unwrap_or_default();
         let place = keyring.place(store);
         let instead = if is_replaced {
             ", in place of the value that was there"
@@ -87,35 +100,28 @@ impl SetSecret {
             ""
         };
         out.note(&format!("{name} is kept in {place}{instead}"));
-        put_in_force(files, out).await;
+        let daemon = kept.put_in_force().await;
         if used_by.is_empty() {
             out.note(&format!(
                 "next step: write ${{keyring:{name}}} into the entry of a server"
             ));
         } else {
-            let users = used_by.join(", ");
-            out.note(&format!(
-                "used by {users}; a server that runs has the new value from its next start on: `mcpproxy upstream restart NAME`"
-            ));
+            out.note(&format!("used by {}", used_by.join(", ")));
         }
-        shown(
-            out,
-            &SecretRow {
-                name,
-                stored_in: Some(place),
-                used_by,
-            },
-        )
+        if let Some(mut daemon) = daemon {
+            say_to_users(&mut daemon, &used_by, &lacked_by, out).await;
+        }
+        kept.shown(&SecretRow {
+            name,
+            stored_in: Some(place),
+            used_by,
+        })
     }
 }
 
 impl RemoveSecret {
-    async fn run(
-        self,
-        keyring: &Keyring,
-        files: &Management<OverFiles>,
-        out: Output,
-    ) -> Result<(), CommandFailure> {
+    async fn run(self, kept: KeptSecrets) -> Result<(), CommandFailure> {
+        let (keyring, out) = (&kept.keyring, kept.out);
         let name = checked(self.name)?;
         if !keyring.remove(&name)? {
             return Err(CommandFailure::failed(format!(
@@ -123,71 +129,107 @@ impl RemoveSecret {
             ))
             .next("`mcpproxy secret list` shows which there are"));
         }
-        let used_by = uses(files, out).remove(&name).unwrap_or_default();
+        let used_by = kept.uses().remove(&name).unwrap_or_default();
         out.note(&format!("{name} is removed"));
-        put_in_force(files, out).await;
+        let _ = kept.put_in_force().await;
         if !used_by.is_empty() {
             let users = used_by.join(", ");
             out.note(&format!("{users} cannot be used without it"));
         }
-        shown(
-            out,
-            &SecretRow {
-                name,
-                stored_in: None,
-                used_by,
-            },
-        )
+        kept.shown(&SecretRow {
+            name,
+            stored_in: None,
+            used_by,
+        })
     }
 }
 
-fn list(
-    keyring: &Keyring,
-    files: &Management<OverFiles>,
-    out: Output,
-) -> Result<(), CommandFailure> {
-    let stored = keyring.stored()?;
-    let listing = management::secret_list(keyring, &stored, uses(files, out));
-    if out.is_json() {
-        return output::json(&output::as_json(&listing)?);
-    }
-    match (&listing.store, &stored.fault) {
-        (Some(store), None) => out.note(&format!("new secrets are kept in {store}")),
-        (Some(store), Some(fault)) => {
-            out.note(&format!("new secrets are kept in {store}: {fault}"));
+impl KeptSecrets {
+    fn list(&self) -> Result<(), CommandFailure> {
+        let stored = self.keyring.stored()?;
+        let listing = management::secret_list(&self.keyring, &stored, self.uses());
+        if self.out.is_json() {
+            return output::json(&output::as_json(&listing)?);
         }
-        (None, fault) => {
-            let fault = fault.as_ref();
-            let why = fault.map(|fault| format!("{fault}; {}", fault.next_step()));
-            out.note(&format!(
-                "not all could be listed: {}",
-                why.unwrap_or_default()
-            ));
+        match (&listing.store, &stored.fault) {
+            (Some(store), None) => self.out.note(&format!("new secrets are kept in {store}")),
+            (Some(store), Some(fault)) => {
+                self.out
+                    .note(&format!("new secrets are kept in {store}: {fault}"));
+            }
+            (None, fault) => {
+                let fault = fault.as_ref();
+                let why = fault.map(|fault| format!("{fault}; {}", fault.next_step()));
+                self.out.note(&format!(
+                    "not all could be listed: {}",
+                    why.unwrap_or_default()
+                ));
+            }
         }
+        if listing.secrets.is_empty() {
+            self.out
+                .note("there are no secrets; `mcpproxy secret set NAME` stores one");
+            return Ok(());
+        }
+        let columns = [name("NAME"), text("KEPT IN", 2), text("USED BY", 2)];
+        let cells = listing.secrets.into_iter().map(|row| {
+            let kept_in = row.stored_in.unwrap_or_else(|| "(missing)".to_owned());
+            let used_by = if row.used_by.is_empty() {
+                "-".to_owned()
+            } else {
+                row.used_by.join(", ")
+            };
+            [row.name, kept_in, used_by]
+        });
+        output::table(columns, cells)
     }
-    if listing.secrets.is_empty() {
-        out.note("there are no secrets; `mcpproxy secret set NAME` stores one");
-        return Ok(());
+
+    /// The outcome for programs; people were told.
+    fn shown(&self, row: &SecretRow) -> Result<(), CommandFailure> {
+        if self.out.is_json() {
+            output::json(&output::as_json(row)?)?;
+        }
+        Ok(())
     }
-    let columns = [name("NAME"), text("KEPT IN", 2), text("USED BY", 2)];
-    let cells = listing.secrets.into_iter().map(|row| {
-        let kept_in = row.stored_in.unwrap_or_else(|| "(missing)".to_owned());
-        let used_by = if row.used_by.is_empty() {
-            "-".to_owned()
-        } else {
-            row.used_by.join(", ")
+
+    /// The secrets that the file refers to, with their users. A file that cannot be read uses none.
+    fn uses(&self) -> SecretUses {
+        self.files.secret_uses().unwrap_or_else(|error| {
+            self.out
+                .note(&format!("who uses which cannot be told: {error}"));
+            SecretUses::default()
+        })
+    }
+
+    /// The servers that a daemon cannot use because a secret is missing.
+    async fn lacking(&self) -> Vec<String> {
+        let opened = connection::open_if_running(&self.files, self.out.quietly()).await;
+        let Ok(Some(mut daemon)) = opened else {
+            return Vec::new();
         };
-        [row.name, kept_in, used_by]
-    });
-    output::table(columns, cells)
-}
-
-/// The outcome for programs; people were told.
-fn shown(out: Output, row: &SecretRow) -> Result<(), CommandFailure> {
-    if out.is_json() {
-        output::json(&output::as_json(row)?)?;
+        let rows = servers(&mut daemon).await.into_iter();
+        let lacking = rows.filter(|row| secret_step(row).is_some());
+        lacking.map(|row| row.name).collect()
     }
-    Ok(())
+
+    /// Has a daemon that runs look its secrets up again, and gives the way to it. What was stored is stored, whatever becomes of that.
+    async fn put_in_force(&self) -> Option<DaemonClient> {
+        let told = async {
+            let daemon = connection::open_if_running(&self.files, self.out).await?;
+            let Some(mut daemon) = daemon else {
+                return Ok(None);
+            };
+            let (path, deadline) = ("/api/v1/config/reload", AnswerDeadline::Daemon);
+            daemon.send(Method::POST, path, "", deadline).await?;
+            Ok::<_, DaemonError>(Some(daemon))
+        };
+        told.await.unwrap_or_else(|error| {
+            self.out.note(&format!(
+                "the daemon could not be told: {error}; `mcpproxy upstream restart NAME` has it look again"
+            ));
+            None
+        })
+    }
 }
 
 fn checked(name: String) -> Result<String, CommandFailure> {
@@ -199,26 +241,60 @@ fn checked(name: String) -> Result<String, CommandFailure> {
     Err(CommandFailure::usage(what).next(rule))
 }
 
-/// The secrets that the file refers to, with their users. A file that cannot be read uses none.
-fn uses(files: &Management<OverFiles>, out: Output) -> SecretUses {
-    files.secret_uses().unwrap_or_else(|error| {
-        out.note(&format!("who uses which cannot be told: {error}"));
-        SecretUses::default()
-    })
+/// The command that stores what a server cannot be used without, if that is a secret.
+fn secret_step(row: &ServerRow) -> Option<&str> {
+    let step = row.next_step.as_deref();
+    step.filter(|step| step.starts_with("`mcpproxy secret set "))
 }
 
-/// Has a daemon that runs look its secrets up again. What was stored is stored, whatever becomes of that.
-async fn put_in_force(files: &Management<OverFiles>, out: Output) {
-    let told = async {
-        if let Some(mut daemon) = connection::open_if_running(files, out).await? {
-            let (path, deadline) = ("/api/v1/config/reload", AnswerDeadline::Daemon);
-            daemon.send(Method::POST, path, "", deadline).await?;
+/// The servers of a daemon; none where it does not say.
+async fn servers(daemon: &mut DaemonClient) -> Vec<ServerRow> {
+    let path = "/api/v1/servers";
+    let answer = daemon.get(path).await.ok();
+    let list = answer.and_then(|body| daemon_client::read::<ServerList>(path, &body).ok());
+    list.map_or_else(Vec::new, |list| list.servers)
+}
+
+/// Says when each of the servers that use a secret has it.
+async fn say_to_users(
+    daemon: &mut DaemonClient,
+    used_by: &[String],
+    lacked_by: &[String],
+    out: Output,
+) {
+    let (mut begin, mut held, mut run) = (Vec::new(), Vec::new(), Vec::new());
+    let rows = servers(daemon).await.into_iter();
+    for row in rows.filter(|row| used_by.contains(&row.name)) {
+        if let Some(step) = secret_step(&row) {
+            out.note(&format!(
+                "{} needs more to be used; next step: {step}",
+                row.name
+            ));
+            continue;
         }
-        Ok::<(), DaemonError>(())
-    };
-    if let Err(error) = told.await {
+        let group = match row.standing() {
+            Standing::Disabled => continue,
+            Standing::Quarantined => &mut held,
+            Standing::Usable if lacked_by.contains(&row.name) => &mut begin,
+            Standing::Usable => &mut run,
+        };
+        group.push(row.name);
+    }
+    if !begin.is_empty() {
+        let names = begin.join(", ");
         out.note(&format!(
-            "the daemon could not be told: {error}; `mcpproxy upstream restart NAME` has it look again"
+            "{names} could not be used without it, and can now; nothing else has to be done: `mcpproxy upstream list` shows how the servers are"
+        ));
+    }
+    for name in held {
+        out.note(&format!(
+            "{name} is quarantined, and gets it when it is approved; next step: `mcpproxy upstream inspect {name}`"
+        ));
+    }
+    if !run.is_empty() {
+        let names = run.join(" ");
+        out.note(&format!(
+            "a server that runs has the new value from its next start on; next step: `mcpproxy upstream restart {names}`"
         ));
     }
 }

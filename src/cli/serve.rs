@@ -100,7 +100,9 @@ impl ServeCommand {
         let served = runtime.block_on(serve(way, options));
         // The daemon has ended what it began; a system call that hangs must not keep the process.
         runtime.shutdown_background();
-        served.map_err(|error| CommandFailure::with_code(error.to_string(), error.exit_code()))
+        served.map_err(|error| {
+            CommandFailure::with_code(error.to_string(), error.exit_code()).next(error.next_step())
+        })
     }
 
     fn options(self, files: &Management<OverFiles>, out: Output) -> ServeOptions {
@@ -187,13 +189,16 @@ async fn serve(way: Way, options: ServeOptions) -> Result<(), ServeError> {
         Way::Client(joining) => {
             let Joining { socket, starter } = *joining;
             let (input, output) = platform::standard_streams().map_err(|error| {
-                ServeError::Failed(format!("failed to open stdin and stdout: {error}"))
+                let what = format!("failed to open stdin and stdout: {error}");
+                ServeError::failed(what, "start it with both of them open, as a client does")
             })?;
             match started(options, &mut signals).await {
                 Some(Ok(running)) => running.serve_client(input, output, signals).await,
                 Some(Err(ServeError::Taken(_))) => tokio::select! {
                     carried = bridge::carry(socket, starter, input, output) => {
-                        carried.map_err(|error| ServeError::Failed(error.to_string()))?;
+                        carried.map_err(|error| {
+                            ServeError::failed(error.to_string(), "`mcpproxy doctor` says what is wrong")
+                        })?;
                     }
                     () = signals.next() => (),
                 },

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
+    config::CORRECT_THE_FILE,
     connection,
     failure::CommandFailure,
     location::Location,
@@ -91,6 +92,7 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
             "config error",
             format!("{error} (the last good configuration is in force)"),
         ));
+        facts.push(("next step", CORRECT_THE_FILE.to_owned()));
     }
     let warnings = report.warnings.into_iter();
     facts.extend(warnings.map(|warning| ("warning", warning)));

@@ -29,11 +29,22 @@ pub struct BadListen(pub String);
 
 /// Why an address is not listened on as long as nobody says that it is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0} can be reached from other machines, and everything sent there is plain text; listen on 127.0.0.1 behind \
-     a reverse proxy with TLS, or add --insecure if that is meant"
-)]
+#[error("{}; {}", self.what(), Self::STEP)]
 pub struct NotLoopback(pub Listen);
+
+impl NotLoopback {
+    /// What to do about it.
+    pub const STEP: &str =
+        "listen on 127.0.0.1 behind a reverse proxy with TLS, or add --insecure if that is meant";
+
+    /// The same without what to do.
+    pub fn what(&self) -> String {
+        format!(
+            "{} can be reached from other machines, and everything sent there is plain text",
+            self.0
+        )
+    }
+}
 
 impl Listen {
     /// Every address to bind. The first must succeed; any other is tried and may fail, and takes the port that the first one

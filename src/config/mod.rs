@@ -119,7 +119,7 @@ pub use strangers_text::{
 pub use supposed::{Supposed, load_supposing};
 pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
-pub use unrepeated::{read_unrepeated, read_unrepeated_object};
+pub use unrepeated::{json_mistake, read_unrepeated, read_unrepeated_object};
 pub use wildcard::{Coverage, NamePattern, UriPattern, Wildcard};
 pub use write::{WriteError, rewrite, write};
 

@@ -16,6 +16,7 @@ use super::{
     ourselves::{Whereabouts, refuse_ourselves},
     parse::{parse, parse_with_secrets},
     places::Places,
+    references::lacks_variable,
     settings::{DemoOrigin, RoutingMode, Settings},
     surroundings::Surroundings,
     write::{folder_of, read_text},
@@ -99,7 +100,7 @@ pub enum LoadError {
         reason: ConfigError,
     },
     /// Somebody named it, and it is not there. What it was to say, who may come in for example, is not known.
-    #[error("there is no file {}, which {by} names; next step: correct the name, or make the file first: `mcpproxy setup` and `mcpproxy upstream add` do, with the same {by}", file.display())]
+    #[error("there is no file {}, which {by} names", file.display())]
     Missing {
         /// The file.
         file: PathBuf,
@@ -109,6 +110,27 @@ pub enum LoadError {
     /// It had something in it and now it has not; taken for an accident.
     #[error("the configuration {} is gone or empty", .0.display())]
     Gone(PathBuf),
+}
+
+impl LoadError {
+    /// What to do about it.
+    pub fn next_step(&self) -> String {
+        match self {
+            Self::Unreadable { .. } => {
+                "see that this user may read the file, or name another with --config".to_owned()
+            }
+            Self::Unusable { .. } if lacks_variable(&self.to_string()) => {
+                "set the variable where the daemon is started; `mcpproxy config check` shows whether anything else is wrong".to_owned()
+            }
+            Self::Unusable { .. } => {
+                "correct the file; `mcpproxy config check` shows every mistake".to_owned()
+            }
+            Self::Missing { by, .. } => format!(
+                "correct the name, or make the file first: `mcpproxy setup` and `mcpproxy upstream add` do, with the same {by}"
+            ),
+            Self::Gone(_) => "put the file back".to_owned(),
+        }
+    }
 }
 
 /// Where settings come from. `read_again` is made for a blocking thread.

@@ -14,7 +14,25 @@ struct Unrepeated(Value);
 /// Reads a value. The error names a key that stands twice.
 pub fn read_unrepeated(text: &[u8]) -> Result<Value, String> {
     let read: Result<Unrepeated, _> = serde_json::from_slice(text);
-    read.map(|read| read.0).map_err(|error| error.to_string())
+    read.map(|read| read.0)
+        .map_err(|error| json_mistake(&error))
+}
+
+/// What is wrong with a text that should be JSON, and where: in the order and the words of mistakes in the configuration.
+pub fn json_mistake(error: &serde_json::Error) -> String {
+    let whole = error.to_string();
+    let problem = whole
+        .rsplit_once(" at line ")
+        .map_or(&*whole, |(problem, _)| problem);
+    let problem = if error.is_eof() {
+        "it ends before it is complete"
+    } else {
+        problem
+    };
+    match error.line() {
+        0 => problem.to_owned(),
+        line => format!("line {line}, column {}: {problem}", error.column()),
+    }
 }
 
 /// The same for what has to be an object.
@@ -107,8 +125,14 @@ mod tests {
             r#"[{"b":{"a":1,"c":2,"a":3}}]"#,
         ] {
             let error = read_unrepeated(repeated.as_bytes()).expect_err(repeated);
-            assert!(error.starts_with("\"a\" stands twice"), "{error}");
+            assert!(error.starts_with("line 1, column "), "{error}");
+            assert!(
+                error.ends_with(": \"a\" stands twice in one object"),
+                "{error}"
+            );
         }
+        let cut_off = read_unrepeated(b"{\n\"a\":").expect_err("cut off");
+        assert_eq!(cut_off, "line 2, column 4: it ends before it is complete");
         let deep = "[".repeat(10_000);
         assert!(read_unrepeated(deep.as_bytes()).is_err());
         assert!(read_unrepeated_object(b"[]").is_err());

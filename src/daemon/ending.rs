@@ -10,8 +10,10 @@ impl Signals {
     /// From now on they are ours.
     pub fn hear() -> Result<Self, ServeError> {
         let heard = signals::Signals::new();
-        let failed = |error| ServeError::failed("signals cannot be heard", &error);
-        heard.map(Self).map_err(failed)
+        heard.map(Self).map_err(|error| {
+            let what = format!("signals cannot be heard: {error}");
+            ServeError::failed(what, "look at what this system allows the process to do")
+        })
     }
 
     /// The next one. Cancel-safe.

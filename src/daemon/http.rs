@@ -15,7 +15,6 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    ServeError,
     client_io::{AnsweredEarly, ClientIo},
     connections::{ClientConnection, ClientConnections},
     entrance::Entrance,
@@ -45,8 +44,16 @@ const TURNING_AWAY: Duration = Duration::from_secs(1);
 /// What it is told.
 const NO_ROOM: &str = r#"{"error":"every connection that mcpproxy may have is busy","code":"overloaded","hint":"Try again in a few seconds."}"#;
 
+/// An address that cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to listen on {address}: {reason}")]
+pub(super) struct NotBound {
+    pub(super) address: SocketAddr,
+    pub(super) reason: io::Error,
+}
+
 /// Binds every address: the first must succeed, the others are tried.
-pub(super) async fn bind(listen: &Listen) -> Result<Vec<TcpListener>, ServeError> {
+pub(super) async fn bind(listen: &Listen) -> Result<Vec<TcpListener>, NotBound> {
     let mut listeners: Vec<TcpListener> = Vec::new();
     for mut address in listen.addresses() {
         if let Some(first) = listeners.first().and_then(|l| l.local_addr().ok()) {
@@ -54,26 +61,13 @@ pub(super) async fn bind(listen: &Listen) -> Result<Vec<TcpListener>, ServeError
         }
         match TcpListener::bind(address).await {
             Ok(listener) => listeners.push(listener),
-            Err(error) if listeners.is_empty() => return Err(refused(address, &error)),
+            Err(reason) if listeners.is_empty() => return Err(NotBound { address, reason }),
             Err(error) => {
                 tracing::debug!(%address, %error, "the second loopback address is not served");
             }
         }
     }
     Ok(listeners)
-}
-
-fn refused(address: SocketAddr, error: &io::Error) -> ServeError {
-    let hint = match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            "another program listens there; stop it, or choose another with --listen"
-        }
-        io::ErrorKind::PermissionDenied => {
-            "ports below 1024 need privileges; choose another with --listen"
-        }
-        _ => "choose another with --listen",
-    };
-    ServeError::Failed(format!("failed to listen on {address}: {error}; {hint}"))
 }
 
 /// Something that accepts connections.

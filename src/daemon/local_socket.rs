@@ -34,12 +34,11 @@ pub(super) type LocalSocket = tokio::net::TcpListener;
 #[cfg(unix)]
 pub(super) fn bind_locally(data_dir: &Path) -> Result<Option<LocalSocket>, ServeError> {
     let listener = open(data_dir).map_err(|error| {
-        let hint = "a shorter path may help: give --data-dir";
         let path = data_dir.join(SOCKET);
-        ServeError::Failed(format!(
-            "failed to open the socket {}: {error}; {hint}",
-            path.display()
-        ))
+        ServeError::failed(
+            format!("failed to open the socket {}: {error}", path.display()),
+            "a shorter path may help: give another folder with --data-dir",
+        )
     })?;
     Ok(Some(LocalSocket {
         data_dir: data_dir.to_owned(),

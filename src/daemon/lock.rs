@@ -46,7 +46,7 @@ impl DataLock {
     pub(super) fn take(data_dir: &Path) -> Result<Self, ServeError> {
         let path = file_of(data_dir);
         let cannot = |error: io::Error| {
-            ServeError::failed(
+            ServeError::in_folder(
                 &format!("the lock {} cannot be taken", path.display()),
                 &error,
             )
@@ -62,15 +62,15 @@ impl DataLock {
                 let mut holder = String::new();
                 // The text is a courtesy; the lock is what counts.
                 let _ = file.read_to_string(&mut holder);
-                Err(ServeError::Taken(format!(
-                    "another daemon{} serves the data folder {}; connect to that one, end it with `mcpproxy stop`, or give --data-dir",
-                    if holder.trim().is_empty() {
-                        String::new()
-                    } else {
-                        format!(" ({})", holder.trim())
-                    },
-                    data_dir.display()
-                )))
+                let holder = match holder.trim() {
+                    "" => String::new(),
+                    holder => format!(" ({holder})"),
+                };
+                let folder = data_dir.display();
+                Err(ServeError::taken(
+                    format!("another daemon{holder} serves the data folder {folder}"),
+                    "connect to that one, end it with `mcpproxy stop`, or give --data-dir",
+                ))
             }
             Err(TryLockError::Error(error)) => Err(cannot(error)),
         }

@@ -13,11 +13,13 @@ mod lock;
 mod operator_bodies;
 mod response_body;
 mod running;
+mod serve_error;
 mod span_export;
 mod watchdog;
 mod withdrawal;
 
 use std::{
+    fmt, io,
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
@@ -28,16 +30,17 @@ use tokio::{
     net::TcpListener,
 };
 
-pub use self::ending::Signals;
+pub use self::{ending::Signals, serve_error::ServeError};
 use self::{
+    http::NotBound,
     lock::DataLock,
     running::{DaemonParts, DaemonTasks},
 };
 pub use crate::logging::LogFormat;
 use crate::{
     approvals::Lock,
-    config::{self, Keeper, Listen, Overrides, Places, RoutingMode, Settings},
-    keyring, logging,
+    config::{self, Keeper, Listen, NotLoopback, Overrides, Places, RoutingMode, Settings},
+    doctor, keyring, logging,
     management::DaemonLocation,
     process::LoginPath,
     router::View,
@@ -84,38 +87,6 @@ pub enum Tcp {
     IfFree,
     /// It does not.
     Never,
-}
-
-/// Why the daemon does not run.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// A flag makes no sense.
-    #[error("{0}")]
-    Usage(String),
-    /// Another daemon has the data folder.
-    #[error("{0}")]
-    Taken(String),
-    /// Everything else; the text says what to do.
-    #[error("{0}")]
-    Failed(String),
-}
-
-impl ServeError {
-    /// The exit code of the command line.
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Usage(_) => 2,
-            Self::Taken(_) | Self::Failed(_) => 1,
-        }
-    }
-
-    fn failed(doing: &str, error: &dyn std::error::Error) -> Self {
-        let source = error
-            .source()
-            .map(|source| format!(": {source}"))
-            .unwrap_or_default();
-        Self::Failed(format!("{doing}: {error}{source}"))
-    }
 }
 
 /// A daemon that serves.
@@ -192,8 +163,14 @@ fn url_of(addresses: &[SocketAddr]) -> Option<String> {
 pub fn start_logging(options: &ServeOptions) -> Result<(), ServeError> {
     let (level, file) = (options.log_level.as_deref(), options.log_file.as_deref());
     logging::start(level, options.log_format, file).map_err(|error| match error {
-        logging::LoggingError::BadLevel(_) => ServeError::Usage(error.to_string()),
-        logging::LoggingError::File { .. } => ServeError::Failed(error.to_string()),
+        logging::LoggingError::BadLevel(_) => ServeError::usage(
+            error.to_string(),
+            "correct --log-level, or $MCPPROXY_LOG where it is not given",
+        ),
+        logging::LoggingError::File { .. } => ServeError::failed(
+            error.to_string(),
+            "name another file with --log-file, or leave it out: the log goes to stderr then",
+        ),
     })
 }
 
@@ -206,7 +183,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         config::process_environment(),
         keyring::lookup(&options.places, &config::process_environment()),
     )
-    .map_err(|error| ServeError::Failed(error.to_string()))?;
+    .map_err(|error| ServeError::failed(error.to_string(), error.next_step()))?;
     let settings = keeper.settings();
     if options.tcp == Tcp::Always {
         check_listen(&settings, &options)?;
@@ -214,7 +191,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     let lock_file = settings.lock_file.as_deref().map(lock_file).transpose()?;
     let data_dir = options.places.data_folder(&settings).to_owned();
     data_folder::prepare(&data_dir).map_err(|error| {
-        ServeError::failed(
+        ServeError::in_folder(
             &format!("the data folder {} cannot be used", data_dir.display()),
             &error,
         )
@@ -257,7 +234,10 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
 fn lock_file(file: &Path) -> Result<Lock, ServeError> {
     let failed = |why: String| {
         let file = file.display();
-        ServeError::Failed(format!("the lock file {file} cannot be used: {why}"))
+        ServeError::failed(
+            format!("the lock file {file} cannot be used: {why}"),
+            "write one with `mcpproxy upstream lock FILE`, or name another with --locked or `lock_file`",
+        )
     };
     let lock = Lock::load(file).map_err(|error| failed(error.to_string()))?;
     tracing::info!(file = %file.display(), tools = lock.len(), "only what the lock file has is accepted");
@@ -269,15 +249,20 @@ async fn listen(
     options: &ServeOptions,
 ) -> Result<Vec<TcpListener>, ServeError> {
     match options.tcp {
-        Tcp::Always => http::bind(&settings.listen).await,
+        Tcp::Always => match http::bind(&settings.listen).await {
+            Ok(listeners) => Ok(listeners),
+            Err(error) => Err(not_bound(&error).await),
+        },
         Tcp::Never => Ok(Vec::new()),
         Tcp::IfFree => {
             let listened = match check_listen(settings, options) {
-                Ok(()) => http::bind(&settings.listen).await,
-                Err(error) => Err(error),
+                Ok(()) => http::bind(&settings.listen)
+                    .await
+                    .map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
             };
             Ok(listened.unwrap_or_else(|error| {
-                tracing::warn!(%error, "only the local socket is served");
+                tracing::warn!(error, "only the local socket is served");
                 Vec::new()
             }))
         }
@@ -289,11 +274,35 @@ fn check_listen(settings: &Settings, options: &ServeOptions) -> Result<(), Serve
         return Ok(());
     }
     let checked = settings.listen.for_this_machine();
-    checked.map_err(|error| ServeError::Failed(error.to_string()))
+    checked.map_err(|error| ServeError::failed(error.what(), NotLoopback::STEP))
+}
+
+/// Who has the port is looked for here alone: it takes a moment, which a daemon that serves its local socket is not to lose.
+async fn not_bound(error: &NotBound) -> ServeError {
+    let address = error.address;
+    match error.reason.kind() {
+        io::ErrorKind::AddrInUse => ServeError::failed(
+            format!(
+                "failed to listen on {address}: the port is taken{}",
+                doctor::taken_by(address).await
+            ),
+            "end that program, or choose another port with --port",
+        ),
+        io::ErrorKind::PermissionDenied => ServeError::failed(
+            error.to_string(),
+            "choose another port with --port: those below 1024 need privileges",
+        ),
+        _ => ServeError::failed(error.to_string(), "choose another address with --listen"),
+    }
 }
 
 fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {
-    let usage = |error: &dyn std::fmt::Display| ServeError::Usage(error.to_string());
+    let usage = |error: &dyn fmt::Display| {
+        ServeError::usage(
+            error.to_string(),
+            "`mcpproxy serve --help` says what can stand there",
+        )
+    };
     let listen = options
         .listen
         .as_deref()
@@ -314,10 +323,10 @@ fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {
         .map_err(|error| usage(&format!("--locked: {error}")))?;
     let demo = if options.demo {
         let program = std::env::current_exe();
-        Some(
-            program
-                .map_err(|error| ServeError::failed("the demo server cannot be found", &error))?,
-        )
+        Some(program.map_err(|error| {
+            let what = format!("the demo server cannot be found: {error}");
+            ServeError::failed(what, "leave --demo out")
+        })?)
     } else {
         None
     };

@@ -102,7 +102,7 @@ pub(super) struct DaemonTasks {
 
 fn open_ledger(data_dir: &Path) -> Result<ChildLedger, ServeError> {
     ChildLedger::open(data_dir)
-        .map_err(|error| ServeError::failed("the ledger cannot be opened", &error))
+        .map_err(|error| ServeError::in_folder("the ledger cannot be opened", &error))
 }
 
 /// Puts everything together and serves.
@@ -304,14 +304,14 @@ fn session_key(
         return Ok((SealingKey::of(secret), None));
     }
     let kept = KeptKey::of_folder(data_dir, KEY_FILE)
-        .map_err(|error| ServeError::failed("the key of session ids cannot be kept", &error))?;
+        .map_err(|error| ServeError::in_folder("the key of session ids cannot be kept", &error))?;
     Ok((kept.key(), Some(kept)))
 }
 
 /// The key of operators that counts where the settings have none.
 fn api_key(data_dir: &Path) -> Result<KeptKey, ServeError> {
     KeptKey::of_folder(data_dir, API_KEY_FILE)
-        .map_err(|error| ServeError::failed("the API key cannot be kept", &error))
+        .map_err(|error| ServeError::in_folder("the API key cannot be kept", &error))
 }
 
 /// The table of sessions, with what is kept of them in this data folder.
@@ -320,8 +320,9 @@ fn sessions(
     data_dir: &Path,
     memory: &MemoryBudget,
 ) -> Result<(Sessions, SessionRecordsTask), ServeError> {
-    let (records, records_task) = SessionRecords::open(data_dir)
-        .map_err(|error| ServeError::failed("the records of sessions cannot be opened", &error))?;
+    let (records, records_task) = SessionRecords::open(data_dir).map_err(|error| {
+        ServeError::in_folder("the records of sessions cannot be opened", &error)
+    })?;
     let sessions = Sessions::new(SessionIds::new(key), records, memory.clone());
     Ok((sessions, records_task))
 }

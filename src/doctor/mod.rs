@@ -30,7 +30,7 @@ use serde::Serialize;
 
 pub use self::{
     finding::{DoctorFinding, DoctorSeverity},
-    port::who_has,
+    port::{taken_by, who_has},
 };
 use crate::{
     client_files::ClientPlaces,

@@ -83,8 +83,8 @@ pub async fn who_has(listen: Listen) -> String {
     }
 }
 
-/// ` by …`, as far as it can be told.
-async fn taken_by(address: SocketAddr) -> String {
+/// ` by …`, as far as it can be told. Takes up to two seconds.
+pub async fn taken_by(address: SocketAddr) -> String {
     let owner = port_owner::of(address.port()).await;
     let owner = owner.map_or_else(String::new, |owner| format!(" by {owner}"));
     match version_of(address).await {

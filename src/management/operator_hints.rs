@@ -59,9 +59,8 @@ impl Management {
             )),
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
             (ErrorCode::LoginRequired, Some(server)) => Some(login_step(server)),
-            (ErrorCode::ServerUnavailable | ErrorCode::ConnectionLost, Some(server)) => {
-                Some(self.repair(server))
-            }
+            (ErrorCode::ServerUnavailable, Some(server)) => Some(self.repair(server)),
+            (ErrorCode::ConnectionLost, Some(server)) => Some(self.after_a_loss(server)),
             (code, Some(server)) => {
                 let settings = self.settings_in_force();
                 gated::next_step(code, server, &self.lists(&settings))
@@ -98,6 +97,16 @@ impl Management {
     fn why_unavailable(&self, server: &str) -> Option<String> {
         let reason = self.server(server).ok()?.last_error?;
         Some(format!("the server {server:?} is not available: {reason}"))
+    }
+
+    /// The call may have been done: to call again at once may do it twice.
+    fn after_a_loss(&self, server: &str) -> String {
+        let row = self.server(server).ok();
+        let is_program = row.is_some_and(|row| row.transport.as_deref() == Some("stdio"));
+        let look = if is_program { "logs" } else { "show" };
+        format!(
+            "find out whether it was done before you call again; `mcpproxy upstream {look} {server}` may say what happened"
+        )
     }
 
     fn repair(&self, server: &str) -> String {

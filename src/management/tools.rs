@@ -10,7 +10,7 @@ use crate::{
     catalog::{ServerCatalog, Snapshot, Tool, without_values},
     config::{BrokenEntry, Settings},
     error_code::{ErrorCode, Failure},
-    names,
+    names::{self, as_argument},
     wire::Raw,
 };
 
@@ -117,7 +117,10 @@ impl<B: Backing> Management<B> {
             let offered = lists.offered_tool(name);
             offered.map(|(server, tool)| (server.as_str(), tool))
         };
-        let (server, tool) = found.ok_or_else(|| unknown_tool(&lists, name))?;
+        let (server, tool) = found.ok_or_else(|| match self.server(name) {
+            Ok(server) => is_server(&server.name),
+            Err(_) => unknown_tool(&lists, name),
+        })?;
         let row = row(&settings, &lists, server, tool);
         Ok(ShownTool {
             name: row.name,
@@ -157,6 +160,16 @@ fn row(settings: &Settings, lists: &Snapshot, server: &str, tool: &Tool) -> Tool
         reason: refusal.map(|failure| failure.error),
         call_with: call_variant(settings, lists, server, &tool.name).map(str::to_owned),
     }
+}
+
+/// The name is that of a server alone.
+fn is_server(name: &str) -> Failure {
+    let hint = format!(
+        "`mcpproxy tools list --server {}` lists its tools",
+        as_argument(name)
+    );
+    let error = format!("{name:?} is a server, and no tool");
+    Failure::new(ErrorCode::UnknownTool, error, hint)
 }
 
 fn unknown_tool(lists: &Snapshot, name: &str) -> Failure {

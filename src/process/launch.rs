@@ -208,7 +208,7 @@ impl SpawnError {
                 "write the program alone as \"command\" and the rest as \"args\""
             }
             Self::NotFound { .. } => {
-                "install it, write its full path as \"command\", or add its folder to PATH in \"environment\""
+                "install it, name it by its full path, or add its folder to PATH in \"environment\" of the configuration"
             }
             Self::NoContainerRuntime { .. } => {
                 "install docker or podman, or set \"enabled\" under \"isolation\" of its entry to false, which runs it without a container"
@@ -216,7 +216,7 @@ impl SpawnError {
             Self::NoProgram { file, .. } if is_command_line(&file.to_string_lossy()) => {
                 "correct the path in \"command\"; if that is a whole command line, write the program alone as \"command\" and the rest as \"args\""
             }
-            Self::NoProgram { .. } => "correct the path in \"command\"",
+            Self::NoProgram { .. } => "correct the path of the command",
             Self::NoShell { step, .. } => step,
             Self::IsFolder { .. } => "write the path of the program in it as \"command\"",
             Self::NotExecutable { .. } => {

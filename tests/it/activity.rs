@@ -115,10 +115,7 @@ async fn a_call_is_recorded_however_it_ends() {
 #[tokio::test]
 async fn what_a_caller_declares_is_recorded_with_the_inner_call() {
     let upstream = upstream().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = ready(&daemon).await;
     let intent =
         json!({ "operation_type": "write", "data_sensitivity": "private", "reason": "to see" });
@@ -280,10 +277,7 @@ async fn a_name_that_no_list_has_is_recorded_with_the_server_it_begins_with() {
 #[tokio::test]
 async fn what_the_operator_does_is_recorded() {
     let upstream = upstream().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     ready(&daemon).await;
     let entry = json!({ "name": "other", "command": "true", "enabled": false }).to_string();
     daemon.rest("POST", "/api/v1/servers", &entry).await;

@@ -383,10 +383,7 @@ fn any_result_arrives_byte_for_byte() {
 #[tokio::test]
 async fn arguments_from_a_terminal_arrive_as_they_were_typed() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let odd = r#"{"z":1.10,"a":123456789012345678901234567890,"e":1E400}"#;
     let body = format!(r#"{{"name":"up:echo","variant":"write","args":{odd}}}"#);
     let answer = daemon.rest("POST", "/api/v1/call", &body).await;

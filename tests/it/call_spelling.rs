@@ -14,10 +14,7 @@ async fn with_tool() -> (Upstream, TestDaemon, TestClient) {
         .tool("frobnicate", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let all = daemon.client("/mcp/all").await;
     all.wait_for_tool("up__frobnicate").await;
     let client = daemon.client("/mcp/call").await;

@@ -32,10 +32,7 @@ async fn with_tools() -> (Upstream, TestDaemon, TestClient) {
         .tool("frobnicate", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     daemon
         .client("/mcp/all")
         .await
@@ -86,10 +83,7 @@ async fn progress_and_vendor_metadata_belong_to_the_inner_call() {
         .tool("work", progress(3).then(reply(ODD)))
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = daemon.client("/mcp/call").await;
     let params = r#"{"name":"call_tool_write","arguments":{"name":"up:work"},"_meta":{"progressToken":"mine","x-trace":7}}"#;
     let reply = client.request("tools/call", params).await;
@@ -171,10 +165,7 @@ async fn trimming() -> (Upstream, TestDaemon, TestClient) {
         .raw_tool(&tool, reply(ODD))
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let all = daemon.client("/mcp/all").await;
     all.wait_for_tool("up__trim_logs").await;
     let client = daemon.client("/mcp/call").await;

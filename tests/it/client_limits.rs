@@ -58,10 +58,7 @@ async fn resources_to_be_told_of_have_bounds() {
         .on("resources/subscribe", reply("{}"))
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = daemon.client("/mcp/server/up").await;
     client.wait_for_tool("echo").await;
     let subscribe = async |uri: &str| {

@@ -168,10 +168,7 @@ async fn a_server_that_refuses_in_its_own_words_is_not_quoted_to_clients() {
         )
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = TestClient::stateless(&daemon, "/mcp/server/up");
     let reply = client.call("anything", "{}").await;
     assert!(!reply.frame.contains("SECRET"), "{}", reply.frame);
@@ -185,10 +182,7 @@ async fn a_server_that_refuses_in_its_own_words_is_not_quoted_to_clients() {
 #[tokio::test]
 async fn a_progress_token_in_a_second_meta_does_not_pass() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     for (path, tool) in [("/mcp/all", "up__echo"), ("/mcp/server/up", "echo")] {
         let client = daemon.client(path).await;
         client.wait_for_tool(tool).await;
@@ -258,10 +252,7 @@ async fn a_server_that_was_asked_too_much_is_left_alone_as_long_as_it_asks() {
 async fn a_remote_server_that_is_down_says_when_it_is_tried_again_and_comes_back_by_itself() {
     let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
     upstream.refuse_connections(true);
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let row = row_saying(&daemon, "it is tried again by itself").await;
     assert_eq!(row["state"], "Error", "{row}");
     let health = daemon.get("/health").await.json();

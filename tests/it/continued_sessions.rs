@@ -152,10 +152,7 @@ async fn a_session_goes_on_after_a_restart_with_all_that_was_agreed() {
 #[tokio::test]
 async fn each_endpoint_and_revision_continues_and_no_other_does() {
     let upstream = lively(FakeUpstream::stdio()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let endpoints = ["/mcp", "/mcp/all", "/mcp/call", "/mcp/server/up"];
     let mut clients = Vec::new();
     for path in endpoints {
@@ -180,10 +177,7 @@ async fn each_endpoint_and_revision_continues_and_no_other_does() {
 #[tokio::test]
 async fn many_requests_of_a_session_continue_it_once() {
     let upstream = lively(FakeUpstream::stdio()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let mut client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
     // What has to be read from the disk takes longest.

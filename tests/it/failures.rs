@@ -47,6 +47,11 @@ async fn a_crash_fails_its_call_and_the_next_call_works() {
     assert_eq!(upstream.spawn_count(), 2);
     let seen = upstream.received("tools/call");
     assert_eq!(seen.len(), 3, "nothing is sent twice: {seen:?}");
+    // A person at a terminal is told first what must not be overlooked.
+    let call = ["call", "destructive", "frail:die"];
+    let (code, _, said) = daemon.home().cli(&call).await;
+    let step = "next step: find out whether it was done before you call again; `mcpproxy upstream logs frail`";
+    assert!(code == 1 && said.contains(step), "{said}");
 }
 
 #[tokio::test]
@@ -194,10 +199,7 @@ async fn pages_are_followed_and_a_circle_ends() {
             upstream = upstream.tool(&format!("t{n}"), echo());
         }
         let upstream = upstream.start().await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .start()
-            .await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = listed(&daemon, &["up__t4"]).await;
         let names = client.tool_names().await;
         assert_eq!(names, ["up__t0", "up__t1", "up__t2", "up__t3", "up__t4"]);
@@ -215,10 +217,7 @@ async fn one_bad_definition_spoils_no_other() {
         .tool("fine", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = listed(&daemon, &["up__fine"]).await;
     assert_eq!(client.tool_names().await, ["up__fine"]);
 }
@@ -263,10 +262,7 @@ async fn a_tool_whose_schema_has_no_type_is_in_no_list_of_all_and_can_be_called(
         .tool("fine", reply_text("fine"))
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = listed(&daemon, &["up__fine"]).await;
     assert_eq!(client.tool_names().await, ["up__fine"]);
     let searching = daemon.client("/mcp").await;
@@ -303,10 +299,7 @@ async fn a_list_that_fails_costs_itself_alone() {
                 .template(r#"{"uriTemplate":"t://{x}","name":"t"}"#)
                 .start()
                 .await;
-            let daemon = TestDaemon::builder()
-                .upstream("up", &upstream)
-                .start()
-                .await;
+            let daemon = TestDaemon::with_upstream(&upstream).await;
             let client = listed(&daemon, &["up__fine"]).await;
             client.call("up__fine", "{}").await.result();
             for (other, key) in [
@@ -335,10 +328,7 @@ async fn a_list_that_fails_costs_itself_alone() {
 async fn changed_tools_are_announced_and_listed() {
     for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
         let upstream = upstream.tool("old", echo()).start().await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .start()
-            .await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = listed(&daemon, &["up__old"]).await;
         let mut stream = client.listen().await;
         upstream.offer(&[(plain_tool("new"), echo())]).await;
@@ -353,10 +343,7 @@ async fn changed_tools_are_announced_and_listed() {
 async fn an_upstream_that_forgot_its_session_is_opened_again_unnoticed() {
     for refusal in [404, 400] {
         let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .start()
-            .await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = listed(&daemon, &["up__echo"]).await;
         upstream.forget_sessions(refusal);
         client.call("up__echo", "{}").await.result();
@@ -371,10 +358,7 @@ async fn a_connection_that_is_cut_mid_call_fails_that_call_only() {
         .tool("fine", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = listed(&daemon, &["up__hang"]).await;
     let call = client.call("up__hang", "{}");
     let cut = async {
@@ -400,10 +384,7 @@ async fn idle_connections_that_the_server_closes_cost_no_call() {
         .closing_idle_connections_after(1)
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = listed(&daemon, &["up__echo"]).await;
     for _ in 0..50 {
         client.call("up__echo", "{}").await.result();

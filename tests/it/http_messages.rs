@@ -12,10 +12,7 @@ use crate::support::{
 
 async fn daemon() -> (Upstream, TestDaemon) {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     (upstream, daemon)
 }
 

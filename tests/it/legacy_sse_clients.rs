@@ -171,10 +171,7 @@ async fn progress_comes_in_order_before_its_answer() {
     ] {
         let work = progress(20).then(reply_text("done"));
         let upstream = upstream.tool("work", work).start().await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .start()
-            .await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = daemon.sse_client("/mcp/server/up/sse").await;
         client.wait_for_tool("work").await;
         let reply = client.call_with_progress("work", "{}", r#""é""#).await;

@@ -133,10 +133,7 @@ async fn a_lost_stream_fails_its_calls_and_the_next_call_works_in_a_new_session(
 #[tokio::test]
 async fn a_server_that_forgot_its_sessions_is_opened_again_without_notice() {
     let upstream = FakeUpstream::sse().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = listed(&daemon, "up__echo").await;
     client.call("up__echo", "{}").await.result();
     upstream.forget_sessions(404);
@@ -150,10 +147,7 @@ async fn a_server_that_forgot_its_sessions_is_opened_again_without_notice() {
 #[tokio::test]
 async fn a_server_that_is_down_is_named_and_comes_back() {
     let upstream = FakeUpstream::sse().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = listed(&daemon, "up__echo").await;
     upstream.refuse_connections(true);
     let failure = until_async("the failure", async || {
@@ -173,10 +167,7 @@ async fn a_server_that_is_down_is_named_and_comes_back() {
 #[tokio::test]
 async fn what_a_server_says_of_its_own_accord_is_heard() {
     let upstream = FakeUpstream::sse().tool("old", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = listed(&daemon, "up__old").await;
     upstream
         .push(r#"{"jsonrpc":"2.0","id":"q1","method":"ping"}"#)
@@ -197,10 +188,7 @@ async fn what_a_server_says_of_its_own_accord_is_heard() {
 #[tokio::test]
 async fn a_client_that_leaves_cancels_its_call_upstream() {
     let upstream = FakeUpstream::sse().tool("hang", hang()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = listed(&daemon, "up__hang").await;
     let mut call = Box::pin(client.call("up__hang", "{}"));
     tokio::select! {

@@ -51,10 +51,7 @@ async fn each_client_sees_lines_from_its_own_level_on() {
     let upstream = talkative(FakeUpstream::http().answering(HttpAnswers::Sse))
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let clients = [
         daemon.client("/mcp/all").await,
         daemon.client("/mcp/all").await,
@@ -147,10 +144,7 @@ async fn a_server_that_connects_later_hears_the_level_too() {
 #[tokio::test]
 async fn a_level_is_forgotten_with_the_client_that_set_it() {
     let upstream = talkative(FakeUpstream::stdio()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let grave = daemon.client("/mcp/all").await;
     grave.wait_for_tool("up__talk").await;
     wish(&grave, "error").await.result();
@@ -167,10 +161,7 @@ async fn a_level_is_forgotten_with_the_client_that_set_it() {
 #[tokio::test]
 async fn a_request_that_wants_more_than_the_server_was_told_is_sent_after_it_was_told_more() {
     let upstream = talkative(FakeUpstream::stdio()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let grave = daemon.client("/mcp/all").await;
     grave.wait_for_tool("up__talk").await;
     wish(&grave, "error").await.result();
@@ -211,10 +202,7 @@ async fn on_a_connection_of_its_own_a_client_decides_alone() {
 #[tokio::test]
 async fn lines_that_belong_to_no_call_stay_with_the_operator() {
     let upstream = talkative(FakeUpstream::stdio()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = daemon.client("/mcp/server/up").await;
     client.wait_for_tool("talk").await;
     let mut stream = client.listen().await;
@@ -232,10 +220,7 @@ async fn a_modern_server_is_asked_for_the_lines_that_a_legacy_client_would_get_f
         .capabilities(r#"{"tools":{}}"#)
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = daemon.client("/mcp/server/up").await;
     client.wait_for_tool("talk").await;
     let asked_for = |number: usize| {

@@ -43,10 +43,7 @@ fn step_of(frame: &str) -> Option<(u64, u64)> {
 async fn two_thousand_calls_of_many_sessions_each_hear_their_own() {
     const SESSIONS: usize = 20;
     let upstream = worker().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let calls_of = async |session: usize| {
         let client = daemon.client("/mcp/server/up").await;
         for n in 0..CALLS / SESSIONS {
@@ -70,10 +67,7 @@ async fn two_thousand_calls_of_many_sessions_each_hear_their_own() {
 async fn on_one_stream_every_notification_comes_before_its_answer() {
     const AT_ONCE: usize = 100;
     let upstream = worker().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let arguments = ["stdio", "--endpoint", "/mcp/server/up"];
     let mut client = PipeClient::start(daemon.home(), &arguments);
     client.open().await;
@@ -120,10 +114,7 @@ async fn on_one_stream_every_notification_comes_before_its_answer() {
 #[tokio::test]
 async fn log_lines_of_the_only_call_come_in_order_before_its_answer() {
     let upstream = worker().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let (client, stranger) = (
         daemon.client("/mcp/server/up").await,
         daemon.client("/mcp/server/up").await,

@@ -28,10 +28,7 @@ async fn progress_reaches_its_caller_with_its_own_token() {
             )
             .start()
             .await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .start()
-            .await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         let (a, b) = (
             daemon.client("/mcp/all").await,
             daemon.client("/mcp/all").await,
@@ -190,10 +187,7 @@ async fn notifications_that_nobody_knows_reach_the_only_caller() {
             .tool("tell", notice(vendor).then(reply_text("done")))
             .start()
             .await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .start()
-            .await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = daemon.client("/mcp/server/up").await;
         let reply = client.call("tell", "{}").await;
         assert_eq!(reply.notices, [vendor]);

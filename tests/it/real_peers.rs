@@ -51,10 +51,7 @@ fn arguments(value: serde_json::Value) -> JsonObject {
 #[tokio::test]
 async fn the_official_client_lists_and_calls() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     daemon
         .client("/mcp/all")
         .await

@@ -30,10 +30,7 @@ async fn daemon() -> (Upstream, TestDaemon) {
         .tool("hang", notice(LINE).then(hang()))
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     (upstream, daemon)
 }
 

@@ -177,8 +177,58 @@ async fn a_missing_secret_disables_its_server_until_it_is_stored() {
 
     let set = secret(daemon.home(), &["set", "up"], "s3cret-value").await;
     assert_eq!(set.code, 0, "{}", set.stderr);
+    let said = "up could not be used without it, and can now; nothing else has to be done";
+    assert!(set.stderr.contains(said), "{}", set.stderr);
+    assert!(!set.stderr.contains("restart"), "{}", set.stderr);
     client.wait_for_tool("up__echo").await;
     client.call("up__echo", "{}").await.result();
+}
+
+#[tokio::test]
+async fn who_stores_a_secret_is_told_when_each_of_its_servers_has_it() {
+    let up = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let with = |more: Value| {
+        let mut entry = json!({"env": {"A": "${keyring:a}"}});
+        let (known, more) = (entry.as_object_mut(), more.as_object().cloned());
+        known.expect("ours").extend(more.expect("ours"));
+        entry
+    };
+    let daemon = TestDaemon::builder()
+        .config(json!({"keyring": "file"}))
+        .upstream_with("held", &up, with(json!({"quarantined": true})))
+        .upstream_with("off", &up, with(json!({"enabled": false})))
+        .upstream_with(
+            "two",
+            &up,
+            json!({"env": {"A": "${keyring:a}", "B": "${keyring:b}"}}),
+        )
+        .start()
+        .await;
+    let said = |ran: Ran, parts: &[&str], absent: &[&str]| {
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        for part in parts {
+            assert!(ran.stderr.contains(part), "no {part:?}: {}", ran.stderr);
+        }
+        for part in absent {
+            assert!(!ran.stderr.contains(part), "{part:?}: {}", ran.stderr);
+        }
+    };
+    let set = secret(daemon.home(), &["set", "a"], "s3cret-value").await;
+    said(
+        set,
+        &[
+            "used by held, off, two",
+            "held is quarantined, and gets it when it is approved; next step: `mcpproxy upstream inspect held`",
+            "two needs more to be used; next step: `mcpproxy secret set b`",
+        ],
+        &["restart", "can now"],
+    );
+    let set = secret(daemon.home(), &["set", "b"], "s3cret-value").await;
+    said(
+        set,
+        &["two could not be used without it, and can now"],
+        &["held", "restart"],
+    );
 }
 
 /// The value of a variable in the running child of this upstream.
@@ -209,12 +259,10 @@ async fn a_changed_secret_counts_from_the_next_start_on() {
     client.call("up__echo", "{}").await.result();
     assert_eq!(variable(&up, "TOKEN").as_deref(), Some("first-value"));
 
-    assert_eq!(
-        secret(daemon.home(), &["set", "up"], "second-value")
-            .await
-            .code,
-        0
-    );
+    let set = secret(daemon.home(), &["set", "up"], "second-value").await;
+    assert_eq!(set.code, 0, "{}", set.stderr);
+    let step = "next step: `mcpproxy upstream restart up`";
+    assert!(set.stderr.contains(step), "{}", set.stderr);
     client.call("up__echo", "{}").await.result();
     assert_eq!(up.spawn_count(), 1, "it goes on as it is");
     assert_eq!(variable(&up, "TOKEN").as_deref(), Some("first-value"));

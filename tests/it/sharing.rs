@@ -7,10 +7,7 @@ use crate::support::{behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstr
 #[tokio::test]
 async fn ten_clients_share_one_child() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     daemon
         .client("/mcp/all")
         .await
@@ -34,10 +31,7 @@ async fn ten_clients_share_one_child() {
 #[tokio::test]
 async fn many_first_calls_wake_a_sleeping_server_once() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     daemon
         .client("/mcp/all")
         .await
@@ -73,10 +67,7 @@ async fn calls_of_different_clients_do_not_cross() {
         .tool("late", gate("go").then(echo()))
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let (a, b) = (
         daemon.client("/mcp/all").await,
         daemon.client("/mcp/all").await,
@@ -98,10 +89,7 @@ async fn calls_of_different_clients_do_not_cross() {
 #[tokio::test]
 async fn servers_over_http_are_opened_once_and_closed_politely() {
     let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let clients = join_all((0..10).map(|_| daemon.client("/mcp/all"))).await;
     clients[0].wait_for_tool("up__echo").await;
     for reply in join_all(clients.iter().map(|client| client.call("up__echo", "{}"))).await {

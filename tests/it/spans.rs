@@ -293,10 +293,7 @@ async fn calls_of_a_script_are_part_of_the_call_that_runs_it() {
 #[tokio::test]
 async fn without_a_collector_traces_pass_byte_for_byte() {
     let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = daemon.client("/mcp/server/up").await;
     client.wait_for_tool("echo").await;
     let parent = sampled();

@@ -51,10 +51,7 @@ async fn begin(client: &TestClient, tool: &str) -> Reply {
 async fn a_session_reaches_the_tasks_that_it_made_and_no_others() {
     for upstream in legacy() {
         let upstream = upstream.start().await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .start()
-            .await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         let connect = || TestClient::speaking("2025-11-25").connect(&daemon, "/mcp/server/up");
         let (a, b, stranger) = (connect().await, connect().await, connect().await);
         a.wait_for_tool("a").await;
@@ -105,10 +102,7 @@ async fn without_a_session_tasks_are_for_clients_that_say_they_are_the_same() {
         .on("tasks/cancel", task)
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let able = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
     // On its own endpoint a server is what it is: there a client hears that it lacks a capability.
     for (path, tool, wrong) in [
@@ -143,10 +137,7 @@ async fn tasks_of_the_other_era_are_not_offered() {
     };
     for upstream in legacy() {
         let upstream = upstream.start().await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .start()
-            .await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = client_of(&daemon);
         client.wait_for_tool("a").await;
         for method in ["tasks/list", "tasks/result", "tasks/get", "tasks/cancel"] {
@@ -218,10 +209,7 @@ async fn what_a_server_says_of_a_task_reaches_who_waits_for_it() {
 async fn where_no_tasks_are_announced_a_call_is_made_as_any_other() {
     for upstream in legacy() {
         let upstream = upstream.start().await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .start()
-            .await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         for path in ["/mcp", "/mcp/all", "/mcp/call"] {
             let client = TestClient::speaking("2025-11-25")
                 .connect(&daemon, path)

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     activity::{ExportFormat, PAGE, RecordQuery},
     cli::{
-        failure::CommandFailure,
+        failure::{self, CommandFailure},
         output::{self, Output},
     },
     storage,
@@ -28,7 +28,7 @@ pub(in crate::cli) struct ExportActivity {
     /// A JSON object a line, or CSV
     #[arg(long = "format", value_name = "jsonl|csv", default_value = "jsonl", value_parser = form)]
     form: ExportFormat,
-    /// The file, which is made private; stdout if none is given
+    /// The file, which is made private; stdout if none is given, or -
     file: Option<PathBuf>,
     /// Replace the file if it is there
     #[arg(long, requires = "file")]
@@ -50,15 +50,16 @@ impl ExportActivity {
             limit: Some(PAGE.0),
             ..self.filter.query()
         };
-        let shown = self.file.as_ref().map(|file| file.display().to_string());
+        let target = self.file.filter(|file| file.as_os_str() != "-");
+        let shown = target.as_ref().map(|file| file.display().to_string());
         let failed = |error: std::io::Error| {
-            CommandFailure::failed(format!(
-                "failed to write {}: {error}",
-                shown.as_deref().unwrap_or("to stdout")
-            ))
+            let shown = shown.as_deref().unwrap_or_default();
+            let why = failure::in_words(&error);
+            CommandFailure::failed(format!("failed to write {shown}: {why}"))
+                .next("name a file that can be written, or none for stdout")
         };
         let mut page = source.page(query.clone()).await?;
-        let made = self.file.as_ref().map(|file| {
+        let made = target.as_ref().map(|file| {
             if self.force {
                 storage::create_private_file(file)
             } else {
@@ -95,7 +96,7 @@ impl ExportActivity {
             page = source.page(query.clone()).await?;
             count += page.records.len();
         }
-        if let Some(file) = self.file.filter(|_| out.is_json()) {
+        if let Some(file) = target.filter(|_| out.is_json()) {
             let written = serde_json::json!({ "file": file, "records": count });
             return output::json(&output::as_json(&written)?);
         }

@@ -11,7 +11,7 @@ use clap::Args;
 pub(super) use self::{
     apply::add,
     gathered::{check_words, gather, location_of, say_empty, say_faults},
-    notes::{say as say_notes, say_readable},
+    notes::{NotedServers, say as say_notes, say_readable},
     pick::asked,
     preview::show_table,
 };
@@ -106,7 +106,12 @@ impl ImportCommand {
             let report = import_report(&gathered, &chosen, &added);
             output::json(&output::as_json(&report)?)?;
         } else {
-            say_notes(&gathered, &chosen, out);
+            let told = if takes {
+                NotedServers::Taken(&added)
+            } else {
+                NotedServers::Offered(&chosen)
+            };
+            say_notes(&gathered, told, out);
             self.conclude((offered, &chosen), &added, takes, out);
             say_readable(files.config_file(), &gathered, &added, out);
         }

@@ -9,14 +9,53 @@ use crate::{
     storage,
 };
 
+/// The servers that are spoken of.
+#[derive(Clone, Copy)]
+pub(in crate::cli) enum NotedServers<'a> {
+    /// These places in the plan could be taken, and none was: what has to be done afterwards cannot be done yet.
+    Offered(&'a [usize]),
+    /// Those of these that were added are here now.
+    Taken(&'a [AddedServer]),
+}
+
 /// Says it, server by server.
-pub(in crate::cli) fn say(gathered: &Gathered, chosen: &[usize], out: Output) {
-    for server in chosen.iter().filter_map(|at| gathered.plan.get(*at)) {
+pub(in crate::cli) fn say(gathered: &Gathered, told: NotedServers<'_>, out: Output) {
+    let (places, words): (Vec<usize>, &Words) = match told {
+        NotedServers::Offered(chosen) => (chosen.to_vec(), &OFFERED),
+        NotedServers::Taken(added) => {
+            let done = added.iter().filter(|added| added.error.is_none());
+            (done.map(|added| added.at).collect(), &TAKEN)
+        }
+    };
+    for server in places.into_iter().filter_map(|at| gathered.plan.get(at)) {
         if let ImportOutcome::New { name, carried, .. } = &server.outcome {
-            say_of(name.as_str(), server.client.name(), carried, out);
+            say_of(name.as_str(), server.client.name(), carried, words, out);
         }
     }
 }
+
+/// How it is said.
+struct Words {
+    /// What happens with a secret that stands in the file.
+    carried: &'static str,
+    /// What happens with keys that say nothing here.
+    left: &'static str,
+    /// When the step is to be done.
+    step: &'static str,
+}
+
+const TAKEN: Words = Words {
+    carried: "was taken over as it is",
+    left: "was left behind",
+    step: "next step",
+};
+
+/// A secret that is stored before is not given to a server that is taken over later, so not even that is a step now.
+const OFFERED: Words = Words {
+    carried: "would be taken over as it is",
+    left: "would be left behind",
+    step: "once it is taken over",
+};
 
 /// Warns where secrets were written as they are and others can read the file.
 pub(in crate::cli) fn say_readable(
@@ -39,23 +78,23 @@ pub(in crate::cli) fn say_readable(
     }
 }
 
-fn say_of(name: &str, client: &str, carried: &Carried, out: Output) {
+fn say_of(name: &str, client: &str, carried: &Carried, words: &Words, out: Output) {
+    let when = words.step;
     for need in carried.needs.iter().filter(|need| !is_set(need)) {
-        out.note(&format!(
-            "{name} {}; next step: {}",
-            wants(need),
-            need.step()
-        ));
+        let (wants, step) = (wants(need), need.step());
+        out.note(&format!("{name} {wants}; {when}: {step}"));
     }
     for secret in &carried.literals {
         let (place, step) = (&secret.place, secret.step(name));
         out.note(&format!(
-            "{name} has a secret in `{place}`, which was taken over as it is; next step: {step}"
+            "{name} has a secret in `{place}`, which {}; {when}: {step}",
+            words.carried
         ));
     }
     if !carried.left_behind.is_empty() {
         out.note(&format!(
-            "{name}: of its entry in the file of {client} this was left behind, because it says nothing here: {}",
+            "{name}: of its entry in the file of {client} this {}, because it says nothing here: {}",
+            words.left,
             carried.left_behind.join(", ")
         ));
     }
@@ -70,7 +109,7 @@ fn wants(need: &NeededValue) -> String {
         }
         NeededKind::Secret => match &need.not_given {
             Some(stored) => format!(
-                "needs the secret {:?}{about}; {stored:?} is stored already, but nothing refers to it, so it was not given to this server",
+                "needs the secret {:?}{about}; {stored:?} is stored already, but nothing refers to it, so it is not given to this server",
                 need.name
             ),
             None => format!("needs the secret {:?}{about}", need.name),

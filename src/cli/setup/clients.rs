@@ -43,7 +43,7 @@ pub(super) fn connect(
     let rows = client_rows(&places, &us, true);
     let found = rows.iter().filter(|row| row.found).map(|row| row.client);
     let wanted: Vec<Client> = match choice {
-        Choice::Nothing => Vec::new(),
+        Choice::Nothing | Choice::Unsaid => Vec::new(),
         Choice::All => found.collect(),
         Choice::Named(words) => words
             .iter()

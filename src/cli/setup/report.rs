@@ -18,6 +18,9 @@ pub(super) struct SetupReport {
     pub(super) imported: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) not_imported: Vec<String>,
+    /// How many servers of other programs could be taken over, where nobody said whether they should be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offered: Option<usize>,
     pub(super) daemon: Option<DaemonRow>,
     servers: Vec<ServerSummary>,
     /// How many tools are known.
@@ -64,6 +67,7 @@ impl SetupReport {
             config_created: false,
             imported: Vec::new(),
             not_imported: Vec::new(),
+            offered: None,
             daemon: None,
             servers: Vec::new(),
             tools: 0,
@@ -111,6 +115,19 @@ impl SetupReport {
         }
     }
 
+    /// So many servers could be taken over, and nobody said whether they should be.
+    pub(super) fn offer(&mut self, offered: usize) {
+        self.offered = Some(offered);
+        let them = match offered {
+            0 => return,
+            1 => "the server that another program has".to_owned(),
+            n => format!("the {n} servers that other programs have"),
+        };
+        self.next_steps.push(format!(
+            "take over {them} here: `mcpproxy import` shows what there is, `mcpproxy setup --import all` takes everything"
+        ));
+    }
+
     /// The clients that are connected.
     pub(super) fn connected(&self) -> Vec<Client> {
         let connected = self.clients.iter().filter(|done| done.is_connected());
@@ -119,7 +136,7 @@ impl SetupReport {
 
     pub(super) fn finish(&mut self, took: Duration) {
         self.took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        if self.servers.is_empty() {
+        if self.servers.is_empty() && self.offered.unwrap_or_default() == 0 {
             self.next_steps.push(
                 "add a server: `mcpproxy upstream add time -- uvx mcp-server-time`".to_owned(),
             );

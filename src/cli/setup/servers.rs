@@ -40,7 +40,7 @@ pub(super) async fn take_over(
             );
             return Ok(());
         }
-        Choice::All | Choice::Ask => &[],
+        Choice::All | Choice::Unsaid | Choice::Ask => &[],
         Choice::Named(words) => words,
     };
     let gathered = import::gather(files, daemon.as_ref(), from)?;
@@ -49,19 +49,22 @@ pub(super) async fn take_over(
     if !out.is_json() {
         import::say_faults(&gathered, out);
     }
-    if *choice == Choice::Ask && !chosen.is_empty() {
+    if *choice == Choice::Unsaid {
+        report.offer(offered);
+        chosen.clear();
+    } else if *choice == Choice::Ask && offered > 0 {
         import::show_table(&gathered)?;
         chosen = import::asked(&chosen, out);
     }
     let added = import::add(files, daemon.as_mut(), &gathered, &chosen, false, out).await;
     import::say_readable(files.config_file(), &gathered, &added, out);
+    if !out.is_json() {
+        import::say_notes(&gathered, import::NotedServers::Taken(&added), out);
+    }
     let (done, failed): (Vec<_>, Vec<_>) =
         added.into_iter().partition(|added| added.error.is_none());
     report.imported = done.into_iter().map(|added| added.name).collect();
     report.not_imported = failed.into_iter().map(|added| added.name).collect();
-    if !out.is_json() {
-        import::say_notes(&gathered, &chosen, out);
-    }
     say(&gathered, offered, report, out);
     Ok(())
 }

@@ -7,6 +7,8 @@ use super::super::output::Output;
 pub(super) enum Choice {
     All,
     Nothing,
+    /// Nothing was said, and there is nobody to ask: nothing is done, and it is said what could be.
+    Unsaid,
     Named(Vec<String>),
     /// There is a person at a terminal.
     Ask,
@@ -21,8 +23,10 @@ impl Choice {
         let is = |word: &str| words.iter().any(|given| given == word);
         if is("all") || (words.is_empty() && yes) {
             Self::All
-        } else if is("none") || (words.is_empty() && !has_person) {
+        } else if is("none") {
             Self::Nothing
+        } else if words.is_empty() && !has_person {
+            Self::Unsaid
         } else if words.is_empty() {
             Self::Ask
         } else {
@@ -41,7 +45,7 @@ mod tests {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             assert_eq!(Choice::read(&words, yes, has_person), expected);
         };
-        check(&[], false, false, Choice::Nothing);
+        check(&[], false, false, Choice::Unsaid);
         check(&[], true, false, Choice::All);
         check(&[], false, true, Choice::Ask);
         check(&["none"], true, true, Choice::Nothing);

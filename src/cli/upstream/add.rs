@@ -241,10 +241,12 @@ fn step_without_entry(name: &ServerName, server: &ServerRow) -> String {
         return format!("add it without --check, then `mcpproxy upstream login {name}`");
     }
     let is_program = server.transport.as_deref() == Some("stdio");
-    let look = if is_program {
-        "run the command by hand to see what it does"
-    } else {
-        "check that the URL is right and the server is running"
+    // What names a command of ours names the entry with it.
+    let known = server.next_step.as_deref();
+    let look = match known.filter(|step| !step.contains("mcpproxy ")) {
+        Some(step) => step,
+        None if is_program => "run the command by hand to see what it does",
+        None => "check that the URL is right and the server is running",
     };
     format!("{look}, and add it again; without --check it is added as it is")
 }

@@ -140,8 +140,9 @@ impl ApproveServer {
         if dangerous == 0 || self.yes {
             return Ok(());
         }
+        let look = if dangerous == 1 { "looks" } else { "look" };
         let what = format!(
-            "{dangerous} of what is to be approved of {:?} look dangerous",
+            "{dangerous} of what is to be approved of {:?} {look} dangerous",
             self.name
         );
         if out.asks(&format!("{what}; approve all the same?")) {

@@ -3,7 +3,9 @@
 use clap::Args;
 
 use super::super::{
-    Location, connection,
+    Location,
+    config::CORRECT_THE_FILE,
+    connection,
     failure::CommandFailure,
     output::{self, Output},
     table::{name, text},
@@ -25,7 +27,7 @@ impl ListServers {
             let status = serde_json::from_slice::<StatusReport>(daemon.status()).ok();
             if let Some(error) = status.and_then(|status| status.config_error) {
                 out.warning(&format!(
-                    "the configuration file as it stands is not in force: {error}; this is what the last good one says"
+                    "the configuration file as it stands is not in force: {error}; this is what the last good one says; next step: {CORRECT_THE_FILE}"
                 ));
             }
             daemon.get(path).await?.to_vec()

@@ -49,7 +49,11 @@ impl PatchServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let patch = match &self.json {
             Some(text) => read_unrepeated_object(text.as_bytes())
-                .map_err(|why| CommandFailure::usage(format!("--json cannot be used: {why}")))?,
+                .map_err(|why| {
+                    CommandFailure::usage(format!("--json cannot be used: {why}")).next(
+                        "give a JSON object, in single quotes for the shell: --json '{\"enabled\": false}'",
+                    )
+                })?,
             None => of_assignments(&self.assignments)?,
         };
         let files = location.files()?;

@@ -27,7 +27,7 @@ async fn what_is_held_approved_and_quarantined_is_recorded() {
         .tool("echo", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let daemon = TestDaemon::with_upstream(&server).await;
     ready(&daemon).await;
     let other = plain_tool("echo").replace("The tool", "Other words");
     server.offer(&[(other, echo())]).await;
@@ -156,10 +156,7 @@ async fn refusals_that_anybody_can_cause_are_recorded_once_a_minute() {
 #[tokio::test]
 async fn what_is_asked_for_wrongly_is_said_and_no_file_is_lost() {
     let upstream = upstream().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = ready(&daemon).await;
     let arguments = json!({ "name": "up:echo", "args": {} }).to_string();
     client.call("call_tool_read", &arguments).await;

@@ -10,10 +10,7 @@ use crate::support::daemon::{Home, TestDaemon};
 #[tokio::test]
 async fn pages_and_filters_find_every_record_once() {
     let upstream = upstream().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = ready(&daemon).await;
     for _ in 0..7 {
         client.call("up__echo", "{}").await;
@@ -104,10 +101,7 @@ async fn pages_and_filters_find_every_record_once() {
 #[tokio::test]
 async fn bodies_and_members_that_there_are_not_are_refused() {
     let upstream = upstream().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     for (path, body, status) in [
         ("/api/v1/servers/up/enable", r#"{"wibble":1}"#, 400),
         ("/api/v1/servers/up/enable", " {} ", 200),
@@ -154,6 +148,18 @@ async fn read_all(home: &Home) -> Vec<Value> {
     let exported = fs::read_to_string(file).expect("written");
     let (_, printed, _) = home.cli(&["activity", "export"]).await;
     assert_eq!(printed, exported);
+    let (code, dashed, _) = home.cli(&["activity", "export", "-"]).await;
+    assert_eq!((code, dashed), (0, printed));
+    let missing = home.folder().join("missing/export.jsonl");
+    let missing = missing.to_str().expect("text");
+    let (code, _, said) = home.cli(&["activity", "export", missing]).await;
+    assert_eq!(code, 1, "{said}");
+    for part in [
+        "there is no such file or folder",
+        "next step: name a file that can be written, or none for stdout",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
     let (_, csv, _) = home.cli(&["activity", "export", "--format", "csv"]).await;
     assert_eq!(csv.lines().count(), exported.lines().count() + 1);
     exported
@@ -165,10 +171,7 @@ async fn read_all(home: &Home) -> Vec<Value> {
 #[tokio::test]
 async fn the_command_line_reads_the_same_with_and_without_a_daemon() {
     let upstream = upstream().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = ready(&daemon).await;
     for _ in 0..3 {
         client.call("up__echo", r#"{"a":1}"#).await;

@@ -26,7 +26,22 @@ fn a_call_passes_its_arguments_on_as_they_are_written() {
     place
         .run(&["call", "read", "a:b", "--args", "@nothing.json"])
         .ended(1)
-        .says(&["nothing.json"]);
+        .says(&[
+            "failed to read the arguments from nothing.json: there is no such file",
+            "next step: name a file that can be read",
+        ])
+        .does_not_say(&["os error"]);
+    place
+        .run(&["call", "read", "a:b", "--args", "@."])
+        .ended(1)
+        .says(&["from .: it is a folder", "next step: name a file"]);
+    place
+        .run(&["call", "read", "a:b", "--args", "{\"a\":"])
+        .ended(2)
+        .says(&[
+            "the arguments are not JSON: line 1, column 5: it ends before it is complete",
+            "next step: give a JSON object",
+        ]);
 }
 
 #[test]

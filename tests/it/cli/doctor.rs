@@ -268,7 +268,7 @@ async fn definitions_that_are_left_out_are_counted_wherever_tools_are() {
     let deep = format!("{}1{}", r#"{"a":"#.repeat(150), "}".repeat(150));
     let deep = format!(r#"{{"name":"deep","inputSchema":{{"type":"object","x":{deep}}}}}"#);
     let server = FakeUpstream::stdio().raw_tool(&deep, echo()).start().await;
-    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let daemon = TestDaemon::with_upstream(&server).await;
     let home = daemon.home();
     let why = "1 definition was left out: tool number 1 was left out: in \"deep\" it nests deeper than 100 levels";
     let said = until_async("it to be listed", async || {
@@ -292,4 +292,23 @@ async fn definitions_that_are_left_out_are_counted_wherever_tools_are() {
     let home = daemon.shutdown().await;
     let (_, said, error) = home.cli(&["doctor"]).await;
     assert!(said.contains(why), "{said}{error}");
+}
+
+#[tokio::test]
+async fn a_broken_file_is_named_once_and_everywhere_with_what_to_do() {
+    let place = Place::configured("{}");
+    let _daemon = Serving::start(&place);
+    fs::write(place.config_file(), "{ \"mcpServers\": [ }").expect("ours");
+    let listed = until("the daemon to refuse the file", || {
+        let listed = place.run(&["upstream", "list"]);
+        listed.stderr.contains("is not in force").then_some(listed)
+    });
+    let step = "correct the file, which counts within a second; `mcpproxy config check`";
+    listed.await.ended(0).says(&["next step: ", step]);
+    let status = place.run(&["status"]).ended(0);
+    status.shows(&["config error", "next step", step]);
+    let shown = place.run(&["doctor"]).ended(1).stdout;
+    let file = place.config_file().display().to_string();
+    let twice = shown.lines().any(|row| row.matches(&file).count() > 1);
+    assert!(shown.contains(&file) && !twice, "{shown}");
 }

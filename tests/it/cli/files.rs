@@ -371,6 +371,14 @@ async fn tools_are_known_from_the_last_lists() {
         .ended(1)
         .says(&["time:nw", "closest known name is time:now"]);
     place
+        .run(&["tools", "show", "time"])
+        .ended(1)
+        .says(&[
+            "\"time\" is a server, and no tool",
+            "next step: `mcpproxy tools list --server time` lists its tools",
+        ])
+        .does_not_say(&["closest"]);
+    place
         .run(&["tools", "list", "--server", "tim"])
         .ended(1)
         .says(&["closest configured name is \"time\""]);

@@ -340,10 +340,10 @@ fn without_arguments_all_files_are_looked_at_and_nothing_is_taken() {
         "correct line 2 of",
         "nothing was taken over; next step: --all takes",
         "github has a secret in `env.GITHUB_PERSONAL_ACCESS_TOKEN`",
-        "`mcpproxy secret set github-GITHUB_PERSONAL_ACCESS_TOKEN`",
-        "needs the secret \"docs-key\" (The key of the docs)",
+        "`, which would be taken over as it is; once it is taken over: `mcpproxy secret set github-GITHUB_PERSONAL_ACCESS_TOKEN`",
+        "needs the secret \"docs-key\" (The key of the docs); once it is taken over: ",
         "refers to ${SENTRY_TOKEN}",
-        "left behind, because it says nothing here: headersHelper",
+        "would be left behind, because it says nothing here: headersHelper",
     ]);
     assert!(!place.config_file().exists());
     let all = format!("{}{}", ran.stdout, ran.stderr);

@@ -31,7 +31,7 @@ fn secrets_of_one_name_stay_apart_and_what_is_stored_is_known() {
     let ran = run(&["import", "--all"], "");
     ran.says(&[
         "gh needs the secret \"gh-token\"; next step: `mcpproxy secret set gh-token`",
-        "linear needs the secret \"linear-token-2\"; \"linear-token\" is stored already, but nothing refers to it, so it was not given to this server; next step: `mcpproxy secret set linear-token-2`, or, if \"linear-token\" is meant",
+        "linear needs the secret \"linear-token-2\"; \"linear-token\" is stored already, but nothing refers to it, so it is not given to this server; next step: `mcpproxy secret set linear-token-2`, or, if \"linear-token\" is meant",
         "next step: `mcpproxy secret set shop-TOKEN`, then `mcpproxy upstream patch shop 'env.TOKEN=${keyring:shop-TOKEN}'`",
     ]);
     let entries = entries(&place);

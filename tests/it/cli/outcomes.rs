@@ -58,7 +58,18 @@ fn a_checked_server_is_added_only_if_it_works() {
             .says(&["next step: run the command by hand"])
             .does_not_say(&["mcpproxy upstream"]);
     }
+    let missing = ["no-such-program"];
+    let step = "next step: install it, name it by its full path, or add its folder to PATH in \"environment\" of the configuration";
+    let again = format!("{step}, and add it again; without --check it is added as it is");
+    add(&place, "bad", &["--check"], &missing)
+        .ended(1)
+        .says(&["is not on PATH", &again])
+        .does_not_say(&["by hand", "\"command\""]);
     let written = place.written();
+    add(&place, "bad", &[], &missing)
+        .ended(0)
+        .says(&[step])
+        .does_not_say(&["\"command\""]);
     assert!(
         written.contains("mine") && !written.contains("bad"),
         "{written}"

@@ -82,7 +82,16 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
         (&["up", "env=text"], 2, "`env` is no JSON"),
         (&["up", "env.A=1", "env.A=2"], 2, "set twice"),
         (&["up", "--json", "[]"], 2, "no object"),
-        (&["up", "--json", "{"], 2, "--json cannot be used"),
+        (
+            &["up", "--json", "{"],
+            2,
+            "--json cannot be used: line 1, column 1: it ends before it is complete",
+        ),
+        (
+            &["up", "--json", "{\"a\": x}"],
+            2,
+            "next step: give a JSON object, in single quotes for the shell",
+        ),
         (
             &["up", "--json", r#"{"enabled":true,"enabled":false}"#],
             2,

@@ -85,14 +85,27 @@ fn without_a_person_nothing_is_done_that_was_not_said() {
     let before = fs::read_to_string(&cursor).expect("it is there");
     let ran = begun.setup(&[]).ended(0);
     ran.says(&[
-        "2/5 servers: nothing is taken over; `mcpproxy import`",
+        "2/5 servers: none was taken over; 5 could be: `mcpproxy import`",
         "3/5 daemon runs in the background",
         "4/5 clients: none was connected; `mcpproxy connect`",
         "5/5 call: retrieve_tools answered",
-        "next step: add a server",
+        "next step: take over the 5 servers that other programs have here: ",
+        "`mcpproxy setup --import all` takes everything",
     ]);
     assert_eq!(fs::read_to_string(&cursor).expect("it is there"), before);
     assert!(!begun.0.written().contains("notes"));
+    let report = begun.report(&[]);
+    assert_eq!(
+        (&report["offered"], &report["imported"]),
+        (&json!(5), &json!([]))
+    );
+    // Whoever says that none should be is not told again.
+    let none = begun.setup(&["--import", "none"]).ended(0);
+    none.says(&[
+        "2/5 servers: nothing is taken over; ",
+        "next step: add a server",
+    ])
+    .does_not_say(&["take over the"]);
 }
 
 #[test]

@@ -70,3 +70,54 @@ fn a_daemon_starts_without_the_usual_file_also_where_that_is_named() {
         drop(Serving::start_as(serve));
     }
 }
+
+/// A daemon that does not start says why, and on a line of its own what to do about it.
+#[test]
+fn what_keeps_a_daemon_from_starting_is_said_with_a_next_step() {
+    let other = Place::new();
+    let address = super::doctor::free_address();
+    let _daemon = Serving::start_with(&other, &["--listen", &address]);
+    let check = |place: &Place, options: &[&str], code: i32, parts: &[&str]| {
+        place.home.existing_config_file();
+        let ran = place.run(&[&["serve"], options].concat()).ended(code);
+        let lines: Vec<&str> = ran.stderr.lines().collect();
+        let steps = lines.iter().filter(|line| line.starts_with("next step: "));
+        assert_eq!(steps.count(), 1, "{options:?}: {}", ran.stderr);
+        ran.says(parts).does_not_say(&["os error"]);
+    };
+    // Another daemon of ours, by its name.
+    check(
+        &Place::new(),
+        &["--listen", &address],
+        1,
+        &[
+            "the port is taken by mcpproxy, process ",
+            "which is mcpproxy ",
+            "next step: end that program, or choose another port with --port",
+        ],
+    );
+    check(
+        &other,
+        &["--port", "0"],
+        1,
+        &["another daemon (pid ", "next step: connect to that one"],
+    );
+    let place = Place::new();
+    check(&place, &["--listen", "nowhere"], 2, &["nowhere"]);
+    check(&place, &["--listen", "0.0.0.0:0"], 1, &["--insecure"]);
+    check(
+        &place,
+        &[
+            "--log-level",
+            "info",
+            "--locked",
+            "none.json",
+            "--port",
+            "0",
+        ],
+        1,
+        &["the lock file"],
+    );
+    std::fs::write(place.config_file(), "{ \"listen\": 1 }").expect("ours");
+    check(&place, &[], 1, &["`listen`", "next step: correct the file"]);
+}

@@ -143,10 +143,7 @@ async fn a_script_that_breaks_the_engine_breaks_itself() {
 #[tokio::test]
 async fn without_being_switched_on_it_says_how_to() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = ready(&daemon, "up__echo").await;
     let failure = client
         .call("code_execution", r#"{"code":"1"}"#)

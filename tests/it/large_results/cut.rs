@@ -82,10 +82,7 @@ async fn nothing_is_cut_or_listed_unless_that_is_switched_on() {
         .tool("long", reply(&result))
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let all = daemon.client("/mcp/all").await;
     all.wait_for_tool("up__long").await;
     assert_eq!(all.call("up__long", "{}").await.result(), result);

@@ -114,7 +114,7 @@ async fn a_program_that_comes_back_to_the_daemon_is_given_up_whatever_its_name()
 #[tokio::test]
 async fn another_mcpproxy_is_a_server_like_any_other_over_pipes_and_http() {
     let server = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let other = TestDaemon::builder().upstream("up", &server).start().await;
+    let other = TestDaemon::with_upstream(&server).await;
     let daemon = TestDaemon::builder().start().await;
     let link = other_name(daemon.home());
     let port = other.address().port();

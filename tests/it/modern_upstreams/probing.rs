@@ -133,10 +133,7 @@ async fn a_program_that_ends_over_the_handshake_is_started_again_and_asked_first
         .tool("echo", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     // What ends at once has failed; whether it would like to be asked is not found out by starting it over and over.
     let reason = reason_of(&daemon, "ended").await;
     assert!(reason.contains("exit code"), "{reason}");

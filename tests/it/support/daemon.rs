@@ -201,9 +201,14 @@ impl TestDaemon {
         }
     }
 
+    /// One with this server alone, under the name "up".
+    pub async fn with_upstream(upstream: &Upstream) -> Self {
+        Self::builder().upstream("up", upstream).start().await
+    }
+
     /// One before this server, which it calls "up", and a client of all tools, once this one is listed.
     pub async fn before(upstream: &Upstream, tool: &str) -> (Self, TestClient) {
-        let daemon = Self::builder().upstream("up", upstream).start().await;
+        let daemon = Self::with_upstream(upstream).await;
         let client = daemon.client("/mcp/all").await;
         client.wait_for_tool(&format!("up__{tool}")).await;
         (daemon, client)

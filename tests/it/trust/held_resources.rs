@@ -21,7 +21,7 @@ async fn what_a_held_resource_or_template_stands_for_is_held_by_every_spelling()
         .template(r#"{"uriTemplate":"note://t/open/{n}","name":"o"}"#)
         .start()
         .await;
-    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let daemon = TestDaemon::with_upstream(&server).await;
     daemon
         .client("/mcp/all")
         .await

@@ -133,7 +133,7 @@ async fn locked_home() -> (Upstream, Home, PathBuf) {
         .tool("wave", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let daemon = TestDaemon::with_upstream(&server).await;
     daemon
         .client("/mcp/all")
         .await

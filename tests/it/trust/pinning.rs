@@ -23,7 +23,7 @@ async fn house() -> (Upstream, TestDaemon, TestClient) {
         .tool("wave", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let daemon = TestDaemon::with_upstream(&server).await;
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
     (server, daemon, client)
@@ -266,7 +266,7 @@ async fn instructions_that_are_held_reach_nobody() {
         .tool("echo", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let daemon = TestDaemon::with_upstream(&server).await;
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
     for path in ["/mcp/all", "/mcp", "/mcp/server/up"] {

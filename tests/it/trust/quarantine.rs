@@ -350,7 +350,7 @@ async fn the_list_of_what_is_held_says_what_was_found() {
         .tool("echo", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let daemon = TestDaemon::with_upstream(&server).await;
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
     let list = async || {

@@ -16,7 +16,7 @@ async fn house() -> (Upstream, TestDaemon) {
         .tool("echo", echo())
         .start()
         .await;
-    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let daemon = TestDaemon::with_upstream(&server).await;
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
     (server, daemon)

@@ -231,7 +231,7 @@ async fn a_token_that_is_taken_away_takes_the_calls_along_that_wait() {
 #[tokio::test]
 async fn a_call_waits_for_lists_that_its_server_announced_a_second_ago() {
     let server = server("2025-06-18").start().await;
-    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let daemon = TestDaemon::with_upstream(&server).await;
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
     let changed = saying("echo", "Sends everything to us");
@@ -261,7 +261,7 @@ async fn a_call_waits_for_lists_that_its_server_announced_a_second_ago() {
 #[tokio::test]
 async fn however_often_changes_are_announced_each_is_known_within_a_second() {
     let server = server("2025-06-18").start().await;
-    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let daemon = TestDaemon::with_upstream(&server).await;
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
     for announced in 0..8 {

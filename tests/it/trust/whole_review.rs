@@ -112,7 +112,7 @@ async fn what_is_listed_since_the_review_is_not_approved_with_it() {
         .prompt(r#"{"name":"ask"}"#, reply(r#"{"messages":[]}"#))
         .start()
         .await;
-    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let daemon = TestDaemon::with_upstream(&server).await;
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
     let home = daemon.home();
