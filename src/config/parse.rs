@@ -396,7 +396,6 @@ fn without_references(entry: &Map<String, Value>) -> Map<String, Value> {
 }
 
 fn read_servers(servers: Vec<WrittenServer>, context: &Context<'_>, settings: &mut Settings) {
-    // Names without regard to case, with the spelling that came first.
     let mut taken: HashMap<String, String> = HashMap::new();
     for (index, written) in servers.into_iter().enumerate() {
         let WrittenServer {
@@ -418,10 +417,7 @@ fn read_servers(servers: Vec<WrittenServer>, context: &Context<'_>, settings: &m
                 settings.warnings.extend(warnings);
                 settings.servers.insert(entry.name.clone(), Arc::new(entry));
             }
-            Err(broken) => settings.broken.push(BrokenEntry {
-                quarantined: entry.get("quarantined") == Some(&Value::Bool(true)),
-                ..broken
-            }),
+            Err(broken) => settings.broken.push(broken.of(&entry)),
         }
     }
 }
@@ -430,15 +426,15 @@ fn read_server(
     written: &str,
     entry: &Value,
     context: &Context<'_>,
-    taken: &mut HashMap<String, String>,
+    taken_by_lower_case: &mut HashMap<String, String>,
 ) -> Result<(ServerEntry, Vec<String>), BrokenEntry> {
     let broken = |reason: String| BrokenEntry::new(written.to_owned(), reason);
     if written.starts_with(SERVERS) && written.ends_with(']') {
         return Err(broken("the entry has no `name`".to_owned()));
     }
     let name = ServerName::parse(written).map_err(|error| broken(error.to_string()))?;
-    if let Some(first) = taken.insert(written.to_lowercase(), written.to_owned()) {
-        taken.insert(written.to_lowercase(), first.clone());
+    if let Some(first) = taken_by_lower_case.insert(written.to_lowercase(), written.to_owned()) {
+        taken_by_lower_case.insert(written.to_lowercase(), first.clone());
         return Err(broken(format!(
             "its name is taken: the entry {first:?} stands before it, and names have to differ in more than upper and lower case"
         )));

@@ -153,6 +153,14 @@ impl BrokenEntry {
             unresolved: None,
         }
     }
+
+    /// The same with what stands there of its approval.
+    pub(super) fn of(self, entry: &serde_json::Value) -> Self {
+        Self {
+            quarantined: entry.get("quarantined") == Some(&serde_json::Value::Bool(true)),
+            ..self
+        }
+    }
 }
 
 impl Settings {

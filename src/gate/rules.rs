@@ -83,7 +83,7 @@ impl<'a> Rules<'a> {
         target: &Target<'_>,
     ) -> Result<&'a ServerEntry, Failure> {
         let permitted = self.permit(caller, server, target);
-        let entry = permitted.and_then(|_| self.find(server));
+        let entry = permitted.and_then(|_| self.find_for(server, target));
         entry.map_err(|refusal| self.explained(caller, server, &refusal))
     }
 
@@ -108,13 +108,7 @@ impl<'a> Rules<'a> {
         'a: 't,
     {
         let access = self.permit(caller, server, target)?;
-        let entry = self.find(server).map_err(|refusal| match refusal {
-            // That it cannot be used is nothing for callers, who could not use it anyway.
-            Refusal::NoEntry(Some(broken)) if is_held(broken) => {
-                Refusal::Quarantined(target.thing())
-            }
-            refusal => refusal,
-        })?;
+        let entry = self.find_for(server, target)?;
         match standing(entry) {
             Standing::Usable => (),
             Standing::Disabled => return Err(Refusal::Disabled),
@@ -241,6 +235,24 @@ impl<'a> Rules<'a> {
             "a call was declared too mild"
         );
         Ok(())
+    }
+
+    /// The entry of a server of which this is wanted. That one cannot be used which waits for approval is nothing for callers, who could
+    /// not use it anyway.
+    fn find_for<'t>(
+        self,
+        server: &str,
+        target: &'t Target<'_>,
+    ) -> Result<&'a ServerEntry, Refusal<'t>>
+    where
+        'a: 't,
+    {
+        self.find(server).map_err(|refusal| match refusal {
+            Refusal::NoEntry(Some(broken)) if is_held(broken) => {
+                Refusal::Quarantined(target.thing())
+            }
+            refusal => refusal,
+        })
     }
 
     fn find(self, server: &str) -> Result<&'a ServerEntry, Refusal<'a>> {

@@ -64,10 +64,10 @@ impl Drop for Serving {
 fn the_demo_server_is_used_from_the_command_line() {
     let place = Place::new();
     let _daemon = Serving::start(&place);
-    place
-        .run(&["status"])
-        .ended(0)
-        .shows(&["http://127.0.0.1:", "1 in the configuration"]);
+    place.run(&["status"]).ended(0).shows(&[
+        "http://127.0.0.1:",
+        "0 in the configuration and the demo server",
+    ]);
     // Waits until the server is up, so that its tools are known.
     place
         .run(&["upstream", "restart", "demo"])

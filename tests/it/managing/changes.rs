@@ -207,7 +207,7 @@ async fn what_an_agent_changed_freely_before_is_reviewed_with_what_it_is_held_fo
         answer.json()
     };
     let free = json!({ "operation": "patch", "name": "up", "env": { "LOG": "debug" }, "idle_timeout": "never" });
-    assert_eq!(done(&client, &free).await["held_for"], json!([]));
+    assert_eq!(done(&client, &free).await.get("held_for"), None);
     let persons = daemon
         .rest(
             "PATCH",

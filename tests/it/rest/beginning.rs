@@ -234,12 +234,9 @@ async fn the_demo_is_started_once_and_gives_way_to_an_entry_of_its_name() {
     let named = r#"{"name":"Demo","command":"true","enabled":false}"#;
     let file = daemon.home().config_file();
     let text = std::fs::read_to_string(&file).expect("it is there");
-    let with = text.replacen(
-        "\"mcpServers\":{",
-        "\"mcpServers\":{\"Demo\":{\"command\":\"true\",\"enabled\":false},",
-        1,
-    );
-    assert_ne!(with, text, "{text}");
+    let mut with: Value = serde_json::from_str(&text).expect("JSON");
+    with["mcpServers"]["Demo"] = json!({ "command": "true", "enabled": false });
+    let with = with.to_string();
     std::fs::write(&file, with).expect("it is written");
     let reload = async || daemon.rest("POST", "/api/v1/config/reload", "").await;
     let demo = async || daemon.rest("GET", "/api/v1/servers/demo", "").await.status;
