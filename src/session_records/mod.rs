@@ -21,7 +21,7 @@ use self::{
     ended::EndedIds,
     files::Files,
     kept::KeptIndex,
-    queue::{Orders, What},
+    queue::{SessionOrders, What},
 };
 use crate::sync::Guarded;
 
@@ -80,14 +80,14 @@ struct Shared {
     ended: Guarded<EndedIds>,
     kept: Guarded<KeptIndex>,
     /// Without a data folder there are none.
-    orders: Option<Arc<Orders>>,
+    orders: Option<Arc<SessionOrders>>,
 }
 
 impl SessionRecords {
     /// Opens what is in this data folder. What is damaged is set aside.
     pub fn open(data_dir: &Path) -> io::Result<(Self, SessionRecordsTask)> {
         let (files, ended, kept) = Files::open(&folder(data_dir), now())?;
-        let orders = Arc::new(Orders::default());
+        let orders = Arc::new(SessionOrders::default());
         let records = Self(Arc::new(Shared {
             data_dir: Some(data_dir.to_owned()),
             origin: files.origin(),

@@ -9,7 +9,7 @@ use super::{Content, RecordedSession, SessionDigest};
 use crate::sync::Guarded;
 
 /// What the task is asked to do, and who waits for it.
-pub(super) struct Order {
+pub(super) struct SessionOrder {
     pub(super) of: RecordedSession,
     pub(super) what: What,
     pub(super) told: Vec<oneshot::Sender<()>>,
@@ -24,19 +24,19 @@ pub(super) enum What {
 
 /// The orders.
 #[derive(Default)]
-pub(super) struct Orders {
+pub(super) struct SessionOrders {
     waiting: Guarded<Waiting>,
     news: Notify,
 }
 
 #[derive(Default)]
 struct Waiting {
-    orders: HashMap<SessionDigest, Order>,
+    orders: HashMap<SessionDigest, SessionOrder>,
     /// Nobody carries out any more.
     is_closed: bool,
 }
 
-impl Orders {
+impl SessionOrders {
     /// Adds an order, in place of what was to be kept before. What has ended stays so. The receiver ends when it is carried out, and where
     /// nobody carries out any.
     pub(super) fn add(&self, of: RecordedSession, what: What) -> oneshot::Receiver<()> {
@@ -45,11 +45,14 @@ impl Orders {
         if waiting.is_closed {
             return done;
         }
-        let order = waiting.orders.entry(of.digest).or_insert_with(|| Order {
-            of,
-            what: What::Keep(Box::new(|| None)),
-            told: Vec::new(),
-        });
+        let order = waiting
+            .orders
+            .entry(of.digest)
+            .or_insert_with(|| SessionOrder {
+                of,
+                what: What::Keep(Box::new(|| None)),
+                told: Vec::new(),
+            });
         if !matches!(order.what, What::End) {
             order.what = what;
         }
@@ -65,13 +68,13 @@ impl Orders {
     }
 
     /// Those that wait.
-    pub(super) fn take(&self) -> Vec<Order> {
+    pub(super) fn take(&self) -> Vec<SessionOrder> {
         let orders = mem::take(&mut self.waiting.lock().orders);
         orders.into_values().collect()
     }
 
     /// Those that wait; none is taken from now on.
-    pub(super) fn close(&self) -> Vec<Order> {
+    pub(super) fn close(&self) -> Vec<SessionOrder> {
         self.waiting.lock().is_closed = true;
         self.take()
     }
@@ -88,7 +91,7 @@ mod tests {
             expires: 1_000,
         };
         let keep = |text: &'static str| What::Keep(Box::new(move || Some(text.into())));
-        let orders = Orders::default();
+        let orders = SessionOrders::default();
         let mut done: Vec<_> = [
             ("a", keep("1")),
             ("a", keep("2")),

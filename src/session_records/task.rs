@@ -11,7 +11,7 @@ use super::{
     RecordedSession, SessionRecords,
     files::Files,
     now,
-    queue::{Order, Orders, What},
+    queue::{SessionOrder, SessionOrders, What},
 };
 use crate::{log_limit::LogLimit, sync::Guarded};
 
@@ -28,7 +28,7 @@ const AT_ONCE: usize = 256;
 pub struct SessionRecordsTask {
     records: SessionRecords,
     writer: Arc<Guarded<Writer>>,
-    orders: Arc<Orders>,
+    orders: Arc<SessionOrders>,
 }
 
 struct Writer {
@@ -39,7 +39,7 @@ struct Writer {
 }
 
 impl SessionRecordsTask {
-    pub(super) fn new(records: SessionRecords, files: Files, orders: Arc<Orders>) -> Self {
+    pub(super) fn new(records: SessionRecords, files: Files, orders: Arc<SessionOrders>) -> Self {
         let writer = Writer {
             files,
             failures: LogLimit::default(),
@@ -83,7 +83,7 @@ impl SessionRecordsTask {
 
 impl Writer {
     /// Carries out the orders; those without any only tidy up. Blocks.
-    fn carry_out(&mut self, orders: Vec<Order>, records: &SessionRecords) {
+    fn carry_out(&mut self, orders: Vec<SessionOrder>, records: &SessionRecords) {
         if self.files.is_removed() {
             self.begin_anew(records);
         }
@@ -92,7 +92,7 @@ impl Writer {
         }
         // Whoever waits is told when all is done: its senders are dropped then.
         let mut done = Vec::with_capacity(orders.len());
-        for Order { of, what, told } in orders {
+        for SessionOrder { of, what, told } in orders {
             match what {
                 What::End => self.end(of, records),
                 // It has ended since.
