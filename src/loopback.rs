@@ -5,10 +5,17 @@ use std::net::IpAddr;
 /// Whether a host, as it stands in an address, is `localhost` or a loopback address, in brackets or not.
 pub fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
-        || host
-            .trim_matches(['[', ']'])
+        || without_brackets(host)
             .parse::<IpAddr>()
             .is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
+/// An address of revision 6 without the brackets in which it stands; anything else as it is.
+pub fn without_brackets(host: &str) -> &str {
+    let inside = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    inside.unwrap_or(host)
 }
 
 #[cfg(test)]
@@ -28,7 +35,15 @@ mod tests {
         ] {
             assert!(is_loopback(host), "{host}");
         }
-        for host in ["", "localhost.example", "10.0.0.1", "[::2]", "0.0.0.0"] {
+        for host in [
+            "",
+            "localhost.example",
+            "10.0.0.1",
+            "[::2]",
+            "0.0.0.0",
+            "[::1",
+            "::1]",
+        ] {
             assert!(!is_loopback(host), "{host}");
         }
     }

@@ -17,6 +17,10 @@ pub fn disk_step(error: &io::Error) -> &'static str {
             "have the system allow larger files (`ulimit -f`), then try again"
         }
         io::ErrorKind::ReadOnlyFilesystem => "make the disk writable, then try again",
+        io::ErrorKind::PermissionDenied => {
+            "see to whom the file and its folder belong and who may write there: the daemon where one runs, else whoever \
+             runs the command"
+        }
         _ => "check that the file and its folder may be written, then try again",
     }
 }
@@ -26,6 +30,12 @@ pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
+}
+
+/// Has a file that root made belong to whom its like belongs: a command that was run as root once must not keep a daemon of another user
+/// from its files. Whoever is not root makes files of their own.
+pub fn belongs_as(made: &File, like: &Path) -> io::Result<()> {
+    ownership::belongs_as(made, like)
 }
 
 /// Creates a folder, and what leads to it, that only its owner can open (0700). One that is there already must be ours, and is made
@@ -220,6 +230,14 @@ mod ownership {
         (found.dev(), found.ino())
     }
 
+    pub(super) fn belongs_as(made: &File, like: &Path) -> io::Result<()> {
+        let like = fs::metadata(like)?;
+        if rustix::process::geteuid().is_root() && !is_ours(&like) {
+            std::os::unix::fs::fchown(made, Some(like.uid()), Some(like.gid()))?;
+        }
+        Ok(())
+    }
+
     fn is_ours(found: &Metadata) -> bool {
         found.uid() == rustix::process::geteuid().as_raw()
     }
@@ -239,6 +257,11 @@ mod ownership {
 
     pub(super) fn is_open_to_others(_: &Path) -> bool {
         false
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "the unix sibling can fail")]
+    pub(super) fn belongs_as(_: &File, _: &Path) -> io::Result<()> {
+        Ok(())
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the unix sibling can fail")]

@@ -30,6 +30,9 @@ use crate::{config::Settings, log_limit::LogLimit, storage};
 /// The file in the data folder.
 const FILE: &str = "activity.redb";
 
+/// What the name of a damaged one begins with.
+const DAMAGED: &str = "activity.redb.damaged-";
+
 /// Limit: records that wait for a file that cannot be written, and their bytes. Later ones are counted only.
 const MOST_PENDING: usize = 10_000;
 const MOST_PENDING_BYTES: usize = 16 << 20;
@@ -380,14 +383,29 @@ impl RecordWriter {
             return self.give_up(why);
         }
         let moment = time::show(time::millis(SystemTime::now())).replace([':', '.'], "-");
-        let other = self.path.with_file_name(format!("{FILE}.damaged-{moment}"));
+        let other = self.path.with_file_name(format!("{DAMAGED}{moment}"));
         match fs::rename(&self.path, &other) {
             Ok(()) => {
                 let file = other.display().to_string();
                 tracing::warn!(target: line::TARGET, file, why, "the activity log was damaged; it is set aside and a new one is begun");
                 self.shared.status.lock().set_aside = Some(file);
+                remove_older(&other);
             }
             Err(error) => self.give_up(&format!("{why}, and it cannot be moved away: {error}")),
+        }
+    }
+}
+
+/// Damaged files are large, and the newest one says as much as a person will look at.
+fn remove_older(newest: &Path) {
+    let folder = newest.parent().map(fs::read_dir);
+    let files = folder.into_iter().flatten().flatten().flatten();
+    for file in files.map(|entry| entry.path()) {
+        let name = file.file_name().and_then(|name| name.to_str());
+        let is_one = name.is_some_and(|name| name.starts_with(DAMAGED));
+        if is_one && file != newest {
+            // One that stays takes room, and nothing else.
+            let _ = fs::remove_file(file);
         }
     }
 }

@@ -81,6 +81,10 @@ impl RecordNews {
     async fn read(&mut self) -> Result<(Bytes, bool), Failure> {
         let mut news = BytesMut::new();
         let newest = newest(&self.management).await?;
+        if newest < self.after {
+            // The log was begun anew, and its numbers with it.
+            self.after = 0;
+        }
         let behind = newest.saturating_sub(self.after);
         if behind > BEHIND {
             let missed = behind - BEHIND;

@@ -57,16 +57,24 @@ struct StoredHeld {
     since: u64,
 }
 
-/// Reads a server's ledger. Blocks. One that cannot be read is set aside, under a name that the log says, and counts as lost.
+/// Reads a server's ledger. Blocks. One that makes no sense is set aside, under a name that the log says, and counts as lost. One that
+/// cannot be read stays as it is: its server counts as unapproved, and nothing is written over it.
 pub fn load(data_dir: &Path, server: &ServerName) -> Ledger {
     let path = file(data_dir, server);
     let why = match read(&path) {
-        Ok(text) => match parse(&text, server) {
+        Ok(Ok(text)) => match parse(&text, server) {
             Ok(ledger) => return ledger,
             Err(why) => why,
         },
+        Ok(Err(why)) => why.to_owned(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ledger::default(),
-        Err(error) => error.to_string(),
+        Err(error) => {
+            tracing::error!(
+                %server, %error, file = %path.display(),
+                "the record of what was approved cannot be read; every tool of the server is held until it can be, after a restart"
+            );
+            return Ledger::unread();
+        }
     };
     let aside = path.with_extension("json.damaged");
     let moved = fs::rename(&path, &aside);
@@ -82,11 +90,12 @@ pub fn load(data_dir: &Path, server: &ServerName) -> Ledger {
     lost
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+/// The text of a file, or why it can be none of ours.
+fn read(path: &Path) -> io::Result<Result<Vec<u8>, &'static str>> {
     if fs::metadata(path)?.len() > LARGEST {
-        return Err(io::Error::other("it is larger than 64 MiB"));
+        return Ok(Err("it is larger than 64 MiB"));
     }
-    fs::read(path)
+    fs::read(path).map(Ok)
 }
 
 fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> {
@@ -142,6 +151,11 @@ fn fingerprint(text: &str) -> Result<Fingerprint, String> {
 
 /// Writes a server's ledger. Blocks.
 pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result<()> {
+    if ledger.is_unread {
+        let why = "the record of what was approved before cannot be read, and is not written over; \
+                   once it can be read, restart the daemon";
+        return Err(io::Error::other(why));
+    }
     let approved = ledger.approved.iter().map(|((kind, name), approved)| {
         let text = approved.definition.as_deref();
         StoredApproved {
@@ -220,7 +234,10 @@ fn file(data_dir: &Path, server: &ServerName) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Raw;
+    use crate::{
+        approvals::{Approval, Which},
+        wire::Raw,
+    };
 
     fn server() -> ServerName {
         ServerName::parse("s").expect("a name")
@@ -244,6 +261,7 @@ mod tests {
             baseline: Baseline::Taken,
             approved: [((ThingKind::Tool, "a".into()), approved)].into(),
             held: [((ThingKind::Prompt, "b".into()), held)].into(),
+            is_unread: false,
         }
     }
 
@@ -283,6 +301,31 @@ mod tests {
             assert_eq!(fs::read_to_string(aside).expect("set aside"), damaged);
             assert_eq!(load(folder.path(), &server()).baseline, Baseline::Lost);
         }
+    }
+
+    #[test]
+    fn one_that_cannot_be_read_stays_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        save(folder.path(), &server(), &ledger()).expect("saved");
+        let path = file(folder.path(), &server());
+        let elsewhere = path.with_extension("elsewhere");
+        fs::rename(&path, &elsewhere).expect("it is ours");
+        // A folder in its place cannot be read, whoever asks.
+        fs::create_dir(&path).expect("made");
+        let unread = load(folder.path(), &server());
+        assert_eq!(unread, Ledger::unread());
+        assert_eq!(unread.baseline, Baseline::Lost);
+        assert!(path.is_dir(), "nothing is set aside");
+        let by_a_person = Approval {
+            which: Which::All,
+            by: "me".to_owned(),
+            at: 9,
+        };
+        let approved = unread.approve(&[], &by_a_person).expect("approved");
+        fs::remove_dir(&path).expect("removed");
+        fs::rename(&elsewhere, &path).expect("put back");
+        save(folder.path(), &server(), &approved).expect_err("it was not read");
+        assert_eq!(load(folder.path(), &server()), ledger());
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub struct Ledger {
     pub approved: BTreeMap<(ThingKind, Box<str>), Approved>,
     /// The ones that were held in the last listing.
     pub held: BTreeMap<(ThingKind, Box<str>), Held>,
+    /// Whether the file could not be read: what it says is unknown, and it must not be written over.
+    pub is_unread: bool,
 }
 
 /// Whether a ledger can say what is new.
@@ -104,6 +106,14 @@ impl Ledger {
         Self {
             baseline: Baseline::Lost,
             ..Self::default()
+        }
+    }
+
+    /// A ledger whose file cannot be read.
+    pub fn unread() -> Self {
+        Self {
+            is_unread: true,
+            ..Self::lost()
         }
     }
 

@@ -292,7 +292,8 @@ pub(super) fn not_saved(server: &ServerName, why: &str) -> Failure {
     Failure::new(ErrorCode::Internal, error, hint).of_server(server)
 }
 
-/// A snapshot of last known lists with what is held of them, as a daemon would start with it. Writes nothing; reads the ledgers. Blocks.
+/// A snapshot of last known lists with what is held of them, as a daemon would start with it. Reads the ledgers, and sets
+/// damaged ones aside as the daemon does. Blocks.
 pub fn with_pins_of_files(
     data_dir: &Path,
     servers: BTreeMap<ServerName, Arc<ServerCatalog>>,

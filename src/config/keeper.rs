@@ -100,7 +100,7 @@ impl Keeper {
         };
         let text = source.read()?;
         let first = source.settings(text.as_deref())?;
-        let fixed = Fixed::of(&first);
+        let fixed = Fixed::of(&first, &source.overrides);
         let (settings, settings_out) = watch::channel(Arc::new(first));
         let (file_status, file_status_out) = watch::channel(FileStatus::default());
         let (reloads_in, reloads) = mpsc::channel(WAITING_RELOADS);
@@ -319,7 +319,8 @@ impl KeeperTask {
 
     /// Publishes whether the file is in force, and logs what is new about that.
     fn publish_status(&self, error: Option<LoadError>) {
-        let needs_restart = self.first.differences(&Fixed::of(&self.settings.borrow()));
+        let now = Fixed::of(&self.settings.borrow(), &self.source.overrides);
+        let needs_restart = self.first.differences(&now);
         self.file_status.send_if_modified(|file_status| {
             if file_status.needs_restart != needs_restart && !needs_restart.is_empty() {
                 tracing::warn!(keys = ?needs_restart, "a restart is needed for changed settings to count");

@@ -154,10 +154,13 @@ pub(super) struct Fixed {
 }
 
 impl Fixed {
-    pub(super) fn of(settings: &Settings) -> Self {
+    /// The folder of the file counts for nothing where the command line names one.
+    pub(super) fn of(settings: &Settings, overrides: &Overrides) -> Self {
+        let places = overrides.places.as_ref();
+        let is_given = places.is_some_and(|places| places.data_dir_given);
         Self {
             listen: settings.listen,
-            data_dir: settings.data_dir.clone(),
+            data_dir: settings.data_dir.clone().filter(|_| !is_given),
             lock_file: settings.lock_file.clone(),
             session_key: settings.session_key.clone(),
         }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::edit::{Change, EditError, edit_all};
-use crate::storage::{create_private_dir, private};
+use crate::storage::{belongs_as, create_private_dir, private};
 
 /// Why the file was not written. It is then as it was.
 #[derive(Debug, thiserror::Error)]
@@ -154,11 +154,7 @@ fn neighbour(file: &Path, ending: &str) -> PathBuf {
 /// Takes the lock; it is let go with the returned file, also when the process dies.
 fn lock(file: &Path) -> Result<File, WriteError> {
     let path = neighbour(file, ".lock");
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    let lock = private(&mut options)
-        .open(&path)
-        .map_err(failed("open", &path))?;
+    let lock = open_lock(&path, file).map_err(failed("open", &path))?;
     let deadline = Instant::now() + LOCK_DEADLINE;
     loop {
         match lock.try_lock() {
@@ -170,6 +166,25 @@ fn lock(file: &Path) -> Result<File, WriteError> {
             Err(TryLockError::Error(error)) => return Err(failed("lock", &path)(error)),
         }
     }
+}
+
+fn open_lock(path: &Path, of: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let made = private(options.write(true).create_new(true)).open(path);
+    match made {
+        Ok(made) => belongs_as(&made, owner_of(of)).map(|()| made),
+        // Whose that is stays as it is: it may be a link that another user has put there.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let mut options = OpenOptions::new();
+            private(options.write(true).create(true).truncate(false)).open(path)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What belongs to whoever is to have the file: it, or its folder where there is none yet.
+fn owner_of(file: &Path) -> &Path {
+    if file.exists() { file } else { folder_of(file) }
 }
 
 /// Puts the text where the file is in one step, with the file's mode. The caller holds the lock, so nobody else uses the
@@ -194,6 +209,7 @@ fn write_new(temporary: &Path, like: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.create_new(true).write(true);
     let mut out = private(&mut options).open(temporary)?;
+    belongs_as(&out, owner_of(like))?;
     if let Ok(metadata) = fs::metadata(like) {
         out.set_permissions(metadata.permissions())?;
     }

@@ -5,7 +5,12 @@ use std::net::IpAddr;
 use axum::{body::Body, extract::Request, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
-use crate::{api, config::Settings, log_limit::LogLimit, loopback::is_loopback};
+use crate::{
+    api,
+    config::Settings,
+    log_limit::LogLimit,
+    loopback::{is_loopback, without_brackets},
+};
 
 /// Headers that say what a request may do. Whoever else reads them may take another of two than we do. Those that repeat the body are
 /// held against it later.
@@ -132,7 +137,7 @@ fn host_is_ours(settings: &Settings, headers: &HeaderMap) -> bool {
     };
     let name = without_port(host);
     // An address in place of a name cannot be rebound.
-    let is_address = || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    let is_address = || without_brackets(name).parse::<IpAddr>().is_ok();
     is_loopback(name)
         || settings
             .trusted_hosts

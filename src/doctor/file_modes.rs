@@ -43,8 +43,10 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
     let access = platform::access_of(&found)?;
     let place = folder.display();
     if !access.is_ours {
-        let fix = "name a folder of your own with `data_dir` or --data-dir, or make this one yours";
-        let what = "the data folder belongs to another user, so the daemon does not start";
+        let fix =
+            "run mcpproxy as that user, or name a folder of your own with `data_dir` or --data-dir";
+        let what =
+            "the data folder belongs to another user, so a daemon of yours does not start on it";
         return Some(DoctorFinding::fail(FILES, what, fix).at(place));
     }
     if access.mode & OPEN != 0 {

@@ -90,7 +90,7 @@ impl Forwarder {
     /// Gives up the parked call that a request which was refused would have gone on with.
     pub fn abandon(&self, context: &CallContext, method: &str, params: Option<&Raw>) {
         if let Ok(Some(handle)) = parked::handle_in(context.revision, method, params) {
-            self.parked.forget(&handle);
+            self.parked.forget(&handle, &context.caller);
         }
     }
 

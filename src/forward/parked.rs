@@ -99,7 +99,8 @@ impl ParkedCalls {
         self.keep(handle, Entry { call, key, expires }, now)
     }
 
-    /// The call that a handle stands for. Nothing if it is unknown, used, expired, or of another request; the call is then over.
+    /// The call that a handle stands for. Nothing if it is unknown, used, expired, or of another request; the call is then over, unless it
+    /// is another caller's.
     pub(super) fn take(&self, handle: &str, key: &RetryKey, now: Instant) -> Option<ParkedCall> {
         let entry = self.take_entry(handle, key, now)?;
         let mut call = entry.call;
@@ -127,14 +128,20 @@ impl<C> ParkedCalls<C> {
     }
 
     fn take_entry(&self, handle: &str, key: &RetryKey, now: Instant) -> Option<Entry<C>> {
-        let entry = self.table.lock().remove(handle)?;
+        let entry = self.remove(handle, &key.caller)?;
         (entry.key == *key && now < entry.expires).then_some(entry)
     }
 
-    /// Gives up the call that a handle stands for.
-    pub(super) fn forget(&self, handle: &str) {
-        let entry = self.table.lock().remove(handle);
-        drop(entry);
+    /// Gives up the call that a handle of this caller stands for.
+    pub(super) fn forget(&self, handle: &str, caller: &Caller) {
+        drop(self.remove(handle, caller));
+    }
+
+    /// Nobody uses up what is another's.
+    fn remove(&self, handle: &str, caller: &Caller) -> Option<Entry<C>> {
+        let mut table = self.table.lock();
+        let is_theirs = table.get(handle)?.key.caller == *caller;
+        is_theirs.then(|| table.remove(handle)).flatten()
     }
 
     /// Gives up the calls whose clients did not come back in time, for ever.
@@ -255,9 +262,17 @@ mod tests {
             None,
             "another's"
         );
+        table.0.forget("h", &Caller::named("b"));
+        assert_eq!(table.take("h", &key, now), Some(3), "it stays its own");
+        assert!(table.keep("h", 3, &key, now));
+        assert_eq!(
+            table.take("h", &self::key("a", "t"), now),
+            None,
+            "of another request"
+        );
         assert_eq!(table.take("h", &key, now), None, "and it is over");
         assert!(table.keep("h", 4, &key, now));
-        table.0.forget("h");
+        table.0.forget("h", &key.caller);
         assert_eq!(table.take("h", &key, now), None, "given up");
     }
 

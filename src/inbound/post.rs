@@ -61,13 +61,19 @@ impl Inbound {
             | Work::Listening(_, answering) => answering,
             work => return without_answer(work).await,
         };
-        let (Some((session, receiver)), Some(request)) = (session.zip(receiver), request) else {
-            return as_json(answering).await;
+        let over = client.session().map(|session| session.over().clone());
+        let unanswered = || match over {
+            // It was not withdrawn by its client: the session has ended meanwhile.
+            Some(over) if over.is_cancelled() => answer::no_session(request.as_ref()),
+            _ => answer::accepted(),
+        };
+        let (Some((session, receiver)), Some(request)) = (session.zip(receiver), &request) else {
+            return as_json(answering, unanswered).await;
         };
         let stream = |receiver, answering| {
             self.stream_of_request(session, request.detached(), receiver, answering)
         };
-        stream::respond(receiver, answering, |_| StatusCode::OK, stream).await
+        stream::respond(receiver, answering, |_| StatusCode::OK, unanswered, stream).await
     }
 
     /// The session that the headers name, if they name one and it may matter.
@@ -120,9 +126,9 @@ impl Inbound {
 }
 
 /// The answer as the whole response, with the id of the session if it opens one.
-async fn as_json(answering: Answering) -> Response {
+async fn as_json(answering: Answering, unanswered: impl FnOnce() -> Response) -> Response {
     let Some(answer) = answering.await else {
-        return answer::accepted();
+        return unanswered();
     };
     let opened = answer.opened.clone();
     let mut response = answer::answered(StatusCode::OK, answer);

@@ -83,7 +83,14 @@ impl Inbound {
         let client = client.with_headers(&head.headers);
         let (to_client, receiver) = ClientSender::new(self.memory());
         let answering = client.stateless(&meta, request, to_client);
-        stream::respond(receiver, answering, status, stream::answering).await
+        stream::respond(
+            receiver,
+            answering,
+            status,
+            answer::accepted,
+            stream::answering,
+        )
+        .await
     }
 
     /// What a request says of its sender, once its headers are known to say the same. A request at odds with itself hears of that

@@ -58,18 +58,20 @@ pub(super) fn answering(receiver: ClientReceiver, answering: Answering) -> Respo
     events(Body::from_stream(body))
 }
 
-/// JSON if the answer comes before anything else does, with the status that goes with it; an event stream otherwise.
+/// JSON if the answer comes before anything else does, with the status that goes with it; an event stream otherwise. `unanswered` is the
+/// response where there will be no answer.
 pub(super) async fn respond(
     receiver: ClientReceiver,
     mut answering: Answering,
     status: impl FnOnce(&Answer) -> StatusCode,
+    unanswered: impl FnOnce() -> Response,
     stream: impl FnOnce(ClientReceiver, Answering) -> Response,
 ) -> Response {
     tokio::select! {
         biased;
         answer = &mut answering => match (answer, receiver.take()) {
             (Some(answer), None) => answer::answered(status(&answer), answer),
-            (None, _) => answer::accepted(),
+            (None, _) => unanswered(),
             (Some(answer), Some(notice)) => {
                 receiver.put_back(notice);
                 stream(receiver, Box::pin(std::future::ready(Some(answer))))

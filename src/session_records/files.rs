@@ -32,6 +32,8 @@ pub(super) struct Files {
     ended: File,
     identity: FileIdentity,
     appended: usize,
+    /// Whether a record may have been written by half, behind which no other one may stand.
+    is_torn: bool,
 }
 
 impl Files {
@@ -65,6 +67,7 @@ impl Files {
             identity: FileIdentity::of(&written)?,
             ended: written,
             appended: 0,
+            is_torn: false,
         };
         Ok((files, ended, kept))
     }
@@ -76,9 +79,19 @@ impl Files {
     /// Notes that an id has ended. Nothing is kept of it any more.
     pub(super) fn end(&mut self, session: RecordedSession) -> io::Result<()> {
         kept::remove(&self.folder, session);
-        self.ended.write_all(&record(session))?;
+        if self.is_torn {
+            // It comes into the file that is written anew.
+            return Ok(());
+        }
+        let written = self.ended.write_all(&record(session));
+        self.is_torn = written.is_err();
         self.appended += 1;
-        Ok(())
+        written
+    }
+
+    /// Whether the file has to be written anew before anything can be noted.
+    pub(super) fn is_torn(&self) -> bool {
+        self.is_torn
     }
 
     /// Whether the file has grown enough to be written anew.
@@ -97,6 +110,7 @@ impl Files {
         self.ended = write(&self.folder, self.origin, ended)?;
         self.identity = FileIdentity::of(&self.ended)?;
         self.appended = 0;
+        self.is_torn = false;
         Ok(())
     }
 
@@ -224,6 +238,32 @@ mod tests {
         assert!(ended.contains(session("a")) && !ended.contains(session("b")));
         let (_, ended, _) = open(1_000);
         assert_eq!(ended.all().len(), 0, "expired");
+    }
+
+    #[test]
+    fn behind_a_record_that_may_be_cut_no_other_one_is_written() {
+        let Ok(full) = File::options().write(true).open("/dev/full") else {
+            // Only some systems have a device that is always full.
+            return;
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || Files::open(folder.path(), 1).expect("a folder of ours");
+        let (mut files, mut ended, _) = open();
+        files.ended = full;
+        files.end(session("a")).expect_err("the disk is full");
+        assert!(files.is_torn());
+        for name in ["a", "b"] {
+            files.end(session(name)).expect("later");
+            ended.insert(session(name));
+        }
+        files.rewrite(&ended).expect("there is room again");
+        assert!(!files.is_torn());
+        files.end(session("c")).expect("written");
+        let (_, known, _) = open();
+        for name in ["a", "b", "c"] {
+            assert!(known.contains(session(name)), "{name}");
+        }
+        assert!(!known.contains(session("d")));
     }
 
     #[test]

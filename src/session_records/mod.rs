@@ -4,6 +4,7 @@
 mod ended;
 mod files;
 mod kept;
+mod queue;
 mod task;
 
 use std::{
@@ -13,20 +14,16 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use tokio::{
-    sync::{
-        mpsc::{self, error::TrySendError},
-        oneshot,
-    },
-    time::timeout,
-};
+use tokio::time::timeout;
 
 pub use self::task::SessionRecordsTask;
-use self::{ended::EndedIds, files::Files, kept::KeptIndex};
+use self::{
+    ended::EndedIds,
+    files::Files,
+    kept::KeptIndex,
+    queue::{SessionOrders, What},
+};
 use crate::sync::Guarded;
-
-/// Limit: orders that wait for the disk; whoever has another one waits.
-const WAITING: usize = 256;
 
 /// Limit: how long anybody waits for the disk. What was ordered is still done.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -82,34 +79,21 @@ struct Shared {
     origin: [u8; 8],
     ended: Guarded<EndedIds>,
     kept: Guarded<KeptIndex>,
-    orders: Option<mpsc::Sender<Order>>,
-}
-
-/// What the task is asked to do, and who waits for it.
-struct Order {
-    of: RecordedSession,
-    what: What,
-    told: oneshot::Sender<()>,
-}
-
-enum What {
-    /// The id must not be continued.
-    End,
-    /// This is to be found when it is.
-    Keep(Content),
+    /// Without a data folder there are none.
+    orders: Option<Arc<SessionOrders>>,
 }
 
 impl SessionRecords {
     /// Opens what is in this data folder. What is damaged is set aside.
     pub fn open(data_dir: &Path) -> io::Result<(Self, SessionRecordsTask)> {
         let (files, ended, kept) = Files::open(&folder(data_dir), now())?;
-        let (orders_in, orders) = mpsc::channel(WAITING);
+        let orders = Arc::new(SessionOrders::default());
         let records = Self(Arc::new(Shared {
             data_dir: Some(data_dir.to_owned()),
             origin: files.origin(),
             ended: Guarded::new(ended),
             kept: Guarded::new(kept),
-            orders: Some(orders_in),
+            orders: Some(orders.clone()),
         }));
         let task = SessionRecordsTask::new(records.clone(), files, orders);
         Ok((records, task))
@@ -166,26 +150,13 @@ impl SessionRecords {
         self.0.kept.lock().remove(session.digest);
     }
 
-    /// Orders something, at once if there is room; the future waits for it.
+    /// Orders something; the future waits for it.
     fn order(&self, of: RecordedSession, what: What) -> impl Future<Output = ()> + Send + use<> {
-        let (told, done) = oneshot::channel();
-        let order = Order { of, what, told };
-        let orders = self.0.orders.clone();
-        let left = orders.and_then(|orders| match orders.try_send(order) {
-            Err(TrySendError::Full(order)) => Some((orders, order)),
-            Ok(()) | Err(TrySendError::Closed(_)) => None,
-        });
-        let ordered = async move {
-            if let Some((orders, order)) = left
-                && orders.send(order).await.is_err()
-            {
-                return;
-            }
-            // Its sender is dropped when the order is carried out, and where nobody carries out any.
-            let _ = done.await;
-        };
+        let ordered = self.0.orders.as_ref().map(|orders| orders.add(of, what));
         async move {
-            if timeout(PATIENCE, ordered).await.is_err() {
+            let Some(done) = ordered else { return };
+            // Its sender is dropped when the order is carried out, and where nobody carries out any.
+            if timeout(PATIENCE, done).await.is_err() {
                 tracing::warn!("the disk is slow: what is to be kept of a session waits for it");
             }
         }

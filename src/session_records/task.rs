@@ -5,10 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Order, RecordedSession, SessionRecords, What, files::Files, now};
+use super::{
+    RecordedSession, SessionRecords,
+    files::Files,
+    now,
+    queue::{SessionOrder, SessionOrders, What},
+};
 use crate::{log_limit::LogLimit, sync::Guarded};
 
 /// How often what has expired is looked for.
@@ -24,7 +28,7 @@ const AT_ONCE: usize = 256;
 pub struct SessionRecordsTask {
     records: SessionRecords,
     writer: Arc<Guarded<Writer>>,
-    orders: mpsc::Receiver<Order>,
+    orders: Arc<SessionOrders>,
 }
 
 struct Writer {
@@ -35,11 +39,7 @@ struct Writer {
 }
 
 impl SessionRecordsTask {
-    pub(super) fn new(
-        records: SessionRecords,
-        files: Files,
-        orders: mpsc::Receiver<Order>,
-    ) -> Self {
+    pub(super) fn new(records: SessionRecords, files: Files, orders: Arc<SessionOrders>) -> Self {
         let writer = Writer {
             files,
             failures: LogLimit::default(),
@@ -54,24 +54,25 @@ impl SessionRecordsTask {
     }
 
     /// Runs until shutdown, and carries out what was ordered before.
-    pub async fn run(mut self, shutdown: CancellationToken) {
+    pub async fn run(self, shutdown: CancellationToken) {
         loop {
-            let mut orders = Vec::new();
-            let ends = tokio::select! {
-                _ = self.orders.recv_many(&mut orders, AT_ONCE) => false,
-                () = tokio::time::sleep(LOOK) => false,
-                () = shutdown.cancelled() => {
-                    self.orders.close();
-                    while let Some(order) = self.orders.recv().await {
-                        orders.push(order);
-                    }
-                    true
-                }
+            let (mut orders, ends) = tokio::select! {
+                () = self.orders.wait() => (self.orders.take(), false),
+                () = tokio::time::sleep(LOOK) => (Vec::new(), false),
+                () = shutdown.cancelled() => (self.orders.close(), true),
             };
-            let (records, writer) = (self.records.clone(), self.writer.clone());
-            let writing = move || writer.lock().carry_out(orders, &records);
-            if let Err(error) = tokio::task::spawn_blocking(writing).await {
-                tracing::warn!(%error, "keeping sessions was cut short");
+            // Whoever waits hears of it turn by turn. Without orders there is one turn that tidies up.
+            loop {
+                let later = orders.split_off(orders.len().min(AT_ONCE));
+                let (records, writer) = (self.records.clone(), self.writer.clone());
+                let writing = move || writer.lock().carry_out(orders, &records);
+                if let Err(error) = tokio::task::spawn_blocking(writing).await {
+                    tracing::warn!(%error, "keeping sessions was cut short");
+                }
+                if later.is_empty() {
+                    break;
+                }
+                orders = later;
             }
             if ends {
                 return;
@@ -82,7 +83,7 @@ impl SessionRecordsTask {
 
 impl Writer {
     /// Carries out the orders; those without any only tidy up. Blocks.
-    fn carry_out(&mut self, orders: Vec<Order>, records: &SessionRecords) {
+    fn carry_out(&mut self, orders: Vec<SessionOrder>, records: &SessionRecords) {
         if self.files.is_removed() {
             self.begin_anew(records);
         }
@@ -91,7 +92,7 @@ impl Writer {
         }
         // Whoever waits is told when all is done: its senders are dropped then.
         let mut done = Vec::with_capacity(orders.len());
-        for Order { of, what, told } in orders {
+        for SessionOrder { of, what, told } in orders {
             match what {
                 What::End => self.end(of, records),
                 // It has ended since.
@@ -112,7 +113,7 @@ impl Writer {
             }
             done.push(told);
         }
-        if self.files.is_long() {
+        if self.files.is_long() || self.files.is_torn() {
             self.prune(records);
         }
     }
@@ -192,5 +193,26 @@ mod tests {
         let ended = [deleted, kept, later, open].map(|session| again.has_ended(session));
         assert_eq!(ended, [true, true, true, false]);
         assert_eq!(again.origin(), records.origin());
+    }
+
+    #[tokio::test]
+    async fn what_is_ordered_is_done_though_nobody_waits_for_it() {
+        const SESSIONS: usize = 2 * AT_ONCE + 1;
+        let ground = tempfile::tempdir().expect("a folder");
+        let session = |number: usize| RecordedSession {
+            digest: SessionDigest::of(&number.to_string()),
+            expires: now() + 1_000,
+        };
+        let (records, task) = SessionRecords::open(ground.path()).expect("a new folder");
+        for number in 0..SESSIONS {
+            // The client has left.
+            drop(records.end(session(number)));
+        }
+        let shutdown = CancellationToken::new();
+        shutdown.cancel();
+        task.run(shutdown).await;
+        let (again, _task) = SessionRecords::open(ground.path()).expect("it is there");
+        assert!((0..SESSIONS).all(|number| again.has_ended(session(number))));
+        assert!(!again.has_ended(session(SESSIONS)));
     }
 }

@@ -359,6 +359,8 @@ async fn a_damaged_file_is_named_and_the_daemon_runs() {
     let home = TestDaemon::builder().upstream("up", &upstream).home();
     fs::create_dir_all(home.data_dir()).expect("a folder");
     fs::write(home.data_dir().join(FILE), "spoilt ".repeat(2_000)).expect("writable");
+    let older = home.data_dir().join("activity.redb.damaged-2026-01-01");
+    fs::write(&older, "spoilt").expect("writable");
     let (code, ..) = home.cli(&["activity", "list"]).await;
     assert_eq!(code, 1, "without a daemon it is said, and left alone");
     let daemon = TestDaemon::start_in(home).await;
@@ -373,6 +375,7 @@ async fn a_damaged_file_is_named_and_the_daemon_runs() {
         set_aside.contains("activity.redb.damaged-") && fs::exists(set_aside).expect("readable"),
         "{status}"
     );
+    assert!(!older.exists(), "the newest is kept");
     let (_, shown, _) = daemon.home().cli(&["status"]).await;
     assert!(shown.contains("a damaged file was set aside as"), "{shown}");
 }

@@ -1,5 +1,6 @@
 //! The command line, run as the real program, against the files alone and against a daemon that plays back answers.
 
+mod belonging;
 mod calls;
 mod checks;
 mod completions;

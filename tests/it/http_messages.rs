@@ -109,6 +109,18 @@ async fn a_deleted_session_is_gone() {
 }
 
 #[tokio::test]
+async fn a_request_in_flight_is_told_that_its_session_was_deleted() {
+    let upstream = FakeUpstream::http().tool("hang", hang()).start().await;
+    let (_daemon, client) = TestDaemon::before(&upstream, "hang").await;
+    let delete = async {
+        upstream.wait_for("tools/call").await;
+        assert_eq!(client.delete().await.status, 204);
+    };
+    let (reply, ()) = tokio::join!(client.call("up__hang", "{}"), delete);
+    assert_eq!((reply.status, reply.error_code()), (404, -32001));
+}
+
+#[tokio::test]
 async fn an_unknown_tool_is_named_with_the_closest_known_one() {
     let (_upstream, daemon) = daemon().await;
     let client = daemon.client("/mcp/all").await;

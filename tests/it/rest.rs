@@ -286,6 +286,14 @@ async fn records_that_fit_are_told_as_they_come() {
             .as_u64()
             .is_some_and(|id| id > after && id < last)
     );
+    // The numbers begin again with a log that was begun anew.
+    fs::remove_file(daemon.home().data_dir().join("activity.redb")).expect("it is there");
+    assert_eq!(post(&daemon, "/api/v1/call", &call).await.status, 200);
+    let record = until(&mut calls, "record", |_| true).await;
+    assert!(
+        record["id"].as_u64().is_some_and(|id| id < last),
+        "{record}"
+    );
     for wrong in ["cursor=1", "colour=red", "kind=nonsense"] {
         let path = format!("/api/v1/activity/stream?{wrong}");
         assert_eq!(daemon.rest("GET", &path, "").await.status, 400, "{wrong}");

@@ -404,8 +404,9 @@ fn locked_step(inspection: &Inspection, file: &Path, is_quarantined: bool) -> St
     };
     let step = inspection.lock_step.as_deref().unwrap_or_default();
     format!(
-        "nothing can be approved while the lock file {file} is in force: {step}{lift}. A daemon without it, on a data folder of its own \
-         (`mcpproxy --data-dir DIR serve`), lists the server for a new file: `mcpproxy upstream lock FILE`"
+        "nothing can be approved while the lock file {file} is in force: {step}{lift}. For a new file run a daemon without it, on a copy of \
+         the configuration that has no `lock_file`: `mcpproxy --config COPY --data-dir DIR serve --port PORT`; review there, and write it \
+         with `mcpproxy --config COPY --data-dir DIR upstream lock FILE`"
     )
 }
 
