@@ -128,8 +128,9 @@ fn reads_back(value: &Value) -> bool {
         serde_json::from_str(&value.to_string()).is_ok_and(|again: Value| again == *value);
     is_same
         && match value {
-            Value::String(text) => serde_json::from_str(text)
-                .map_or(true, |inner: Value| inner.is_string() || reads_back(&inner)),
+            Value::String(text) => serde_json::from_str(text).map_or(true, |inner: Value| {
+                inner.is_string() || inner.to_string() == *text
+            }),
             Value::Array(elements) => elements.iter().all(reads_back),
             Value::Object(members) => members.values().all(reads_back),
             Value::Null | Value::Bool(_) | Value::Number(_) => true,
