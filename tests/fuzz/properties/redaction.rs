@@ -121,9 +121,20 @@ fn check_kept(raw: &Raw, kept: Kept, longest: usize) {
     }
 }
 
-/// The library takes a number with many digits for one beside the nearest, and what that is written as for another one again.
+/// The library takes a number with many digits for one beside the nearest, and what that is written as for another one again, also in a
+/// text that is JSON.
 fn reads_back(value: &Value) -> bool {
-    serde_json::from_str(&value.to_string()).is_ok_and(|again: Value| again == *value)
+    let is_same =
+        serde_json::from_str(&value.to_string()).is_ok_and(|again: Value| again == *value);
+    is_same
+        && match value {
+            Value::String(text) => serde_json::from_str(text).map_or(true, |inner: Value| {
+                inner.is_string() || inner.to_string() == *text
+            }),
+            Value::Array(elements) => elements.iter().all(reads_back),
+            Value::Object(members) => members.values().all(reads_back),
+            Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        }
 }
 
 fn check_tree(value: &Value) {
