@@ -9,6 +9,7 @@ use super::{
     said_effect::SaidEffect,
     shapes,
     suspicion::{has_suspicious_instructions, is_grave},
+    uri_templates::{LooseTemplate, loosely},
 };
 use crate::{
     fingerprint::Fingerprint,
@@ -17,6 +18,8 @@ use crate::{
     scanner,
     secret::Secrets,
     sync::Guarded,
+    text_index::TextIndex,
+    visible::letters,
     wire::{
         Raw, Revision,
         header_params::{self, HeaderParam},
@@ -62,8 +65,21 @@ pub struct ServerCatalog {
     /// Whether the scanner objects to what the server says of itself.
     pub has_suspicious_instructions: bool,
     tools_by_name: QuickMap<Box<str>, usize>,
+    pub(super) lookups: Lookups,
     /// Whether it is told the level of log lines: each call asks.
     is_told_log_level: bool,
+}
+
+/// What of one server's lists is looked up by name or URI, and by what a lenient server may take one for.
+#[derive(Debug, Default)]
+pub(super) struct Lookups {
+    pub(super) prompts: TextIndex,
+    pub(super) resources: TextIndex,
+    pub(super) templates: TextIndex,
+    /// Tools, by the letters of their names.
+    pub(super) tools_by_letters: TextIndex,
+    /// Resources, by their URIs without what servers are lenient about.
+    pub(super) resources_by_spelling: TextIndex,
 }
 
 /// A definition with which something is wrong.
@@ -162,6 +178,7 @@ pub struct Template {
     pub definition: Raw,
     /// Whether the scanner objects to that.
     pub is_suspicious: bool,
+    pub(super) loose: LooseTemplate,
 }
 
 impl ServerCatalog {
@@ -225,6 +242,23 @@ impl ServerCatalog {
             .map(|(i, t)| (t.name.clone(), i))
             .collect();
         let has_logging = declares(&listing.initialize, "logging");
+        let lookups = Lookups {
+            prompts: TextIndex::of_all(prompts.iter().map(|prompt| &*prompt.name)),
+            resources: TextIndex::of_all(resources.iter().map(|resource| &*resource.uri)),
+            templates: TextIndex::of_all(templates.iter().map(|one| &*one.uri_template)),
+            tools_by_letters: TextIndex::new(
+                tools
+                    .iter()
+                    .map(|tool| letters::loosely(&tool.name))
+                    .enumerate(),
+            ),
+            resources_by_spelling: TextIndex::new(
+                resources
+                    .iter()
+                    .map(|resource| loosely(&resource.uri))
+                    .enumerate(),
+            ),
+        };
         Self {
             server: server.clone(),
             entry: entry.into(),
@@ -237,6 +271,7 @@ impl ServerCatalog {
             templates,
             problems,
             tools_by_name,
+            lookups,
         }
     }
 
@@ -400,6 +435,7 @@ fn template(definition: &Raw) -> Result<Template, String> {
     shapes::check(definition, shapes::RESOURCE)
         .map_err(|why| format!("in {uri_template:?} {why}"))?;
     Ok(Template {
+        loose: LooseTemplate::new(&uri_template),
         uri_template: uri_template.into(),
         definition: definition.clone(),
         is_suspicious: is_grave(&scanner::scan_resource(definition)),
