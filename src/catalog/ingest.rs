@@ -6,10 +6,11 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use super::{
+    indexes::Lookups,
     said_effect::SaidEffect,
     shapes,
     suspicion::{has_suspicious_instructions, is_grave},
-    uri_templates::{LooseTemplate, loosely},
+    uri_templates::LooseTemplate,
 };
 use crate::{
     fingerprint::Fingerprint,
@@ -18,8 +19,6 @@ use crate::{
     scanner,
     secret::Secrets,
     sync::Guarded,
-    text_index::TextIndex,
-    visible::letters,
     wire::{
         Raw, Revision,
         header_params::{self, HeaderParam},
@@ -68,18 +67,6 @@ pub struct ServerCatalog {
     pub(super) lookups: Lookups,
     /// Whether it is told the level of log lines: each call asks.
     is_told_log_level: bool,
-}
-
-/// What of one server's lists is looked up by name or URI, and by what a lenient server may take one for.
-#[derive(Debug, Default)]
-pub(super) struct Lookups {
-    pub(super) prompts: TextIndex,
-    pub(super) resources: TextIndex,
-    pub(super) templates: TextIndex,
-    /// Tools, by the letters of their names.
-    pub(super) tools_by_letters: TextIndex,
-    /// Resources, by their URIs without what servers are lenient about.
-    pub(super) resources_by_spelling: TextIndex,
 }
 
 /// A definition with which something is wrong.
@@ -242,23 +229,12 @@ impl ServerCatalog {
             .map(|(i, t)| (t.name.clone(), i))
             .collect();
         let has_logging = declares(&listing.initialize, "logging");
-        let lookups = Lookups {
-            prompts: TextIndex::of_all(prompts.iter().map(|prompt| &*prompt.name)),
-            resources: TextIndex::of_all(resources.iter().map(|resource| &*resource.uri)),
-            templates: TextIndex::of_all(templates.iter().map(|one| &*one.uri_template)),
-            tools_by_letters: TextIndex::new(
-                tools
-                    .iter()
-                    .map(|tool| letters::loosely(&tool.name))
-                    .enumerate(),
-            ),
-            resources_by_spelling: TextIndex::new(
-                resources
-                    .iter()
-                    .map(|resource| loosely(&resource.uri))
-                    .enumerate(),
-            ),
-        };
+        let lookups = Lookups::new(
+            tools.iter().map(|tool| &*tool.name),
+            prompts.iter().map(|prompt| &*prompt.name),
+            resources.iter().map(|resource| &*resource.uri),
+            templates.iter().map(|template| &*template.uri_template),
+        );
         Self {
             server: server.clone(),
             entry: entry.into(),

@@ -7,6 +7,7 @@ mod asking;
 mod following;
 mod index;
 mod indexer;
+mod indexes;
 mod ingest;
 pub mod last_known;
 mod lookups;
