@@ -188,9 +188,10 @@ fn of_value<'a>(kind: ThingKind, name: &'a str, definition: &'a Raw) -> Listed<'
 }
 
 /// Stands for what a person saw of a server: its configuration, all that is written in its entry, every definition that it lists, held or
-/// not, and what it says of itself. Another one of these is another text. Short enough to be typed, too long to be met by trying.
+/// not, and what it says of itself. Another one of these is another text. A server chooses all that it
+/// lists, before and after: even so it cannot find two lists of which a person would see the same (128 bits).
 pub fn seen(entry: &str, as_written: &str, listed: Option<&ServerCatalog>) -> String {
-    const LENGTH: usize = 16;
+    const LENGTH: usize = 32;
 
     let listed = listed.filter(|listed| *listed.entry == *entry);
     let prints = listed.map(all_listed);
@@ -447,6 +448,8 @@ mod tests {
             seen("e", "as written", Some(&listed))
         };
         let reviewed = seen_of("");
+        // Whoever chooses both lists must not find two of the same.
+        assert_eq!(reviewed.len(), 128 / 4);
         assert_eq!(reviewed, seen_of("nothing"));
         for part in [
             "instructions",
