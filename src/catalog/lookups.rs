@@ -45,4 +45,13 @@ impl ServerCatalog {
         let templates = self.templates.iter();
         templates.filter(move |template| template.loose.fits(&template.uri_template, uri))
     }
+
+    /// How many tools are new, or have another fingerprint than before.
+    pub(super) fn changed_tools(&self, before: Option<&Self>) -> usize {
+        let is_same = |tool: &&Tool| {
+            let known = before.and_then(|before| before.tool(&tool.name));
+            known.is_some_and(|known| known.fingerprint == tool.fingerprint)
+        };
+        self.tools.iter().filter(|tool| !is_same(tool)).count()
+    }
 }

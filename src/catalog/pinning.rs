@@ -3,7 +3,7 @@
 
 use std::{
     cell::OnceCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -42,6 +42,8 @@ pub(super) struct Pinning {
     pub(super) policies: BTreeMap<ServerName, PinPolicy>,
     pub(super) ledgers: BTreeMap<ServerName, Arc<Ledger>>,
     pub(super) lock: Option<Arc<Lock>>,
+    /// Servers that a person took out, whose files may still be there for a moment.
+    pub(super) forgotten: BTreeSet<ServerName>,
 }
 
 impl Pinning {
@@ -52,6 +54,13 @@ impl Pinning {
 
     pub(super) fn ledger(&self, server: &ServerName) -> Arc<Ledger> {
         self.ledgers.get(server).cloned().unwrap_or_default()
+    }
+
+    /// Lets go what was approved of a server. Until it is configured again nothing is learnt of it.
+    pub(super) fn forget(&mut self, server: &ServerName) {
+        self.ledgers.remove(server);
+        self.policies.remove(server);
+        self.forgotten.insert(server.clone());
     }
 
     /// What is held of a listing. The ledger that comes with it is the one that counts from now on.
@@ -387,27 +396,20 @@ pub(super) fn note_held(
         });
         now.hold(*kind, name).is_some() && !is_known
     });
-    let mut count = 0_usize;
-    let mut things = Vec::new();
-    for ((kind, name), held) in new {
-        count += 1;
-        things.push(TouchedThing {
-            kind: kind.as_str(),
-            name: name.clone(),
-            fingerprint: Some(held.fingerprint),
-            why: Some(held.reason.explained()),
-        });
-        if count <= SHOWN {
-            let (kind, why) = (kind.as_str(), held.reason.explained());
-            tracing::warn!(%server, kind, name = ?name, why, "held until a person approves it");
-        }
+    for ((kind, name), held) in new.clone().take(SHOWN) {
+        let (kind, why) = (kind.as_str(), held.reason.explained());
+        tracing::warn!(%server, kind, name = ?name, why, "held until a person approves it");
     }
-    if let Some(more @ 1..) = count.checked_sub(SHOWN) {
+    if let Some(more @ 1..) = new.clone().count().checked_sub(SHOWN) {
         tracing::warn!(%server, more, "further definitions are held");
     }
-    if !things.is_empty() {
-        activity.note_held(server.as_str(), things);
-    }
+    let things = new.map(|((kind, name), held)| TouchedThing {
+        kind: kind.as_str(),
+        name: name.clone(),
+        fingerprint: Some(held.fingerprint),
+        why: Some(held.reason.explained()),
+    });
+    activity.note_held(server.as_str(), things);
 }
 
 #[cfg(test)]
