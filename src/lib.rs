@@ -55,6 +55,7 @@ pub mod large_results;
 pub mod gate;
 
 // Floor 5: the upstream servers.
+pub mod text_index;
 pub mod upstream;
 
 // Floor 6: what an operator can do, what a search finds, and how a client's request reaches an upstream.

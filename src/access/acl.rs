@@ -1,8 +1,10 @@
 //! Who may have what by the rules of `serverAuth.acl`: the first that matches decides, else the default. Pure, over names; what there
 //! is of servers and tools nobody asks here.
 
+use std::cell::OnceCell;
+
 use crate::{
-    config::{Acl, AclRule, Coverage, NamePattern, Policy},
+    config::{Acl, AclRule, ComparedName, Coverage, Fold, NamePattern, Policy},
     visible::{letters, uris},
 };
 
@@ -91,12 +93,13 @@ impl<'a> RulesFor<'a> {
 
     /// Whether the caller may have this, and which rule says so.
     pub fn decide(self, asked: Asked<'_>, reading: Reading) -> Decision {
+        let question = Question::new(asked);
         let matches = |rule: &AclRule| match (reading, rule.policy) {
-            (Reading::Exact, _) => matches(rule, asked),
+            (Reading::Exact, _) => question.matches(rule),
             (Reading::Lenient, Policy::Deny) => {
-                matches(rule, asked) || matches_folded(rule, asked) || may_lead_to(rule, asked)
+                question.matches(rule) || question.matches_folded(rule) || question.may_mean(rule)
             }
-            (Reading::Lenient, Policy::Allow) => matches(rule, asked) && is_plain(asked),
+            (Reading::Lenient, Policy::Allow) => question.matches(rule) && question.is_plain(),
         };
         let found = self.rules().find(|(_, rule)| matches(rule));
         Decision {
@@ -130,23 +133,92 @@ impl<'a> RulesFor<'a> {
     }
 }
 
-fn matches(rule: &AclRule, asked: Asked<'_>) -> bool {
-    let any = |patterns: &[NamePattern], server: &str, name: &str| {
-        patterns.iter().any(|pattern| pattern.matches(server, name))
-    };
-    match asked {
-        Asked::BuiltIn(name) => rule.tools.as_ref().is_some_and(|tools| {
-            tools.is_empty() || tools.iter().any(|tool| tool.matches_built_in(name))
-        }),
-        Asked::Tool { server, name } => of_tools(rule, |tools| any(tools, server, name)),
-        Asked::Prompt { server, name } => match &rule.prompts {
-            Some(prompts) => any(prompts, server, name),
-            None => of_tools(rule, |tools| any(tools, server, name)),
-        },
-        Asked::Resource { server, uri } => match &rule.resources {
-            Some(resources) => resources.iter().any(|pattern| pattern.matches(server, uri)),
-            None => of_tools(rule, |tools| any(tools, server, uri)),
-        },
+/// What is asked about, with what rules compare of it: each is made once, however many rules and patterns there are.
+struct Question<'a> {
+    asked: Asked<'a>,
+    name: ComparedName<'a>,
+    is_plain: OnceCell<bool>,
+}
+
+impl<'a> Question<'a> {
+    fn new(asked: Asked<'a>) -> Self {
+        let name = match asked {
+            Asked::BuiltIn(name) => ComparedName::new("", name, Fold::Name),
+            Asked::Tool { server, name } | Asked::Prompt { server, name } => {
+                ComparedName::new(server, name, Fold::Name)
+            }
+            Asked::Resource { server, uri } => ComparedName::new(server, uri, Fold::Uri),
+        };
+        Self {
+            asked,
+            name,
+            is_plain: OnceCell::new(),
+        }
+    }
+
+    fn matches(&self, rule: &AclRule) -> bool {
+        let any = |patterns: &[NamePattern]| {
+            let mut patterns = patterns.iter();
+            patterns.any(|pattern| pattern.matches_exactly(&self.name))
+        };
+        match self.asked {
+            Asked::BuiltIn(name) => rule.tools.as_ref().is_some_and(|tools| {
+                tools.is_empty() || tools.iter().any(|tool| tool.matches_built_in(name))
+            }),
+            Asked::Tool { .. } => of_tools(rule, any),
+            Asked::Prompt { .. } => match &rule.prompts {
+                Some(prompts) => any(prompts),
+                None => of_tools(rule, any),
+            },
+            Asked::Resource { .. } => match &rule.resources {
+                Some(resources) => resources
+                    .iter()
+                    .any(|pattern| pattern.matches_exactly(&self.name)),
+                None => of_tools(rule, any),
+            },
+        }
+    }
+
+    /// [`Question::matches`] for whatever the name could mean to a server.
+    fn matches_folded(&self, rule: &AclRule) -> bool {
+        let any = |patterns: &[NamePattern]| {
+            let mut patterns = patterns.iter();
+            patterns.any(|pattern| pattern.matches_folded(&self.name))
+        };
+        match self.asked {
+            Asked::BuiltIn(_) => false,
+            Asked::Tool { .. } => of_tools(rule, any),
+            Asked::Prompt { .. } => match &rule.prompts {
+                Some(prompts) => any(prompts),
+                None => of_tools(rule, any),
+            },
+            Asked::Resource { .. } => match &rule.resources {
+                Some(resources) => resources
+                    .iter()
+                    .any(|pattern| pattern.matches_folded(&self.name)),
+                None => of_tools(rule, any),
+            },
+        }
+    }
+
+    /// Whether a path that does not lead where it says, or a name that may be read as another, may lead to what a rule is about.
+    fn may_mean(&self, rule: &AclRule) -> bool {
+        let covered = match self.asked {
+            Asked::Tool { server, .. } => covered(rule, server).tools,
+            Asked::Prompt { server, .. } => covered(rule, server).prompts,
+            Asked::Resource { server, .. } => coverage(rule, server).1,
+            Asked::BuiltIn(_) => return false,
+        };
+        covered > Coverage::Nothing && !self.is_plain()
+    }
+
+    /// Whether a name is nobody's but its own, and whether a URI leads where it says.
+    fn is_plain(&self) -> bool {
+        *self.is_plain.get_or_init(|| match self.asked {
+            Asked::BuiltIn(_) => true,
+            Asked::Tool { name, .. } | Asked::Prompt { name, .. } => letters::is_plain_name(name),
+            Asked::Resource { uri, .. } => uris::leads_where_it_says(uri),
+        })
     }
 }
 
@@ -154,56 +226,6 @@ fn matches(rule: &AclRule, asked: Asked<'_>) -> bool {
 fn of_tools(rule: &AclRule, matches: impl FnOnce(&[NamePattern]) -> bool) -> bool {
     let tools = rule.tools.as_ref();
     tools.is_some_and(|tools| tools.is_empty() || matches(tools))
-}
-
-/// [`matches`] for whatever the name could mean to a server.
-fn matches_folded(rule: &AclRule, asked: Asked<'_>) -> bool {
-    let any = |patterns: &[NamePattern], server: &str, name: &str| {
-        patterns
-            .iter()
-            .any(|pattern| pattern.matches_folded(server, name, letters::loosely))
-    };
-    match asked {
-        Asked::BuiltIn(_) => false,
-        Asked::Tool { server, name } => of_tools(rule, |tools| any(tools, server, name)),
-        Asked::Prompt { server, name } => match &rule.prompts {
-            Some(prompts) => any(prompts, server, name),
-            None => of_tools(rule, |tools| any(tools, server, name)),
-        },
-        Asked::Resource { server, uri } => match &rule.resources {
-            Some(resources) => resources
-                .iter()
-                .any(|pattern| pattern.matches_folded(server, uri, uris::folded)),
-            None => of_tools(rule, |tools| {
-                tools
-                    .iter()
-                    .any(|pattern| pattern.matches_folded(server, uri, uris::folded))
-            }),
-        },
-    }
-}
-
-/// Whether a path that does not lead where it says, or a name that may be read as another, may lead to what a rule is about.
-fn may_lead_to(rule: &AclRule, asked: Asked<'_>) -> bool {
-    let covered = match asked {
-        Asked::Tool { server, .. } => covered(rule, server).tools,
-        Asked::Prompt { server, .. } => covered(rule, server).prompts,
-        Asked::Resource { server, .. } => coverage(rule, server).1,
-        Asked::BuiltIn(_) => return false,
-    };
-    covered > Coverage::Nothing && !is_plain(asked)
-}
-
-/// Whether a name is nobody's but its own, and whether a URI leads where it says.
-fn is_plain(asked: Asked<'_>) -> bool {
-    let uri = match asked {
-        Asked::BuiltIn(_) => return true,
-        Asked::Tool { name, .. } | Asked::Prompt { name, .. } => {
-            return letters::is_plain_name(name);
-        }
-        Asked::Resource { uri, .. } => uri,
-    };
-    uris::leads_where_it_says(uri)
 }
 
 /// How much of a server a rule matches, of the kind of thing of which it matches least, and of that of which it matches most.

@@ -116,8 +116,38 @@ pub struct TouchedThing {
 pub(super) struct ServerNews {
     pub(super) server: Box<str>,
     pub(super) action: &'static str,
+    /// The first of those that it is about.
     pub(super) things: Vec<TouchedThing>,
+    /// How many there are besides.
+    pub(super) more: usize,
     pub(super) told: ServerStep,
+}
+
+/// Limit: things that a record names.
+pub(super) const MOST_THINGS: usize = 20;
+
+impl EventKind {
+    /// In bytes, what is held of strangers' texts until its record is made.
+    pub(super) fn held(&self) -> usize {
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let named = |things: &[TouchedThing]| {
+            let names = things.iter().map(|thing| thing.name.len());
+            names.sum::<usize>() + size_of_val(things)
+        };
+        match self {
+            Self::Call(call) => call.held(),
+            Self::Refusal(refusal) => {
+                let path = refusal.path.as_ref().map_or(0, |path| path.len());
+                refusal.error.len() + path
+            }
+            Self::Change(change) => {
+                named(&change.things) + length(&change.detail) + length(&change.error)
+            }
+            Self::Server(news) => {
+                named(&news.things) + length(&news.told.detail) + length(&news.told.error)
+            }
+        }
+    }
 }
 
 /// What there is to say of something that happened to a server.

@@ -64,7 +64,7 @@ pub use self::{
     task::ActivityTask,
 };
 use self::{
-    event::{ActivityEvent, EventKind, ServerNews},
+    event::{ActivityEvent, EventKind, MOST_THINGS, ServerNews},
     figures::RunningFigures,
     flood::RefusalFlood,
     queue::{ActivityQueue, Alarm},
@@ -221,11 +221,16 @@ impl Activity {
     }
 
     /// Notes that definitions of a server are held from now on.
-    pub fn note_held(&self, server: &str, things: Vec<TouchedThing>) {
+    pub fn note_held(&self, server: &str, mut things: impl Iterator<Item = TouchedThing>) {
+        let named: Vec<TouchedThing> = things.by_ref().take(MOST_THINGS).collect();
+        if named.is_empty() {
+            return;
+        }
         self.note(EventKind::Server(Box::new(ServerNews {
             server: server.into(),
             action: "held",
-            things,
+            things: named,
+            more: things.count(),
             told: ServerStep::default(),
         })));
     }
@@ -262,6 +267,7 @@ impl Activity {
             server: server.into(),
             action,
             things: Vec::new(),
+            more: 0,
             told,
         })));
     }

@@ -1,11 +1,11 @@
 //! What waits to be written: bounded in number and bytes. What finds no room is counted, so that the log says how much is missing.
 
-use super::event::{ActivityEvent, EventKind};
+use super::event::ActivityEvent;
 
 /// Limit: events that wait. At ten thousand calls a second the writer is a second behind then.
 const MOST: usize = 10_000;
 
-/// Limit: bytes of params and results that are held for them.
+/// Limit: bytes of params, results and names that are held for them.
 const MOST_BYTES: usize = 16 << 20;
 
 /// From so many on, or so many bytes, the writer is not let wait for more.
@@ -47,10 +47,7 @@ pub(super) struct Waiting {
 
 impl ActivityQueue {
     pub(super) fn push(&mut self, event: ActivityEvent) -> Alarm {
-        let size = match &event.what {
-            EventKind::Call(call) => call.held(),
-            EventKind::Refusal(_) | EventKind::Change(_) | EventKind::Server(_) => 0,
-        };
+        let size = event.what.held();
         if self.is_closed {
             return Alarm::None;
         }
@@ -123,6 +120,7 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
+    use crate::activity::event::{EventKind, OperatorChange, TouchedThing};
 
     fn event() -> ActivityEvent {
         ActivityEvent {
@@ -184,5 +182,28 @@ mod tests {
         queue.close();
         queue.push(event());
         assert!(queue.take().events.is_empty());
+    }
+
+    #[test]
+    fn names_of_things_take_room_too() {
+        let mut queue = ActivityQueue::default();
+        for _ in 0..200 {
+            let thing = TouchedThing {
+                kind: "tool",
+                name: "x".repeat(MOST_BYTES / 100).into(),
+                fingerprint: None,
+                why: None,
+            };
+            let change = OperatorChange {
+                things: vec![thing],
+                ..OperatorChange::default()
+            };
+            queue.push(ActivityEvent {
+                what: EventKind::Change(Box::new(change)),
+                ..event()
+            });
+        }
+        let waiting = queue.take();
+        assert_eq!((waiting.events.len(), waiting.shed), (99, 101));
     }
 }

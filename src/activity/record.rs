@@ -7,7 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::{
     course::{FINGERPRINT, GateDecision, RecordedDecision, TimeSpent},
-    event::{ActivityEvent, EventKind, OperatorChange, RefusedNotice, ServerNews, TouchedThing},
+    event::{
+        ActivityEvent, EventKind, MOST_THINGS, OperatorChange, RefusedNotice, ServerNews,
+        TouchedThing,
+    },
     redaction::{Redaction, uri},
     seen_call::{CallEnd, CallEntrance, SeenBody, SeenCall, ThingCalled},
 };
@@ -151,9 +154,6 @@ impl OwnPart {
 
 /// The member of an answer of ours that repeats the arguments of the call.
 const REPEATED_ARGUMENTS: &str = "requestedArgs";
-
-/// Limit: definitions that a record names.
-const MOST_THINGS: usize = 20;
 
 /// Makes records by the settings in force.
 pub(super) struct RecordMaker<'a> {
@@ -362,7 +362,7 @@ impl RecordMaker<'_> {
                 .map(|server| self.redaction.name(server)),
             detail: joined(
                 change.detail.as_ref().map(sentence),
-                self.things(&change.things),
+                self.things(&change.things, 0),
             ),
             outcome: outcome.to_owned(),
             error: change.error.as_ref().map(sentence),
@@ -381,7 +381,7 @@ impl RecordMaker<'_> {
             server: Some(self.redaction.name(&news.server)),
             detail: joined(
                 detail.map(|detail| self.redaction.sentence(detail)),
-                self.things(&news.things),
+                self.things(&news.things, news.more),
             ),
             duration_us: told
                 .took
@@ -394,7 +394,7 @@ impl RecordMaker<'_> {
     }
 
     /// `tool echo 0123456789abcdef (its definition changed), tool other …`. A fingerprint is no secret, though it looks like one.
-    fn things(&self, things: &[TouchedThing]) -> Option<String> {
+    fn things(&self, things: &[TouchedThing], more: usize) -> Option<String> {
         let shown = things.iter().take(MOST_THINGS).map(|thing| {
             let mut text = format!("{} {}", thing.kind, self.redaction.name(&thing.name));
             if let Some(fingerprint) = thing.fingerprint {
@@ -407,7 +407,7 @@ impl RecordMaker<'_> {
             }
         });
         let shown: Vec<String> = shown.collect();
-        let more = things.len().saturating_sub(MOST_THINGS);
+        let more = more + things.len().saturating_sub(MOST_THINGS);
         match (shown.is_empty(), more) {
             (true, _) => None,
             (false, 0) => Some(shown.join(", ")),

@@ -23,6 +23,10 @@ const VERSION: u32 = 1;
 /// Limit: the largest file that is read. We write none that is larger.
 const LARGEST: u64 = 64 << 20;
 
+/// Limits: held definitions that are written, and bytes of their names. The rest is only as long held as it is listed, and found again then.
+const HELD: usize = 10_000;
+const HELD_NAMES: usize = 2 << 20;
+
 /// Limit: files of servers that stand in no configuration any more. The oldest beyond are deleted.
 const ABSENT: usize = 256;
 
@@ -149,7 +153,7 @@ fn fingerprint(text: &str) -> Result<Fingerprint, String> {
     Fingerprint::parse(text).ok_or_else(|| format!("{text:?} is no fingerprint"))
 }
 
-/// Writes a server's ledger. Blocks.
+/// Writes a server's ledger. One that could not be read back is refused, and what was written before stays. Blocks.
 pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result<()> {
     if ledger.is_unread {
         let why = "the record of what was approved before cannot be read, and is not written over; \
@@ -167,7 +171,12 @@ pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result
             definition: text.and_then(|text| serde_json::from_str(text).ok()),
         }
     });
-    let held = ledger.held.iter().map(|((kind, name), held)| StoredHeld {
+    let mut names = 0;
+    let held = ledger.held.iter().take(HELD).take_while(|((_, name), _)| {
+        names += name.len();
+        names <= HELD_NAMES
+    });
+    let held = held.map(|((kind, name), held)| StoredHeld {
         kind: kind.as_str().to_owned(),
         name: name.to_string(),
         fingerprint: held.fingerprint.to_hex(),
@@ -187,6 +196,9 @@ pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result
         held: held.collect(),
     };
     let text = serde_json::to_vec(&stored)?;
+    if text.len() as u64 > LARGEST {
+        return Err(io::Error::other("it would be larger than 64 MiB"));
+    }
     storage::create_private_subfolder(&folder(data_dir))?;
     storage::write_atomically(&file(data_dir, server), &text)
 }
@@ -326,6 +338,34 @@ mod tests {
         fs::rename(&elsewhere, &path).expect("put back");
         save(folder.path(), &server(), &approved).expect_err("it was not read");
         assert_eq!(load(folder.path(), &server()), ledger());
+    }
+
+    #[test]
+    fn what_could_not_be_read_back_is_not_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        save(folder.path(), &server(), &ledger()).expect("saved");
+        let (_, one) = ledger().approved.pop_first().expect("there");
+        let long = |n: usize| {
+            (
+                ThingKind::Tool,
+                format!("{n}{}", "\u{1}".repeat(4000)).into(),
+            )
+        };
+        let large = Ledger {
+            approved: (0..3000).map(|n| (long(n), one.clone())).collect(),
+            ..ledger()
+        };
+        assert!(save(folder.path(), &server(), &large).is_err());
+        assert_eq!(load(folder.path(), &server()), ledger());
+        let (_, held) = ledger().held.pop_first().expect("there");
+        let many = Ledger {
+            held: (0..20_000).map(|n| (long(n), held)).collect(),
+            ..ledger()
+        };
+        save(folder.path(), &server(), &many).expect("saved");
+        let read = load(folder.path(), &server());
+        assert_eq!(read.approved, ledger().approved);
+        assert!((1..=HELD_NAMES / 4000).contains(&read.held.len()));
     }
 
     #[test]

@@ -14,6 +14,35 @@ use crate::{names::ServerName, visible::letters::loosely};
 /// out what it wants to change.
 const MOST: usize = 10_000;
 
+/// Limit: bytes of their names. With the texts that are kept the file stays below what is read of one.
+const NAMES: usize = 4 << 20;
+
+/// How much of a server is remembered.
+#[derive(Clone, Copy)]
+struct Remembered {
+    count: usize,
+    names: usize,
+}
+
+impl Remembered {
+    fn of(ledger: &Ledger) -> Self {
+        let names = ledger.approved.keys().map(|(_, name)| name.len());
+        Self {
+            count: ledger.approved.len(),
+            names: names.sum(),
+        }
+    }
+
+    fn has_room(self, name: &str) -> bool {
+        self.count < MOST && self.names + name.len() <= NAMES
+    }
+
+    fn add(&mut self, name: &str) {
+        self.count += 1;
+        self.names += name.len();
+    }
+}
+
 /// How the settings want the definitions of a server to be treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PinPolicy {
@@ -42,8 +71,12 @@ impl Ledger {
         };
         let mut next = self.as_ref().clone();
         next.held.clear();
-        let mut remembered = self.approved.len();
-        let mut room = self.room();
+        let records = policy != PinPolicy::Untrusted && lock.is_none();
+        if records && policy == PinPolicy::Allow {
+            next.keep_tools(listed);
+        }
+        let mut remembered = Remembered::of(&next);
+        let mut room = next.room();
         let known_letters = OnceCell::new();
         for one in listed {
             let is_remembered = self.entry(one).is_some();
@@ -71,14 +104,15 @@ impl Ledger {
                         fingerprint,
                     },
                 );
-            } else if one.kind == ThingKind::Tool {
+            } else if one.kind == ThingKind::Tool
+                && (is_remembered || remembered.has_room(one.name))
+            {
                 if !is_remembered {
-                    remembered += 1;
+                    remembered.add(one.name);
                 }
                 next.note(one, None, now, &mut room);
             }
         }
-        let records = policy != PinPolicy::Untrusted && lock.is_none();
         if records && next.baseline == Baseline::None {
             next.baseline = Baseline::Taken;
         }
@@ -93,7 +127,7 @@ impl Ledger {
     fn verdict(
         &self,
         one: &Listed<'_>,
-        remembered: usize,
+        remembered: Remembered,
         known_letters: &OnceCell<HashSet<String>>,
         objects: &mut dyn FnMut(&Listed<'_>) -> bool,
     ) -> Option<HoldReason> {
@@ -125,7 +159,15 @@ impl Ledger {
         if self.baseline == Baseline::Taken && is_alike() {
             return Some(HoldReason::Alike);
         }
-        (remembered >= MOST).then_some(HoldReason::TooMany)
+        (!remembered.has_room(one.name)).then_some(HoldReason::TooMany)
+    }
+
+    /// Forgets the tools that are not listed: where changes are allowed, only what is listed last counts.
+    fn keep_tools(&mut self, listed: &[Listed<'_>]) {
+        let tools = listed.iter().filter(|one| one.kind == ThingKind::Tool);
+        let names: HashSet<&str> = tools.map(|one| one.name).collect();
+        self.approved
+            .retain(|(kind, name), _| *kind != ThingKind::Tool || names.contains(&**name));
     }
 
     /// What the names of the approved tools may be taken for.
@@ -347,5 +389,50 @@ mod tests {
         let many: Vec<(&str, &str)> = names.iter().map(|name| (&**name, "1")).collect();
         assert_eq!(house.list(&many).len(), 1, "one too many");
         assert_eq!(house.list(&[("a", "2")]), held("a", "changed"));
+    }
+
+    #[test]
+    fn where_changes_are_allowed_only_what_is_listed_is_remembered() {
+        let mut house = house();
+        house.policy = PinPolicy::Allow;
+        let names = |from: usize, count: usize| -> Vec<String> {
+            (from..from + count).map(|n| format!("tool_{n}")).collect()
+        };
+        let mut list = |names: &[String]| {
+            let tools: Vec<(&str, &str)> = names.iter().map(|name| (&**name, "1")).collect();
+            let held = house.list(&tools).len();
+            let names = house.ledger.approved.keys().map(|(_, name)| name.len());
+            (held, house.ledger.approved.len(), names.sum::<usize>())
+        };
+        for round in 0..4 {
+            let (held, remembered, _) = list(&names(round * 500, 600));
+            assert_eq!((held, remembered), (0, 600), "round {round}");
+        }
+        let (held, remembered, _) = list(&names(0, MOST + 20));
+        assert_eq!((held, remembered), (0, MOST));
+        let long: Vec<String> = (0..1100)
+            .map(|n| format!("{n:04}{}", "x".repeat(4092)))
+            .collect();
+        let (held, remembered, bytes) = list(&long);
+        assert_eq!((held, remembered, bytes), (0, 1024, NAMES));
+        // What is held later is what was listed last and is another now.
+        let (_, remembered, _) = list(&names(0, 2));
+        assert_eq!(remembered, 2);
+        house.policy = PinPolicy::Hold;
+        let now = [("tool_0", "2"), ("tool_1", "1")];
+        let expected = self::held("tool_0", "changed");
+        assert_eq!(house.list(&now), expected);
+    }
+
+    #[test]
+    fn names_that_are_remembered_have_room_for_so_many_bytes() {
+        let mut house = house();
+        let long: Vec<String> = (0..1030)
+            .map(|n| format!("{n:04}{}", "x".repeat(4092)))
+            .collect();
+        let tools: Vec<(&str, &str)> = long.iter().map(|name| (&**name, "1")).collect();
+        let held = house.list(&tools);
+        assert_eq!(held.len(), 6);
+        assert!(held.iter().all(|(_, reason)| *reason == "too_many"));
     }
 }

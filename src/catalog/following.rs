@@ -93,10 +93,14 @@ impl CatalogTask {
         for (name, policy) in servers {
             if !pinning.ledgers.contains_key(&name) {
                 let (data_dir, server) = (pinning.data_dir.clone(), name.clone());
-                // Small, and nobody but this server waits for it.
-                let load = move || approvals::load(&data_dir, &server);
-                let loaded = tokio::task::spawn_blocking(load).await;
-                let ledger = loaded.unwrap_or_else(|_| approvals::Ledger::lost());
+                let ledger = if pinning.forgotten.remove(&name) {
+                    approvals::Ledger::default()
+                } else {
+                    // Small, and nobody but this server waits for it.
+                    let load = move || approvals::load(&data_dir, &server);
+                    let loaded = tokio::task::spawn_blocking(load).await;
+                    loaded.unwrap_or_else(|_| approvals::Ledger::lost())
+                };
                 pinning.ledgers.insert(name.clone(), Arc::new(ledger));
             }
             if pinning.policies.insert(name.clone(), policy) != Some(policy) {

@@ -6,9 +6,11 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use super::{
+    indexes::Lookups,
     said_effect::SaidEffect,
     shapes,
     suspicion::{has_suspicious_instructions, is_grave},
+    uri_templates::LooseTemplate,
 };
 use crate::{
     fingerprint::Fingerprint,
@@ -62,6 +64,7 @@ pub struct ServerCatalog {
     /// Whether the scanner objects to what the server says of itself.
     pub has_suspicious_instructions: bool,
     tools_by_name: QuickMap<Box<str>, usize>,
+    pub(super) lookups: Lookups,
     /// Whether it is told the level of log lines: each call asks.
     is_told_log_level: bool,
 }
@@ -162,6 +165,7 @@ pub struct Template {
     pub definition: Raw,
     /// Whether the scanner objects to that.
     pub is_suspicious: bool,
+    pub(super) loose: LooseTemplate,
 }
 
 impl ServerCatalog {
@@ -225,6 +229,12 @@ impl ServerCatalog {
             .map(|(i, t)| (t.name.clone(), i))
             .collect();
         let has_logging = declares(&listing.initialize, "logging");
+        let lookups = Lookups::new(
+            tools.iter().map(|tool| &*tool.name),
+            prompts.iter().map(|prompt| &*prompt.name),
+            resources.iter().map(|resource| &*resource.uri),
+            templates.iter().map(|template| &*template.uri_template),
+        );
         Self {
             server: server.clone(),
             entry: entry.into(),
@@ -237,6 +247,7 @@ impl ServerCatalog {
             templates,
             problems,
             tools_by_name,
+            lookups,
         }
     }
 
@@ -400,6 +411,7 @@ fn template(definition: &Raw) -> Result<Template, String> {
     shapes::check(definition, shapes::RESOURCE)
         .map_err(|why| format!("in {uri_template:?} {why}"))?;
     Ok(Template {
+        loose: LooseTemplate::new(&uri_template),
         uri_template: uri_template.into(),
         definition: definition.clone(),
         is_suspicious: is_grave(&scanner::scan_resource(definition)),

@@ -3,7 +3,7 @@
 
 use std::{
     cell::OnceCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -42,6 +42,8 @@ pub(super) struct Pinning {
     pub(super) policies: BTreeMap<ServerName, PinPolicy>,
     pub(super) ledgers: BTreeMap<ServerName, Arc<Ledger>>,
     pub(super) lock: Option<Arc<Lock>>,
+    /// Servers that a person took out, whose files may still be there for a moment.
+    pub(super) forgotten: BTreeSet<ServerName>,
 }
 
 impl Pinning {
@@ -52,6 +54,13 @@ impl Pinning {
 
     pub(super) fn ledger(&self, server: &ServerName) -> Arc<Ledger> {
         self.ledgers.get(server).cloned().unwrap_or_default()
+    }
+
+    /// Lets go what was approved of a server. Until it is configured again nothing is learnt of it.
+    pub(super) fn forget(&mut self, server: &ServerName) {
+        self.ledgers.remove(server);
+        self.policies.remove(server);
+        self.forgotten.insert(server.clone());
     }
 
     /// What is held of a listing. The ledger that comes with it is the one that counts from now on.
@@ -188,9 +197,10 @@ fn of_value<'a>(kind: ThingKind, name: &'a str, definition: &'a Raw) -> Listed<'
 }
 
 /// Stands for what a person saw of a server: its configuration, all that is written in its entry, every definition that it lists, held or
-/// not, and what it says of itself. Another one of these is another text. Short enough to be typed, too long to be met by trying.
+/// not, and what it says of itself. Another one of these is another text. A server chooses all that it
+/// lists, before and after: even so it cannot find two lists of which a person would see the same (128 bits).
 pub fn seen(entry: &str, as_written: &str, listed: Option<&ServerCatalog>) -> String {
-    const LENGTH: usize = 16;
+    const LENGTH: usize = 32;
 
     let listed = listed.filter(|listed| *listed.entry == *entry);
     let prints = listed.map(all_listed);
@@ -387,27 +397,20 @@ pub(super) fn note_held(
         });
         now.hold(*kind, name).is_some() && !is_known
     });
-    let mut count = 0_usize;
-    let mut things = Vec::new();
-    for ((kind, name), held) in new {
-        count += 1;
-        things.push(TouchedThing {
-            kind: kind.as_str(),
-            name: name.clone(),
-            fingerprint: Some(held.fingerprint),
-            why: Some(held.reason.explained()),
-        });
-        if count <= SHOWN {
-            let (kind, why) = (kind.as_str(), held.reason.explained());
-            tracing::warn!(%server, kind, name = &**name, why, "held until a person approves it");
-        }
+    for ((kind, name), held) in new.clone().take(SHOWN) {
+        let (kind, why) = (kind.as_str(), held.reason.explained());
+        tracing::warn!(%server, kind, name = &**name, why, "held until a person approves it");
     }
-    if let Some(more @ 1..) = count.checked_sub(SHOWN) {
+    if let Some(more @ 1..) = new.clone().count().checked_sub(SHOWN) {
         tracing::warn!(%server, more, "further definitions are held");
     }
-    if !things.is_empty() {
-        activity.note_held(server.as_str(), things);
-    }
+    let things = new.map(|((kind, name), held)| TouchedThing {
+        kind: kind.as_str(),
+        name: name.clone(),
+        fingerprint: Some(held.fingerprint),
+        why: Some(held.reason.explained()),
+    });
+    activity.note_held(server.as_str(), things);
 }
 
 #[cfg(test)]
@@ -448,6 +451,8 @@ mod tests {
             seen("e", "as written", Some(&listed))
         };
         let reviewed = seen_of("");
+        // Whoever chooses both lists must not find two of the same.
+        assert_eq!(reviewed.len(), 128 / 4);
         assert_eq!(reviewed, seen_of("nothing"));
         for part in [
             "instructions",

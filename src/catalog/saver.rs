@@ -89,12 +89,12 @@ impl Saver {
         self.news.notify_one();
     }
 
-    /// Runs until shutdown, and writes what is left then.
-    pub(super) async fn run(self, shutdown: CancellationToken) {
+    /// Runs until nothing more can come, and writes what is left then.
+    pub(super) async fn run(self, ending: CancellationToken) {
         loop {
             let ends = tokio::select! {
                 () = self.news.notified() => false,
-                () = shutdown.cancelled() => true,
+                () = ending.cancelled() => true,
             };
             let (data_dir, waiting) = (self.data_dir.clone(), self.take());
             // Only the lists in memory are used; if the disk fails, the next start discovers the servers again.

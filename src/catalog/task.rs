@@ -1,6 +1,10 @@
 //! The catalog's one writer, and the handle for everybody else.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Arc,
+};
 
 use arc_swap::ArcSwap;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
@@ -152,6 +156,7 @@ impl Catalog {
             policies: servers.iter().map(|s| (s.name.clone(), s.policy)).collect(),
             data_dir: data_dir.to_owned(),
             lock: lock.map(Arc::new),
+            forgotten: BTreeSet::new(),
         };
         let saver = Saver::new(data_dir.to_owned());
         let mut pins = BTreeMap::new();
@@ -336,8 +341,14 @@ impl CatalogTask {
     /// Runs until shutdown, indexer and saver beside it.
     pub async fn run(self, shutdown: CancellationToken) {
         let indexer = self.indexer.clone().run(shutdown.clone());
-        let saver = self.saver.clone().run(shutdown.clone());
-        tokio::join!(self.follow_commands(shutdown), indexer, saver);
+        // Only when nothing more is taken in: whoever waits for the disk has to be told by the saver's last turn.
+        let ending = CancellationToken::new();
+        let saver = self.saver.clone().run(ending.clone());
+        let following = async {
+            self.follow_commands(shutdown).await;
+            ending.cancel();
+        };
+        tokio::join!(following, indexer, saver);
     }
 
     async fn follow_commands(mut self, shutdown: CancellationToken) {
@@ -352,7 +363,7 @@ impl CatalogTask {
                 Some(Command::Keep { servers }) => self.keep(servers).await,
                 Some(Command::Approve { request, done }) => self.approve(&request, done),
                 Some(Command::Forget { server }) => {
-                    self.pinning.ledgers.remove(&server);
+                    self.pinning.forget(&server);
                     self.saver.forget_ledger(server);
                 }
             }
@@ -361,6 +372,12 @@ impl CatalogTask {
 
     fn put(&mut self, new: Arc<ServerCatalog>, done: oneshot::Sender<Published>) {
         let (old, server) = (self.published.load_full(), &new.server);
+        if !self.pinning.policies.contains_key(server) {
+            // It was taken out while its worker still listed it.
+            tracing::debug!(%server, "the lists of a server that is no longer wanted are dropped");
+            let _ = done.send(None);
+            return;
+        }
         for problem in new.problems.iter().take(SHOWN_PROBLEMS) {
             tracing::warn!(%server, problem = problem.why, "a definition was left out");
         }
@@ -369,7 +386,7 @@ impl CatalogTask {
         }
         let before = old.servers.get(server).map(AsRef::as_ref);
         let difference = Difference::between(before, Some(&new));
-        let changed = changed_tools(before, &new);
+        let changed = new.changed_tools(before);
         let tools = new.tools.len();
         // Of the first lists of a connection its worker tells, and of what is indexed the index.
         if before.is_some() && changed > 0 {
@@ -423,16 +440,5 @@ impl CatalogTask {
     }
 }
 
-/// How many tools are new or have another fingerprint.
-fn changed_tools(before: Option<&ServerCatalog>, after: &ServerCatalog) -> usize {
-    let same = |name: &str, fingerprint| {
-        before
-            .and_then(|b| b.tool(name))
-            .is_some_and(|tool| tool.fingerprint == fingerprint)
-    };
-    after
-        .tools
-        .iter()
-        .filter(|tool| !same(&tool.name, tool.fingerprint))
-        .count()
-}
+#[cfg(test)]
+mod tests;

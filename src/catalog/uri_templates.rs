@@ -42,24 +42,58 @@ pub fn fits(template: &str, uri: &str) -> bool {
 
 /// What is left of a URI, or of a template, without the differences that servers are lenient about: those of [`uris::folded`], a fragment, a
 /// slash or an empty query at the end.
-pub fn loosely(uri: &str) -> String {
+pub(super) fn loosely(uri: &str) -> String {
     let address = uri.split('#').next().unwrap_or_default();
     let folded = uris::folded(address);
     folded.trim_end_matches(['/', '?']).to_owned()
 }
 
-/// Whether a URI may be an expansion of a template to a server that is lenient about its spelling.
-pub fn fits_loosely(template: &str, uri: &str) -> bool {
-    // Without a host before it, what stands in place of one is the path.
-    let path = |(scheme, rest): (&str, &str)| {
-        let is_file = scheme.eq_ignore_ascii_case("file");
-        is_file.then(|| format!("file:///{{{rest}"))
-    };
-    let whole = template.split_once("://{").and_then(path);
-    let folded = loosely(whole.as_deref().unwrap_or(template));
-    fits(template, uri)
-        || fits(&uris::decoded(template), &uris::decoded(uri))
-        || fits(&folded, &loosely(uri))
+/// A URI that is held against many templates and resources: what it is compared by is made once.
+#[derive(Debug)]
+pub struct AskedUri<'a> {
+    pub(super) written: &'a str,
+    decoded: String,
+    pub(super) loose: String,
+}
+
+impl<'a> AskedUri<'a> {
+    /// Of the URI as it was written.
+    pub fn new(uri: &'a str) -> Self {
+        Self {
+            written: uri,
+            decoded: uris::decoded(uri),
+            loose: loosely(uri),
+        }
+    }
+}
+
+/// What of a template stands for it where a server is lenient about the spelling of what it describes.
+#[derive(Debug)]
+pub(super) struct LooseTemplate {
+    decoded: Box<str>,
+    loose: Box<str>,
+}
+
+impl LooseTemplate {
+    pub(super) fn new(template: &str) -> Self {
+        // Without a host before it, what stands in place of one is the path.
+        let path = |(scheme, rest): (&str, &str)| {
+            let is_file = scheme.eq_ignore_ascii_case("file");
+            is_file.then(|| format!("file:///{{{rest}"))
+        };
+        let whole = template.split_once("://{").and_then(path);
+        Self {
+            decoded: uris::decoded(template).into(),
+            loose: loosely(whole.as_deref().unwrap_or(template)).into(),
+        }
+    }
+
+    /// Whether a URI may be an expansion of the template, which is written like this, to such a server.
+    pub(super) fn fits(&self, template: &str, uri: &AskedUri<'_>) -> bool {
+        fits(template, uri.written)
+            || fits(&self.decoded, &uri.decoded)
+            || fits(&self.loose, &uri.loose)
+    }
 }
 
 #[cfg(test)]
@@ -78,6 +112,10 @@ mod tests {
         check("a://plain", "a://plain", false);
         check("{+all}", "anything", true);
         check("ab{x}bc", "abc", false);
+    }
+
+    fn fits_loosely(template: &str, uri: &str) -> bool {
+        LooseTemplate::new(template).fits(template, &AskedUri::new(uri))
     }
 
     #[test]

@@ -120,7 +120,7 @@ pub use supposed::{Supposed, load_supposing};
 pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
 pub use unrepeated::{json_mistake, read_unrepeated, read_unrepeated_object};
-pub use wildcard::{Coverage, NamePattern, UriPattern, Wildcard};
+pub use wildcard::{ComparedName, Coverage, Fold, NamePattern, UriPattern, Wildcard};
 pub use write::{WriteError, rewrite, write};
 
 /// Why a configuration as a whole cannot be used.

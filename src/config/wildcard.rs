@@ -3,7 +3,10 @@
 //! Globs on the tools of one server are `tool_filter`'s. These have no classes and alternatives, so that a pattern reads the same for
 //! tools, subjects and URIs.
 
+use std::cell::OnceCell;
+
 use super::fields::BadField;
+use crate::visible::{letters, uris};
 
 /// One pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,11 +66,10 @@ impl Wildcard {
         !self.pattern.is_empty() && self.pattern.bytes().all(|byte| byte == b'*')
     }
 
-    /// The same pattern for texts that went through `fold`.
-    #[must_use]
-    pub fn folded(&self, fold: impl Fn(&str) -> String) -> Self {
-        let pieces: Vec<String> = self.pattern.split('*').map(fold).collect();
-        Self::new(&pieces.join("*"))
+    /// The same pattern for texts that were folded.
+    fn folded(&self, fold: Fold) -> Self {
+        let pieces = self.pattern.split('*').map(|piece| fold.of(piece));
+        Self::new(&pieces.collect::<Vec<_>>().join("*"))
     }
 }
 
@@ -77,6 +79,65 @@ impl Wildcard {
 pub struct NamePattern {
     whole: Wildcard,
     parts: Option<(Wildcard, Wildcard)>,
+    /// What is held against a name, of the parts or of the whole, for names that were folded: as names, and as URIs.
+    folded: [Wildcard; 2],
+}
+
+/// How a name may be spelt otherwise and still be taken for the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fold {
+    /// As that of a tool or prompt ([`letters::loosely`]).
+    Name,
+    /// As a URI ([`uris::folded`]).
+    Uri,
+}
+
+impl Fold {
+    fn of(self, text: &str) -> String {
+        match self {
+            Self::Name => letters::loosely(text),
+            Self::Uri => uris::folded(text),
+        }
+    }
+}
+
+/// The name or URI of a thing of a server, as patterns are held against it: what they need of it is made once, however many they are.
+#[derive(Debug)]
+pub struct ComparedName<'a> {
+    server: &'a str,
+    name: &'a str,
+    fold: Fold,
+    whole: OnceCell<String>,
+    folded: OnceCell<String>,
+    folded_whole: OnceCell<String>,
+}
+
+impl<'a> ComparedName<'a> {
+    /// Of what a server calls so.
+    pub fn new(server: &'a str, name: &'a str, fold: Fold) -> Self {
+        Self {
+            server,
+            name,
+            fold,
+            whole: OnceCell::new(),
+            folded: OnceCell::new(),
+            folded_whole: OnceCell::new(),
+        }
+    }
+
+    fn whole(&self) -> &str {
+        let make = || format!("{}__{}", self.server, self.name);
+        self.whole.get_or_init(make)
+    }
+
+    fn folded(&self) -> &str {
+        self.folded.get_or_init(|| self.fold.of(self.name))
+    }
+
+    fn folded_whole(&self) -> &str {
+        let make = || self.fold.of(self.whole());
+        self.folded_whole.get_or_init(make)
+    }
 }
 
 /// How much of a server a pattern matches.
@@ -117,9 +178,13 @@ impl NamePattern {
         {
             return Err(ambiguous((server, name), rest));
         }
+        let whole = Wildcard::new(pattern);
+        let parts = parts.map(|(server, name)| (Wildcard::new(server), Wildcard::new(name)));
+        let of_names = parts.as_ref().map_or(&whole, |(_, names)| names);
         Ok(Self {
-            whole: Wildcard::new(pattern),
-            parts: parts.map(|(server, name)| (Wildcard::new(server), Wildcard::new(name))),
+            folded: [Fold::Name, Fold::Uri].map(|fold| of_names.folded(fold)),
+            whole,
+            parts,
         })
     }
 
@@ -136,19 +201,28 @@ impl NamePattern {
 
     /// Whether it matches a thing of a server.
     pub fn matches(&self, server: &str, name: &str) -> bool {
+        self.matches_exactly(&ComparedName::new(server, name, Fold::Name))
+    }
+
+    /// The same for a name that is held against several.
+    pub fn matches_exactly(&self, thing: &ComparedName<'_>) -> bool {
         match &self.parts {
-            Some((servers, names)) => servers.matches(server) && names.matches(name),
-            None => self.whole.matches_all() || self.whole.matches(&format!("{server}__{name}")),
+            Some((servers, names)) => servers.matches(thing.server) && names.matches(thing.name),
+            None => self.whole.matches_all() || self.whole.matches(thing.whole()),
         }
     }
 
-    /// The same for a name that may be spelt otherwise, after `fold`.
-    pub fn matches_folded(&self, server: &str, name: &str, fold: impl Fn(&str) -> String) -> bool {
-        if let Some((servers, names)) = &self.parts {
-            return servers.matches(server) && names.folded(&fold).matches(&fold(name));
+    /// The same for a name that may be spelt otherwise.
+    pub fn matches_folded(&self, thing: &ComparedName<'_>) -> bool {
+        let [of_names, of_uris] = &self.folded;
+        let pattern = match thing.fold {
+            Fold::Name => of_names,
+            Fold::Uri => of_uris,
+        };
+        match &self.parts {
+            Some((servers, _)) => servers.matches(thing.server) && pattern.matches(thing.folded()),
+            None => pattern.matches(thing.folded_whole()),
         }
-        let whole = self.whole.folded(&fold);
-        whole.matches(&fold(&format!("{server}__{name}")))
     }
 
     /// Whether it matches a tool of our own.
@@ -192,10 +266,27 @@ fn ambiguous((server, name): (&str, &str), rest: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriPattern {
     server: Option<Wildcard>,
-    uri: Wildcard,
+    uri: UriWildcard,
     /// The other reading where three underscores stand between: the server's name may end in one.
-    other: Option<(Wildcard, Wildcard)>,
+    other: Option<(Wildcard, UriWildcard)>,
     written: Box<str>,
+}
+
+/// What is held against a URI, and against one that was folded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct UriWildcard {
+    written: Wildcard,
+    folded: Wildcard,
+}
+
+impl UriWildcard {
+    fn new(pattern: &str) -> Self {
+        let written = Wildcard::new(pattern);
+        Self {
+            folded: written.folded(Fold::Uri),
+            written,
+        }
+    }
 }
 
 impl UriPattern {
@@ -211,11 +302,11 @@ impl UriPattern {
         });
         let other = parts.and_then(|(server, uri)| {
             let rest = uri.strip_prefix('_').filter(|rest| !rest.is_empty())?;
-            Some((Wildcard::new(&format!("{server}_")), Wildcard::new(rest)))
+            Some((Wildcard::new(&format!("{server}_")), UriWildcard::new(rest)))
         });
         Ok(Self {
             server: parts.map(|(server, _)| Wildcard::new(server)),
-            uri: Wildcard::new(parts.map_or(pattern, |(_, uri)| uri)),
+            uri: UriWildcard::new(parts.map_or(pattern, |(_, uri)| uri)),
             other,
             written: pattern.into(),
         })
@@ -228,20 +319,25 @@ impl UriPattern {
 
     /// Whether it matches a resource of a server, by the server's own URI.
     pub fn matches(&self, server: &str, uri: &str) -> bool {
-        let mut readings = self.readings(server);
-        readings.any(|pattern| pattern.matches(uri))
+        self.matches_exactly(&ComparedName::new(server, uri, Fold::Uri))
     }
 
-    /// The same for a URI that may be spelt otherwise, after `fold`.
-    pub fn matches_folded(&self, server: &str, uri: &str, fold: impl Fn(&str) -> String) -> bool {
-        let mut readings = self.readings(server);
-        readings.any(|pattern| pattern.folded(&fold).matches(&fold(uri)))
+    /// The same for a URI that is held against several.
+    pub fn matches_exactly(&self, resource: &ComparedName<'_>) -> bool {
+        let mut readings = self.readings(resource.server);
+        readings.any(|pattern| pattern.written.matches(resource.name))
+    }
+
+    /// The same for a URI that may be spelt otherwise.
+    pub fn matches_folded(&self, resource: &ComparedName<'_>) -> bool {
+        let mut readings = self.readings(resource.server);
+        readings.any(|pattern| pattern.folded.matches(resource.folded()))
     }
 
     /// How much of a server's resources it matches.
     pub fn coverage(&self, server: &str) -> Coverage {
         let covered = self.readings(server).map(|pattern| {
-            if pattern.matches_all() {
+            if pattern.written.matches_all() {
                 Coverage::Everything
             } else {
                 Coverage::Something
@@ -251,7 +347,7 @@ impl UriPattern {
     }
 
     /// What it says of the URIs of a server, by each reading that is about this server.
-    fn readings(&self, server: &str) -> impl Iterator<Item = &Wildcard> {
+    fn readings(&self, server: &str) -> impl Iterator<Item = &UriWildcard> {
         let servers = self.server.as_ref();
         let first = servers.is_none_or(|servers| servers.matches(server));
         let first = first.then_some(&self.uri);

@@ -2,7 +2,7 @@
 
 use crate::{
     approvals::{Hold, HoldReason, Pins, ThingKind},
-    catalog::{ServerCatalog, Snapshot, fits_loosely, literal_length, loosely},
+    catalog::{AskedUri, ServerCatalog, Snapshot, literal_length},
     config::{ServerEntry, ToolChanges},
     error_code::{ErrorCode, Failure},
     fingerprint::Fingerprint,
@@ -47,23 +47,19 @@ fn unlisted(
         return None;
     }
     let known = snapshot.servers.get(&entry.name)?;
-    let mut templates = known.templates.iter();
-    if known.resources.iter().any(|resource| *resource.uri == *uri)
-        || templates.any(|template| *template.uri_template == *uri)
-    {
+    if known.resource(uri).is_some() || known.template(uri).is_some() {
         return None;
     }
     if !uris::leads_where_it_says(uri) {
         return may_be_any(pins);
     }
-    let spelling = loosely(uri);
-    let mut resources = pins.names(ThingKind::Resource);
-    if let Some((_, hold)) = resources.find(|(held, _)| loosely(held) == spelling) {
+    let asked = AskedUri::new(uri);
+    let mut alike = known.resources_like(&asked);
+    if let Some(hold) = alike.find_map(|one| pins.hold(ThingKind::Resource, &one.uri)) {
         return Some((ThingKind::Resource, *hold));
     }
-    let fitting = known.templates.iter().map(|known| &*known.uri_template);
-    let fitting = fitting.filter(|template| fits_loosely(template, uri));
     // Of two that are equally close the held one counts.
+    let fitting = known.templates_of(&asked).map(|one| &*one.uri_template);
     let closest = fitting.max_by_key(|template| {
         let is_held = pins.hold(ThingKind::Template, template).is_some();
         (literal_length(template), is_held)
@@ -109,14 +105,12 @@ fn suspicious<'a>(
 ) -> Option<(ThingKind, &'a str, &'a Raw)> {
     match thing {
         Thing::Prompt(name) => {
-            let mut prompts = listed.prompts.iter();
-            let found = prompts.find(|prompt| *prompt.name == **name)?;
+            let found = listed.prompt(name)?;
             let is_suspicious = found.is_suspicious;
             is_suspicious.then_some((ThingKind::Prompt, &*found.name, &found.definition))
         }
         Thing::Resource(uri) => {
-            let mut resources = listed.resources.iter();
-            if let Some(found) = resources.find(|resource| *resource.uri == **uri) {
+            if let Some(found) = listed.resource(uri) {
                 let is_suspicious = found.is_suspicious;
                 return is_suspicious.then_some((
                     ThingKind::Resource,
@@ -124,10 +118,9 @@ fn suspicious<'a>(
                     &found.definition,
                 ));
             }
-            let templates = listed.templates.iter();
-            let fitting = templates.filter(|known| {
-                *known.uri_template == **uri || fits_loosely(&known.uri_template, uri)
-            });
+            let asked = AskedUri::new(uri);
+            let written = listed.template(uri).into_iter();
+            let fitting = written.chain(listed.templates_of(&asked));
             let closest = fitting
                 .max_by_key(|known| (literal_length(&known.uri_template), known.is_suspicious))?;
             let is_suspicious = closest.is_suspicious;
@@ -226,6 +219,7 @@ mod tests {
         catalog::Listing,
         config::{self, Surroundings},
         names::ServerName,
+        visible::letters,
         wire::Revision,
     };
 
@@ -327,6 +321,21 @@ mod tests {
             &["{+any}"],
             "chg://doc/one?"
         ));
+    }
+
+    #[test]
+    fn a_uri_is_folded_once_however_many_templates_there_are() {
+        let templates: Vec<String> = (0..40).map(|n| format!("chg://t{n}/{{n}}")).collect();
+        let templates: Vec<&str> = templates.iter().map(|template| &**template).collect();
+        let uri = format!("chg://x/{}", "a%41/".repeat(8000));
+        let before = letters::decoded_bytes();
+        assert!(is_held_beside("chg://doc/one", &templates, &uri));
+        let read = letters::decoded_bytes() - before;
+        assert!(
+            read < 8 * uri.len() + 100_000,
+            "{read} bytes for {}",
+            uri.len()
+        );
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl Gate {
         server: &str,
         target: Target<'_>,
     ) -> Result<Admitted, Failure> {
-        let (settings, snapshot) = (self.settings.borrow(), self.catalog.glance());
+        let (settings, snapshot) = (self.settings(), self.catalog.glance());
         ticket((&settings, &snapshot), caller, server, target)
     }
 
@@ -99,7 +99,7 @@ impl Gate {
         server: &str,
         tool: &str,
     ) -> Result<Admitted, Failure> {
-        let (settings, snapshot) = (self.settings.borrow(), self.catalog.glance());
+        let (settings, snapshot) = (self.settings(), self.catalog.glance());
         let ticket = ticket((&settings, &snapshot), caller, server, Target::tool(tool))?;
         Rules::new(&settings, &snapshot).check_variant(variant, server, tool)?;
         Ok(ticket.declared(variant))
@@ -108,7 +108,7 @@ impl Gate {
     /// Whether what was admitted may still be had, and why not. While it waited, a definition may have become another, a rule may have been
     /// added, or a credential taken away. Where nothing of the kind happened this is two comparisons.
     pub fn renew(&self, admitted: &Admitted) -> Result<(), Failure> {
-        let (settings, snapshot) = (self.settings.borrow(), self.catalog.glance());
+        let (settings, snapshot) = (self.settings(), self.catalog.glance());
         if admitted.rests_on(&settings, &snapshot) {
             return Ok(());
         }
@@ -152,9 +152,9 @@ impl Gate {
         self.with_rules(|rules| rules.decide_built_in(caller, tool))
     }
 
-    /// Settings and catalog are not held beyond this.
+    /// Settings and catalog are not held beyond this. Nobody who wants to replace them waits for it meanwhile.
     fn with_rules<T>(&self, decide: impl FnOnce(Rules<'_>) -> T) -> T {
-        decide(Rules::new(&self.settings.borrow(), &self.catalog.glance()))
+        decide(Rules::new(&self.settings(), &self.catalog.glance()))
     }
 }
 

@@ -24,6 +24,8 @@ impl<'a> Rules<'a> {
     where
         'a: 't,
     {
+        // Before anything reads it: what follows does so several times.
+        target.thing().check_length().map_err(Refusal::TooLong)?;
         self.check_profile(caller, server, target)?;
         let Some(auth) = &self.settings.server_auth else {
             return Ok(DecidedAccess::NoRules);
@@ -236,17 +238,8 @@ impl<'a> Rules<'a> {
         let known = self.snapshot.servers.get(server);
         let is_listed = known.is_some_and(|known| match target.thing() {
             Thing::Tool(name) => known.tool(name).is_some(),
-            Thing::Prompt(name) => known.prompts.iter().any(|prompt| *prompt.name == **name),
-            Thing::Resource(uri) => {
-                known
-                    .resources
-                    .iter()
-                    .any(|resource| *resource.uri == **uri)
-                    || known
-                        .templates
-                        .iter()
-                        .any(|template| *template.uri_template == **uri)
-            }
+            Thing::Prompt(name) => known.prompt(name).is_some(),
+            Thing::Resource(uri) => known.resource(uri).is_some() || known.template(uri).is_some(),
             Thing::Task(_) | Thing::Nothing => true,
         });
         if is_listed {
@@ -262,15 +255,16 @@ impl<'a> Rules<'a> {
             return false;
         };
         let known = self.snapshot.servers.get(server);
-        let mut tools = known.iter().flat_map(|known| known.tools.iter());
         let letters = letters::loosely(name);
-        tools.any(|other| {
+        let mut alike = known
+            .iter()
+            .flat_map(|known| known.tools_of_letters(&letters));
+        alike.any(|other| {
             let listed = Asked::Tool {
                 server,
                 name: &other.name,
             };
-            letters::loosely(&other.name) == letters
-                && rules.decide(listed, Reading::Exact).policy == Policy::Deny
+            rules.decide(listed, Reading::Exact).policy == Policy::Deny
         })
     }
 

@@ -10,7 +10,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     names::{self, ServerName},
     visible::letters,
-    wire::{Target, Thing, method},
+    wire::{Target, Thing, TooLong, method},
 };
 
 /// Limit: servers that a refusal names.
@@ -37,6 +37,8 @@ pub(super) enum Refusal<'a> {
     UnknownPrompt(&'a str),
     /// Nobody has approved its definition.
     Held(&'a Thing<'a>, ThingKind, Hold),
+    /// Its name is longer than any that is looked for.
+    TooLong(TooLong),
 }
 
 impl<'a> Rules<'a> {
@@ -145,10 +147,8 @@ impl<'a> Rules<'a> {
     fn is_unlisted_prompt(self, entry: &ServerEntry, prompt: &str) -> bool {
         let known = self.snapshot.servers.get(&entry.name);
         entry.tool_changes == ToolChanges::Hold
-            && known.is_some_and(|known| {
-                let mut prompts = known.prompts.iter();
-                !known.prompts.is_empty() && !prompts.any(|listed| *listed.name == *prompt)
-            })
+            && known
+                .is_some_and(|known| !known.prompts.is_empty() && known.prompt(prompt).is_none())
     }
 
     /// Why what one connection lists of the admitted thing may not be had.
@@ -171,14 +171,14 @@ impl<'a> Rules<'a> {
     /// off.
     fn may_be_off(self, entry: &ServerEntry, tool: &str) -> bool {
         let known = self.snapshot.servers.get(&entry.name);
-        let mut listed = known.iter().flat_map(|known| known.tools.iter());
         let letters = letters::loosely(tool);
+        let mut alike = known
+            .iter()
+            .flat_map(|known| known.tools_of_letters(&letters));
         let is_any_off = entry.tools.enabled.is_some() || !entry.tools.disabled.is_empty();
         entry.tools.disabled.matches_loosely(tool)
             || (is_any_off && letters::leads_elsewhere(tool))
-            || listed.any(|other| {
-                !entry.tools.allows(&other.name) && letters::loosely(&other.name) == letters
-            })
+            || alike.any(|other| !entry.tools.allows(&other.name))
     }
 
     /// The server's own name and what was decided, where the target may be had.
@@ -277,6 +277,7 @@ impl<'a> Rules<'a> {
             Refusal::UnknownTool(tool) => self.unknown_tool(caller, server, tool).of_tool(*tool),
             Refusal::UnknownPrompt(prompt) => self.unknown_prompt(caller, server, prompt),
             Refusal::Held(thing, kind, hold) => held::refusal(server, thing, *kind, *hold),
+            Refusal::TooLong(why) => too_long(*why),
         };
         failure.of_server(server)
     }
@@ -385,6 +386,11 @@ fn access_denied(what: &str) -> Failure {
     let error = format!("access denied: {what} is not for you");
     let hint = "Use something else; only whoever runs mcpproxy can change its access rules.";
     Failure::new(ErrorCode::AccessDenied, error, hint)
+}
+
+fn too_long(why: TooLong) -> Failure {
+    let hint = "Copy the name or the URI from a list, and leave out what does not belong to it.";
+    Failure::new(ErrorCode::InvalidArguments, why.to_string(), hint)
 }
 
 fn disabled(server: &str) -> Failure {

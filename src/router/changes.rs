@@ -195,7 +195,8 @@ mod tests {
     #[tokio::test]
     async fn who_listens_is_told_of_changes_since_then_and_once() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let (catalog, task) = Catalog::new(folder.path(), &[]);
+        let server = ServerName::parse("s").expect("a name");
+        let (catalog, task) = Catalog::new(folder.path(), &[(server.clone(), "e".to_owned())]);
         let shutdown = CancellationToken::new();
         tokio::spawn(task.run(shutdown.clone()));
         let (_settings, settings) = watch::channel(Arc::new(settings()));
@@ -212,7 +213,6 @@ mod tests {
             )
         };
         let (caller, view) = (Caller::named("a"), View::Mode(RoutingMode::Direct));
-        let server = ServerName::parse("s").expect("a name");
         let only_tools = Difference {
             tools: true,
             ..Difference::default()

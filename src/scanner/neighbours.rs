@@ -36,17 +36,19 @@ impl Neighbours {
     /// From pairs of a server's and a tool's own name.
     pub fn new<'a>(tools: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut neighbours = Self::default();
+        let (mut tool_names, mut server_names) = (Vec::new(), Vec::new());
         for (server, tool) in tools {
             let (server, tool) = (server.to_lowercase(), tool.to_lowercase());
-            if !neighbours.servers.contains(&server) {
-                neighbours.server_names.add(&server);
-                neighbours.servers.insert(server.clone());
+            if neighbours.servers.insert(server.clone()) {
+                server_names.push(server.clone());
             }
             if !neighbours.tools.contains_key(&tool) {
-                neighbours.tool_names.add(&tool);
+                tool_names.push(tool.clone());
             }
             neighbours.tools.entry(tool).or_default().insert(server);
         }
+        neighbours.tool_names = SimilarNames::new(tool_names);
+        neighbours.server_names = SimilarNames::new(server_names);
         neighbours
     }
 

@@ -62,6 +62,8 @@ pub fn leads_elsewhere(name: &str) -> bool {
 
 /// A text without its percent-encodings.
 pub fn decoded(text: &str) -> Cow<'_, str> {
+    #[cfg(test)]
+    DECODED_BYTES.set(DECODED_BYTES.get() + text.len());
     let mut text = Cow::Borrowed(text);
     for _ in 0..DECODED {
         if !text.contains('%') {
@@ -71,6 +73,17 @@ pub fn decoded(text: &str) -> Cow<'_, str> {
         text = Cow::Owned(decoded);
     }
     text
+}
+
+#[cfg(test)]
+thread_local! {
+    static DECODED_BYTES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// How many bytes were decoded on this thread: every way to fold a text begins with it.
+#[cfg(test)]
+pub(crate) fn decoded_bytes() -> usize {
+    DECODED_BYTES.get()
 }
 
 /// Latin letters with marks.

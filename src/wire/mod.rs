@@ -38,5 +38,5 @@ pub use revision::Revision;
 pub use rpc_error::RpcError;
 pub use scan::{Element, Elements, MemberSpan, Members};
 pub use splice::{Edit, NotAnObject, splice};
-pub use target::{Target, Thing, name_key};
+pub use target::{LONGEST_NAME, LONGEST_URI, Target, Thing, TooLong, name_key};
 pub use trace_parent::{SaidTrace, TraceParent};

@@ -27,6 +27,21 @@ pub enum Thing<'a> {
     Nothing,
 }
 
+/// Limit: bytes of the name of a tool or prompt that is asked for, with its server's in front. No server can list one with more than 4,096.
+pub const LONGEST_NAME: usize = 8 << 10;
+
+/// Limit: bytes of a URI that is asked for, and of the id of a task. None that is listed has more than 4,096, but what a template stands
+/// for may.
+pub const LONGEST_URI: usize = 64 << 10;
+
+/// A name that is not looked for. Decisions read names several times, and each is a stranger's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("`{key}` is longer than {} KiB", most >> 10)]
+pub struct TooLong {
+    key: &'static str,
+    most: usize,
+}
+
 /// The types of reference that `completion/complete` knows.
 const OF_A_PROMPT: &str = "ref/prompt";
 const OF_A_RESOURCE: &str = "ref/resource";
@@ -48,6 +63,8 @@ impl<'a> Target<'a> {
             method::COMPLETE => completed(method, params)?,
             _ => Thing::Nothing,
         };
+        let length = thing.check_length();
+        length.map_err(|why| wrong(method, &why.to_string()))?;
         Ok(Self {
             method: method.into(),
             thing,
@@ -163,6 +180,22 @@ impl Thing<'_> {
             }
             Self::Nothing => None,
         }
+    }
+
+    /// Whether it is short enough to be looked for.
+    ///
+    /// # Errors
+    ///
+    /// Which limit it passes. Nothing of the name is in it.
+    pub fn check_length(&self) -> Result<(), TooLong> {
+        let (key, most) = match self {
+            Self::Tool(_) | Self::Prompt(_) => ("name", LONGEST_NAME),
+            Self::Resource(_) => ("uri", LONGEST_URI),
+            Self::Task(_) => ("taskId", LONGEST_URI),
+            Self::Nothing => return Ok(()),
+        };
+        let is_short = self.name().is_none_or(|name| name.len() <= most);
+        is_short.then_some(()).ok_or(TooLong { key, most })
     }
 }
 

@@ -79,6 +79,78 @@ async fn resources_to_be_told_of_have_bounds() {
 }
 
 #[tokio::test]
+async fn nobody_looks_for_a_name_that_is_too_long() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let name = "x".repeat((8 << 10) + 1);
+    let uri = format!("mem:{}", "x".repeat(64 << 10));
+    let prompt = json!({ "type": "ref/prompt", "name": name });
+    let resource = json!({ "type": "ref/resource", "uri": uri });
+    let asked = [
+        ("tools/call", json!({ "name": name }), "8 KiB"),
+        ("prompts/get", json!({ "name": name }), "8 KiB"),
+        ("resources/read", json!({ "uri": uri }), "64 KiB"),
+        ("completion/complete", json!({ "ref": prompt }), "8 KiB"),
+        ("completion/complete", json!({ "ref": resource }), "64 KiB"),
+    ];
+    for (path, tool) in [("/mcp/all", "up__echo"), ("/mcp/server/up", "echo")] {
+        let client = daemon.client(path).await;
+        client.wait_for_tool(tool).await;
+        for (method, params, most) in &asked {
+            let refused = client.request(method, &params.to_string()).await;
+            assert_eq!(refused.error_code(), -32602, "{path} {method}");
+            let error = refused.error();
+            assert!(
+                error.contains(&format!("longer than {most}")),
+                "{error:.300}"
+            );
+            assert!(error.len() < 1000, "{path} {method} repeats it");
+        }
+        let fits = json!({ "name": "x".repeat(8 << 10) }).to_string();
+        let unknown = client.request("tools/call", &fits).await;
+        assert!(!unknown.frame.contains("longer than"), "{path}");
+    }
+    let client = daemon.client("/mcp/all").await;
+    let path = format!("up:{name}");
+    for (tool, arguments) in [
+        ("call_tool_read", json!({ "name": path })),
+        ("call_tool", json!({ "server": "up", "tool": name })),
+        ("describe_tool", json!({ "names": ["up:echo", path] })),
+        (
+            "proxy",
+            json!({ "action": "info", "type": "tool", "path": path }),
+        ),
+        (
+            "proxy",
+            json!({ "action": "info", "type": "resource", "path": uri }),
+        ),
+        (
+            "upstream_servers",
+            json!({ "operation": "tail_log", "name": name }),
+        ),
+        ("retrieve_tools", json!({ "query": "echo", "server": name })),
+    ] {
+        let params = json!({ "name": tool, "arguments": arguments }).to_string();
+        let refused = client.request("tools/call", &params).await.value();
+        assert_eq!(refused["isError"], true, "{tool}");
+        let text = refused["content"][0]["text"].as_str().expect("a text");
+        assert!(text.contains("longer than"), "{tool}: {text:.300}");
+        assert!(text.len() < 1000, "{tool} repeats it");
+    }
+    let call = json!({ "variant": "read", "name": path, "args": {} }).to_string();
+    let refused = daemon.rest("POST", "/api/v1/call", &call).await;
+    assert_eq!(refused.status, 400);
+    assert!(
+        refused.text().contains("longer than"),
+        "{:.300}",
+        refused.text()
+    );
+}
+
+#[tokio::test]
 async fn idle_connections_shut_nobody_out() {
     let daemon = TestDaemon::builder().spawn_under_ulimit("-n 256").await;
     let idle: Vec<TcpStream> = (0..300)

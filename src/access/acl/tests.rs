@@ -352,3 +352,25 @@ fn the_rules_of_a_caller_are_those_that_concern_it_in_their_order() {
         assert_eq!(places, expected, "{subject} {roles:?}");
     }
 }
+
+#[test]
+fn a_name_is_folded_once_however_many_patterns_there_are() {
+    let patterns: Vec<String> = (0..60).map(|n| format!("s__delete_{n}*")).collect();
+    let rules = serde_json::json!({
+        "default": "allow",
+        "rules": [
+            { "tools": patterns, "policy": "deny" },
+            { "resources": patterns, "policy": "deny" },
+            { "tools": ["*wipe*"], "policy": "deny" },
+        ],
+    });
+    let acl = acl(&rules.to_string());
+    for kind in ["tool", "prompt", "resource"] {
+        let text = format!("{kind} s {}", "a%41/".repeat(1600));
+        let before = letters::decoded_bytes();
+        let found = RulesFor::new(&acl, "ada", &[]).decide(asked(&text), Reading::Lenient);
+        let read = letters::decoded_bytes() - before;
+        assert_eq!(found.policy, Allow, "{kind}");
+        assert!(read < 8 * text.len(), "{read} bytes for {}", text.len());
+    }
+}

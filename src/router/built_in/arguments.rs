@@ -1,7 +1,10 @@
 //! Reading the arguments of built-in tools: nothing that a tool does not know is passed over, so that none does something else than
 //! was meant. Pure.
 
-use crate::{names, wire::Raw};
+use crate::{
+    names,
+    wire::{LONGEST_NAME, LONGEST_URI, Raw},
+};
 
 /// Limit: bytes of an unknown key that are repeated.
 const SHOWN: usize = 64;
@@ -40,6 +43,36 @@ pub(super) fn check_keys(
     } else {
         Err(wrong.join("; and "))
     }
+}
+
+/// Arguments that name something of a server, or a server, and how many bytes the name has at most.
+const NAMES: [(&str, usize); 5] = [
+    ("name", LONGEST_NAME),
+    ("names", LONGEST_NAME),
+    ("path", LONGEST_URI),
+    ("server", LONGEST_NAME),
+    ("tool", LONGEST_NAME),
+];
+
+/// Whether each name in the arguments is short enough to be looked for, as [`Thing::check_length`](crate::wire::Thing::check_length) wants
+/// it of requests. Whatever the tool does with names, it does with these.
+pub(super) fn check_names(arguments: &Raw) -> Result<(), String> {
+    let given = arguments.look_up(NAMES.map(|(key, _)| key));
+    for ((key, most), found) in NAMES.into_iter().zip(given) {
+        if found.value.is_some_and(|value| is_longer(&value, most)) {
+            return Err(format!("`{key}` is longer than {} KiB", most >> 10));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a text, or one in a list of them, has more bytes.
+fn is_longer(value: &Raw, most: usize) -> bool {
+    // As it is written it is never shorter.
+    let may_be = |value: &Raw| value.as_bytes().len() > most;
+    let is = |text: Option<String>| text.is_some_and(|text| text.len() > most);
+    may_be(value)
+        && (is(value.string()) || value.elements().any(|one| may_be(&one) && is(one.string())))
 }
 
 fn unknown(key: &str, place: &str, known: &[&str]) -> String {
@@ -193,6 +226,7 @@ impl ToolRequest {
         }
         let known = ["variant", "name", "args", "args_json"];
         check_keys(request, "in the request", &known, &["arguments"])?;
+        check_names(request)?;
         Ok(Self {
             variant: required(request, "variant")?,
             name: required(request, "name")?,
@@ -226,6 +260,28 @@ mod tests {
         let long = format!(r#"{{"{}":1}}"#, "ä".repeat(1000));
         let shown = format!("`{}` is not known here", "ä".repeat(32));
         check(&long, Err(&shown));
+    }
+
+    #[test]
+    fn a_name_has_a_length() {
+        let check = |key: &str, value: &str, expected: Result<(), &str>| {
+            let arguments = Raw::parse_str(&format!(r#"{{"{key}":{value}}}"#)).expect("JSON");
+            let checked = check_names(&arguments);
+            assert_eq!(checked.as_ref().map_err(String::as_str).copied(), expected);
+        };
+        let text = |length: usize| format!("\"{}\"", "x".repeat(length));
+        for key in ["name", "server", "tool"] {
+            let long = format!("`{key}` is longer than 8 KiB");
+            check(key, &text(8192), Ok(()));
+            check(key, &text(8193), Err(&long));
+            check(key, &format!("\"{}\"", "\\u0078".repeat(8192)), Ok(()));
+        }
+        let list = |length| format!("[\"a\",{}]", text(length));
+        check("names", &list(8192), Ok(()));
+        check("names", &list(8193), Err("`names` is longer than 8 KiB"));
+        check("path", &text(65_536), Ok(()));
+        check("path", &text(65_537), Err("`path` is longer than 64 KiB"));
+        check("args", &text(100_000), Ok(()));
     }
 
     #[test]

@@ -209,6 +209,7 @@ impl BuiltIn {
         // They are asked for one by one.
         arguments.remember_members();
         arguments::check_keys(&arguments, "in the arguments", self.arguments, self.aliases)
+            .and_then(|()| arguments::check_names(&arguments))
             .map_err(|why| self.wrong(why))?;
         let call = Call {
             tool: self,

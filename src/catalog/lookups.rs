@@ -1,0 +1,57 @@
+//! What one server lists, by name or URI, and by what a server that is lenient about spelling may take one for. None of it looks through
+//! a whole list.
+
+use super::{AskedUri, Prompt, Resource, ServerCatalog, Template, Tool, uri_templates::loosely};
+use crate::visible::letters;
+
+impl ServerCatalog {
+    /// A prompt by the server's own name.
+    pub fn prompt(&self, name: &str) -> Option<&Prompt> {
+        let places = self.lookups.prompts.places(name);
+        let mut found = places.filter_map(|place| self.prompts.get(place));
+        found.find(|prompt| *prompt.name == *name)
+    }
+
+    /// A resource by its own URI.
+    pub fn resource(&self, uri: &str) -> Option<&Resource> {
+        let places = self.lookups.resources.places(uri);
+        let mut found = places.filter_map(|place| self.resources.get(place));
+        found.find(|resource| *resource.uri == *uri)
+    }
+
+    /// A resource template by its own text.
+    pub fn template(&self, uri_template: &str) -> Option<&Template> {
+        let places = self.lookups.templates.places(uri_template);
+        let mut found = places.filter_map(|place| self.templates.get(place));
+        found.find(|template| *template.uri_template == *uri_template)
+    }
+
+    /// The tools that a lenient server may take for one of these letters, as [`letters::loosely`] leaves them.
+    pub fn tools_of_letters(&self, wanted: &str) -> impl Iterator<Item = &Tool> {
+        let places = self.lookups.tools_by_letters.places(wanted);
+        let found = places.filter_map(|place| self.tools.get(place));
+        found.filter(move |tool| letters::loosely(&tool.name) == wanted)
+    }
+
+    /// The resources that a lenient server may take for this one.
+    pub fn resources_like(&self, uri: &AskedUri<'_>) -> impl Iterator<Item = &Resource> {
+        let places = self.lookups.resources_by_spelling.places(&uri.loose);
+        let found = places.filter_map(|place| self.resources.get(place));
+        found.filter(move |resource| loosely(&resource.uri) == uri.loose)
+    }
+
+    /// The templates of which this URI may be an expansion to a lenient server.
+    pub fn templates_of(&self, uri: &AskedUri<'_>) -> impl Iterator<Item = &Template> {
+        let templates = self.templates.iter();
+        templates.filter(move |template| template.loose.fits(&template.uri_template, uri))
+    }
+
+    /// How many tools are new, or have another fingerprint than before.
+    pub(super) fn changed_tools(&self, before: Option<&Self>) -> usize {
+        let is_same = |tool: &&Tool| {
+            let known = before.and_then(|before| before.tool(&tool.name));
+            known.is_some_and(|known| known.fingerprint == tool.fingerprint)
+        };
+        self.tools.iter().filter(|tool| !is_same(tool)).count()
+    }
+}

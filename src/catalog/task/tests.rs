@@ -1,0 +1,84 @@
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::*;
+use crate::wire::Revision;
+
+fn name() -> ServerName {
+    ServerName::parse("s").expect("a name")
+}
+
+fn listed() -> Arc<ServerCatalog> {
+    let tool = Raw::author(&json!({"name": "a", "inputSchema": {"type": "object"}}));
+    let listing = Listing {
+        initialize: Raw::empty_object(),
+        revision: Revision::NEWEST_LEGACY,
+        tools: vec![tool],
+        prompts: vec![],
+        resources: vec![],
+        templates: vec![],
+    };
+    Arc::new(ServerCatalog::ingest(&name(), "e", listing))
+}
+
+/// Lists that come in the very moment of the shutdown, after this many turns of the saver: which part of the task is asked first changes with
+/// each of them.
+async fn lists_at_the_end(turns: usize) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (catalog, task) = Catalog::new(folder.path(), &[(name(), "e".to_owned())]);
+    let shutdown = CancellationToken::new();
+    let running = tokio::spawn(task.run(shutdown.clone()));
+    for _ in 0..turns {
+        catalog.note_asking(&name(), "e");
+        tokio::task::yield_now().await;
+    }
+    let (done, published) = oneshot::channel();
+    let server = listed();
+    let command = Command::Put { server, done };
+    catalog.commands.try_send(command).ok().expect("room");
+    shutdown.cancel();
+    running.await.expect("no panic");
+    // The catalog is still there, and with it the table of what is to be saved.
+    if let Ok(Some(saved)) = published.await {
+        assert!(saved.await.is_ok_and(|saved| saved.is_ok()));
+    }
+    drop(catalog);
+}
+
+#[tokio::test]
+async fn whoever_waits_for_the_disk_at_the_end_is_told() {
+    for round in 0..60 {
+        let told = lists_at_the_end(round % 6);
+        let told = tokio::time::timeout(Duration::from_secs(60), told).await;
+        assert!(told.is_ok(), "round {round}: nobody tells");
+    }
+}
+
+#[tokio::test]
+async fn of_a_server_that_was_taken_out_nothing_is_learnt_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (catalog, task) = Catalog::new(folder.path(), &[(name(), "e".to_owned())]);
+    let shutdown = CancellationToken::new();
+    let running = tokio::spawn(task.run(shutdown.clone()));
+    let put = async || {
+        let (done, published) = oneshot::channel();
+        let server = listed();
+        let command = Command::Put { server, done };
+        catalog.commands.send(command).await.ok().expect("it runs");
+        if let Some(saved) = published.await.expect("it runs") {
+            saved.await.expect("told").expect("saved");
+        }
+    };
+    put().await;
+    assert!(!approvals::load(folder.path(), &name()).approved.is_empty());
+    catalog.forget_approvals(name()).await;
+    // What its worker still had under way.
+    put().await;
+    catalog.keep(vec![]).await;
+    put().await;
+    assert!(!catalog.snapshot().servers.contains_key("s"));
+    shutdown.cancel();
+    running.await.expect("no panic");
+    assert!(approvals::load(folder.path(), &name()).approved.is_empty());
+}
