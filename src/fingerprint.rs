@@ -16,8 +16,17 @@ pub fn counts(member: &str) -> bool {
 }
 
 impl Fingerprint {
-    /// The fingerprint of a raw tool definition.
+    /// The fingerprint of a raw tool definition: of the members that [`counts`].
     pub fn of_tool(definition: &Raw) -> Self {
+        Self::of_members(definition, counts)
+    }
+
+    /// The fingerprint of a raw tool definition in which every member counts.
+    pub fn of_whole_tool(definition: &Raw) -> Self {
+        Self::of_members(definition, |_| true)
+    }
+
+    fn of_members(definition: &Raw, counts: impl Fn(&str) -> bool) -> Self {
         let mut hasher = blake3::Hasher::new();
         let whole = definition.as_bytes();
         let members = definition.members();
@@ -141,6 +150,16 @@ mod tests {
                 r#"{ "description": "\u0064", "inputSchema": {"x":[1, {"a":2,"b":1}],"type":"object"}, "name":"a","icons":[]}"#
             ),
         );
+    }
+
+    #[test]
+    fn what_programs_say_to_each_other_counts_in_the_whole_only() {
+        let whole = |text: &str| Fingerprint::of_whole_tool(&Raw::parse_str(text).expect("JSON"));
+        let plain = r#"{"name":"a","inputSchema":{}}"#;
+        let more = r#"{"name":"a","inputSchema":{},"_meta":{"x":1}}"#;
+        assert_eq!(of(plain), of(more));
+        assert_eq!(of(plain), whole(plain));
+        assert_ne!(whole(plain), whole(more));
     }
 
     #[test]

@@ -357,7 +357,7 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
             .into(),
         hints: hints(definition),
         listable: shapes::says_its_type(&schema),
-        fingerprint: Fingerprint::of_tool(definition),
+        fingerprint: fingerprint(definition),
         header_params: header_params::read(&schema).unwrap_or_default(),
         definition: definition.clone(),
         name: name.into(),
@@ -365,6 +365,15 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
         said_effect: OnceLock::new(),
         repeated: Guarded::default(),
     })
+}
+
+/// What the scanner objects to counts wherever it stands: a tool that was approved without it is a changed one.
+fn fingerprint(definition: &Raw) -> Fingerprint {
+    if scanner::objects_beside(definition) {
+        Fingerprint::of_whole_tool(definition)
+    } else {
+        Fingerprint::of_tool(definition)
+    }
 }
 
 fn hints(definition: &Raw) -> Hints {

@@ -1,11 +1,15 @@
 //! Where something stands next in a text that is gone through from its beginning to its end, so that no part of it is looked through again
 //! and again.
 
-/// The next place of one thing.
+/// The next place of one thing: what was found last.
 #[derive(Debug, Default)]
-pub(super) struct NextPlace {
-    /// What was found last; nothing where the text has no more of them.
-    found: Option<Option<usize>>,
+pub(super) enum NextPlace {
+    /// Nobody has looked yet.
+    #[default]
+    Unknown,
+    At(usize),
+    /// The text has no more of them.
+    Nowhere,
 }
 
 impl NextPlace {
@@ -15,10 +19,14 @@ impl NextPlace {
         from: usize,
         look: impl FnOnce(usize) -> Option<usize>,
     ) -> Option<usize> {
-        match self.found {
-            Some(found) if found.is_none_or(|at| at >= from) => found,
-            _ => *self.found.insert(look(from)),
+        match *self {
+            Self::At(at) if at >= from => return Some(at),
+            Self::Nowhere => return None,
+            Self::Unknown | Self::At(_) => (),
         }
+        let found = look(from);
+        *self = found.map_or(Self::Nowhere, Self::At);
+        found
     }
 }
 

@@ -8,6 +8,7 @@ use similar::{ChangeTag, TextDiff};
 use crate::{
     catalog::without_values,
     fingerprint::{Fingerprint, counts},
+    scanner,
     secret::Secrets,
     wire::Raw,
 };
@@ -24,12 +25,12 @@ const AROUND: usize = 40;
 /// Limit: how long the words of one line are compared; what is left counts as changed.
 const COMPARED_WITHIN: Duration = Duration::from_millis(100);
 
-/// What of a tool's definition counts, laid out so that the order of keys does not show.
-fn lines_of(definition: &str) -> String {
+/// What of a tool's definition counts, or all of it, laid out so that the order of keys does not show.
+fn lines_of(definition: &str, is_whole: bool) -> String {
     let counted = match serde_json::from_str(definition) {
         Ok(Value::Object(members)) => {
             let counted = members.into_iter();
-            let counted = counted.filter(|(key, _)| counts(key));
+            let counted = counted.filter(|(key, _)| is_whole || counts(key));
             sorted(Value::Object(counted.collect()))
         }
         Ok(other) => sorted(other),
@@ -74,8 +75,13 @@ fn sorted(value: Value) -> Value {
 
 /// What changed, as lines that begin with `-`, `+` or a blank.
 pub(super) fn diff(before: &str, now: &str) -> String {
+    let objects = |text: &str| {
+        let definition = Raw::parse_str(text);
+        definition.is_ok_and(|definition| scanner::objects_beside(&definition))
+    };
+    let is_whole = objects(before) || objects(now);
     let [before, now] = [before, now].map(|text| {
-        let mut lines = lines_of(text);
+        let mut lines = lines_of(text, is_whole);
         if let Some((end, _)) = lines.match_indices('\n').nth(LINES) {
             lines.truncate(end);
             lines.push_str("\n…");

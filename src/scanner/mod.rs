@@ -39,7 +39,7 @@ pub use self::{
     neighbours::Neighbours,
     words::{in_words, why},
 };
-use crate::{config::ServerEntry, secret::Secrets, wire::Raw};
+use crate::{config::ServerEntry, fingerprint, secret::Secrets, wire::Raw};
 
 /// One thing that a person should know before trusting a definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -102,6 +102,22 @@ pub fn scan_tool(server: &str, definition: &Raw, neighbours: &Neighbours) -> Vec
         read(text, &strangers, findings);
     });
     findings.done()
+}
+
+/// Whether it objects to what of a tool's definition does not count in its fingerprint otherwise: pictures, and what programs say to each
+/// other. A client may show that to a model, too.
+pub fn objects_beside(definition: &Raw) -> bool {
+    let whole = definition.as_bytes();
+    let beside = definition.members().filter(|member| {
+        let name = member.name(whole);
+        name.is_some_and(|name| !fingerprint::counts(&name))
+    });
+    beside.into_iter().any(|member| {
+        let mut findings = Findings::default();
+        let value = definition.part(member.value);
+        walk::definition(&value, &mut findings, read_alone);
+        gravest(&findings.done()) == Some(Severity::Hold)
+    })
 }
 
 /// Reads the definition of a prompt.
