@@ -19,7 +19,7 @@ pub mod wire;
 // Floor 0: files on disk. Knows nothing of what is in them.
 pub mod storage;
 
-// Floor 1: ground. Settings, fingerprints, long computations, counts, spans, sealed texts, failures as JSON.
+// Floor 1: ground. Settings, fingerprints, long computations, counts, spans, sealed texts, failures as JSON, where in a list a text stands.
 pub mod config;
 pub mod fingerprint;
 pub mod lines;
@@ -30,6 +30,7 @@ pub mod metrics;
 pub mod sealing;
 pub mod shown_failure;
 pub mod spans;
+pub mod text_index;
 
 // Floor 2: what we say and write down, who asks, what was approved, secrets by name, children, connections, what strangers' texts are up to, what is kept
 // of sessions, scripts of agents, files of clients.
@@ -55,7 +56,6 @@ pub mod large_results;
 pub mod gate;
 
 // Floor 5: the upstream servers.
-pub mod text_index;
 pub mod upstream;
 
 // Floor 6: what an operator can do, what a search finds, and how a client's request reaches an upstream.
