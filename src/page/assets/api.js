@@ -21,6 +21,9 @@ export class Failure extends Error {
   }
 }
 
+/** What the daemon says to a request without a login is for programs with a key. */
+const SIGNED_OUT = { error: "This page is not logged in any more.", code: "unauthorized", hint: "Run `mcpproxy ui`: it opens another tab with a new login, or `mcpproxy ui --print` prints the link for it. What is typed here is kept; then do this again." };
+
 const GONE = { error: "The daemon does not answer.", code: "unreachable", hint: "It is asked again every few seconds. `mcpproxy status` says whether it runs." };
 
 /** Limit: milliseconds that a question may take which does not say otherwise. */
@@ -54,6 +57,7 @@ async function answered(response) {
     told = undefined;
   }
   if (response.ok && told !== undefined) return told;
+  if (response.status === 401) throw new Failure(401, SIGNED_OUT);
   const said = told && typeof told.error === "string" ? told : { error: `The daemon answered with HTTP ${response.status}.`, code: "", hint: "" };
   throw new Failure(response.status, said);
 }

@@ -6,7 +6,7 @@ import { keyboard } from "./keys.js";
 import { begin, live, soon } from "./live.js";
 import { copy, note, needsYou, toast, unreadable, waiting } from "./parts.js";
 import { placeOf } from "./places.js";
-import { signedOut } from "./signed_out.js";
+import { signedOut, signedOutNote } from "./signed_out.js";
 import { span, timeOf } from "./words.js";
 
 const main = document.getElementById("main");
@@ -102,6 +102,13 @@ function mark(tab) {
 }
 
 function showSignedOut() {
+  // The answer to something else said so first.
+  if (!live.isSignedOut) soon();
+  if (shown?.isTyped) {
+    header();
+    fill(document.getElementById("notices"), signedOutNote());
+    return;
+  }
   visits += 1;
   shown = null;
   document.title = "Signed out · mcpproxy";
@@ -123,6 +130,11 @@ async function heard(how) {
   const error = live.status.config_error;
   fill(notices, error ? note("err", [h("b", "The configuration file is not in force as it stands."), " ", error, ". The last good one is."]) : null);
   const mine = visits;
+  if (document.body.hasAttribute("data-out")) {
+    // Somebody has logged in, in another tab.
+    delete document.body.dataset.out;
+    return open({ focus: false });
+  }
   if (!shown?.loaded) return;
   // What is not there is not asked for again and again; everything else may be well by now.
   if (shown.failure?.status === 404) return;
@@ -140,22 +152,24 @@ async function heard(how) {
 
 function header() {
   const box = document.getElementById("live");
-  const word = live.lost ? "Lost" : "Live";
+  const [word, shape] = live.lost ? ["Lost", "s-off"] : live.isSignedOut ? ["Logged out", "s-auth"] : ["Live", "s-ready"];
   if (box.textContent !== word) {
-    fill(box, icon(live.lost ? "s-off" : "s-ready"), h("span", word));
+    fill(box, icon(shape), h("span", word));
   }
   const status = live.status;
-  if (!status) return;
-  const waitingNow = status.problems.filter((row) => needsYou(row) && (row.quarantined || row.held)).length;
+  const up = document.getElementById("foot-up");
+  // Of a daemon that does not answer nobody knows it.
+  up.textContent = status && !live.lost ? `up ${span(status.uptime_seconds)}` : "";
+  const waitingNow = (status?.problems ?? []).filter((row) => needsYou(row) && (row.quarantined || row.held)).length;
   const count = document.getElementById("waiting");
   count.hidden = waitingNow === 0;
   if (count.dataset.n !== String(waitingNow)) {
     count.dataset.n = String(waitingNow);
     fill(count, waitingNow, h("span.sr", " waiting"));
   }
+  if (!status) return;
   document.getElementById("foot-version").textContent = `mcpproxy ${status.version}`;
   document.getElementById("foot-mode").textContent = `mode ${status.routing_mode}`;
-  document.getElementById("foot-up").textContent = `up ${span(status.uptime_seconds)}`;
   const url = document.getElementById("foot-url");
   if (status.url && !url.textContent) {
     fill(url, status.url, " ", h("button.link", { type: "button", on: { click: () => copy(status.url) } }, "copy"));
@@ -183,6 +197,12 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   visit(link.href);
 });
+/** What somebody began to fill in outlives the login. */
+function typed({ target }) {
+  if (shown && target.closest?.("[data-kept] form, form[data-kept]")) shown.isTyped = true;
+}
+main.addEventListener("input", typed);
+main.addEventListener("click", (event) => event.target.closest?.("button") && typed(event));
 document.getElementById("find").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = document.getElementById("q").value.trim();

@@ -53,8 +53,8 @@ export function freeName(wanted, taken) {
   return name;
 }
 
-const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+export const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /** The patch that makes `before` into `now`: maps are merged, null takes out. */
 export function patchOf(before, now) {
@@ -67,6 +67,19 @@ export function patchOf(before, now) {
   }
   return patch;
 }
+
+/** What a patch makes of an entry. */
+export function patched(entry, patch) {
+  const now = { ...entry };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete now[key];
+    else now[key] = isMap(value) ? patched(isMap(now[key]) ? now[key] : {}, value) : value;
+  }
+  return now;
+}
+
+/** The keys that a patch changes, those of maps with the map's name before them: `env.LOG`. */
+export const changedKeys = (patch) => Object.entries(patch).flatMap(([key, value]) => (isMap(value) && Object.keys(value).length ? Object.keys(value).map((inner) => `${key}.${inner}`) : [key]));
 
 /** Without what says nothing: empty texts, lists and maps. */
 export function tidy(entry) {
