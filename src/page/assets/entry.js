@@ -43,10 +43,23 @@ export function looksSecret(key, value) {
   return /token|secret|passw|api_?-?key|credential|authorization/i.test(key) || /^(?:sk|pk|gh[pousr]|xox[bap]|glpat|wk)[-_]/.test(value) || /^Bearer\s+\S/.test(value);
 }
 
-/** The name under which a secret of a server would be kept. */
-export const secretName = (server, key) => `${server || "server"}-${key}`.toLowerCase().replace(/[^a-z0-9-]+/g, "-");
+/** Limit: characters of a name that is made of a text. */
+const NAMED = 100;
 
-/** The name, or the first with a number behind it that is not among the taken, as the import of clients' files numbers them. */
+/** A name that a secret can have, as close to the text as can be. */
+const nameOf = (text) => Array.from(text, (character) => (/[A-Za-z0-9._-]/.test(character) ? character : "-")).slice(0, NAMED).join("").replace(/^[.-]+|[.-]+$/g, "") || "secret";
+
+/** The name under which a secret of a server is kept, by the rule of the import of clients' files (`own_name` in `secret_names.rs`). */
+export function secretName(server, key) {
+  const [own, name] = [server || "server", nameOf(key)];
+  const isOwn = name.startsWith(own) && /^(?:$|[._-])/.test(name.slice(own.length));
+  return isOwn ? name : nameOf(`${own}-${name}`);
+}
+
+/** What stands before a secret and is none: it stays in the file. */
+export const schemeOf = (value) => /^(?:Bearer|Basic|Token) (?=\S)/i.exec(value)?.[0] ?? "";
+
+/** The name, or the first with a number behind it that is not among the taken, as the import numbers them. */
 export function freeName(wanted, taken) {
   let name = wanted;
   for (let n = 2; taken.has(name); n += 1) name = `${wanted}-${n}`;

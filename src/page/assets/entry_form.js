@@ -2,7 +2,7 @@
 
 import { commandCheck } from "./command_check.js";
 import { fill, h, icon } from "./dom.js";
-import { durationFault, freeName, keyFault, looksSecret, nameFault, secretName, urlFault } from "./entry.js";
+import { durationFault, freeName, keyFault, looksSecret, nameFault, schemeOf, secretName, urlFault } from "./entry.js";
 import { checked } from "./leaving.js";
 import { button } from "./parts.js";
 import { said } from "./words.js";
@@ -94,9 +94,9 @@ function pairs(legend, given, { isHeader, serverName, takenSecrets, changed }) {
     advise,
     read() {
       const names = kept();
-      return Object.fromEntries(rows.filter((row) => row.key.value || row.value.value).map((row) => [row.key.value, names.has(row) ? `\${keyring:${names.get(row)}}` : row.value.value]));
+      return Object.fromEntries(rows.filter((row) => row.key.value || row.value.value).map((row) => [row.key.value, names.has(row) ? `${schemeOf(row.value.value)}\${keyring:${names.get(row)}}` : row.value.value]));
     },
-    secrets: () => [...kept()].map(([row, name]) => ({ name, value: row.value.value })),
+    secrets: () => [...kept()].map(([row, name]) => ({ name, value: row.value.value.slice(schemeOf(row.value.value).length) })),
     check() {
       let first = null;
       const seen = new Set();
