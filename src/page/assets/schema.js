@@ -1,6 +1,6 @@
 // JSON Schema as strangers write it: what type something has, what it must be like, and whether a value is. Pure.
 
-import { number } from "./words.js";
+import { count, number } from "./words.js";
 
 /** Limit: references that are followed to one schema. */
 const REFERENCES = 8;
@@ -79,7 +79,7 @@ export function fault(schema, value) {
   const length = typeof value === "string" ? [...value].length : 0;
   const low = (bound) => numeric(bound) ?? -Infinity;
   const high = (bound) => numeric(bound) ?? Infinity;
-  if (type === "string" && (length < low(schema.minLength) || length > high(schema.maxLength))) return `It has ${number(length)} characters; it needs ${range(numeric(schema.minLength), numeric(schema.maxLength), "")}`;
+  if (type === "string" && (length < low(schema.minLength) || length > high(schema.maxLength))) return `It has ${count(length, "character")}; it needs ${range(numeric(schema.minLength), numeric(schema.maxLength), "")}`;
   if (type === "integer" && !Number.isInteger(value)) return "A whole number is needed";
   if ((type === "integer" || type === "number") && !Number.isFinite(value)) return "A number is needed";
   if ((type === "integer" || type === "number") && (value < low(schema.minimum) || value > high(schema.maximum))) return `It must be ${range(numeric(schema.minimum), numeric(schema.maximum), "")}`;
