@@ -1,10 +1,11 @@
 // Every call, refusal and change, the newest first. What is new waits until it is asked for, unless somebody stands at the top.
 
-import { ask, query } from "./api.js";
+import { Failure, ask, query } from "./api.js";
+import { decisionsAmong } from "./decided.js";
 import { h, icon } from "./dom.js";
-import { recordDrawer } from "./record_drawer.js";
+import { noRecord, recordDrawer } from "./record_drawer.js";
 import { live } from "./live.js";
-import { button, cell, head, outcome, row, table, variant } from "./parts.js";
+import { button, cell, go, head, outcome, row, table, variant, wrong } from "./parts.js";
 import { PAGE, asker, detail, isFailed, rowsOf, thing, thingShown } from "./records.js";
 import { at, count, number, plain, said, short, tokens, took } from "./words.js";
 
@@ -13,7 +14,7 @@ const READ = 200;
 
 const RESULTS = [["", "any result"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
 const TIMES = [["", "any time"], ["1h", "last hour"], ["today", "today"], ["7d", "7 days"]];
-const KINDS = [["", "calls and refusals"], ["change", "changes by people and agents"], ["server", "starts and ends of servers"], ["daemon", "the daemon"], ["all", "everything"]];
+const KINDS = [["", "calls and refusals"], ["change", "changes by people and agents"], ["decision", "approvals and quarantines"], ["server", "starts and ends of servers"], ["daemon", "the daemon"], ["all", "everything"]];
 const KEYS = ["text", "result", "server", "caller", "tool", "call", "kind", "since"];
 
 export function activity(id, first, frame) {
@@ -26,13 +27,17 @@ export function activity(id, first, frame) {
   let servers = [];
   const callers = new Set();
   let isPaused = false;
+  let failure = null;
 
   const read = (now) => { asked = Object.fromEntries(KEYS.map((key) => [key, now.get(key) ?? ""])); };
   read(first);
 
+  /** The kind by its name at the daemon: decisions are some of the changes. */
+  const kindOf = () => ({ all: "", decision: "change" })[asked.kind] ?? asked.kind;
+
   /** What the daemon looks for; the rest is looked for here. */
   function wanted(more) {
-    const kind = asked.kind === "all" ? "" : asked.kind;
+    const kind = kindOf();
     const result = asked.result === "bad" ? "" : asked.result;
     const isCall = /^c\d+$/.test(asked.text);
     return query("activity", { kind, outcome: result, server: asked.server, caller: asked.caller, tool: asked.tool, call: asked.call || (isCall ? asked.text : ""), since: asked.since, ...more });
@@ -46,9 +51,21 @@ export function activity(id, first, frame) {
     return [thing(record), record.caller, record.client, record.code, record.error, record.call, record.action].some((value) => value?.toLowerCase().includes(text));
   }
 
+  /** The first page; a filter that the daemon does not know is said beside the filters, where it can be changed. */
+  async function newest() {
+    failure = null;
+    try {
+      return await ask(wanted({ limit: READ }));
+    } catch (error) {
+      if (!(error instanceof Failure) || error.status !== 400) throw error;
+      failure = error;
+      return { records: [], next: null };
+    }
+  }
+
   async function load() {
     fresh = [];
-    const [page, list] = await Promise.all([ask(wanted({ limit: READ })), ask("servers")]);
+    const [page, list] = await Promise.all([newest(), ask("servers")]);
     [records, next] = [page.records, page.next];
     servers = list.servers.map((one) => one.name);
     for (const record of records) if (record.caller) callers.add(record.caller);
@@ -60,7 +77,12 @@ export function activity(id, first, frame) {
       drawn = null;
       return;
     }
-    drawn = await recordDrawer(open, closeHref());
+    try {
+      drawn = await recordDrawer(open, closeHref());
+    } catch (error) {
+      if (!(error instanceof Failure) || !error.isFinal) throw error;
+      drawn = noRecord(error, closeHref());
+    }
   }
 
   async function older() {
@@ -71,9 +93,9 @@ export function activity(id, first, frame) {
   }
 
   async function refresh() {
-    if (isPaused) return;
-    const newest = fresh[0]?.id ?? records[0]?.id ?? 0;
-    const page = await ask(wanted({ after: newest, limit: PAGE }));
+    if (isPaused || failure) return;
+    const last = fresh[0]?.id ?? records[0]?.id ?? 0;
+    const page = await ask(wanted({ after: last, limit: PAGE }));
     fresh = [...page.records.reverse(), ...fresh].slice(0, PAGE);
     if (isFlowing()) take();
   }
@@ -118,10 +140,11 @@ export function activity(id, first, frame) {
   }
 
   function render() {
-    const rows = rowsOf(records.filter(fits));
-    const waits = rowsOf(fresh.filter(fits)).length;
+    const of = (some) => rowsOf(asked.kind === "decision" ? decisionsAmong(some.filter(fits)) : some.filter(fits));
+    const rows = of(records);
+    const waits = of(fresh).length;
     const pause = button(isPaused ? "Go on" : "Pause", () => { isPaused = !isPaused; if (!isPaused) frame.soon(); frame.paint(); }, "btn", { "aria-pressed": String(isPaused) });
-    const exported = { kind: asked.kind === "all" ? "" : asked.kind, server: asked.server, caller: asked.caller, tool: asked.tool, since: asked.since, format: "jsonl" };
+    const exported = { kind: kindOf(), server: asked.server, caller: asked.caller, tool: asked.tool, since: asked.since, format: "jsonl" };
     return [
       h("div.title", h("div", h("h1", "Activity"), h("p.sub.behind", "Every call, also refused ones, and every change. Times are those of this machine.")),
         h("div.acts.behind", pause, h("a.btn", { href: query("/api/v1/activity/export", exported), download: "activity.jsonl" }, "Export these"))),
@@ -129,10 +152,18 @@ export function activity(id, first, frame) {
       h("div.cols.mid", { "data-open": open === null ? undefined : "" },
         h("section.behind", { "aria-labelledby": "rows-h", "data-calls": "" }, h("h2.sr", { id: "rows-h" }, "Calls"),
           waits ? h("button.newrows", { type: "button", on: { click: () => { take(); frame.paint(); } } }, icon("up"), ` ${count(waits, "new row")}, show ${waits === 1 ? "it" : "them"} `, h("kbd.phone-no", ".")) : null,
-          rows.length ? list(rows) : nothing(),
+          failure ? refused() : rows.length ? list(rows) : nothing(),
           next === null ? null : h("p.bar.sec", button("Show older", older), h("span.dim.small", "back to ", at(records[records.length - 1]?.time ?? new Date().toISOString())))),
         drawn ? drawn.render() : h("aside.drawer.dim.phone-no", { "aria-label": "Detail" }, h("p", "Choose a row to see everything that is known of it."))),
     ];
+  }
+
+  /** Which filters are wrong, each with the way out of it. */
+  function refused() {
+    const known = { kind: KINDS, result: RESULTS, since: TIMES };
+    const strange = Object.keys(known).filter((key) => !known[key].some(([value]) => value === asked[key]));
+    const without = (key) => button(["Without “", said(asked[key]), "”"], () => change({ [key]: "" }), "btn small");
+    return wrong(failure, strange.length > 1 || !strange.length ? null : without(strange[0]), go("Show everything", "/ui/activity", "btn small"));
   }
 
   function nothing() {

@@ -15,6 +15,16 @@ export class Failure extends Error {
     return this.status === 401;
   }
 
+  /** Whether what was asked for is not there, or cannot be asked for so: asking again does not help. */
+  get isFinal() {
+    return this.status === 404 || this.status === 400;
+  }
+
+  /** The name that there is and that may have been meant, where the daemon says one. */
+  get closest() {
+    return /closest (?:known|configured) name is "?(.+?)"?\.?$/.exec(this.hint)?.[1];
+  }
+
   /** Whether the daemon could not be reached. */
   get isGone() {
     return this.status === 0;

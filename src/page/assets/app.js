@@ -87,9 +87,12 @@ async function guarded(mine, act) {
 function paint() {
   if (!shown?.loaded) return;
   const { place, failure } = shown;
-  const now = h("div", failure ? unreadable(failure, () => open()) : place.render());
+  const now = h("div", failure ? unreadable(failure, () => open(), place.ways?.(failure)) : place.render());
+  const hadFocus = main.contains(document.activeElement);
   if (main.firstElementChild && main.childNodes.length === 1) morph(main.firstElementChild, now);
   else fill(main, now);
+  // What was pressed is gone: the keyboard goes on where it stood, not at the top of the page.
+  if (hadFocus && document.activeElement === document.body) (main.querySelector("[data-focus]") ?? main).focus({ preventScroll: true });
   document.title = `${place.title} · mcpproxy`;
   place.painted?.(main);
 }
@@ -137,7 +140,7 @@ async function heard(how) {
   }
   if (!shown?.loaded) return;
   // What is not there is not asked for again and again; everything else may be well by now.
-  if (shown.failure?.status === 404) return;
+  if (shown.failure?.isFinal) return;
   if (shown.failure) return open({ focus: false });
   if (!shown.place.refresh) return;
   try {

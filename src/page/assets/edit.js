@@ -8,7 +8,7 @@ import { entryForm } from "./entry_form.js";
 import { entrySecrets } from "./entry_secrets.js";
 import { imports } from "./imports.js";
 import { changed, removed, unusable } from "./meanwhile.js";
-import { button, coloured, command, crumbs, empty, failed, go } from "./parts.js";
+import { button, coloured, command, crumbs, empty, failed, go, noServer } from "./parts.js";
 import { capital, count, said } from "./words.js";
 
 /** What entries are shown with although nobody wrote it. */
@@ -294,5 +294,5 @@ export function edit(name, frame) {
     return [head, body, found?.render() ?? null];
   }
 
-  return { title: isNew ? "Add a server" : `Edit ${name}`, tab: "servers", waiting: "Reading the entry…", load, refresh, render };
+  return { title: isNew ? "Add a server" : `Edit ${name}`, tab: "servers", waiting: "Reading the entry…", load, refresh, render, ways: (failure) => noServer(failure, (other) => `/ui/servers/${part(other)}/edit`) };
 }

@@ -4,7 +4,7 @@ import { ask, part, query } from "./api.js";
 import { argumentsSection, gateSection, timeSection, toldSection } from "./course.js";
 import { h, icon } from "./dom.js";
 import { feed } from "./feed.js";
-import { copying, facts, go, note, outcome, variant } from "./parts.js";
+import { copying, facts, go, note, outcome, variant, wrong } from "./parts.js";
 import { thingShown } from "./records.js";
 import { at, capital, bytes, said, took } from "./words.js";
 
@@ -17,6 +17,11 @@ export async function recordDrawer(id, close) {
   const isThere = list.servers.some((one) => one.name === record.server);
   return { render: () => drawer(record, others, isThere, close) };
 }
+
+/** The same where there is no such record. */
+export const noRecord = (failure, close) => ({
+  render: () => h("aside.drawer.open", { "aria-label": "Detail", "data-key": "no record" }, wrong(failure), h("p.hint", "Records are removed by age and number."), h("p.acts", go("All activity", close))),
+});
 
 function drawer(record, others, isThere, close) {
   const bad = record.error ?? (record.outcome === "ok" ? "" : record.detail);

@@ -2,7 +2,7 @@
 
 import { ask, askText, part, query } from "./api.js";
 import { h, svg } from "./dom.js";
-import { button, copying, empty, failed, go, json, note, variant } from "./parts.js";
+import { button, copying, empty, go, json, note, variant, wrong } from "./parts.js";
 import { asker } from "./records.js";
 import { at, count, number, plain, said, sentence, tokens } from "./words.js";
 
@@ -42,18 +42,18 @@ export function search(first, frame) {
   async function find() {
     [all, failure] = [false, null];
     document.getElementById("q").value = asked.q;
-    if (!asked.q) {
-      [found, tools] = [null, await ask(query("tools", { server: asked.server }))];
-      return;
-    }
     const began = performance.now();
     try {
+      if (!asked.q) {
+        [found, tools] = [null, await ask(query("tools", { server: asked.server }))];
+        return;
+      }
       const answer = await askText(query("tools", { q: asked.q, match: asked.match === "all" ? "all" : "", server: asked.server, as: asked.as, profile: asked.profile, read_only: asked.read_only, explain: "true" }));
       [found, text] = [answer.value, answer.text];
       milliseconds = performance.now() - began;
       fewer = found.tools.length ? null : await oneThatFinds();
     } catch (error) {
-      if (error.status !== 400 && error.code !== "unknown_profile") throw error;
+      if (!error.isFinal) throw error;
       [found, failure] = [null, error];
     }
   }
@@ -100,8 +100,19 @@ export function search(first, frame) {
   function render() {
     const title = h("div.title", h("div", h("h1", "What an agent gets"),
       h("p.sub", "The answer of ", h("code", "retrieve_tools"), " to your words, in the agent’s order, with the reason for each place.")));
-    if (failure) return [title, settings(), failed(failure)];
+    if (failure) return [title, settings(), refused()];
     return [title, settings(), h("div.cols.wide", found ? ranking() : listed(), aside())];
+  }
+
+  /** What is wrong with the settings, which can be changed above. */
+  function refused() {
+    const is = (code) => failure.code === code;
+    const { closest } = failure;
+    return wrong(failure,
+      is("unknown_server") && closest ? button(["Only ", said(closest)], () => change({ server: closest }), "btn small") : null,
+      is("unknown_server") ? button("All servers", () => change({ server: "" }), "btn small") : null,
+      is("unknown_profile") ? button("No profile", () => change({ profile: "" }), "btn small") : null,
+      is("unknown_server") || is("unknown_profile") ? null : go("All tools", "/ui/tools", "btn small"));
   }
 
   /** Tools with these words that no agent gets, and why. */
