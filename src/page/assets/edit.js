@@ -75,7 +75,11 @@ export function edit(name, frame) {
     const entry = isJson ? json().value : tidy(form.read());
     if (same(now, before)) fill(meanwhile);
     else if (entry && !Object.keys(mine(entry)).length && !element.contains(document.activeElement)) return takeIn();
-    else if (!isKnown || !meanwhile.hasChildNodes()) fill(meanwhile, changed(before, now, entry ? mine(entry) : {}, () => takeIn()));
+    else if (!isKnown || !meanwhile.hasChildNodes()) fill(meanwhile, changed(before, now, entry ? mine(entry) : {}, () => {
+      takeIn();
+      // What was pressed is gone.
+      if (document.activeElement === document.body) [...element.querySelectorAll("input[type=text], textarea")].find((one) => one.checkVisibility())?.focus({ preventScroll: true });
+    }));
     if (isKnown || !entry) return;
     if (review.hasChildNodes()) showChange(entry, true);
     else describe(entry);

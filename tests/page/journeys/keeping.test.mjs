@@ -99,6 +99,7 @@ test("an entry that is changed elsewhere while it is edited is compared as it is
   await eventually("the focus to stay", () => page.evaluate(() => document.activeElement.textContent.startsWith("Save ")));
   await page.getByRole("button", { name: "Back" }).click();
   await page.getByRole("button", { name: "Show it in the form" }).click();
+  assert.ok(await page.evaluate(() => document.querySelector("main form").contains(document.activeElement)));
   assert.equal(await page.getByLabel("Value of OTHER").inputValue(), "***");
   assert.equal(await page.getByLabel(/^A call may be silent/).inputValue(), "44s");
   assert.equal(await page.getByLabel("Value of LOG").count(), 0);
