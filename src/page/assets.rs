@@ -34,6 +34,7 @@ pub(super) const ASSETS: &[Asset] = assets![
     "entry.js",
     "entry_form.js",
     "entry_secrets.js",
+    "exact.js",
     "feed.js",
     "fields.js",
     "findings.js",

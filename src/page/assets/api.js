@@ -1,5 +1,7 @@
 // Asks the daemon. Every failure is a `Failure` with what is so and what to do.
 
+import { read, write } from "./exact.js";
+
 /** What went wrong, as the daemon says it, or as we do where it says nothing. */
 export class Failure extends Error {
   constructor(status, told) {
@@ -50,7 +52,7 @@ async function send(path, { method = "GET", body, signal, patience = PATIENCE, a
       credentials: "same-origin",
       cache: "no-store",
       headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(accept ? { accept } : {}) },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined ? undefined : write(body),
       signal: signal ? AbortSignal.any([signal, given]) : given,
     });
   } catch (error) {
@@ -59,10 +61,10 @@ async function send(path, { method = "GET", body, signal, patience = PATIENCE, a
   }
 }
 
-async function answered(response) {
+async function answered(response, parsed = JSON.parse) {
   let told;
   try {
-    told = await response.json();
+    told = parsed(await response.text());
   } catch {
     told = undefined;
   }
@@ -75,6 +77,11 @@ async function answered(response) {
 /** The answer to a question, as JSON. */
 export async function ask(path, options) {
   return answered(await send(path, options));
+}
+
+/** The same with every number as it is written there: for what servers say. */
+export async function askExact(path, options) {
+  return answered(await send(path, options), read);
 }
 
 /** The answer to a call, and its text as it came; `told` hears of what the server says before it. Who ends `signal` withdraws the call. */
@@ -95,7 +102,7 @@ export async function askCall(body, { told, signal, patience }) {
         // What the server says beside it has a method.
         const said = line && JSON.parse(line);
         if (said?.method) told(said);
-        else if (said) [text, value] = [line, said];
+        else if (said) [text, value] = [line, read(line)];
       }
       if (done) break;
     }

@@ -6,6 +6,7 @@ import { fill, h } from "./dom.js";
 import { addCommand, inFile, inOrder, isMap, patchOf, patched, same, tidy } from "./entry.js";
 import { entryForm } from "./entry_form.js";
 import { entrySecrets } from "./entry_secrets.js";
+import { write, written } from "./exact.js";
 import { imports } from "./imports.js";
 import { changed, removed, unusable } from "./meanwhile.js";
 import { button, coloured, command, crumbs, empty, failed, go, noServer } from "./parts.js";
@@ -138,7 +139,7 @@ export function edit(name, frame) {
       const entry = isJson ? given : secrets.restored(given);
       form = entryForm({ name: isNew ? null : name, entry: { ...entry, name: called }, taken: isNew ? taken : [], takenSecrets: secrets.taken, changed: update });
       area = h("textarea.mono", { rows: 18, spellcheck: "false", "aria-label": "Entry as JSON" });
-      area.value = JSON.stringify(inOrder(before, entry), null, 2);
+      area.value = write(inOrder(before, entry), 2);
       area.addEventListener("input", update);
       const nameAlone = isNew && isJson ? form.node.querySelector(".pair > .field") : null;
       fill(holder, isJson ? [nameAlone, h("div.field", area)] : form.node);
@@ -173,12 +174,8 @@ export function edit(name, frame) {
 
   /** What is written as JSON, or what is wrong with it. */
   function json() {
-    try {
-      const value = JSON.parse(area.value);
-      return isMap(value) ? { value } : { fault: "An entry is a JSON object." };
-    } catch (error) {
-      return { fault: `This is no JSON: ${error.message}.` };
-    }
+    const { value, fault } = written(area.value);
+    return fault || isMap(value) ? { value, fault } : { fault: "An entry is a JSON object." };
   }
 
   function parsed() {
@@ -254,7 +251,7 @@ export function edit(name, frame) {
       buttons();
       return tell("Nothing is changed.");
     }
-    const text = (value) => JSON.stringify(value, null, 2);
+    const text = (value) => write(value, 2);
     const save = button(`Save ${count(Object.keys(keys).length, "change")}`, () => saveChange(keys, next), "btn primary");
     fill(review, h("section.sec", { "aria-labelledby": "ch-h" }, h("header", h("h2", { id: "ch-h" }, "The change"), h("p", `of ${name} in ${file}; what is shown as *** stays as it is`)), diffTable(between(text(now), text(next)), "Now", "After", "The entry before and after")));
     const isFocused = acts.contains(document.activeElement);

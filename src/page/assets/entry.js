@@ -1,5 +1,7 @@
 // Entries of servers: what is wrong with one, what changed of it, how it looks in the file, and the same as a command. Pure.
 
+import { isNumber, write } from "./exact.js";
+
 const NAME = /^(?!.*__)[A-Za-z0-9._-]{1,64}$/;
 
 /** What is wrong with a name, and one that would do. */
@@ -66,8 +68,8 @@ export function freeName(wanted, taken) {
   return name;
 }
 
-export const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+export const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value) && !isNumber(value);
+export const same = (a, b) => write(a) === write(b);
 
 /** The patch that makes `before` into `now`: maps are merged, null takes out. */
 export function patchOf(before, now) {
@@ -108,7 +110,7 @@ export function inOrder(before, now) {
 }
 
 /** An entry as it would stand in the file. */
-export const inFile = (name, entry) => `${JSON.stringify(name || "NAME")}: ${JSON.stringify(entry, null, 2)}`;
+export const inFile = (name, entry) => `${write(name || "NAME")}: ${write(entry, 2)}`;
 
 const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
 
@@ -116,7 +118,7 @@ const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replac
 export function addCommand(name, entry) {
   const { command, args = [], env = {}, url, headers = {}, quarantined, ...rest } = entry;
   const held = quarantined === true ? " --quarantined" : "";
-  const said = Object.keys(rest).length ? ` && mcpproxy upstream patch ${quoted(name || "NAME")} --json ${quoted(JSON.stringify(rest))}` : "";
+  const said = Object.keys(rest).length ? ` && mcpproxy upstream patch ${quoted(name || "NAME")} --json ${quoted(write(rest))}` : "";
   const named = (option, map, join) => Object.entries(map).map(([key, value]) => ` ${option} ${quoted(`${key}${join}${value}`)}`).join("");
   const to = quoted(name || "NAME");
   if (url !== undefined) return `mcpproxy upstream add ${to}${held} --url ${quoted(url || "URL")}${named("--header", headers, ": ")}${said}`;

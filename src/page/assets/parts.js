@@ -1,6 +1,7 @@
 // Parts that more than one place has: states, tables, notices, empties, confirmations, toasts.
 
 import { fill, h, icon, svg } from "./dom.js";
+import { write } from "./exact.js";
 import { capital, said } from "./words.js";
 
 /** A state: a shape and a word. `kind` is ready, off, dis, work, auth, err or held. */
@@ -227,7 +228,7 @@ export function save(text, name) {
 
 /** JSON, laid out, with keys in colour. */
 export function json(value, label, classes) {
-  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
+  const text = typeof value === "string" ? value : write(value, 2) ?? "";
   return textBox(text, label, coloured, classes);
 }
 

@@ -1,6 +1,6 @@
 // One record of the activity log, with all that is known of it.
 
-import { ask, part, query } from "./api.js";
+import { ask, askExact, part, query } from "./api.js";
 import { argumentsSection, gateSection, timeSection, toldSection } from "./course.js";
 import { h, icon } from "./dom.js";
 import { feed } from "./feed.js";
@@ -10,7 +10,7 @@ import { at, capital, bytes, said, took } from "./words.js";
 
 /** Reads it, and gives what renders it. */
 export async function recordDrawer(id, close) {
-  const record = await ask(`activity/${part(id)}`);
+  const record = await askExact(`activity/${part(id)}`);
   const [inner, list] = await Promise.all([record.call ? ask(query("activity", { call: record.call, limit: 50 })) : { records: [] }, record.server ? ask("servers") : { servers: [] }]);
   // In the order in which they were made.
   const others = inner.records.filter((one) => one.id !== record.id && one.run === record.run).sort((a, b) => a.id - b.id);

@@ -1,6 +1,7 @@
 // What came of a call: texts, images, resources, structured content, and what went wrong. All of it is a stranger's.
 
 import { h } from "./dom.js";
+import { written } from "./exact.js";
 import { copying, failed, json, note, textBox } from "./parts.js";
 import { bytes, count, said, timeOf, tokens, took } from "./words.js";
 
@@ -53,11 +54,9 @@ function content(item, i) {
 function textOf(text, label) {
   const start = text.trimStart()[0];
   if ((start === "{" || start === "[") && text.length <= LAID_OUT) {
-    try {
-      return json(JSON.parse(text), label);
-    } catch {
-      // It only looks like JSON.
-    }
+    // What only looks like JSON, or has a name twice, is shown as it came.
+    const { value } = written(text);
+    if (value !== undefined) return json(value, label);
   }
   return textBox(text, label);
 }
@@ -76,6 +75,7 @@ function image(item, i) {
 function resource(of, i) {
   const head = h("p", h("span.kind", "resource"), " ", h("code", said(of.uri ?? "")), " ", h("span.dim", said(of.mimeType ?? "")));
   if (typeof of.text === "string") return [head, textOf(of.text, `Resource ${i + 1}`)];
+  if (typeof of.blob === "string" && IMAGES.includes(of.mimeType)) return [head, image({ mimeType: of.mimeType, data: of.blob }, i)];
   return [head, h("p.hint", of.blob ? `${bytes(sizeOf(of.blob))} of other data, not shown` : "without content")];
 }
 

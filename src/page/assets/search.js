@@ -2,6 +2,7 @@
 
 import { ask, askText, part, query } from "./api.js";
 import { h, svg } from "./dom.js";
+import { read as exact, write } from "./exact.js";
 import { button, copying, empty, go, json, note, variant, wrong } from "./parts.js";
 import { asker } from "./records.js";
 import { at, count, number, plain, said, sentence, tokens } from "./words.js";
@@ -173,11 +174,11 @@ export function search(first, frame) {
     const whole = listed ? tokens(listed.characters) : 0;
     const bar = (share, classes) => svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: classes, width: Math.max(0.5, 100 * share), height: 6 }));
     const most = Math.max(mine, whole, 1);
-    const { listed: _, ...rest } = found;
-    const answer = { ...rest, tools: found.tools.map(({ why, ...tool }) => tool) };
+    const { listed: _, ...rest } = exact(text);
+    const answer = { ...rest, tools: rest.tools.map(({ why, ...tool }) => tool) };
     return h("aside.rail",
       h("section.sec", { "aria-labelledby": "ans-h" },
-        h("header", h("h2", { id: "ans-h" }, "Answer"), copying("Copy JSON", JSON.stringify(answer), "end link")),
+        h("header", h("h2", { id: "ans-h" }, "Answer"), copying("Copy JSON", write(answer), "end link")),
         h("div.budget.small", { role: "img", "aria-label": `This answer is about ${number(mine)} tokens; listing all tools would be about ${number(whole)} tokens` },
           h("span", "this answer"), bar(mine / most, "fgd"), h("b", `${number(mine)} tokens`),
           listed ? [h("span.dim", `all ${count(listed.tools, "tool")}`), bar(whole / most, "bgd"), h("span.dim", `${number(whole)} tokens`)] : null),

@@ -1,7 +1,8 @@
 // One tool: what its server says of it, its parameters, what was approved, a form to call it, and who called it.
 
-import { Failure, ask, part, patch, post, query } from "./api.js";
+import { Failure, ask, askExact, part, patch, post, query } from "./api.js";
 import { h } from "./dom.js";
+import { write } from "./exact.js";
 import { button, cell, crumbs, facts, failed, go, head, json, note, outcome, row, state, table, toast, variant } from "./parts.js";
 import { asker, counted, detail, figures, rowsOf } from "./records.js";
 import { limits, resolved, typeWord } from "./schema.js";
@@ -36,7 +37,7 @@ export function tool(name, frame, first) {
 
   async function load() {
     try {
-      known = await ask(query("tools/show", { name }));
+      known = await askExact(query("tools/show", { name }));
     } catch (error) {
       if (error instanceof Failure && error.status === 404) was = await whatWas();
       throw error;
@@ -156,7 +157,7 @@ export function tool(name, frame, first) {
   }
 
   function description(definition) {
-    size ||= tokens(JSON.stringify(definition).length);
+    size ||= tokens(write(definition).length);
     return h("section.sec", { "aria-labelledby": "d-h" }, h("header", h("h2", { id: "d-h" }, "Description"), h("p", `supplied by the server, ${number(size)} tokens with its schema`)),
       definition.description ? h("p.said", said(definition.description)) : h("p.dim", "The server says nothing of it."));
   }
