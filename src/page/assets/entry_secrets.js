@@ -66,7 +66,7 @@ export function entrySecrets() {
   function restored(entry) {
     const whole = (value) => [...typed].reduce((text, [name, secret]) => text.replace(reference(name), () => secret), value);
     const values = (map) => Object.fromEntries(Object.entries(map).map(([key, value]) => [key, typeof value === "string" ? whole(value) : value]));
-    const maps = ["env", "headers"].filter((list) => isMap(entry[list])).map((list) => [list, values(entry[list])]);
+    const maps = ["env", "headers", "oauth"].filter((list) => isMap(entry[list])).map((list) => [list, values(entry[list])]);
     return { ...entry, ...Object.fromEntries(maps) };
   }
 

@@ -91,6 +91,32 @@ test("a server is added by keyboard, with every mistake named beside its field",
   await close();
 });
 
+test("the secret of an OAuth client goes into the keyring, and is shown nowhere", async () => {
+  const { page, go, close } = await visitor(here);
+  await go("/ui/servers/crm/edit");
+  await page.getByText("most servers need none of it").click();
+  await page.getByLabel(/^Client id/).fill("my-client");
+  await page.getByLabel(/^Client secret/).fill("correct horse");
+  await page.getByText("This is a secret: it is stored in the keyring").waitFor();
+  const preview = page.getByRole("region", { name: "The entry as it will be" });
+  assert.match(await preview.innerText(), /"client_secret": "\$\{keyring:crm-client_secret\}"/);
+  // As JSON the reference stands for it, and back in the form there is what was typed.
+  await page.getByRole("button", { name: "Edit as JSON" }).click();
+  assert.doesNotMatch(await page.getByLabel("Entry as JSON").inputValue(), /correct horse/);
+  await page.getByRole("button", { name: "Edit as form" }).click();
+  assert.equal(await page.getByLabel(/^Client secret/).inputValue(), "correct horse");
+  await page.getByRole("button", { name: "Show the change" }).click();
+  await page.getByRole("heading", { name: "The change" }).waitFor();
+  assert.doesNotMatch(await page.content(), /correct horse/);
+  assert.doesNotMatch(await page.locator("main").innerText(), /correct horse/);
+  await page.getByRole("button", { name: "Save 1 change" }).click();
+  await page.waitForURL(/\/ui\/servers\/crm$/);
+  assert.match(here.text(), /"client_secret": ?"\$\{keyring:crm-client_secret\}"/);
+  const { secrets } = await here.rest("GET", "/secrets");
+  assert.deepEqual(secrets.find(({ name }) => name === "crm-client_secret").used_by.length, 1);
+  await close();
+});
+
 test("a server with a URL, headers and a login of its own", async () => {
   const { page, go, title, close } = await visitor(here);
   await go("/ui/add");
