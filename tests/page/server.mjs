@@ -150,6 +150,7 @@ const tools = () => {
     case "wordy": return WORDY;
     case "pair": return pair(marker && existsSync(marker) ? "Other words" : "Words");
     case "numbers": return NUMBERS;
+    case "many": return Array.from({ length: Number(marker) }, (_, i) => ({ name: `tool_${i}`, description: `Number ${i}.`, annotations: { readOnlyHint: true }, inputSchema: object({}) }));
     case "leaky": return LEAKY();
     default: return [];
   }

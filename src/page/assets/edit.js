@@ -166,7 +166,7 @@ export function edit(name, frame) {
 
   function buttons() {
     const verb = isNew ? "Add server" : "Show the change";
-    fill(acts, h("button.btn.primary", { type: "submit" }, verb), isNew ? button("Try it first", () => submit(true), "btn", { title: "Adds it quarantined and starts it once to list its tools" }) : null, go("Cancel", isNew ? "/ui/" : `/ui/servers/${part(name)}`));
+    fill(acts, h("button.btn.primary", { type: "submit" }, verb), isNew ? button("Try it first", () => submit(true), "btn", { title: "Adds it quarantined and lists its tools once" }) : null, go("Cancel", isNew ? "/ui/" : `/ui/servers/${part(name)}`));
     fill(message);
   }
 
@@ -232,7 +232,7 @@ export function edit(name, frame) {
     try {
       await store(entry, () => post("servers", { name: given, ...entry }));
       if (isTrial) {
-        wait("Starting it once to list its tools…");
+        wait("Listing its tools…");
         // What came of it stands in the review.
         await ask(`servers/${part(given)}/inspect?wait=${INSPECT}`, { method: "POST", patience: (INSPECT + 10) * 1000 }).catch(() => {});
       }

@@ -7,8 +7,8 @@ import { decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
 import { button, confirm, empty, facts, failed, go, json, noServer, note, section, serverState, state, textBox, toast, variant } from "./parts.js";
-import { changed, entryFacts, found, matters } from "./review_parts.js";
-import { at, capital, count, said, sentence, when } from "./words.js";
+import { changed, contacted, entryFacts, found, locked, matters, risk } from "./review_parts.js";
+import { at, capital, count, said, when } from "./words.js";
 
 /** Limit: things of one kind that are listed at first. */
 const FEW = 200;
@@ -142,7 +142,7 @@ export function review(wanted, frame) {
       failure ? failed(failure, button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
       h("header.title", h("div", h("h2", { id: "srv-h" }, h("a.u", { href: `/ui/servers/${part(name)}` }, said(name)), " ", h("span.dim", shown.server.quarantined ? "held server" : "")), h("p.tags", serverState(shown.server)))),
       doing ? h("p.wait", { role: "status" }, icon("s-work", true), doing) : null,
-      shown.lock_file ? note("held", [h("b", "A lock file says what is accepted: "), h("code", said(shown.lock_file)), ". ", sentence(shown.lock_step ?? "")]) : null,
+      locked(shown),
       approved === null || doing ? null : wasApproved(),
       shown.server.quarantined ? whole() : [rows.length ? rows.map(({ thing, isApproved }) => one(thing, isApproved)) : h("p.soft", "Nothing of it is held."), listing(shown.things.filter((thing) => !thing.held))]);
   }
@@ -172,18 +172,18 @@ export function review(wanted, frame) {
 
   function contact() {
     if (shown.inspected) return null;
-    if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), "It is started to list its tools; nothing of it is called.");
+    if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), `It is ${contacted(shown.server)} to list its tools; nothing of it is called.`);
     const why = shown.contact_error
-      ? "It was started once to list its tools, and that failed. It is not tried again by itself."
+      ? `It was ${contacted(shown.server)} once to list its tools, and that failed. It is not tried again by itself.`
       : shown.awaits_contact
-      ? "An agent wrote its entry, so it was neither started nor contacted. To list its tools it is started once; nothing of it is called."
-      : "It has not been listed yet. To list its tools it is started once; nothing of it is called.";
+      ? `An agent wrote its entry, so it was neither started nor contacted. To list its tools it is ${contacted(shown.server)} once; nothing of it is called.`
+      : `It has not been listed yet. To list its tools it is ${contacted(shown.server)} once; nothing of it is called.`;
     return [note("held", [h("b", "What it offers is not known. "), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.contact_error)) : null];
   }
 
   const isStarting = () => shown.server.state === "Connecting";
 
-  const inspect = () => act("Starting it to list its tools…", async () => {
+  const inspect = () => act("Listing its tools…", async () => {
     shown = await ask(`servers/${part(name)}/inspect?wait=${INSPECT}`, { method: "POST", patience: (INSPECT + 10) * 1000 });
   });
 
@@ -210,7 +210,7 @@ export function review(wanted, frame) {
       return h("div.sec", confirm(`Remove ${name}?`, "Its entry leaves the file, and its log goes, too.", `Remove ${name}`, removeIt, back));
     }
     const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn", { "data-remove": "" }), button("Keep blocked", () => keepBlocked())];
-    const starts = `It starts with your user’s rights, and ${shown.inspected ? `its ${count(tools, "tool")} ${tools === 1 ? "is" : "are"} offered` : "whatever it lists is offered"} to every client.`;
+    const starts = `${risk(shown.server)}, and ${shown.inspected ? `its ${count(tools, "tool")} ${tools === 1 ? "is" : "are"} offered` : "whatever it lists is offered"} to every client.`;
     if (dangerous || asked === "all" || !shown.inspected) {
       const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing what it offers";
       return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), keep, button("Approve anyway", () => approve({}, name), "btn danger")));

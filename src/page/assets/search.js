@@ -13,14 +13,15 @@ const TRIED = 5;
 /** Limit: words of agents that are listed. */
 const LATELY = 8;
 
-/** Tools that are listed where nothing is searched. */
+/** Tools that are listed at first where nothing is searched, and with each further step. */
 const LISTED = 50;
+const STEP = 200;
 
 /** Limit: tools that are named of those that are left out. */
 const NAMED = 3;
 
 export function search(first, frame) {
-  let asked, found, text, milliseconds, servers = [], callers = { subjects: [], profiles: [] }, lately = [], known = [], tools = null, all = false, failure = null, fewer = null;
+  let asked, found, text, milliseconds, servers = [], callers = { subjects: [], profiles: [] }, lately = [], known = [], tools = null, most = LISTED, failure = null, fewer = null;
 
   const read = (now) => { asked = { q: now.get("q") ?? "", match: now.get("match") ?? "any", server: now.get("server") ?? "", as: now.get("as") ?? "", profile: now.get("profile") ?? "", read_only: now.get("read_only") === "true" ? "true" : "" }; };
   read(first);
@@ -37,11 +38,11 @@ export function search(first, frame) {
     callers = names;
     known = whole.tools;
     const seen = new Set();
-    lately = records.records.filter((record) => typeof record.arguments?.query === "string" && !seen.has(record.arguments.query) && seen.add(record.arguments.query)).slice(0, LATELY);
+    lately = records.records.filter((record) => record.arguments?.query?.trim?.() && !seen.has(record.arguments.query) && seen.add(record.arguments.query)).slice(0, LATELY);
   }
 
   async function find() {
-    [all, failure] = [false, null];
+    [most, failure] = [LISTED, null];
     document.getElementById("q").value = asked.q;
     const began = performance.now();
     try {
@@ -130,12 +131,19 @@ export function search(first, frame) {
   }
 
   function listed() {
-    const shown = all ? tools.tools : tools.tools.slice(0, LISTED);
-    if (!shown.length) return empty("No tool is known.", "Tools are listed when their servers connect.", go("Servers", "/ui/"));
+    const offered = tools.tools.filter((tool) => tool.callable);
+    const others = tools.tools.filter((tool) => !tool.callable);
+    if (!tools.tools.length) return empty("No tool is known.", "Tools are listed when their servers connect.", go("Servers", "/ui/"));
+    const line = (tool) => h("li.hit", { "data-row": "", "data-key": tool.name }, h("span.n"), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))), h("div"));
+    const lines = (some) => (some.length ? h("ol", { "data-rows": "" }, some.map(line)) : null);
+    const rest = others.slice(0, Math.max(0, most - offered.length));
+    const more = tools.tools.length - most;
+    const step = Math.min(more, STEP);
     return h("section", { "aria-labelledby": "all-h" },
-      h("header.bar", h("h2", { id: "all-h" }, count(tools.total, "tool")), h("span.small.dim", "Type words above to see what an agent would find.")),
-      h("ol", { "data-rows": "" }, shown.map((tool) => h("li.hit", { "data-row": "", "data-key": tool.name }, h("span.n"), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))), h("div")))),
-      shown.length < tools.total ? h("p.sec", button(`Show ${tools.total - shown.length} more`, () => { all = true; frame.paint(); })) : null);
+      h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), h("span.small.dim", others.length ? `${number(others.length)} more that no agent gets stand below them. ` : "", "Type words above to see what an agent would find.")),
+      lines(offered.slice(0, most)),
+      rest.length ? [h("h2.sec", `${count(others.length, "tool")} that no agent gets`), lines(rest)] : null,
+      more > 0 ? h("p.sec", button(`Show ${number(step)} more`, () => { most += STEP; frame.paint(); }), h("span.small.dim", ` ${number(most)} of ${number(tools.tools.length)} are shown.`)) : null);
   }
 
   function ranking() {

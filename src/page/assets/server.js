@@ -69,6 +69,12 @@ export function server(name, frame, first) {
   const enable = () => act("Enabling…", () => verb("enable"), { text: `Enabled ${name}`, act: disable });
   const disable = () => act("Disabling…", () => verb("disable"), { text: `Disabled ${name}`, act: enable });
 
+  /** The daemon knows whether there was a login to forget. */
+  const logOut = () => act("Logging out…", async () => {
+    const { changed } = await verb("logout");
+    toast(changed.length ? `Logged out of ${name}: its tokens are forgotten` : `Nobody is logged in to ${name}: nothing was changed`);
+  });
+
   function actions(one) {
     if (doing) return [h("span.wait", { role: "status" }, doing)];
     if (!one.transport) return [];
@@ -83,7 +89,7 @@ export function server(name, frame, first) {
       usable ? button("Restart", () => act("Restarting…", () => verb("restart"))) : null,
       one.enabled ? button("Disable", disable) : button("Enable", enable),
       one.quarantined ? null : button("Quarantine", () => { asked = "quarantine"; frame.paint(); }),
-      remote && usable && one.state !== "Authenticating" && details.entry?.headers?.Authorization === undefined ? button("Log out", () => act("Logging out…", () => verb("logout"))) : null,
+      remote && usable && one.state !== "Authenticating" && details.entry?.headers?.Authorization === undefined ? button("Log out", logOut) : null,
       go("Edit", `/ui/servers/${part(name)}/edit`),
     ];
   }
