@@ -15,7 +15,11 @@ const READ = 200;
 const RESULTS = [["", "any result"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
 const TIMES = [["", "any time"], ["1h", "last hour"], ["today", "today"], ["7d", "7 days"]];
 const KINDS = [["", "calls and refusals"], ["change", "changes by people and agents"], ["decision", "approvals and quarantines"], ["server", "starts and ends of servers"], ["daemon", "the daemon"], ["all", "everything"]];
-const KEYS = ["text", "result", "server", "caller", "tool", "call", "kind", "since"];
+const KEYS = ["text", "result", "server", "caller", "client", "tool", "call", "kind", "since"];
+
+/** Kinds and outcomes by their names at the daemon; those that stand here for one word of the page. Decisions are some of the changes. */
+const KIND_NAMES = { "": "call,refusal,gap", all: "", decision: "change" };
+const RESULT_NAMES = { bad: "tool_error,rpc_error,failed,invalid,refused" };
 
 export function activity(id, first, frame) {
   let asked = {};
@@ -26,27 +30,31 @@ export function activity(id, first, frame) {
   let drawn = null;
   let servers = [];
   const callers = new Set();
+  const clients = new Set();
   let isPaused = false;
   let failure = null;
 
   const read = (now) => { asked = Object.fromEntries(KEYS.map((key) => [key, now.get(key) ?? ""])); };
   read(first);
 
-  /** The kind by its name at the daemon: decisions are some of the changes. */
-  const kindOf = () => ({ all: "", decision: "change" })[asked.kind] ?? asked.kind;
+  const isCall = () => /^c\d+$/.test(asked.text);
 
-  /** What the daemon looks for; the rest is looked for here. */
-  function wanted(more) {
-    const kind = kindOf();
-    const result = asked.result === "bad" ? "" : asked.result;
-    const isCall = /^c\d+$/.test(asked.text);
-    return query("activity", { kind, outcome: result, server: asked.server, caller: asked.caller, tool: asked.tool, call: asked.call || (isCall ? asked.text : ""), since: asked.since, ...more });
+  /** What the daemon looks for, in lists and exports alike; the rest is looked for here. */
+  function filter() {
+    const { kind, result, server, caller, client, tool, call, text, since } = asked;
+    return { kind: KIND_NAMES[kind] ?? kind, outcome: RESULT_NAMES[result] ?? result, server, caller, client, tool, call: call || (isCall() ? text : ""), since };
+  }
+
+  const wanted = (more) => query("activity", { ...filter(), ...more });
+
+  /** What is exported is what the daemon looks for: where more than that is looked for here, it is said what comes. */
+  function exporting() {
+    const word = asked.kind === "decision" ? "Export all changes" : asked.text && !isCall() ? "Export, whatever the text" : "Export these";
+    return h("a.btn", { href: query("/api/v1/activity/export", { ...filter(), format: "jsonl" }), download: "activity.jsonl" }, word);
   }
 
   function fits(record) {
-    if (!asked.kind && !["call", "refusal", "gap"].includes(record.kind)) return false;
-    if (asked.result === "bad" && !isFailed(record) && record.outcome !== "refused") return false;
-    if (!asked.text || /^c\d+$/.test(asked.text)) return true;
+    if (!asked.text || isCall()) return true;
     const text = asked.text.toLowerCase();
     return [thing(record), record.caller, record.client, record.code, record.error, record.call, record.action].some((value) => value?.toLowerCase().includes(text));
   }
@@ -68,7 +76,10 @@ export function activity(id, first, frame) {
     const [page, list] = await Promise.all([newest(), ask("servers")]);
     [records, next] = [page.records, page.next];
     servers = list.servers.map((one) => one.name);
-    for (const record of records) if (record.caller) callers.add(record.caller);
+    for (const record of records) {
+      if (record.caller) callers.add(record.caller);
+      if (record.client) clients.add(asker(record));
+    }
     await draw();
   }
 
@@ -125,6 +136,17 @@ export function activity(id, first, frame) {
     return h("label", h("span.sr", label), h("select", { "data-key": `${key} ${asked[key]}`, on: { change: (event) => change({ [key]: event.target.value }) } }, known.map(([value, word]) => h("option", { value, selected: value === asked[key] }, plain(word)))));
   }
 
+  /** Who asked: a client by what it calls itself, as the rows do, or a caller by its own name. */
+  function whoAsked() {
+    const group = (key, label, names) => {
+      const all = [...new Set(asked[key] ? [...names, asked[key]] : names)];
+      return all.length ? h("optgroup", { label }, all.map((name) => h("option", { value: `${key} ${name}`, selected: asked[key] === name }, plain(name)))) : null;
+    };
+    const pick = ({ target: { value } }) => change({ client: "", caller: "", ...(value ? { [value.split(" ")[0]]: value.slice(value.indexOf(" ") + 1) } : {}) });
+    return h("label", h("span.sr", "Caller"), h("select", { "data-key": `caller ${asked.client} ${asked.caller}`, on: { change: pick } },
+      h("option", { value: "" }, "all callers"), group("client", "Programs", clients), group("caller", "Callers", callers)));
+  }
+
   function filters(rows) {
     const refused = rows.filter((record) => record.outcome === "refused").length;
     // *Enter* ends a change of it before it submits the form.
@@ -133,7 +155,7 @@ export function activity(id, first, frame) {
       h("label.sr", { for: "a-text" }, "Text"), text,
       choice("Kind", "kind", KINDS), choice("Result", "result", RESULTS),
       choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),
-      choice("Caller", "caller", [["", "all callers"], ...[...callers].map((name) => [name, name])]),
+      whoAsked(),
       choice("Time", "since", TIMES),
       asked.tool || asked.call ? button(`${asked.tool || asked.call}: show all`, () => change({ tool: "", call: "" }), "link") : null,
       h("span.end.dim.small", { role: "status" }, next === null ? `${number(rows.length)}, ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused` : `the newest ${number(rows.length)}: ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused`));
@@ -144,10 +166,9 @@ export function activity(id, first, frame) {
     const rows = of(records);
     const waits = of(fresh).length;
     const pause = button(isPaused ? "Go on" : "Pause", () => { isPaused = !isPaused; if (!isPaused) frame.soon(); frame.paint(); }, "btn", { "aria-pressed": String(isPaused) });
-    const exported = { kind: kindOf(), server: asked.server, caller: asked.caller, tool: asked.tool, since: asked.since, format: "jsonl" };
     return [
       h("div.title", h("div", h("h1", "Activity"), h("p.sub.behind", "Every call, also refused ones, and every change. Times are those of this machine.")),
-        h("div.acts.behind", pause, h("a.btn", { href: query("/api/v1/activity/export", exported), download: "activity.jsonl" }, "Export these"))),
+        h("div.acts.behind", pause, exporting())),
       filters(rows),
       h("div.cols.mid", { "data-open": open === null ? undefined : "" },
         h("section.behind", { "aria-labelledby": "rows-h", "data-calls": "" }, h("h2.sr", { id: "rows-h" }, "Calls"),
