@@ -4,14 +4,14 @@ use std::time::SystemTime;
 
 use serde::Deserialize;
 
-use super::{record::ActivityRecord, redaction::Redaction, time};
+use super::{figures::program, record::ActivityRecord, redaction::Redaction, time};
 use crate::error_code::ErrorCode;
 
 /// What is asked for, as the parameters of an address say it. What is not said is not asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct RecordQuery {
-    /// `call`, `change` and so on.
+    /// `call`, `change` and so on; several with commas between them.
     pub kind: Option<String>,
     /// The server's name.
     pub server: Option<String>,
@@ -19,7 +19,9 @@ pub struct RecordQuery {
     pub tool: Option<String>,
     /// Who asked.
     pub caller: Option<String>,
-    /// An outcome, or a code.
+    /// The program that asked, as it calls itself, with its version or without.
+    pub client: Option<String>,
+    /// An outcome, or a code; several with commas between them.
     pub outcome: Option<String>,
     /// The id of a call: itself, and what it caused.
     pub call: Option<String>,
@@ -114,15 +116,11 @@ impl RecordQuery {
                 text: text.chars().take(REPEATED).collect(),
             }),
         };
-        let repeated = |text: &String| text.chars().take(REPEATED).collect::<String>();
-        if let Some(kind) = self
-            .kind
-            .as_ref()
-            .filter(|kind| !KINDS.contains(&kind.as_str()))
-        {
+        let repeated = |text: &str| text.chars().take(REPEATED).collect::<String>();
+        if let Some(kind) = each(&self.kind).find(|kind| !KINDS.contains(kind)) {
             return Err(BadQuery::Kind(repeated(kind)));
         }
-        if let Some(outcome) = self.outcome.as_ref().filter(|text| !is_outcome(text)) {
+        if let Some(outcome) = each(&self.outcome).find(|text| !is_outcome(text)) {
             return Err(BadQuery::Outcome(repeated(outcome)));
         }
         let limit = self.limit.unwrap_or(PAGE.1);
@@ -143,6 +141,11 @@ impl RecordQuery {
             query: self,
         })
     }
+}
+
+/// What is asked for of a filter that takes several.
+fn each(filter: &Option<String>) -> impl Iterator<Item = &str> {
+    filter.iter().flat_map(|filter| filter.split(','))
 }
 
 /// An outcome, a code of ours, or the number of a JSON-RPC error.
@@ -193,14 +196,19 @@ impl RecordFilter {
             || recorded_tool.as_deref().is_some_and(names_tool);
         let is_server =
             is(&query.server, server) || recorded_server.is_some() && is(recorded_server, server);
-        let is_outcome =
-            is(&query.outcome, Some(&record.outcome)) || is(&query.outcome, record.code.as_deref());
+        let is_kind = query.kind.is_none() || each(&query.kind).any(|kind| kind == record.kind);
+        let is_outcome = query.outcome.is_none()
+            || each(&query.outcome)
+                .any(|one| one == record.outcome || record.code.as_deref() == Some(one));
+        let client = record.client.as_deref();
+        let is_client = is(&query.client, client) || is(&query.client, client.map(program));
         let is_call =
             is(&query.call, record.call.as_deref()) || is(&query.call, record.parent.as_deref());
         is_tool
             && is_outcome
             && is_call
-            && is(&query.kind, Some(&record.kind))
+            && is_kind
+            && is_client
             && is_server
             && is(&query.caller, record.caller.as_deref())
     }
@@ -222,6 +230,7 @@ mod tests {
             call: text("c2"),
             parent: text("c1"),
             caller: text("anonymous"),
+            client: text("Claude Code 2.1"),
             server: text("up"),
             tool: text("echo"),
             outcome: "refused".to_owned(),
@@ -253,6 +262,14 @@ mod tests {
         check(r#"{"outcome":"refused"}"#, true);
         check(r#"{"outcome":"tool_disabled"}"#, true);
         check(r#"{"outcome":"ok"}"#, false);
+        check(r#"{"outcome":"failed,refused"}"#, true);
+        check(r#"{"outcome":"failed,tool_disabled"}"#, true);
+        check(r#"{"outcome":"failed,ok"}"#, false);
+        check(r#"{"kind":"gap,call"}"#, true);
+        check(r#"{"kind":"gap,change"}"#, false);
+        check(r#"{"client":"Claude Code"}"#, true);
+        check(r#"{"client":"Claude Code 2.1"}"#, true);
+        check(r#"{"client":"Claude"}"#, false);
         check(r#"{"call":"c2"}"#, true);
         check(r#"{"call":"c1"}"#, true);
         check(r#"{"call":"c3"}"#, false);
@@ -333,6 +350,14 @@ mod tests {
             told.contains("refused") && told.contains("access_denied"),
             "{told}"
         );
+        for wrong in ["", "call,", "call,calls", "call, gap"] {
+            let told = read(&format!(r#"{{"kind":{wrong:?}}}"#));
+            assert!(matches!(told, Err(BadQuery::Kind(_))), "{wrong}");
+        }
+        assert!(matches!(
+            read(r#"{"outcome":"refused,denied"}"#),
+            Err(BadQuery::Outcome(text)) if text == "denied"
+        ));
         assert!(matches!(
             read(r#"{"since":"soon"}"#),
             Err(BadQuery::Time { key: "since", .. })

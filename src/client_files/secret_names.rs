@@ -134,7 +134,8 @@ fn is_numbered(name: &str, own: &str) -> bool {
     number.is_some_and(|n| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// `SERVER-NAME`; a name that begins with the server's stays.
+/// `SERVER-NAME`; a name that begins with the server's stays. The page names what is typed there by the same rule: `secretName` in
+/// `src/page/assets/entry.js`.
 fn own_name(server: &str, name: &str) -> String {
     let name = secret_name(name);
     let rest = name.strip_prefix(server);

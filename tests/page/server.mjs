@@ -113,6 +113,28 @@ const LISTS = {
   "resources/templates/list": { resourceTemplates: [{ uriTemplate: "note://t/{n}", name: "t", title: "TEMPLATE-T" }] },
 };
 
+// Numbers that no number of JavaScript is; `answer` takes the marks away. It answers with the request as it came.
+const NUMBERS = [{
+  name: "order",
+  description: "Answers with what it was sent.",
+  annotations: { readOnlyHint: true },
+  inputSchema: {
+    type: "object",
+    required: ["id"],
+    properties: {
+      id: { type: "integer" },
+      big: { type: "integer", minimum: "@1234567890123456789@" },
+      lat: { type: "number", default: "@1.50@" },
+      ids: { type: "array", items: { type: "integer" } },
+      limit: { type: ["integer", "null"] },
+      version: { const: "v1" },
+      note: { type: "string" },
+      tags: { type: "array", items: { type: "string" } },
+    },
+  },
+}];
+const NUMBERED = (line) => ({ content: [{ type: "text", text: line }, { type: "resource", resource: { uri: "file:///dot.png", mimeType: "image/png", blob: PNG } }], structuredContent: { id: "@1234567890123456789@", share: "@0.10@" } });
+
 // Both of its tools change at once.
 const pair = (word) => ["first", "second"].map((name) => ({ name, description: `${word} of ${name}.`, annotations: { readOnlyHint: true }, inputSchema: object({}) }));
 
@@ -127,6 +149,8 @@ const tools = () => {
     case "large": return filled(2_000, marker && existsSync(marker));
     case "wordy": return WORDY;
     case "pair": return pair(marker && existsSync(marker) ? "Other words" : "Words");
+    case "numbers": return NUMBERS;
+    case "many": return Array.from({ length: Number(marker) }, (_, i) => ({ name: `tool_${i}`, description: `Number ${i}.`, annotations: { readOnlyHint: true }, inputSchema: object({}) }));
     case "leaky": return LEAKY();
     default: return [];
   }
@@ -160,7 +184,10 @@ if (kind === "broken") {
 }
 
 console.error(`info: ${kind} begins`);
-const answer = (id, result) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`);
+const answer = (id, result) => {
+  const line = JSON.stringify({ jsonrpc: "2.0", id, result });
+  process.stdout.write(`${kind === "numbers" ? line.replace(/"@([-\d.]+)@"/g, "$1") : line}\n`);
+};
 const tell = (method, params) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", method, params })}\n`);
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
@@ -173,6 +200,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   } else if (method === "tools/call") {
     console.error(`info: ${params.name} called ${kind === "hostile" ? SCRIPT : ""}`);
     if (params.name === "refuses") process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32050, message: "no such thing" } })}\n`);
+    else if (kind === "numbers") answer(id, NUMBERED(line));
     else if (kind === "slow") tell("notifications/progress", { progressToken: params._meta?.progressToken, progress: 1, total: 4, message: "reading" });
     else answer(id, called(params.name, params.arguments ?? {}));
   } else if (method === "notifications/cancelled") {

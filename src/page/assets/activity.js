@@ -1,10 +1,11 @@
 // Every call, refusal and change, the newest first. What is new waits until it is asked for, unless somebody stands at the top.
 
-import { ask, query } from "./api.js";
+import { Failure, ask, query } from "./api.js";
+import { decisionsAmong } from "./decided.js";
 import { h, icon } from "./dom.js";
-import { recordDrawer } from "./record_drawer.js";
+import { noRecord, recordDrawer } from "./record_drawer.js";
 import { live } from "./live.js";
-import { button, cell, head, outcome, row, table, variant } from "./parts.js";
+import { button, cell, go, head, outcome, row, table, variant, wrong } from "./parts.js";
 import { PAGE, asker, detail, isFailed, rowsOf, thing, thingShown } from "./records.js";
 import { at, count, number, plain, said, short, tokens, took } from "./words.js";
 
@@ -13,8 +14,12 @@ const READ = 200;
 
 const RESULTS = [["", "any result"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
 const TIMES = [["", "any time"], ["1h", "last hour"], ["today", "today"], ["7d", "7 days"]];
-const KINDS = [["", "calls and refusals"], ["change", "changes by people and agents"], ["server", "starts and ends of servers"], ["daemon", "the daemon"], ["all", "everything"]];
-const KEYS = ["text", "result", "server", "caller", "tool", "call", "kind", "since"];
+const KINDS = [["", "calls and refusals"], ["change", "changes by people and agents"], ["decision", "approvals and quarantines"], ["server", "starts and ends of servers"], ["daemon", "the daemon"], ["all", "everything"]];
+const KEYS = ["text", "result", "server", "caller", "client", "tool", "call", "kind", "since"];
+
+/** Kinds and outcomes by their names at the daemon; those that stand here for one word of the page. Decisions are some of the changes. */
+const KIND_NAMES = { "": "call,refusal,gap", all: "", decision: "change" };
+const RESULT_NAMES = { bad: "tool_error,rpc_error,failed,invalid,refused" };
 
 export function activity(id, first, frame) {
   let asked = {};
@@ -25,33 +30,56 @@ export function activity(id, first, frame) {
   let drawn = null;
   let servers = [];
   const callers = new Set();
+  const clients = new Set();
   let isPaused = false;
+  let failure = null;
 
   const read = (now) => { asked = Object.fromEntries(KEYS.map((key) => [key, now.get(key) ?? ""])); };
   read(first);
 
-  /** What the daemon looks for; the rest is looked for here. */
-  function wanted(more) {
-    const kind = asked.kind === "all" ? "" : asked.kind;
-    const result = asked.result === "bad" ? "" : asked.result;
-    const isCall = /^c\d+$/.test(asked.text);
-    return query("activity", { kind, outcome: result, server: asked.server, caller: asked.caller, tool: asked.tool, call: asked.call || (isCall ? asked.text : ""), since: asked.since, ...more });
+  const isCall = () => /^c\d+$/.test(asked.text);
+
+  /** What the daemon looks for, in lists and exports alike; the rest is looked for here. */
+  function filter() {
+    const { kind, result, server, caller, client, tool, call, text, since } = asked;
+    return { kind: KIND_NAMES[kind] ?? kind, outcome: RESULT_NAMES[result] ?? result, server, caller, client, tool, call: call || (isCall() ? text : ""), since };
+  }
+
+  const wanted = (more) => query("activity", { ...filter(), ...more });
+
+  /** What is exported is what the daemon looks for: where more than that is looked for here, it is said what comes. */
+  function exporting() {
+    const word = asked.kind === "decision" ? "Export all changes" : asked.text && !isCall() ? "Export, whatever the text" : "Export these";
+    return h("a.btn", { href: query("/api/v1/activity/export", { ...filter(), format: "jsonl" }), download: "activity.jsonl" }, word);
   }
 
   function fits(record) {
-    if (!asked.kind && !["call", "refusal", "gap"].includes(record.kind)) return false;
-    if (asked.result === "bad" && !isFailed(record) && record.outcome !== "refused") return false;
-    if (!asked.text || /^c\d+$/.test(asked.text)) return true;
+    if (!asked.text || isCall()) return true;
     const text = asked.text.toLowerCase();
     return [thing(record), record.caller, record.client, record.code, record.error, record.call, record.action].some((value) => value?.toLowerCase().includes(text));
   }
 
+  /** The first page; a filter that the daemon does not know is said beside the filters, where it can be changed. */
+  async function newest() {
+    failure = null;
+    try {
+      return await ask(wanted({ limit: READ }));
+    } catch (error) {
+      if (!(error instanceof Failure) || error.status !== 400) throw error;
+      failure = error;
+      return { records: [], next: null };
+    }
+  }
+
   async function load() {
     fresh = [];
-    const [page, list] = await Promise.all([ask(wanted({ limit: READ })), ask("servers")]);
+    const [page, list] = await Promise.all([newest(), ask("servers")]);
     [records, next] = [page.records, page.next];
     servers = list.servers.map((one) => one.name);
-    for (const record of records) if (record.caller) callers.add(record.caller);
+    for (const record of records) {
+      if (record.caller) callers.add(record.caller);
+      if (record.client) clients.add(asker(record));
+    }
     await draw();
   }
 
@@ -60,7 +88,12 @@ export function activity(id, first, frame) {
       drawn = null;
       return;
     }
-    drawn = await recordDrawer(open, closeHref());
+    try {
+      drawn = await recordDrawer(open, closeHref());
+    } catch (error) {
+      if (!(error instanceof Failure) || !error.isFinal) throw error;
+      drawn = noRecord(error, closeHref());
+    }
   }
 
   async function older() {
@@ -71,9 +104,9 @@ export function activity(id, first, frame) {
   }
 
   async function refresh() {
-    if (isPaused) return;
-    const newest = fresh[0]?.id ?? records[0]?.id ?? 0;
-    const page = await ask(wanted({ after: newest, limit: PAGE }));
+    if (isPaused || failure) return;
+    const last = fresh[0]?.id ?? records[0]?.id ?? 0;
+    const page = await ask(wanted({ after: last, limit: PAGE }));
     fresh = [...page.records.reverse(), ...fresh].slice(0, PAGE);
     if (isFlowing()) take();
   }
@@ -103,6 +136,17 @@ export function activity(id, first, frame) {
     return h("label", h("span.sr", label), h("select", { "data-key": `${key} ${asked[key]}`, on: { change: (event) => change({ [key]: event.target.value }) } }, known.map(([value, word]) => h("option", { value, selected: value === asked[key] }, plain(word)))));
   }
 
+  /** Who asked: a client by what it calls itself, as the rows do, or a caller by its own name. */
+  function whoAsked() {
+    const group = (key, label, names) => {
+      const all = [...new Set(asked[key] ? [...names, asked[key]] : names)];
+      return all.length ? h("optgroup", { label }, all.map((name) => h("option", { value: `${key} ${name}`, selected: asked[key] === name }, plain(name)))) : null;
+    };
+    const pick = ({ target: { value } }) => change({ client: "", caller: "", ...(value ? { [value.split(" ")[0]]: value.slice(value.indexOf(" ") + 1) } : {}) });
+    return h("label", h("span.sr", "Caller"), h("select", { "data-key": `caller ${asked.client} ${asked.caller}`, on: { change: pick } },
+      h("option", { value: "" }, "all callers"), group("client", "Programs", clients), group("caller", "Callers", callers)));
+  }
+
   function filters(rows) {
     const refused = rows.filter((record) => record.outcome === "refused").length;
     // *Enter* ends a change of it before it submits the form.
@@ -111,28 +155,36 @@ export function activity(id, first, frame) {
       h("label.sr", { for: "a-text" }, "Text"), text,
       choice("Kind", "kind", KINDS), choice("Result", "result", RESULTS),
       choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),
-      choice("Caller", "caller", [["", "all callers"], ...[...callers].map((name) => [name, name])]),
+      whoAsked(),
       choice("Time", "since", TIMES),
       asked.tool || asked.call ? button(`${asked.tool || asked.call}: show all`, () => change({ tool: "", call: "" }), "link") : null,
       h("span.end.dim.small", { role: "status" }, next === null ? `${number(rows.length)}, ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused` : `the newest ${number(rows.length)}: ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused`));
   }
 
   function render() {
-    const rows = rowsOf(records.filter(fits));
-    const waits = rowsOf(fresh.filter(fits)).length;
+    const of = (some) => rowsOf(asked.kind === "decision" ? decisionsAmong(some.filter(fits)) : some.filter(fits));
+    const rows = of(records);
+    const waits = of(fresh).length;
     const pause = button(isPaused ? "Go on" : "Pause", () => { isPaused = !isPaused; if (!isPaused) frame.soon(); frame.paint(); }, "btn", { "aria-pressed": String(isPaused) });
-    const exported = { kind: asked.kind === "all" ? "" : asked.kind, server: asked.server, caller: asked.caller, tool: asked.tool, since: asked.since, format: "jsonl" };
     return [
       h("div.title", h("div", h("h1", "Activity"), h("p.sub.behind", "Every call, also refused ones, and every change. Times are those of this machine.")),
-        h("div.acts.behind", pause, h("a.btn", { href: query("/api/v1/activity/export", exported), download: "activity.jsonl" }, "Export these"))),
+        h("div.acts.behind", pause, exporting())),
       filters(rows),
       h("div.cols.mid", { "data-open": open === null ? undefined : "" },
         h("section.behind", { "aria-labelledby": "rows-h", "data-calls": "" }, h("h2.sr", { id: "rows-h" }, "Calls"),
           waits ? h("button.newrows", { type: "button", on: { click: () => { take(); frame.paint(); } } }, icon("up"), ` ${count(waits, "new row")}, show ${waits === 1 ? "it" : "them"} `, h("kbd.phone-no", ".")) : null,
-          rows.length ? list(rows) : nothing(),
+          failure ? refused() : rows.length ? list(rows) : nothing(),
           next === null ? null : h("p.bar.sec", button("Show older", older), h("span.dim.small", "back to ", at(records[records.length - 1]?.time ?? new Date().toISOString())))),
         drawn ? drawn.render() : h("aside.drawer.dim.phone-no", { "aria-label": "Detail" }, h("p", "Choose a row to see everything that is known of it."))),
     ];
+  }
+
+  /** Which filters are wrong, each with the way out of it. */
+  function refused() {
+    const known = { kind: KINDS, result: RESULTS, since: TIMES };
+    const strange = Object.keys(known).filter((key) => !known[key].some(([value]) => value === asked[key]));
+    const without = (key) => button(["Without “", said(asked[key]), "”"], () => change({ [key]: "" }), "btn small");
+    return wrong(failure, strange.length > 1 || !strange.length ? null : without(strange[0]), go("Show everything", "/ui/activity", "btn small"));
   }
 
   function nothing() {

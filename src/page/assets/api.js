@@ -1,5 +1,7 @@
 // Asks the daemon. Every failure is a `Failure` with what is so and what to do.
 
+import { read, write } from "./exact.js";
+
 /** What went wrong, as the daemon says it, or as we do where it says nothing. */
 export class Failure extends Error {
   constructor(status, told) {
@@ -15,11 +17,24 @@ export class Failure extends Error {
     return this.status === 401;
   }
 
+  /** Whether what was asked for is not there, or cannot be asked for so: asking again does not help. */
+  get isFinal() {
+    return this.status === 404 || this.status === 400;
+  }
+
+  /** The name that there is and that may have been meant, where the daemon says one. */
+  get closest() {
+    return /closest (?:known|configured) name is "?(.+?)"?\.?$/.exec(this.hint)?.[1];
+  }
+
   /** Whether the daemon could not be reached. */
   get isGone() {
     return this.status === 0;
   }
 }
+
+/** What the daemon says to a request without a login is for programs with a key. */
+const SIGNED_OUT = { error: "This page is not logged in any more.", code: "unauthorized", hint: "Run `mcpproxy ui`: it opens another tab with a new login, or `mcpproxy ui --print` prints the link for it. What is typed here is kept; then do this again." };
 
 const GONE = { error: "The daemon does not answer.", code: "unreachable", hint: "It is asked again every few seconds. `mcpproxy status` says whether it runs." };
 
@@ -37,7 +52,7 @@ async function send(path, { method = "GET", body, signal, patience = PATIENCE, a
       credentials: "same-origin",
       cache: "no-store",
       headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(accept ? { accept } : {}) },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined ? undefined : write(body),
       signal: signal ? AbortSignal.any([signal, given]) : given,
     });
   } catch (error) {
@@ -46,14 +61,15 @@ async function send(path, { method = "GET", body, signal, patience = PATIENCE, a
   }
 }
 
-async function answered(response) {
+async function answered(response, parsed = JSON.parse) {
   let told;
   try {
-    told = await response.json();
+    told = parsed(await response.text());
   } catch {
     told = undefined;
   }
   if (response.ok && told !== undefined) return told;
+  if (response.status === 401) throw new Failure(401, SIGNED_OUT);
   const said = told && typeof told.error === "string" ? told : { error: `The daemon answered with HTTP ${response.status}.`, code: "", hint: "" };
   throw new Failure(response.status, said);
 }
@@ -61,6 +77,11 @@ async function answered(response) {
 /** The answer to a question, as JSON. */
 export async function ask(path, options) {
   return answered(await send(path, options));
+}
+
+/** The same with every number as it is written there: for what servers say. */
+export async function askExact(path, options) {
+  return answered(await send(path, options), read);
 }
 
 /** The answer to a call, and its text as it came; `told` hears of what the server says before it. Who ends `signal` withdraws the call. */
@@ -81,7 +102,7 @@ export async function askCall(body, { told, signal, patience }) {
         // What the server says beside it has a method.
         const said = line && JSON.parse(line);
         if (said?.method) told(said);
-        else if (said) [text, value] = [line, said];
+        else if (said) [text, value] = [line, read(line)];
       }
       if (done) break;
     }

@@ -6,7 +6,7 @@ import { keyboard } from "./keys.js";
 import { begin, live, soon } from "./live.js";
 import { copy, note, needsYou, toast, unreadable, waiting } from "./parts.js";
 import { placeOf } from "./places.js";
-import { signedOut } from "./signed_out.js";
+import { signedOut, signedOutNote } from "./signed_out.js";
 import { span, timeOf } from "./words.js";
 
 const main = document.getElementById("main");
@@ -87,9 +87,12 @@ async function guarded(mine, act) {
 function paint() {
   if (!shown?.loaded) return;
   const { place, failure } = shown;
-  const now = h("div", failure ? unreadable(failure, () => open()) : place.render());
+  const now = h("div", failure ? unreadable(failure, () => open(), place.ways?.(failure)) : place.render());
+  const hadFocus = main.contains(document.activeElement);
   if (main.firstElementChild && main.childNodes.length === 1) morph(main.firstElementChild, now);
   else fill(main, now);
+  // What was pressed is gone: the keyboard goes on where it stood, not at the top of the page.
+  if (hadFocus && document.activeElement === document.body) (main.querySelector("[data-focus]") ?? main).focus({ preventScroll: true });
   document.title = `${place.title} · mcpproxy`;
   place.painted?.(main);
 }
@@ -102,6 +105,13 @@ function mark(tab) {
 }
 
 function showSignedOut() {
+  // The answer to something else said so first.
+  if (!live.isSignedOut) soon();
+  if (shown?.isTyped) {
+    header();
+    fill(document.getElementById("notices"), signedOutNote());
+    return;
+  }
   visits += 1;
   shown = null;
   document.title = "Signed out · mcpproxy";
@@ -123,9 +133,14 @@ async function heard(how) {
   const error = live.status.config_error;
   fill(notices, error ? note("err", [h("b", "The configuration file is not in force as it stands."), " ", error, ". The last good one is."]) : null);
   const mine = visits;
+  if (document.body.hasAttribute("data-out")) {
+    // Somebody has logged in, in another tab.
+    delete document.body.dataset.out;
+    return open({ focus: false });
+  }
   if (!shown?.loaded) return;
   // What is not there is not asked for again and again; everything else may be well by now.
-  if (shown.failure?.status === 404) return;
+  if (shown.failure?.isFinal) return;
   if (shown.failure) return open({ focus: false });
   if (!shown.place.refresh) return;
   try {
@@ -140,22 +155,24 @@ async function heard(how) {
 
 function header() {
   const box = document.getElementById("live");
-  const word = live.lost ? "Lost" : "Live";
+  const [word, shape] = live.lost ? ["Lost", "s-off"] : live.isSignedOut ? ["Logged out", "s-auth"] : ["Live", "s-ready"];
   if (box.textContent !== word) {
-    fill(box, icon(live.lost ? "s-off" : "s-ready"), h("span", word));
+    fill(box, icon(shape), h("span", word));
   }
   const status = live.status;
-  if (!status) return;
-  const waitingNow = status.problems.filter((row) => needsYou(row) && (row.quarantined || row.held)).length;
+  const up = document.getElementById("foot-up");
+  // Of a daemon that does not answer nobody knows it.
+  up.textContent = status && !live.lost ? `up ${span(status.uptime_seconds)}` : "";
+  const waitingNow = (status?.problems ?? []).filter((row) => needsYou(row) && (row.quarantined || row.held)).length;
   const count = document.getElementById("waiting");
   count.hidden = waitingNow === 0;
   if (count.dataset.n !== String(waitingNow)) {
     count.dataset.n = String(waitingNow);
     fill(count, waitingNow, h("span.sr", " waiting"));
   }
+  if (!status) return;
   document.getElementById("foot-version").textContent = `mcpproxy ${status.version}`;
   document.getElementById("foot-mode").textContent = `mode ${status.routing_mode}`;
-  document.getElementById("foot-up").textContent = `up ${span(status.uptime_seconds)}`;
   const url = document.getElementById("foot-url");
   if (status.url && !url.textContent) {
     fill(url, status.url, " ", h("button.link", { type: "button", on: { click: () => copy(status.url) } }, "copy"));
@@ -183,6 +200,12 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   visit(link.href);
 });
+/** What somebody began to fill in outlives the login. */
+function typed({ target }) {
+  if (shown && target.closest?.("[data-kept] form, form[data-kept]")) shown.isTyped = true;
+}
+main.addEventListener("input", typed);
+main.addEventListener("click", (event) => event.target.closest?.("button") && typed(event));
 document.getElementById("find").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = document.getElementById("q").value.trim();

@@ -1,6 +1,7 @@
 // What a record says of the way of its call: what the gate decided, where the time went, and what was answered.
 
 import { h, svg } from "./dom.js";
+import { write } from "./exact.js";
 import { copying, facts, json } from "./parts.js";
 import { bytes, number, said, took } from "./words.js";
 
@@ -114,6 +115,6 @@ function untold(record) {
 }
 
 function kept(title, how, value) {
-  const text = JSON.stringify(value, null, 2);
+  const text = write(value, 2);
   return h("section.sec", { "aria-label": title }, h("header", h("h3", title), h("p", how), copying("copy", text, "end link small")), json(value, title));
 }

@@ -18,20 +18,25 @@ const WORDS = { approve: "approved", lift_quarantine: "approved", quarantine: "q
 /** The decisions of the last 7 days, the newest first. */
 export async function decisions() {
   const { records } = await ask(query("activity", { kind: "change", outcome: "ok", since: "7d", limit: READ }));
-  const found = records.filter((record) => WORDS[record.action] && record.server);
+  return decisionsAmong(records);
+}
+
+/** Those of changes that are decisions, each once. */
+export function decisionsAmong(records) {
+  const found = records.filter((record) => record.outcome === "ok" && WORDS[record.action] && record.server);
   const isSecond = (record) => record.action === "lift_quarantine" && found.some((other) => other.action === "approve" && other.server === record.server && Math.abs(Date.parse(other.time) - Date.parse(record.time)) < ONE);
   return found.filter((record) => !isSecond(record));
 }
 
-/** They as a list, with all changes behind it. */
+/** They as a list, with all of them behind it. */
 export function decidedList(decided) {
-  const all = (word) => h("a", { href: "/ui/activity?kind=change&since=7d" }, word);
-  if (!decided.length) return h("p.hint.sec", "Decided this week: nothing. ", all("All changes"));
+  const all = (word) => h("a", { href: "/ui/activity?kind=decision&since=7d" }, word);
+  if (!decided.length) return h("p.hint.sec", "Decided this week: nothing. ", h("a", { href: "/ui/activity?kind=change&since=7d" }, "All changes"));
   const held = decided.filter((record) => record.action === "quarantine").length;
   const approved = decided.length - held;
   const summary = [approved ? `${count(approved, "approval")}` : "", held ? `${held} quarantined` : ""].filter(Boolean).join(", ");
   const line = (record) => h("li", { "data-key": `d${record.id}` },
-    h("a", { href: `/ui/activity/${record.id}?kind=change` }, at(record.time)), " ", WORDS[record.action], " ", h("a.u", { href: `/ui/servers/${part(record.server)}` }, said(record.server)),
+    h("a", { href: `/ui/activity/${record.id}?kind=decision&since=7d` }, at(record.time)), " ", WORDS[record.action], " ", h("a.u", { href: `/ui/servers/${part(record.server)}` }, said(record.server)),
     record.detail ? h("div.sub.cut", { title: record.detail }, said(record.detail)) : null);
   return h("section.decided.sec", { "aria-labelledby": "decided-h" }, h("h3.hint", { id: "decided-h" }, "Decided this week: ", all(summary)), h("ul.small", decided.slice(0, LISTED).map(line)),
     decided.length > LISTED ? h("p.hint", `The last ${LISTED} of ${decided.length}. `, all("Show all")) : null);

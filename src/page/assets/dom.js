@@ -7,7 +7,7 @@ const KNOWN = new Set([
   "id", "class", "title", "role", "tabindex", "hidden", "lang", "dir", "alt", "name", "type", "value", "placeholder", "checked", "selected",
   "disabled", "required", "readonly", "autocomplete", "spellcheck", "inputmode", "min", "max", "step", "maxlength", "rows", "for", "action",
   "scope", "colspan", "span", "start", "datetime", "open", "download", "target", "rel", "novalidate", "multiple", "accept",
-  "viewBox", "preserveAspectRatio", "x", "y", "width", "height", "autofocus", "size", "open",
+  "viewBox", "preserveAspectRatio", "x", "y", "width", "height", "autofocus", "size", "label",
 ]);
 
 /** An address of a login elsewhere: the only ones that leave this origin. */

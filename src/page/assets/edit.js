@@ -1,12 +1,15 @@
 // Adding a server and editing one: the form or JSON, how it will stand in the file, and the diff before an edit is saved.
 
-import { Failure, ask, part, patch as change, post, put, remove } from "./api.js";
+import { Failure, ask, part, patch as change, post } from "./api.js";
 import { between, diffTable } from "./diff.js";
 import { fill, h } from "./dom.js";
-import { addCommand, inFile, inOrder, patchOf, tidy } from "./entry.js";
+import { addCommand, inFile, inOrder, isMap, patchOf, patched, same, tidy } from "./entry.js";
 import { entryForm } from "./entry_form.js";
+import { entrySecrets } from "./entry_secrets.js";
+import { write, written } from "./exact.js";
 import { imports } from "./imports.js";
-import { button, coloured, command, crumbs, empty, failed, go } from "./parts.js";
+import { changed, removed, unusable } from "./meanwhile.js";
+import { button, coloured, command, crumbs, empty, failed, go, noServer } from "./parts.js";
 import { capital, count, said } from "./words.js";
 
 /** What entries are shown with although nobody wrote it. */
@@ -24,42 +27,88 @@ function asWritten(entry) {
 
 export function edit(name, frame) {
   const isNew = name === null;
+  // What the form was filled with, and what stands in the file by now.
   let before = {};
+  let now = {};
   let broken = null;
   let isDemo = false;
   let taken = [];
   let keys = [];
-  // Names of secrets that are stored or referred to: a new one gets another.
-  const takenSecrets = new Set();
   let file = "";
   let element = null;
-  let form, area, preview, message, acts, review;
+  let form, area, preview, message, acts, review, meanwhile, beside, show;
+  const secrets = entrySecrets();
   let isJson = false;
+  let isSaving = false;
+  let isRemoved = false;
   const found = isNew ? imports(frame) : null;
 
   async function load() {
-    const [list, status] = await Promise.all([ask("servers"), ask("status"), knowSecrets(), found?.load()]);
+    const [list, status] = await Promise.all([ask("servers"), ask("status"), secrets.know(), found?.load()]);
     taken = list.servers.map((one) => one.name);
     file = status.config_file;
     if (isNew) return;
     const inspection = await ask(`servers/${part(name)}/inspect`);
     isDemo = inspection.server.demo !== undefined;
     if (!inspection.entry) broken = inspection.server;
-    else before = asWritten(inspection.entry);
+    else before = now = asWritten(inspection.entry);
   }
 
-  /** Which names of secrets are taken. A keyring that cannot be asked says so when something is stored in it. */
-  async function knowSecrets() {
+  /** Somebody else may change the entry while it stands here: what was typed stays, and what is compared is what stands in the file. */
+  async function refresh() {
+    if (isNew || isDemo || broken || isSaving || isRemoved || !element?.isConnected) return;
+    let inspection = null;
     try {
-      for (const { name: known } of (await ask("secrets")).secrets) takenSecrets.add(known);
+      inspection = await ask(`servers/${part(name)}/inspect`);
     } catch (failure) {
-      if (!(failure instanceof Failure)) throw failure;
+      if (!(failure instanceof Failure) || failure.status !== 404) throw failure;
+      isRemoved = true;
     }
+    if (isSaving) return;
+    if (!inspection?.entry) {
+      fill(meanwhile, inspection ? unusable(inspection.server) : removed(name));
+      return;
+    }
+    const latest = asWritten(inspection.entry);
+    const isKnown = same(latest, now);
+    now = latest;
+    const entry = isJson ? json().value : tidy(form.read());
+    if (same(now, before)) fill(meanwhile);
+    else if (entry && !Object.keys(mine(entry)).length && !element.contains(document.activeElement)) return takeIn();
+    else if (!isKnown || !meanwhile.hasChildNodes()) fill(meanwhile, changed(before, now, entry ? mine(entry) : {}, () => {
+      takeIn();
+      // What was pressed is gone.
+      if (document.activeElement === document.body) [...element.querySelectorAll("input[type=text], textarea")].find((one) => one.checkVisibility())?.focus({ preventScroll: true });
+    }));
+    if (isKnown || !entry) return;
+    if (review.hasChildNodes()) showChange(entry, true);
+    else describe(entry);
   }
+
+  /** What was typed and what was changed elsewhere, together in the form. */
+  function takeIn() {
+    const entry = isJson ? parsed() : tidy(form.read());
+    if (entry === undefined) return;
+    if (!isJson) secrets.remember(form.secrets());
+    const both = after(entry);
+    before = now;
+    fill(meanwhile);
+    show(both, name);
+  }
+
+  /** What was changed here, as a patch: of maps each key for itself. */
+  function mine(entry) {
+    const maps = Object.keys(before).filter((key) => isMap(before[key])).map((key) => [key, {}]);
+    return patchOf(before, { ...Object.fromEntries(maps), ...entry });
+  }
+
+  /** The entry as it will be once this is saved. */
+  const after = (entry) => (isNew ? entry : inOrder(now, tidy(patched(now, mine(entry)))));
 
   function made() {
     preview = h("pre.code", { tabindex: "0", role: "region", "aria-label": isNew ? "The new entry" : "The entry as it will be" });
-    const same = h("div");
+    beside = h("div");
+    meanwhile = h("div", { role: "status" });
     message = h("div", { role: "status" });
     acts = h("div.acts");
     review = h("div.changes");
@@ -70,26 +119,26 @@ export function edit(name, frame) {
       fill(review);
       buttons();
       if (entry === undefined) {
-        fill(same);
+        fill(beside);
         return;
       }
       if (isJson) tellUnknown(entry);
-      fill(preview, h(isNew ? "span.new" : "span", coloured(inFile(isJson && isNew ? "NAME" : form.name(), inOrder(before, entry)))));
-      if (isNew) fill(same, h("p.bar.hint", "The same from a terminal"), command(addCommand(form.name(), isJson ? entry : { ...(form.read().url === "" ? { url: "" } : {}), ...entry })));
-      else fill(same, h("p.hint", changedKeys(entry)));
+      describe(entry);
     };
     const turn = () => {
       const entry = isJson ? parsed() : tidy(form.read());
       if (entry === undefined) return;
       const given = form.name();
+      if (!isJson) secrets.remember(form.secrets());
       isJson = !isJson;
       if (isJson && !keys.length) knowKeys();
       show(entry, given);
     };
-    const show = (entry, given) => {
-      form = entryForm({ name: isNew ? null : name, entry: { ...entry, name: given }, taken: isNew ? taken : [], takenSecrets, changed: update });
+    show = (given, called) => {
+      const entry = isJson ? given : secrets.restored(given);
+      form = entryForm({ name: isNew ? null : name, entry: { ...entry, name: called }, taken: isNew ? taken : [], takenSecrets: secrets.taken, changed: update });
       area = h("textarea.mono", { rows: 18, spellcheck: "false", "aria-label": "Entry as JSON" });
-      area.value = JSON.stringify(inOrder(before, entry), null, 2);
+      area.value = write(inOrder(before, entry), 2);
       area.addEventListener("input", update);
       const nameAlone = isNew && isJson ? form.node.querySelector(".pair > .field") : null;
       fill(holder, isJson ? [nameAlone, h("div.field", area)] : form.node);
@@ -97,37 +146,46 @@ export function edit(name, frame) {
       update();
     };
     const toggle = button("Edit as JSON", turn, "end link");
-    const node = h("form", { novalidate: true, "aria-labelledby": "form-h", on: { submit: (event) => { event.preventDefault(); submit(); } } }, h("h2.sr", { id: "form-h" }, "Entry"), holder, review, message, acts);
+    const node = h("form", { novalidate: true, "aria-labelledby": "form-h", on: { submit: (event) => { event.preventDefault(); submit(); } } }, h("h2.sr", { id: "form-h" }, "Entry"), meanwhile, holder, review, message, acts);
     show(before, name ?? "");
-    return h("div.cols.half", { "data-kept": "" }, node, h("aside.rail", { "aria-labelledby": "pv-h" }, h("header.bar", h("h2", { id: "pv-h" }, "Preview"), toggle), preview, same));
+    return h("div.cols.half", { "data-kept": "" }, node, h("aside.rail", { "aria-labelledby": "pv-h" }, h("header.bar", h("h2", { id: "pv-h" }, "Preview"), toggle), preview, beside));
   }
 
-  function changedKeys(entry) {
-    const keys = Object.keys(patchOf(before, entry));
+  /** How it will stand in the file. */
+  function describe(entry) {
+    fill(preview, h(isNew ? "span.new" : "span", coloured(inFile(isJson && isNew ? "NAME" : form.name(), after(entry)))));
+    if (isNew) fill(beside, h("p.bar.hint", "The same from a terminal"), command(addCommand(form.name(), isJson ? entry : { ...(form.read().url === "" ? { url: "" } : {}), ...entry })));
+    else fill(beside, h("p.hint", whatChanges(entry)));
+  }
+
+  function whatChanges(entry) {
+    const keys = Object.keys(patchOf(now, after(entry)));
     return keys.length ? `Changed: ${keys.join(", ")}. You see the difference before it is saved.` : "Nothing is changed yet.";
   }
 
   function buttons() {
     const verb = isNew ? "Add server" : "Show the change";
-    fill(acts, h("button.btn.primary", { type: "submit" }, verb), isNew ? button("Try it first", () => submit(true), "btn", { title: "Adds it quarantined and starts it once to list its tools" }) : null, go("Cancel", isNew ? "/ui/" : `/ui/servers/${part(name)}`));
+    fill(acts, h("button.btn.primary", { type: "submit" }, verb), isNew ? button("Try it first", () => submit(true), "btn", { title: "Adds it quarantined and lists its tools once" }) : null, go("Cancel", isNew ? "/ui/" : `/ui/servers/${part(name)}`));
     fill(message);
   }
 
   const tell = (text) => fill(message, h("p.hint.bad", text));
 
+  /** What is written as JSON, or what is wrong with it. */
+  function json() {
+    const { value, fault } = written(area.value);
+    return fault || isMap(value) ? { value, fault } : { fault: "An entry is a JSON object." };
+  }
+
   function parsed() {
-    try {
-      const value = JSON.parse(area.value);
-      if (value !== null && typeof value === "object" && !Array.isArray(value)) {
-        area.removeAttribute("aria-invalid");
-        return value;
-      }
-      tell("An entry is a JSON object.");
-    } catch (error) {
-      tell(`This is no JSON: ${error.message}.`);
+    const { value, fault } = json();
+    if (fault) {
+      tell(fault);
+      area.setAttribute("aria-invalid", "true");
+    } else {
+      area.removeAttribute("aria-invalid");
     }
-    area.setAttribute("aria-invalid", "true");
-    return undefined;
+    return value;
   }
 
   /** Which keys an entry has. What the daemon does not say here, it says when the entry is saved. */
@@ -154,31 +212,14 @@ export function edit(name, frame) {
     return isNew ? add(isTrial ? { ...entry, quarantined: true } : entry, isTrial) : showChange(entry);
   }
 
-  /** Saves an entry: values that it refers to are there before it is, and are taken out again where it was refused. */
-  async function withSecrets(save) {
-    const stored = [];
+  /** Stores what was typed as a secret, and then the entry. */
+  async function store(entry, save) {
+    isSaving = true;
     try {
-      for (const { name: kept, value } of isJson ? [] : form.secrets()) {
-        await put(`secrets/${part(kept)}`, { value, new: true });
-        stored.push(kept);
-      }
-      await save();
+      await secrets.store(isJson ? secrets.among(entry) : form.secrets(), save);
     } catch (failure) {
-      // Where no answer came the entry may yet be written, and refers to them.
-      if (failure instanceof Failure && !failure.isGone) await takeOut(stored);
-      // Somebody took a name meanwhile: the next attempt has another.
-      await knowSecrets();
+      isSaving = false;
       throw failure;
-    }
-  }
-
-  /** Takes secrets out again that nothing refers to. One that cannot be taken out stays: what matters to whoever saves is why that failed. */
-  async function takeOut(names) {
-    try {
-      const { secrets } = names.length ? await ask("secrets") : { secrets: [] };
-      for (const { name: known, used_by } of secrets) if (names.includes(known) && !used_by.length) await remove(`secrets/${part(known)}`);
-    } catch (failure) {
-      if (!(failure instanceof Failure)) throw failure;
     }
   }
 
@@ -188,9 +229,9 @@ export function edit(name, frame) {
     wait("Adding…");
     const given = form.name();
     try {
-      await withSecrets(() => post("servers", { name: given, ...entry }));
+      await store(entry, () => post("servers", { name: given, ...entry }));
       if (isTrial) {
-        wait("Starting it once to list its tools…");
+        wait("Listing its tools…");
         // What came of it stands in the review.
         await ask(`servers/${part(given)}/inspect?wait=${INSPECT}`, { method: "POST", patience: (INSPECT + 10) * 1000 }).catch(() => {});
       }
@@ -201,21 +242,29 @@ export function edit(name, frame) {
   }
 
   /** The difference, and the question whether it is meant. */
-  function showChange(entry) {
-    const keys = patchOf(before, entry);
-    if (!Object.keys(keys).length) return tell("Nothing is changed.");
-    const text = (value) => JSON.stringify(value, null, 2);
-    const save = button(`Save ${count(Object.keys(keys).length, "change")}`, () => store(keys), "btn primary");
-    fill(review, h("section.sec", { "aria-labelledby": "ch-h" }, h("header", h("h2", { id: "ch-h" }, "The change"), h("p", `of ${name} in ${file}; what is shown as *** stays as it is`)), diffTable(between(text(before), text(inOrder(before, entry))), "Now", "After", "The entry before and after")));
+  function showChange(entry, isAgain = false) {
+    const next = after(entry);
+    const keys = patchOf(now, next);
+    if (!Object.keys(keys).length) {
+      fill(review);
+      buttons();
+      return tell("Nothing is changed.");
+    }
+    const text = (value) => write(value, 2);
+    const save = button(`Save ${count(Object.keys(keys).length, "change")}`, () => saveChange(keys, next), "btn primary");
+    fill(review, h("section.sec", { "aria-labelledby": "ch-h" }, h("header", h("h2", { id: "ch-h" }, "The change"), h("p", `of ${name} in ${file}; what is shown as *** stays as it is`)), diffTable(between(text(now), text(next)), "Now", "After", "The entry before and after")));
+    const isFocused = acts.contains(document.activeElement);
     fill(acts, save, button("Back", () => { fill(review); buttons(); }));
+    // It was changed elsewhere while it is read: the place on the page stays, and so does the focus.
+    if (isAgain) return isFocused && save.focus({ preventScroll: true });
     review.scrollIntoView({ block: "nearest" });
     save.focus();
   }
 
-  async function store(keys) {
+  async function saveChange(keys, entry) {
     fill(acts, h("span.wait", { role: "status" }, "Saving…"));
     try {
-      await withSecrets(() => change(`servers/${part(name)}`, keys));
+      await store(entry, () => change(`servers/${part(name)}`, keys));
       frame.visit(`/ui/servers/${part(name)}`);
     } catch (failure) {
       refused(failure);
@@ -228,7 +277,8 @@ export function edit(name, frame) {
     if (!isJson && failure.code === "secret_exists") form.node.dispatchEvent(new Event("input"));
     fill(review);
     buttons();
-    fill(message, failed(failure));
+    fill(message, failed(failure), secrets.leftOver());
+    if (failure.isSignedOut) frame.soon();
   }
 
   function render() {
@@ -244,5 +294,5 @@ export function edit(name, frame) {
     return [head, body, found?.render() ?? null];
   }
 
-  return { title: isNew ? "Add a server" : `Edit ${name}`, tab: "servers", waiting: "Reading the entry…", load, render };
+  return { title: isNew ? "Add a server" : `Edit ${name}`, tab: "servers", waiting: "Reading the entry…", load, refresh, render, ways: (failure) => noServer(failure, (other) => `/ui/servers/${part(other)}/edit`) };
 }

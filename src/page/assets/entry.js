@@ -1,5 +1,7 @@
 // Entries of servers: what is wrong with one, what changed of it, how it looks in the file, and the same as a command. Pure.
 
+import { isNumber, write } from "./exact.js";
+
 const NAME = /^(?!.*__)[A-Za-z0-9._-]{1,64}$/;
 
 /** What is wrong with a name, and one that would do. */
@@ -43,18 +45,31 @@ export function looksSecret(key, value) {
   return /token|secret|passw|api_?-?key|credential|authorization/i.test(key) || /^(?:sk|pk|gh[pousr]|xox[bap]|glpat|wk)[-_]/.test(value) || /^Bearer\s+\S/.test(value);
 }
 
-/** The name under which a secret of a server would be kept. */
-export const secretName = (server, key) => `${server || "server"}-${key}`.toLowerCase().replace(/[^a-z0-9-]+/g, "-");
+/** Limit: characters of a name that is made of a text. */
+const NAMED = 100;
 
-/** The name, or the first with a number behind it that is not among the taken, as the import of clients' files numbers them. */
+/** A name that a secret can have, as close to the text as can be. */
+const nameOf = (text) => Array.from(text, (character) => (/[A-Za-z0-9._-]/.test(character) ? character : "-")).slice(0, NAMED).join("").replace(/^[.-]+|[.-]+$/g, "") || "secret";
+
+/** The name under which a secret of a server is kept, by the rule of the import of clients' files (`own_name` in `secret_names.rs`). */
+export function secretName(server, key) {
+  const [own, name] = [server || "server", nameOf(key)];
+  const isOwn = name.startsWith(own) && /^(?:$|[._-])/.test(name.slice(own.length));
+  return isOwn ? name : nameOf(`${own}-${name}`);
+}
+
+/** What stands before a secret and is none: it stays in the file. */
+export const schemeOf = (value) => /^(?:Bearer|Basic|Token) (?=\S)/i.exec(value)?.[0] ?? "";
+
+/** The name, or the first with a number behind it that is not among the taken, as the import numbers them. */
 export function freeName(wanted, taken) {
   let name = wanted;
   for (let n = 2; taken.has(name); n += 1) name = `${wanted}-${n}`;
   return name;
 }
 
-const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+export const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value) && !isNumber(value);
+export const same = (a, b) => write(a) === write(b);
 
 /** The patch that makes `before` into `now`: maps are merged, null takes out. */
 export function patchOf(before, now) {
@@ -67,6 +82,19 @@ export function patchOf(before, now) {
   }
   return patch;
 }
+
+/** What a patch makes of an entry. */
+export function patched(entry, patch) {
+  const now = { ...entry };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete now[key];
+    else now[key] = isMap(value) ? patched(isMap(now[key]) ? now[key] : {}, value) : value;
+  }
+  return now;
+}
+
+/** The keys that a patch changes, those of maps with the map's name before them: `env.LOG`. */
+export const changedKeys = (patch) => Object.entries(patch).flatMap(([key, value]) => (isMap(value) && Object.keys(value).length ? Object.keys(value).map((inner) => `${key}.${inner}`) : [key]));
 
 /** Without what says nothing: empty texts, lists and maps. */
 export function tidy(entry) {
@@ -82,7 +110,7 @@ export function inOrder(before, now) {
 }
 
 /** An entry as it would stand in the file. */
-export const inFile = (name, entry) => `${JSON.stringify(name || "NAME")}: ${JSON.stringify(entry, null, 2)}`;
+export const inFile = (name, entry) => `${write(name || "NAME")}: ${write(entry, 2)}`;
 
 const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
 
@@ -90,7 +118,7 @@ const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replac
 export function addCommand(name, entry) {
   const { command, args = [], env = {}, url, headers = {}, quarantined, ...rest } = entry;
   const held = quarantined === true ? " --quarantined" : "";
-  const said = Object.keys(rest).length ? ` && mcpproxy upstream patch ${quoted(name || "NAME")} --json ${quoted(JSON.stringify(rest))}` : "";
+  const said = Object.keys(rest).length ? ` && mcpproxy upstream patch ${quoted(name || "NAME")} --json ${quoted(write(rest))}` : "";
   const named = (option, map, join) => Object.entries(map).map(([key, value]) => ` ${option} ${quoted(`${key}${join}${value}`)}`).join("");
   const to = quoted(name || "NAME");
   if (url !== undefined) return `mcpproxy upstream add ${to}${held} --url ${quoted(url || "URL")}${named("--header", headers, ": ")}${said}`;

@@ -2,7 +2,7 @@
 
 import { commandCheck } from "./command_check.js";
 import { fill, h, icon } from "./dom.js";
-import { durationFault, freeName, keyFault, looksSecret, nameFault, secretName, urlFault } from "./entry.js";
+import { durationFault, freeName, keyFault, looksSecret, nameFault, schemeOf, secretName, urlFault } from "./entry.js";
 import { checked } from "./leaving.js";
 import { button } from "./parts.js";
 import { said } from "./words.js";
@@ -83,10 +83,7 @@ function pairs(legend, given, { isHeader, serverName, takenSecrets, changed }) {
     const found = rows.filter((row) => looksSecret(row.key.value, row.value.value));
     fill(secret, found.map((row) => {
       const turn = () => { row.isPlain = !row.isPlain; changed(); };
-      const key = row.key.value;
-      return row.isPlain
-        ? h("p.hint", `${key} looks like a secret and will stand in the file as it is. `, button("Store it in the keyring", turn, "link"))
-        : h("p.hint", `${key} looks like a secret: it is stored in the keyring and the file gets a reference. `, button("Keep it in the file", turn, "link"));
+      return storing(`${row.key.value} looks like a secret`, row.isPlain, turn);
     }));
   }
   return {
@@ -94,9 +91,9 @@ function pairs(legend, given, { isHeader, serverName, takenSecrets, changed }) {
     advise,
     read() {
       const names = kept();
-      return Object.fromEntries(rows.filter((row) => row.key.value || row.value.value).map((row) => [row.key.value, names.has(row) ? `\${keyring:${names.get(row)}}` : row.value.value]));
+      return Object.fromEntries(rows.filter((row) => row.key.value || row.value.value).map((row) => [row.key.value, names.has(row) ? `${schemeOf(row.value.value)}\${keyring:${names.get(row)}}` : row.value.value]));
     },
-    secrets: () => [...kept()].map(([row, name]) => ({ name, value: row.value.value })),
+    secrets: () => [...kept()].map(([row, name]) => ({ name, value: row.value.value.slice(schemeOf(row.value.value).length) })),
     check() {
       let first = null;
       const seen = new Set();
@@ -111,6 +108,30 @@ function pairs(legend, given, { isHeader, serverName, takenSecrets, changed }) {
       }
       return first;
     },
+  };
+}
+
+/** What becomes of a value that goes into the keyring, or would, and the way to the other. */
+function storing(what, isPlain, turn) {
+  return isPlain
+    ? h("p.hint", `${what}, and will stand in the file as it is. `, button("Store it in the keyring", turn, "link"))
+    : h("p.hint", `${what}: it is stored in the keyring and the file gets a reference. `, button("Keep it in the file", turn, "link"));
+}
+
+/** The secret of an OAuth client, which is one whatever it looks like. */
+function clientSecret(given, { serverName, takenSecrets, headers, changed }) {
+  let isPlain = false;
+  const told = h("div", { role: "status" });
+  const one = field("Client secret", text(given), { aside: "or a reference: ${keyring:NAME}", hint: told });
+  const typed = () => one.control.value.trim();
+  const isSecret = () => typed() !== "" && typed() !== "***" && !typed().includes("${");
+  const isKept = () => isSecret() && !isPlain;
+  const name = () => freeName(secretName(serverName(), "client_secret"), new Set([...takenSecrets, ...headers.secrets().map((other) => other.name)]));
+  return {
+    field: one,
+    read: () => (isKept() ? `\${keyring:${name()}}` : typed()),
+    secrets: () => (isKept() ? [{ name: name(), value: typed() }] : []),
+    advise: () => fill(told, isSecret() ? storing("This is a secret", isPlain, () => { isPlain = !isPlain; changed(); }) : null),
   };
 }
 
@@ -143,9 +164,10 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
   const kind = field("It speaks", choice(["sse", "auto"].includes(entry.type) ? entry.type : "", [["", "Streamable HTTP"], ["auto", "one of both, found out"], ["sse", "HTTP+SSE, the older one"]]));
   const headers = pairs("Headers", entry.headers, { isHeader: true, serverName: () => nameField.control.value, takenSecrets, changed });
   const oauth = entry.oauth ?? {};
+  const own = clientSecret(oauth.client_secret, { serverName: () => nameField.control.value, takenSecrets, headers, changed });
   const oauthFields = [
     ["client_id", field("Client id", text(oauth.client_id), { aside: "registered by itself if empty" })],
-    ["client_secret", field("Client secret", text(oauth.client_secret), { aside: "better a reference: ${keyring:NAME}" })],
+    ["client_secret", own.field],
     ["scopes", field("Scopes", text((oauth.scopes ?? []).join(" ")), { aside: "with blanks between them" })],
     ["redirect_uri", field("Comes back to", text(oauth.redirect_uri), { aside: "an address of this machine, if it must be a certain one", check: (value) => (value ? urlFault(value) : "") })],
   ];
@@ -197,7 +219,7 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
     const arranged = {};
     for (const [key, one] of oauthFields) {
       const value = one.control.value.trim();
-      if (value) arranged[key] = key === "scopes" ? value.split(/[\s,]+/) : value;
+      if (value) arranged[key] = key === "scopes" ? value.split(/[\s,]+/) : key === "client_secret" ? own.read() : value;
     }
     for (const [key, value] of Object.entries(oauth)) if (!oauthFields.some(([one]) => one === key)) arranged[key] = value;
     return { url: url.control.value.trim(), type: kind.control.value, headers: headers.read(), oauth: arranged };
@@ -208,10 +230,11 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
     name: () => (isNew ? nameField.control.value.trim() : name),
     read,
     /** What goes into the keyring: `{name, value}`. */
-    secrets: () => (isRemote ? headers : env).secrets(),
+    secrets: () => (isRemote ? [...headers.secrets(), ...own.secrets()] : env.secrets()),
     advise() {
       env.advise();
       headers.advise();
+      own.advise();
     },
     /** What is to be corrected, by label; the first of it gets the focus. */
     check() {

@@ -3,9 +3,11 @@
 // focuses what is wrong.
 
 import { fill, h, icon } from "./dom.js";
+import { isMap } from "./entry.js";
+import { isNumber, typed, write, written } from "./exact.js";
 import { checked } from "./leaving.js";
 import { button } from "./parts.js";
-import { fault, limits, resolved, typeOf } from "./schema.js";
+import { fault, isNullable, limits, resolved, typeOf } from "./schema.js";
 import { capital, said } from "./words.js";
 
 /** Limit: objects within objects that have fields; deeper ones are written as JSON. */
@@ -56,37 +58,46 @@ function single(control, about, parse) {
 }
 
 function parsed(text) {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return { fault: "This is no JSON. Texts stand in double quotes." };
-  }
+  const { value, fault } = written(text);
+  return fault ? { fault: `${fault} Texts stand in double quotes.` } : { value };
 }
 
 const option = (value, word) => h("option", { value }, said(word));
 
+/** A choice of values, each as it is written as JSON unless it is a text. */
+function choice(values, about, given) {
+  const word = (value) => (typeof value === "string" ? value : write(value));
+  const select = h("select.mono", about.required ? option("", "choose") : option("", "not sent"), values.map((value, i) => option(String(i), word(value))));
+  const at = values.findIndex((value) => write(value) === write(given));
+  if (at >= 0) select.value = String(at);
+  return single(select, about, (i) => ({ value: values[i] }));
+}
+
+/** The one value that it may have. It does not make an object one that something was filled in. */
+function constant(value, about, given) {
+  const field = choice([value], about, given ?? (about.required ? value : undefined));
+  field.node.querySelector("select").setAttribute("data-constant", "");
+  return field;
+}
+
+/** `null` can be given in words where it is one of the types, and no text could be meant by them. */
+const orNull = (schema) => (isNullable(schema) ? [null] : []);
+
 function scalar(schema, about, given) {
   const type = typeOf(schema);
+  if (type === "enum") return choice(schema.enum, about, given);
+  if (type === "boolean") return choice([true, false, ...orNull(schema)], about, given);
   const judged = (value) => {
     const wrong = fault(schema, value);
     return wrong ? { fault: wrong } : { value };
   };
-  if (type === "enum") {
-    const select = h("select.mono", about.required ? option("", "choose") : option("", "not sent"), schema.enum.map((one) => option(one, one)));
-    if (given !== undefined) select.value = given;
-    return single(select, about, (value) => ({ value }));
-  }
-  if (type === "boolean") {
-    const select = h("select.mono", about.required ? option("", "choose") : option("", "not sent"), option("true", "true"), option("false", "false"));
-    if (given !== undefined) select.value = String(given);
-    return single(select, about, (value) => ({ value: value === "true" }));
-  }
   if (type === "integer" || type === "number") {
-    const input = h("input.mono", { type: "text", inputmode: type === "integer" ? "numeric" : "decimal", autocomplete: "off" });
+    const isNull = isNullable(schema);
+    const input = h("input.mono", { type: "text", inputmode: isNull ? undefined : type === "integer" ? "numeric" : "decimal", autocomplete: "off" });
     if (given !== undefined) input.value = String(given);
-    return single(input, about, (text) => judged(/^\s*[-+]?[\d.]+(?:e[-+]?\d+)?\s*$/i.test(text) ? Number(text) : Number.NaN));
+    return single(input, isNull ? { ...about, aside: "or null" } : about, (text) => (isNull && text.trim() === "null" ? { value: null } : judged(typed(text))));
   }
-  const isLong = (schema.maxLength ?? 0) > 200 || LONG.test(about.name);
+  const isLong = (schema.maxLength ?? 0) > 200 || LONG.test(about.name) || String(given ?? "").includes("\n");
   const input = isLong ? h("textarea", { rows: 3 }) : h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
   if (given !== undefined) input.value = String(given);
   return single(input, about, judged);
@@ -94,21 +105,45 @@ function scalar(schema, about, given) {
 
 function asJson(about, given) {
   const input = h("textarea.mono", { rows: 2, spellcheck: "false" });
-  if (given !== undefined) input.value = JSON.stringify(given, null, 1);
+  if (given !== undefined) input.value = write(given, 1);
   return single(input, { ...about, aside: "as JSON" }, parsed);
 }
+
+const TEXTS = ["string", "enum"];
+const NUMBERS = ["integer", "number"];
 
 function lines(schema, items, about, given) {
   const input = h("textarea.mono", { rows: 2, spellcheck: "false" });
   if (Array.isArray(given)) input.value = given.join("\n");
   return single(input, { ...about, aside: "one per line" }, (text) => {
-    const values = text.split("\n").filter((line) => line.trim() !== "").map((line) => (typeOf(items) === "string" || typeOf(items) === "enum" ? line : Number(line)));
+    const values = text.split("\n").filter((line) => line.trim() !== "").map((line) => (TEXTS.includes(typeOf(items)) ? line : typed(line)));
     const wrong = values.map((value) => fault(items, value)).find(Boolean);
     if (wrong) return { fault: wrong };
     if (typeOf(items) === "enum" && values.some((value) => !items.enum.includes(value))) return { fault: `Each is one of ${items.enum.join(", ")}` };
     return { value: values };
   });
 }
+
+/** Whether a field has room for exactly this value: what is not shown whole would be sent otherwise than it was given. */
+function fits(schema, type, given, root) {
+  if (given === undefined) return true;
+  if (given === null) return isNullable(schema) && ["boolean", ...NUMBERS].includes(type);
+  switch (type) {
+    case "enum": return schema.enum.includes(given);
+    case "boolean": return typeof given === "boolean";
+    case "integer":
+    case "number": return isNumber(given);
+    case "string": return typeof given === "string" && given !== "" && !given.includes("\r");
+    case "object": return isMap(given) && Object.keys(given).length > 0;
+    case "array": return Array.isArray(given) && given.length > 0 && (!isPlain(resolved(schema.items, root)) || given.every((one) => isLine(resolved(schema.items, root), one)));
+    default: return false;
+  }
+}
+
+const isPlain = (items) => [...TEXTS, ...NUMBERS].includes(typeOf(items)) && !isNullable(items);
+
+/** Whether it can stand in a line of its own, and is read there as what it is. */
+const isLine = (items, value) => (NUMBERS.includes(typeOf(items)) ? isNumber(value) : typeof value === "string" && value.trim() !== "" && !/[\r\n]/.test(value));
 
 /** A list of things that have fields of their own. */
 function list(schema, items, about, given, root, depth) {
@@ -177,7 +212,7 @@ export function objectFields(schema, given, root, depth) {
 function object(schema, about, given, root, depth) {
   const inside = objectFields(schema, given, root, depth + 1);
   const node = h("fieldset.field.nested", h("legend", said(about.name), h("span.dim", about.required ? "an object" : "optional, an object")), about.hint ? h("p.hint", about.hint) : null, inside.nodes);
-  const isFilled = () => [...node.querySelectorAll("input, textarea, select")].some((control) => control.value !== "");
+  const isFilled = () => [...node.querySelectorAll("input, textarea, select:not([data-constant][aria-required])")].some((control) => control.value !== "");
   return {
     node,
     read() {
@@ -200,13 +235,13 @@ export function fieldFor(schema, { name, required }, given, root, depth = 0) {
   const about = { name, required, limits: told, hint: [said(text), text && told ? (/[.!?:;]$/.test(text.trim()) ? " " : ". ") : "", text ? capital(told) : told] };
   if (!text && !told) about.hint = undefined;
   const type = typeOf(at);
-  if (at.const !== undefined || depth > DEEPEST || (left <= 0 && ["object", "array"].includes(type))) return asJson(about, given ?? at.const);
+  if (at.const !== undefined && (given === undefined || write(given) === write(at.const))) return constant(at.const, about, given);
+  if (at.const !== undefined || !fits(at, type, given, root) || depth > DEEPEST || (left <= 0 && ["object", "array"].includes(type))) return asJson(about, given);
   if (type === "object" && at.properties) return object(at, about, given, root, depth);
   if (type === "array" && at.items && typeof at.items === "object" && !Array.isArray(at.items)) {
     const items = resolved(at.items, root);
-    const isPlain = ["string", "enum", "integer", "number"].includes(typeOf(items));
-    return isPlain ? lines(at, items, about, given) : list(at, items, about, given, root, depth);
+    return isPlain(items) ? lines(at, items, about, given) : list(at, items, about, given, root, depth);
   }
-  if (["string", "enum", "boolean", "integer", "number"].includes(type)) return scalar(at, about, given);
+  if (["boolean", ...TEXTS, ...NUMBERS].includes(type)) return scalar(at, about, given);
   return asJson(about, given);
 }

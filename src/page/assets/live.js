@@ -20,7 +20,12 @@ export const live = {
   /** When the daemon was last heard of. */
   heard: null,
   lost: false,
+  /** Whether the daemon answers, and this browser has no login. */
+  isSignedOut: false,
 };
+
+/** Tabs of one browser have one login: whoever is let in says so to the others. */
+const logins = new BroadcastChannel("mcpproxy-login");
 
 let listener = () => {};
 let source = null;
@@ -35,15 +40,16 @@ async function look() {
   due = false;
   try {
     live.status = await ask("status", { patience: 10_000 });
-    live.heard = new Date();
-    live.lost = false;
+    if (live.heard === null || live.isSignedOut) logins.postMessage("");
+    Object.assign(live, { heard: new Date(), lost: false, isSignedOut: false });
+    stopped = false;
     connect();
     await listener("fine");
   } catch (failure) {
     if (!(failure instanceof Failure)) throw failure;
     if (failure.isSignedOut) {
-      // It answers.
-      [live.lost, live.heard] = [false, new Date()];
+      // It answers, and what was known of it may be of the daemon before.
+      Object.assign(live, { lost: false, isSignedOut: true, status: null, heard: new Date() });
       stop();
       await listener("signed out");
       return;
@@ -75,6 +81,7 @@ function plan(wait) {
 function stop() {
   stopped = true;
   clearTimeout(timer);
+  timer = null;
   disconnect();
 }
 
@@ -107,6 +114,7 @@ export function soon() {
 export function begin(told) {
   listener = told;
   // A browser has few connections to one host, and its windows share them: one that nobody sees gives its stream back.
+  logins.onmessage = () => live.isSignedOut && soon();
   document.addEventListener("visibilitychange", () => (document.hidden ? disconnect() : soon()));
   return look();
 }

@@ -2,7 +2,7 @@
 
 import { Failure, ask, part, post } from "./api.js";
 import { h, icon, outside } from "./dom.js";
-import { button, crumbs, facts, failed, go, note } from "./parts.js";
+import { button, crumbs, facts, failed, go, noServer, note } from "./parts.js";
 import { said, span } from "./words.js";
 
 /** Seconds of one question for the progress. */
@@ -92,7 +92,7 @@ export function login(name, frame) {
     return h("details.sec", { open: !begun.listens }, h("summary", "The browser is on another machine, or ended at a page that cannot be opened"), h("p.hint", "Copy the whole address out of its address bar, also where the page could not be shown."), form, wrong);
   }
 
-  return { title: `Sign in to ${name}`, tab: "servers", waiting: `Asking ${name} where to sign in…`, load, render, refresh: () => {}, leave: () => leaving.abort() };
+  return { title: `Sign in to ${name}`, tab: "servers", waiting: `Asking ${name} where to sign in…`, load, render, ways: (error) => noServer(error, (other) => `/ui/servers/${part(other)}/login`), refresh: () => {}, leave: () => leaving.abort() };
 }
 
 function safely(url) {

@@ -1,6 +1,7 @@
 // Parts that more than one place has: states, tables, notices, empties, confirmations, toasts.
 
 import { fill, h, icon, svg } from "./dom.js";
+import { write } from "./exact.js";
 import { capital, said } from "./words.js";
 
 /** A state: a shape and a word. `kind` is ready, off, dis, work, auth, err or held. */
@@ -96,26 +97,41 @@ export function note(kind, children, ...buttons) {
 
 /** A failure, with what to do. */
 export function failed(failure, ...buttons) {
-  const code = failure.code ? [h("code", said(failure.code)), ". "] : [];
-  const end = /[.!?]$/.test(failure.message) ? " " : ". ";
-  return note("err", [h("b", capital(failure.message), end.trim()), " ", code, capital(failure.hint)], ...buttons);
+  return note("err", [h("b", ended(failure.message)), " ", ended(failure.hint), " ", codeOf(failure)], ...buttons);
 }
+
+/** A failure without the step of the command line, since what helps is on the page. */
+export const wrong = (failure, ...buttons) => note("err", [h("b", ended(failure.message)), " ", codeOf(failure)], ...buttons);
+
+/** A sentence with its end. */
+const ended = (text) => (text ? [capital(text), /[.!?]$/.test(text) ? "" : "."] : null);
+
+/** The code comes last: it is for whoever looks it up. */
+const codeOf = (failure) => (failure.code ? h("code.dim", said(failure.code)) : null);
 
 /** What is so where there is nothing, then the way out. */
 export function empty(title, text, ...buttons) {
   return h("div.empty", h("b", title), text, buttons.length ? h("p.acts", buttons) : null);
 }
 
-/** A place that could not be read. */
-export function unreadable(failure, again) {
+/** A place that could not be read. `ways` are what helps there: `{text, links}`; without them the daemon's own step is told. */
+export function unreadable(failure, again, ways) {
   const details = [failure.code, failure.message, failure.hint].filter(Boolean).join("\n");
   return h(
     "div.empty",
-    h("b.bad", capital(failure.message)),
-    failure.code ? [h("code", said(failure.code)), ": "] : null,
-    capital(failure.hint),
-    h("p.acts", button("Try again", again), copying("Copy details", details)),
+    h("b.bad", ended(failure.message)),
+    ways ? ways.text : ended(failure.hint),
+    " ", codeOf(failure),
+    h("p.acts", ways?.links ?? (failure.isFinal ? go("Servers", "/ui/") : button("Try again", again)), copying("Copy details", details)),
   );
+}
+
+/** The ways out of the page of a server that there is not; `to` gives the address of the same page of another. */
+export function noServer(failure, to, ...links) {
+  if (failure.status !== 404) return null;
+  const { closest } = failure;
+  const meant = closest ? ["The closest name is ", h("a.u", { href: to(closest) }, said(closest)), "."] : null;
+  return { text: meant, links: [go("Servers", "/ui/"), ...links] };
 }
 
 /** What is waited for, in the height that the rows will have. */
@@ -171,12 +187,11 @@ export function command(text) {
   );
 }
 
-/** Asks in place of the button that was pressed, and only where undo is impossible. */
+/** Asks in place of the button that was pressed, and only where undo is impossible. The focus is on what changes nothing: who presses *Enter* once more has not decided. */
 export function confirm(title, consequence, verb, act, keep, kept = "Keep") {
-  const sure = button(verb, act, "btn danger");
-  queueMicrotask(() => requestAnimationFrame(() => document.querySelector("[data-sure]")?.focus()));
-  sure.setAttribute("data-sure", "");
-  return h("div.confirm.danger", { role: "group", "aria-label": title }, h("div", h("b", title), h("br"), h("span.soft", consequence)), button(kept, keep), sure);
+  const safe = button(kept, keep, "btn", { "data-safe": "" });
+  queueMicrotask(() => requestAnimationFrame(() => document.querySelector("[data-safe]")?.focus()));
+  return h("div.confirm.danger", { role: "group", "aria-label": title }, h("div", h("b", title), h("br"), h("span.soft", consequence)), safe, button(verb, act, "btn danger"));
 }
 
 /** Links above a title. */
@@ -213,7 +228,7 @@ export function save(text, name) {
 
 /** JSON, laid out, with keys in colour. */
 export function json(value, label, classes) {
-  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
+  const text = typeof value === "string" ? value : write(value, 2) ?? "";
   return textBox(text, label, coloured, classes);
 }
 

@@ -1,22 +1,27 @@
 // One record of the activity log, with all that is known of it.
 
-import { ask, part, query } from "./api.js";
+import { ask, askExact, part, query } from "./api.js";
 import { argumentsSection, gateSection, timeSection, toldSection } from "./course.js";
 import { h, icon } from "./dom.js";
 import { feed } from "./feed.js";
-import { copying, facts, go, note, outcome, variant } from "./parts.js";
+import { copying, facts, go, note, outcome, variant, wrong } from "./parts.js";
 import { thingShown } from "./records.js";
 import { at, capital, bytes, said, took } from "./words.js";
 
 /** Reads it, and gives what renders it. */
 export async function recordDrawer(id, close) {
-  const record = await ask(`activity/${part(id)}`);
+  const record = await askExact(`activity/${part(id)}`);
   const [inner, list] = await Promise.all([record.call ? ask(query("activity", { call: record.call, limit: 50 })) : { records: [] }, record.server ? ask("servers") : { servers: [] }]);
   // In the order in which they were made.
   const others = inner.records.filter((one) => one.id !== record.id && one.run === record.run).sort((a, b) => a.id - b.id);
   const isThere = list.servers.some((one) => one.name === record.server);
   return { render: () => drawer(record, others, isThere, close) };
 }
+
+/** The same where there is no such record. */
+export const noRecord = (failure, close) => ({
+  render: () => h("aside.drawer.open", { "aria-label": "Detail", "data-key": "no record" }, wrong(failure), h("p.hint", "Records are removed by age and number."), h("p.acts", go("All activity", close))),
+});
 
 function drawer(record, others, isThere, close) {
   const bad = record.error ?? (record.outcome === "ok" ? "" : record.detail);

@@ -2,7 +2,7 @@
 
 import { ask, query } from "./api.js";
 import { h } from "./dom.js";
-import { number, said } from "./words.js";
+import { count, number, said } from "./words.js";
 
 /** Records that are read of the newest calls. */
 const NEWEST = 50;
@@ -39,7 +39,7 @@ export function thingShown(record) {
 
 /** What there is to say beside the outcome. */
 export function detail(record) {
-  return record.code ?? record.error ?? record.detail ?? (record.missing ? `${record.missing} records are missing` : "");
+  return record.code ?? record.error ?? record.detail ?? (record.missing ? `${count(record.missing, "record is", "records are")} missing` : "");
 }
 
 export const isFailed = (record) => ["failed", "tool_error", "rpc_error", "invalid"].includes(record.outcome);

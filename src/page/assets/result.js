@@ -1,8 +1,9 @@
 // What came of a call: texts, images, resources, structured content, and what went wrong. All of it is a stranger's.
 
 import { h } from "./dom.js";
+import { written } from "./exact.js";
 import { copying, failed, json, note, textBox } from "./parts.js";
-import { bytes, number, said, timeOf, tokens, took } from "./words.js";
+import { bytes, count, said, timeOf, tokens, took } from "./words.js";
 
 /** Images that are shown. Others are named. */
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -10,11 +11,17 @@ const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 /** Limit: characters of a text that is laid out as JSON. */
 const LAID_OUT = 200_000;
 
+/** What stands around a result where it comes as JSON. */
+const AROUND = /^\{"(?:result|rpc_error)":/;
+
+/** The tokens of a result, counted as its record counts them: of its bytes, without what this page gets around it. */
+const tokensOf = (text) => tokens(new TextEncoder().encode(text.trim()).length - (AROUND.exec(text)?.[0].length ?? -1) - 1);
+
 const sizeOf = (base64) => Math.floor((String(base64).length * 3) / 4);
 
 /** `{answer, text, failure, began, ms}` as a section. */
 export function resultSection({ answer, text, failure, isWithdrawn, began, ms }) {
-  const said = [timeOf(began), `, ${took(ms * 1000)}`, text ? `, ${number(tokens(text.length))} tokens` : ""];
+  const said = [timeOf(began), `, ${took(ms * 1000)}`, text ? `, ${count(tokensOf(text), "token")}` : ""];
   return h("section.sec", { "aria-labelledby": "res-h", "aria-live": "polite" },
     h("header", h("h2", { id: "res-h" }, "Result"), h("p", said), text ? copying("Copy JSON", text, "end link small") : null),
     isWithdrawn ? note("plain", "You withdrew it. The server was told that nobody waits; it may have done a part of it.") : failure ? failed(failure) : shown(answer));
@@ -47,11 +54,9 @@ function content(item, i) {
 function textOf(text, label) {
   const start = text.trimStart()[0];
   if ((start === "{" || start === "[") && text.length <= LAID_OUT) {
-    try {
-      return json(JSON.parse(text), label);
-    } catch {
-      // It only looks like JSON.
-    }
+    // What only looks like JSON, or has a name twice, is shown as it came.
+    const { value } = written(text);
+    if (value !== undefined) return json(value, label);
   }
   return textBox(text, label);
 }
@@ -70,6 +75,7 @@ function image(item, i) {
 function resource(of, i) {
   const head = h("p", h("span.kind", "resource"), " ", h("code", said(of.uri ?? "")), " ", h("span.dim", said(of.mimeType ?? "")));
   if (typeof of.text === "string") return [head, textOf(of.text, `Resource ${i + 1}`)];
+  if (typeof of.blob === "string" && IMAGES.includes(of.mimeType)) return [head, image({ mimeType: of.mimeType, data: of.blob }, i)];
   return [head, h("p.hint", of.blob ? `${bytes(sizeOf(of.blob))} of other data, not shown` : "without content")];
 }
 

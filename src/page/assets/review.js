@@ -6,9 +6,9 @@ import { h, icon } from "./dom.js";
 import { decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
-import { button, confirm, empty, facts, failed, go, json, note, section, serverState, state, textBox, toast, variant } from "./parts.js";
-import { changed, entryFacts, found, matters } from "./review_parts.js";
-import { at, capital, count, said, sentence, when } from "./words.js";
+import { button, confirm, empty, facts, failed, go, json, noServer, note, section, serverState, state, textBox, toast, variant } from "./parts.js";
+import { changed, contacted, entryFacts, found, locked, matters, risk } from "./review_parts.js";
+import { at, capital, count, said, when } from "./words.js";
 
 /** Limit: things of one kind that are listed at first. */
 const FEW = 200;
@@ -81,6 +81,21 @@ export function review(wanted, frame) {
     frame.soon();
   }
 
+  /** Leaves what is held as it is, and goes on to what waits after it. */
+  function keepBlocked(thing) {
+    const held = thing ? inPlace().filter((one) => !one.isApproved).map((one) => one.thing) : [];
+    const below = held[held.findIndex((other) => keyOf(other) === (thing && keyOf(thing))) + 1];
+    toast(`Nothing was changed: ${thing ? thing.name : name} stays blocked`);
+    const heading = below && document.getElementById(headingOf(below));
+    if (heading) {
+      heading.focus({ preventScroll: true });
+      heading.scrollIntoView({ block: "start" });
+      return;
+    }
+    const after = waiting[waiting.findIndex((one) => one.name === name) + 1];
+    frame.visit(after ? `/ui/review/${part(after.name)}` : "/ui/");
+  }
+
   /** Approves what was shown. It stays there, with a way to the next one: whoever presses twice has looked at nothing else. */
   async function approve(body, what, thing) {
     await act("Approving…", async () => {
@@ -122,12 +137,12 @@ export function review(wanted, frame) {
 
   function article() {
     const rows = inPlace();
-    return h("article", { "aria-labelledby": "srv-h", "data-key": name },
+    return h("article", { tabindex: "-1", "data-focus": "", "aria-labelledby": "srv-h", "data-key": name },
       isStale ? note("warn", [h("b", "It lists something else by now."), " What you see is what it listed when you opened this; approving that is refused."], button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
       failure ? failed(failure, button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
       h("header.title", h("div", h("h2", { id: "srv-h" }, h("a.u", { href: `/ui/servers/${part(name)}` }, said(name)), " ", h("span.dim", shown.server.quarantined ? "held server" : "")), h("p.tags", serverState(shown.server)))),
       doing ? h("p.wait", { role: "status" }, icon("s-work", true), doing) : null,
-      shown.lock_file ? note("held", [h("b", "A lock file says what is accepted: "), h("code", said(shown.lock_file)), ". ", sentence(shown.lock_step ?? "")]) : null,
+      locked(shown),
       approved === null || doing ? null : wasApproved(),
       shown.server.quarantined ? whole() : [rows.length ? rows.map(({ thing, isApproved }) => one(thing, isApproved)) : h("p.soft", "Nothing of it is held."), listing(shown.things.filter((thing) => !thing.held))]);
   }
@@ -157,18 +172,18 @@ export function review(wanted, frame) {
 
   function contact() {
     if (shown.inspected) return null;
-    if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), "It is started to list its tools; nothing of it is called.");
+    if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), `It is ${contacted(shown.server)} to list its tools; nothing of it is called.`);
     const why = shown.contact_error
-      ? "It was started once to list its tools, and that failed. It is not tried again by itself."
+      ? `It was ${contacted(shown.server)} once to list its tools, and that failed. It is not tried again by itself.`
       : shown.awaits_contact
-      ? "An agent wrote its entry, so it was neither started nor contacted. To list its tools it is started once; nothing of it is called."
-      : "It has not been listed yet. To list its tools it is started once; nothing of it is called.";
+      ? `An agent wrote its entry, so it was neither started nor contacted. To list its tools it is ${contacted(shown.server)} once; nothing of it is called.`
+      : `It has not been listed yet. To list its tools it is ${contacted(shown.server)} once; nothing of it is called.`;
     return [note("held", [h("b", "What it offers is not known. "), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.contact_error)) : null];
   }
 
   const isStarting = () => shown.server.state === "Connecting";
 
-  const inspect = () => act("Starting it to list its tools…", async () => {
+  const inspect = () => act("Listing its tools…", async () => {
     shown = await ask(`servers/${part(name)}/inspect?wait=${INSPECT}`, { method: "POST", patience: (INSPECT + 10) * 1000 });
   });
 
@@ -191,11 +206,11 @@ export function review(wanted, frame) {
   function decideWhole(dangerous, tools) {
     if (shown.lock_file || doing || (!shown.inspected && isStarting())) return null;
     if (asked === "remove") {
-      const back = () => { asked = null; frame.paint(); };
+      const back = () => { asked = null; frame.paint(); document.querySelector("[data-remove]")?.focus(); };
       return h("div.sec", confirm(`Remove ${name}?`, "Its entry leaves the file, and its log goes, too.", `Remove ${name}`, removeIt, back));
     }
-    const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn"), go("Keep blocked", "/ui/")];
-    const starts = `It starts with your user’s rights, and ${shown.inspected ? `its ${count(tools, "tool")} ${tools === 1 ? "is" : "are"} offered` : "whatever it lists is offered"} to every client.`;
+    const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn", { "data-remove": "" }), button("Keep blocked", () => keepBlocked())];
+    const starts = `${risk(shown.server)}, and ${shown.inspected ? `its ${count(tools, "tool")} ${tools === 1 ? "is" : "are"} offered` : "whatever it lists is offered"} to every client.`;
     if (dangerous || asked === "all" || !shown.inspected) {
       const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing what it offers";
       return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), keep, button("Approve anyway", () => approve({}, name), "btn danger")));
@@ -210,7 +225,7 @@ export function review(wanted, frame) {
     const title = thing.kind === "instructions" ? "instructions" : thing.name;
     const dangerous = thing.findings.filter(isHigh).length;
     return h("section.held-thing", { "data-key": key, "aria-label": title },
-      h("header.title", h("div", h("h3.big", h("span.mono", said(title)), " ", h("span.dim", [isApproved ? "approved" : thing.reason === "changed" ? "changed" : "held", word].filter(Boolean).join(" "))),
+      h("header.title", h("div", h("h3.big", { id: headingOf(thing), tabindex: "-1" }, h("span.mono", said(title)), " ", h("span.dim", [isApproved ? "approved" : thing.reason === "changed" ? "changed" : "held", word].filter(Boolean).join(" "))),
         isApproved ? null : h("p.soft", capital(thing.explanation ?? "It is held"), thing.held_since ? [". Held since ", at(thing.held_since)] : null, thing.approved_at ? ["; approved ", when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : null] : null, "."))),
       thing.diff ? note("held", [h("b", "What matters: "), matters(told(thing.diff)), "."]) : null,
       thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
@@ -224,11 +239,11 @@ export function review(wanted, frame) {
     const body = thing.kind === "instructions" ? { instructions: true } : { names: [thing.name] };
     const yes = () => approve(body, title, thing);
     if (asked === key) {
-      return confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "It is offered to every client at once, and models read what it says.", "Approve anyway", yes, () => { asked = null; frame.paint(); }, "Keep blocked");
+      return confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "It is offered to every client at once, and models read what it says.", "Approve anyway", yes, () => { asked = null; frame.paint(); keepBlocked(thing); }, "Keep blocked");
     }
     const press = dangerous ? () => { asked = key; frame.paint(); } : yes;
     return h("div.decide", h("p.small.dim", thing.fingerprint ? ["Approving pins ", h("code", print(thing)), "; the next change is held again."] : "The next change is held again."),
-      go("Keep blocked", "/ui/"), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
+      button("Keep blocked", () => keepBlocked(thing)), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
   }
 
   /** All that it lists and says, with what was found in it unless that stands above. */
@@ -275,6 +290,8 @@ export function review(wanted, frame) {
     return { toggle };
   }
 
+  const ways = (error) => noServer(error, (other) => `/ui/review/${part(other)}`, go("What waits", "/ui/review"));
+
   /** Everything that its definition says. */
   function definition(thing) {
     if (thing.definition === undefined) return null;
@@ -288,10 +305,12 @@ export function review(wanted, frame) {
     return h("details.offer", { "data-key": key, on: unfolding(key) }, h("summary", "All of it, as it is now"), opened.has(key) ? definition(thing) : null);
   }
 
-  return { title: "Review", tab: "review", waiting: "Reading what waits…", load, refresh, render };
+  return { title: "Review", tab: "review", waiting: "Reading what waits…", load, refresh, render, ways };
 }
 
 const print = (thing) => (thing.fingerprint ?? "").slice(0, 8).replace(/(.{4})(?=.)/, "$1 ");
+
+const headingOf = (thing) => `held-${keyOf(thing).replace(/\s/g, "-")}`;
 
 /** What tells a thing from the others of its server. */
 const keyOf = (thing) => `${thing.kind} ${thing.name}`;

@@ -4,7 +4,7 @@ import { diffTable } from "./diff.js";
 import { h } from "./dom.js";
 import { isHigh } from "./findings.js";
 import { note, section, state } from "./parts.js";
-import { count, said } from "./words.js";
+import { capital, count, said } from "./words.js";
 
 /** How much was found, and how bad it is: a remark holds nothing. */
 export function found(findings) {
@@ -34,6 +34,20 @@ export function entryFacts(entry, things) {
     ["Offers", tools.length ? [`${count(tools.length, "tool")}: `, tools.map((tool, i) => [i ? ", " : "", h("code", said(tool.name))])] : undefined],
     [tools.length ? "Also" : "Offers", beside || undefined],
   ];
+}
+
+const isRemote = ({ transport }) => Boolean(transport && transport !== "stdio");
+
+/** What is done to a server to list its tools: of one at an address nothing is started. */
+export const contacted = (server) => (isRemote(server) ? "connected to" : "started");
+
+/** What approving a server lets it have. */
+export const risk = (server) => (isRemote(server) ? "What agents give its tools goes to its address, with its headers" : "It starts with your user’s rights");
+
+/** What a person can do where a lock file says what is accepted, as the command line says it. */
+export function locked({ lock_file: file, lock_step: step, server }) {
+  if (!file) return null;
+  return note("held", [h("b", "Nothing can be approved here. "), capital(step ?? ""), ".", server.quarantined ? [" Its quarantine ends when its entry says ", h("code", "\"quarantined\": false"), "."] : null]);
 }
 
 /** What agents changed of an entry, and what it is held for. */

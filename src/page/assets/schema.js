@@ -1,6 +1,7 @@
 // JSON Schema as strangers write it: what type something has, what it must be like, and whether a value is. Pure.
 
-import { number } from "./words.js";
+import { isNumber, isWhole, write } from "./exact.js";
+import { count, number } from "./words.js";
 
 /** Limit: references that are followed to one schema. */
 const REFERENCES = 8;
@@ -25,8 +26,14 @@ function optional(schema) {
   const real = choices.filter((one) => one && one.type !== "null");
   if (real.length !== 1 || choices.length !== 2) return schema;
   const { anyOf: _, oneOf: __, ...rest } = schema;
-  return { ...real[0], ...rest };
+  return { ...real[0], ...rest, [NULL]: true };
 }
+
+/** Marks a schema as one of something or null. */
+const NULL = Symbol("null");
+
+/** Whether the value may be null, too. */
+export const isNullable = (schema) => schema[NULL] === true || (Array.isArray(schema.type) && schema.type.includes("null"));
 
 /** The one type that a schema is of, or undefined. */
 export function typeOf(schema) {
@@ -48,40 +55,43 @@ export function typeWord(schema, root, lists = LISTS) {
   return Array.isArray(at.type) ? at.type.join(" or ") : "any";
 }
 
+/** A bound as it is written where a browser would write another one. */
+const bound = (n) => (typeof n === "number" ? number(n) : String(n));
+
 /** From one number to another: `1 to 3 items`, `at least 1 item`. */
 const range = (least, most, units) => {
-  const unit = (most ?? least) === 1 ? units.replace(/s$/, "") : units;
-  if (least !== undefined && most !== undefined) return `${number(least)} to ${number(most)}${unit}`;
-  if (least !== undefined) return `at least ${number(least)}${unit}`;
-  return most !== undefined ? `at most ${number(most)}${unit}` : "";
+  const unit = Number(most ?? least) === 1 ? units.replace(/s$/, "") : units;
+  if (least !== undefined && most !== undefined) return `${bound(least)} to ${bound(most)}${unit}`;
+  if (least !== undefined) return `at least ${bound(least)}${unit}`;
+  return most !== undefined ? `at most ${bound(most)}${unit}` : "";
 };
 
-const numeric = (value) => (typeof value === "number" ? value : undefined);
+const numeric = (value) => (isNumber(value) ? value : undefined);
 
 /** What a value must be like, in words. */
 export function limits(schema) {
   const type = typeOf(schema);
   const words = [];
-  if (Array.isArray(schema.enum)) words.push(schema.enum.map((one) => (typeof one === "string" ? one : JSON.stringify(one))).slice(0, 12).join(", "));
+  if (Array.isArray(schema.enum)) words.push(schema.enum.map((one) => (typeof one === "string" ? one : write(one))).slice(0, 12).join(", "));
   if (type === "string") words.push(range(numeric(schema.minLength), numeric(schema.maxLength), " characters"));
   if (type === "integer" || type === "number") words.push(range(numeric(schema.minimum), numeric(schema.maximum), ""));
   if (type === "array") words.push(range(numeric(schema.minItems), numeric(schema.maxItems), " items"), schema.uniqueItems === true ? "no repeats" : "");
   if (typeof schema.format === "string") words.push(schema.format);
   if (typeof schema.pattern === "string") words.push(`like ${schema.pattern}`);
-  if (schema.const !== undefined) words.push(`always ${JSON.stringify(schema.const)}`);
-  if (schema.default !== undefined) words.push(`${JSON.stringify(schema.default)} when absent`);
+  if (schema.const !== undefined) words.push(`always ${write(schema.const)}`);
+  if (schema.default !== undefined) words.push(`${write(schema.default)} when absent`);
   return words.filter(Boolean).join("; ");
 }
 
-/** What is wrong with a scalar, or nothing. A stranger's pattern is not run: it may take forever. */
+/** What is wrong with a scalar, or nothing: bounds are compared as a browser can, and the server compares them again. A stranger's pattern is not run: it may take forever. */
 export function fault(schema, value) {
   const type = typeOf(schema);
   const length = typeof value === "string" ? [...value].length : 0;
   const low = (bound) => numeric(bound) ?? -Infinity;
   const high = (bound) => numeric(bound) ?? Infinity;
-  if (type === "string" && (length < low(schema.minLength) || length > high(schema.maxLength))) return `It has ${number(length)} characters; it needs ${range(numeric(schema.minLength), numeric(schema.maxLength), "")}`;
-  if (type === "integer" && !Number.isInteger(value)) return "A whole number is needed";
-  if ((type === "integer" || type === "number") && !Number.isFinite(value)) return "A number is needed";
+  if (type === "string" && (length < low(schema.minLength) || length > high(schema.maxLength))) return `It has ${count(length, "character")}; it needs ${range(numeric(schema.minLength), numeric(schema.maxLength), "")}`;
+  if (type === "integer" && !isWhole(value)) return "A whole number is needed";
+  if (type === "number" && Number.isNaN(value)) return "A number is needed";
   if ((type === "integer" || type === "number") && (value < low(schema.minimum) || value > high(schema.maximum))) return `It must be ${range(numeric(schema.minimum), numeric(schema.maximum), "")}`;
   return "";
 }

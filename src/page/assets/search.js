@@ -2,7 +2,8 @@
 
 import { ask, askText, part, query } from "./api.js";
 import { h, svg } from "./dom.js";
-import { button, copying, empty, failed, go, json, note, variant } from "./parts.js";
+import { read as exact, write } from "./exact.js";
+import { button, copying, empty, go, json, note, variant, wrong } from "./parts.js";
 import { asker } from "./records.js";
 import { at, count, number, plain, said, sentence, tokens } from "./words.js";
 
@@ -12,14 +13,15 @@ const TRIED = 5;
 /** Limit: words of agents that are listed. */
 const LATELY = 8;
 
-/** Tools that are listed where nothing is searched. */
+/** Tools that are listed at first where nothing is searched, and with each further step. */
 const LISTED = 50;
+const STEP = 200;
 
 /** Limit: tools that are named of those that are left out. */
 const NAMED = 3;
 
 export function search(first, frame) {
-  let asked, found, text, milliseconds, servers = [], callers = { subjects: [], profiles: [] }, lately = [], known = [], tools = null, all = false, failure = null, fewer = null;
+  let asked, found, text, milliseconds, servers = [], callers = { subjects: [], profiles: [] }, lately = [], known = [], tools = null, most = LISTED, failure = null, fewer = null;
 
   const read = (now) => { asked = { q: now.get("q") ?? "", match: now.get("match") ?? "any", server: now.get("server") ?? "", as: now.get("as") ?? "", profile: now.get("profile") ?? "", read_only: now.get("read_only") === "true" ? "true" : "" }; };
   read(first);
@@ -36,24 +38,24 @@ export function search(first, frame) {
     callers = names;
     known = whole.tools;
     const seen = new Set();
-    lately = records.records.filter((record) => typeof record.arguments?.query === "string" && !seen.has(record.arguments.query) && seen.add(record.arguments.query)).slice(0, LATELY);
+    lately = records.records.filter((record) => record.arguments?.query?.trim?.() && !seen.has(record.arguments.query) && seen.add(record.arguments.query)).slice(0, LATELY);
   }
 
   async function find() {
-    [all, failure] = [false, null];
+    [most, failure] = [LISTED, null];
     document.getElementById("q").value = asked.q;
-    if (!asked.q) {
-      [found, tools] = [null, await ask(query("tools", { server: asked.server }))];
-      return;
-    }
     const began = performance.now();
     try {
+      if (!asked.q) {
+        [found, tools] = [null, await ask(query("tools", { server: asked.server }))];
+        return;
+      }
       const answer = await askText(query("tools", { q: asked.q, match: asked.match === "all" ? "all" : "", server: asked.server, as: asked.as, profile: asked.profile, read_only: asked.read_only, explain: "true" }));
       [found, text] = [answer.value, answer.text];
       milliseconds = performance.now() - began;
       fewer = found.tools.length ? null : await oneThatFinds();
     } catch (error) {
-      if (error.status !== 400 && error.code !== "unknown_profile") throw error;
+      if (!error.isFinal) throw error;
       [found, failure] = [null, error];
     }
   }
@@ -100,8 +102,19 @@ export function search(first, frame) {
   function render() {
     const title = h("div.title", h("div", h("h1", "What an agent gets"),
       h("p.sub", "The answer of ", h("code", "retrieve_tools"), " to your words, in the agent’s order, with the reason for each place.")));
-    if (failure) return [title, settings(), failed(failure)];
+    if (failure) return [title, settings(), refused()];
     return [title, settings(), h("div.cols.wide", found ? ranking() : listed(), aside())];
+  }
+
+  /** What is wrong with the settings, which can be changed above. */
+  function refused() {
+    const is = (code) => failure.code === code;
+    const { closest } = failure;
+    return wrong(failure,
+      is("unknown_server") && closest ? button(["Only ", said(closest)], () => change({ server: closest }), "btn small") : null,
+      is("unknown_server") ? button("All servers", () => change({ server: "" }), "btn small") : null,
+      is("unknown_profile") ? button("No profile", () => change({ profile: "" }), "btn small") : null,
+      is("unknown_server") || is("unknown_profile") ? null : go("All tools", "/ui/tools", "btn small"));
   }
 
   /** Tools with these words that no agent gets, and why. */
@@ -118,12 +131,19 @@ export function search(first, frame) {
   }
 
   function listed() {
-    const shown = all ? tools.tools : tools.tools.slice(0, LISTED);
-    if (!shown.length) return empty("No tool is known.", "Tools are listed when their servers connect.", go("Servers", "/ui/"));
+    const offered = tools.tools.filter((tool) => tool.callable);
+    const others = tools.tools.filter((tool) => !tool.callable);
+    if (!tools.tools.length) return empty("No tool is known.", "Tools are listed when their servers connect.", go("Servers", "/ui/"));
+    const line = (tool) => h("li.hit", { "data-row": "", "data-key": tool.name }, h("span.n"), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))), h("div"));
+    const lines = (some) => (some.length ? h("ol", { "data-rows": "" }, some.map(line)) : null);
+    const rest = others.slice(0, Math.max(0, most - offered.length));
+    const more = tools.tools.length - most;
+    const step = Math.min(more, STEP);
     return h("section", { "aria-labelledby": "all-h" },
-      h("header.bar", h("h2", { id: "all-h" }, count(tools.total, "tool")), h("span.small.dim", "Type words above to see what an agent would find.")),
-      h("ol", { "data-rows": "" }, shown.map((tool) => h("li.hit", { "data-row": "", "data-key": tool.name }, h("span.n"), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))), h("div")))),
-      shown.length < tools.total ? h("p.sec", button(`Show ${tools.total - shown.length} more`, () => { all = true; frame.paint(); })) : null);
+      h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), h("span.small.dim", others.length ? `${number(others.length)} more that no agent gets stand below them. ` : "", "Type words above to see what an agent would find.")),
+      lines(offered.slice(0, most)),
+      rest.length ? [h("h2.sec", `${count(others.length, "tool")} that no agent gets`), lines(rest)] : null,
+      more > 0 ? h("p.sec", button(`Show ${number(step)} more`, () => { most += STEP; frame.paint(); }), h("span.small.dim", ` ${number(most)} of ${number(tools.tools.length)} are shown.`)) : null);
   }
 
   function ranking() {
@@ -162,11 +182,11 @@ export function search(first, frame) {
     const whole = listed ? tokens(listed.characters) : 0;
     const bar = (share, classes) => svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: classes, width: Math.max(0.5, 100 * share), height: 6 }));
     const most = Math.max(mine, whole, 1);
-    const { listed: _, ...rest } = found;
-    const answer = { ...rest, tools: found.tools.map(({ why, ...tool }) => tool) };
+    const { listed: _, ...rest } = exact(text);
+    const answer = { ...rest, tools: rest.tools.map(({ why, ...tool }) => tool) };
     return h("aside.rail",
       h("section.sec", { "aria-labelledby": "ans-h" },
-        h("header", h("h2", { id: "ans-h" }, "Answer"), copying("Copy JSON", JSON.stringify(answer), "end link")),
+        h("header", h("h2", { id: "ans-h" }, "Answer"), copying("Copy JSON", write(answer), "end link")),
         h("div.budget.small", { role: "img", "aria-label": `This answer is about ${number(mine)} tokens; listing all tools would be about ${number(whole)} tokens` },
           h("span", "this answer"), bar(mine / most, "fgd"), h("b", `${number(mine)} tokens`),
           listed ? [h("span.dim", `all ${count(listed.tools, "tool")}`), bar(whole / most, "bgd"), h("span.dim", `${number(whole)} tokens`)] : null),

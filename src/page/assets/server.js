@@ -4,7 +4,7 @@ import { ask, part, post, query, remove as take } from "./api.js";
 import { h } from "./dom.js";
 import { logView } from "./log.js";
 import { reason } from "./overview.js";
-import { button, cell, confirm, crumbs, facts, failed, go, head, json, labelled, note, row, section, serverState, state, strip, table, toast, variant } from "./parts.js";
+import { button, cell, confirm, crumbs, facts, failed, go, head, json, labelled, noServer, note, row, section, serverState, state, strip, table, toast, variant } from "./parts.js";
 import { PAGE, counted, figures } from "./records.js";
 import { startsSection } from "./starts.js";
 import { bytes, capital, count, number, said, some, span, took } from "./words.js";
@@ -69,6 +69,12 @@ export function server(name, frame, first) {
   const enable = () => act("Enabling…", () => verb("enable"), { text: `Enabled ${name}`, act: disable });
   const disable = () => act("Disabling…", () => verb("disable"), { text: `Disabled ${name}`, act: enable });
 
+  /** The daemon knows whether there was a login to forget. */
+  const logOut = () => act("Logging out…", async () => {
+    const { changed } = await verb("logout");
+    toast(changed.length ? `Logged out of ${name}: its tokens are forgotten` : `Nobody is logged in to ${name}: nothing was changed`);
+  });
+
   function actions(one) {
     if (doing) return [h("span.wait", { role: "status" }, doing)];
     if (!one.transport || (one.unusable && !one.quarantined)) return [];
@@ -83,7 +89,7 @@ export function server(name, frame, first) {
       usable ? button("Restart", () => act("Restarting…", () => verb("restart"))) : null,
       one.enabled ? button("Disable", disable) : button("Enable", enable),
       one.quarantined ? null : button("Quarantine", () => { asked = "quarantine"; frame.paint(); }),
-      remote && usable && one.state !== "Authenticating" && details.entry?.headers?.Authorization === undefined ? button("Log out", () => act("Logging out…", () => verb("logout"))) : null,
+      remote && usable && one.state !== "Authenticating" && details.entry?.headers?.Authorization === undefined ? button("Log out", logOut) : null,
       go("Edit", `/ui/servers/${part(name)}/edit`),
     ];
   }
@@ -91,7 +97,7 @@ export function server(name, frame, first) {
   function question(one) {
     const keep = () => { asked = null; frame.paint(); };
     if (asked === "quarantine") {
-      const what = `Calls to it are refused and its ${count(one.tools ?? 0, "tool")} are in no list until a person approves it.`;
+      const what = `Calls to it are refused and its ${count(one.tools ?? 0, "tool is", "tools are")} in no list until a person approves it.`;
       return confirm(`Quarantine ${name}?`, what, `Quarantine ${name}`, () => act("Quarantining…", () => verb("quarantine")), keep);
     }
     return null;
@@ -172,7 +178,7 @@ export function server(name, frame, first) {
     if (!entry) return section("Configuration", null, h("div.empty", h("b", "The entry cannot be used."), capital(one.next_step ?? "")));
     const { name: _, ...shown } = entry;
     const removing = asked === "remove"
-      ? confirm(`Remove ${name}?`, `${one.demo ? "It stands in no file and goes from this daemon" : "Its entry leaves the file"}; its ${count(one.tools ?? 0, "tool")} are gone for agents at once. Its log goes, too.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
+      ? confirm(`Remove ${name}?`, `${one.demo ? "It stands in no file and goes from this daemon" : "Its entry leaves the file"}; its ${count(one.tools ?? 0, "tool is", "tools are")} gone for agents at once. Its log goes, too.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
       : one.demo === "command_line" ? null : h("p.acts", button("Remove", () => { asked = "remove"; frame.paint(); }, "btn danger"));
     return section("Configuration", [h("p", one.demo ? "as it is started; it stands in no file" : "with defaults; secrets are masked"), one.demo ? null : h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
       h("div.cols.even",
@@ -188,6 +194,8 @@ export function server(name, frame, first) {
           ["Log file", details.log_file ? h("code", said(details.log_file)) : undefined],
         ]), h("div.sec", removing))));
   }
+
+  const ways = (failure) => noServer(failure, (other) => `/ui/servers/${part(other)}`, go("What was recorded of it", query("/ui/activity", { server: name, kind: "all" })));
 
   /** Removes it. From then on nothing of it is asked for: what the daemon would answer is that there is no such server. */
   async function removeIt() {
@@ -206,7 +214,7 @@ export function server(name, frame, first) {
     frame.visit("/ui/");
   }
 
-  return { title: name, tab: "servers", waiting: `Reading what is known of ${name}…`, load, refresh: () => (doing ? undefined : load()), render, leave: log.leave, navigate: (now) => log.from(now.get("log") ?? ""), painted: () => isEnding || log.painted() };
+  return { title: name, tab: "servers", waiting: `Reading what is known of ${name}…`, load, refresh: () => (doing ? undefined : load()), render, leave: log.leave, ways, navigate: (now) => log.from(now.get("log") ?? ""), painted: () => isEnding || log.painted() };
 }
 
 /** Why agents cannot call a tool, in a word. */

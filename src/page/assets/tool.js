@@ -1,7 +1,8 @@
 // One tool: what its server says of it, its parameters, what was approved, a form to call it, and who called it.
 
-import { ask, part, patch, post, query } from "./api.js";
+import { Failure, ask, askExact, part, patch, post, query } from "./api.js";
 import { h } from "./dom.js";
+import { write } from "./exact.js";
 import { button, cell, crumbs, facts, failed, go, head, json, note, outcome, row, state, table, toast, variant } from "./parts.js";
 import { asker, counted, detail, figures, rowsOf } from "./records.js";
 import { limits, resolved, typeWord } from "./schema.js";
@@ -31,9 +32,16 @@ export function tool(name, frame, first) {
   let failure = null;
   let who = [];
   let others = 0;
+  // Of a tool that there is not: whether it was ever called, and whether its server is there.
+  let was = { isCalled: false, server: null };
 
   async function load() {
-    known = await ask(query("tools/show", { name }));
+    try {
+      known = await askExact(query("tools/show", { name }));
+    } catch (error) {
+      if (error instanceof Failure && error.status === 404) was = await whatWas();
+      throw error;
+    }
     const own = known.name.slice(known.server.length + 1);
     const [inspection, list, details] = await Promise.all([ask(`servers/${part(known.server)}/inspect`), ask(query("tools", { server: known.server })), ask(`servers/${part(known.server)}`), history()]);
     // The demo server has none that could be changed.
@@ -41,6 +49,25 @@ export function tool(name, frame, first) {
     await judge(own);
     thing = inspection.things.find((one) => one.kind === "tool" && one.name === own);
     listed = list.tools.find((one) => one.name === known.name);
+  }
+
+  async function whatWas() {
+    const [{ records }, { servers }] = await Promise.all([ask(query("activity", { kind: "call", tool: name, limit: 1 })), ask("servers")]);
+    return { isCalled: records.length > 0, server: servers.find((one) => name.startsWith(`${one.name}:`))?.name ?? null };
+  }
+
+  /** What leads on where there is no such tool. */
+  function ways(error) {
+    if (error.status !== 404) return null;
+    const { closest } = error;
+    return {
+      text: [was.isCalled ? "It was called before: its server does not list it any more. " : null, closest ? ["The closest name is ", h("a.u", { href: `/ui/tools/${part(closest)}` }, h("code", said(closest))), "."] : null],
+      links: [
+        was.isCalled ? go("Its calls", query("/ui/activity", { tool: name })) : null,
+        was.server === null ? null : go(["Server ", said(was.server)], `/ui/servers/${part(was.server)}`),
+        go("All tools", "/ui/tools"),
+      ],
+    };
   }
 
   /** Who may call it: whoever tokens and rules name, as the rules stand. */
@@ -130,7 +157,7 @@ export function tool(name, frame, first) {
   }
 
   function description(definition) {
-    size ||= tokens(JSON.stringify(definition).length);
+    size ||= tokens(write(definition).length);
     return h("section.sec", { "aria-labelledby": "d-h" }, h("header", h("h2", { id: "d-h" }, "Description"), h("p", `supplied by the server, ${number(size)} tokens with its schema`)),
       definition.description ? h("p.said", said(definition.description)) : h("p.dim", "The server says nothing of it."));
   }
@@ -188,7 +215,7 @@ export function tool(name, frame, first) {
     return h("p.hint", "Records have its name masked or cut, as ", h("code", said(record.tool)), ".", uncounted);
   }
 
-  return { title: name, tab: "tools", waiting: `Reading ${name}…`, load, refresh: history, navigate: (now) => { isSchema = now.get("schema") === "1"; }, render };
+  return { title: name, tab: "tools", waiting: `Reading ${name}…`, load, ways, refresh: history, navigate: (now) => { isSchema = now.get("schema") === "1"; }, render };
 }
 
 /** A name as a pattern of the configuration that nothing else matches. */

@@ -2,6 +2,8 @@
 
 import { Failure, askCall } from "./api.js";
 import { fill, h, icon } from "./dom.js";
+import { isMap } from "./entry.js";
+import { write, written } from "./exact.js";
 import { objectFields } from "./fields.js";
 import { button, confirm, copy } from "./parts.js";
 import { resultSection } from "./result.js";
@@ -26,7 +28,7 @@ export function tryIt({ name, variant, schema }, called) {
     message = h("p.hint.bad", { hidden: true, id: "try-e" });
     if (isJson) area = h("textarea.mono", { rows: 12, spellcheck: "false", "aria-label": "Arguments as JSON", "aria-describedby": "try-e" });
     else fields = objectFields(resolved(root, root), given, root, 0);
-    if (isJson) area.value = JSON.stringify(given ?? {}, null, 2);
+    if (isJson) area.value = write(given ?? {}, 2);
     fill(form,
       h("header.bar", h("h2", { id: "try-h" }, "Try it"), h("span.end.seg", { role: "group", "aria-label": "Arguments as" }, tab("Form", false), tab("JSON", true))),
       isJson ? h("div.field", area) : fields.isEmpty ? h("p.dim.field", "It takes no arguments.") : fields.nodes,
@@ -55,13 +57,9 @@ export function tryIt({ name, variant, schema }, called) {
       fields.first();
       return undefined;
     }
-    try {
-      const value = JSON.parse(area.value);
-      if (value !== null && typeof value === "object" && !Array.isArray(value)) return value;
-      tell("Arguments are a JSON object.");
-    } catch (error) {
-      tell(`This is no JSON: ${error.message}.`);
-    }
+    const { value, fault } = written(area.value);
+    if (!fault && isMap(value)) return value;
+    tell(fault ?? "Arguments are a JSON object.");
     area.focus();
     return undefined;
   }
@@ -123,7 +121,7 @@ export function tryIt({ name, variant, schema }, called) {
     const args = read();
     if (args === undefined) return;
     const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
-    copy(`mcpproxy call ${variant} ${quoted(name)} --args ${quoted(JSON.stringify(args))}`, "the command");
+    copy(`mcpproxy call ${variant} ${quoted(name)} --args ${quoted(write(args))}`, "the command");
   }
 
   show();

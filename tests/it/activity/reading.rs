@@ -58,6 +58,7 @@ async fn pages_and_filters_find_every_record_once() {
         ("/api/v1/activity/99999", 404),
         ("/api/v1/activity/x", 400),
         ("/api/v1/activity?since=soon", 400),
+        ("/api/v1/activity?kind=call,calls", 400),
         ("/api/v1/activity?limit=many", 400),
         ("/api/v1/activity?sever=up", 400),
         ("/api/v1/activity?limit=0", 400),
@@ -90,6 +91,14 @@ async fn pages_and_filters_find_every_record_once() {
         .collect();
     assert_eq!(lines.len(), 14);
     assert!(lines.is_sorted_by_key(|record| record["id"].as_u64()));
+    // What a list shows by several kinds and outcomes is what is exported by them.
+    let filters = "kind=call,refusal,gap&outcome=tool_error,failed,refused";
+    let listed = daemon.home().activity(filters).await.len();
+    let exported = daemon
+        .rest("GET", &format!("/api/v1/activity/export?{filters}"), "")
+        .await;
+    assert_eq!(exported.text().lines().count(), listed, "{filters}");
+    assert!(0 < listed && listed < lines.len(), "{listed}");
     let csv = daemon
         .rest("GET", "/api/v1/activity/export?format=csv&tool=fail", "")
         .await

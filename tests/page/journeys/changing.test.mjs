@@ -76,7 +76,7 @@ test("a server is added by keyboard, with every mistake named beside its field",
   await page.getByText("WIKI_TOKEN looks like a secret: it is stored in the keyring").waitFor();
   const preview = page.getByRole("region", { name: "The new entry" });
   assert.match(await preview.innerText(), /"team-wiki": \{/);
-  assert.match(await preview.innerText(), /"WIKI_TOKEN": "\$\{keyring:team-wiki-wiki-token\}"/);
+  assert.match(await preview.innerText(), /"WIKI_TOKEN": "\$\{keyring:team-wiki-WIKI_TOKEN\}"/);
   await page.getByRole("button", { name: "Keep it in the file" }).click();
   assert.match(await preview.innerText(), /wk_live_4f8/);
   await page.getByRole("button", { name: "Store it in the keyring" }).click();
@@ -84,10 +84,36 @@ test("a server is added by keyboard, with every mistake named beside its field",
   await title("team-wiki");
   await page.locator(".tags").getByText(/Ready|Connecting|Disconnected/).waitFor();
   assert.match(here.text(), /\/\/ comments stay/);
-  assert.match(here.text(), /keyring:team-wiki-wiki-token/);
+  assert.match(here.text(), /keyring:team-wiki-WIKI_TOKEN/);
   assert.doesNotMatch(here.text(), /wk_live/);
   const { secrets } = await here.rest("GET", "/secrets");
-  assert.ok(secrets.some(({ name }) => name === "team-wiki-wiki-token"));
+  assert.ok(secrets.some(({ name }) => name === "team-wiki-WIKI_TOKEN"));
+  await close();
+});
+
+test("the secret of an OAuth client goes into the keyring, and is shown nowhere", async () => {
+  const { page, go, close } = await visitor(here);
+  await go("/ui/servers/crm/edit");
+  await page.getByText("most servers need none of it").click();
+  await page.getByLabel(/^Client id/).fill("my-client");
+  await page.getByLabel(/^Client secret/).fill("correct horse");
+  await page.getByText("This is a secret: it is stored in the keyring").waitFor();
+  const preview = page.getByRole("region", { name: "The entry as it will be" });
+  assert.match(await preview.innerText(), /"client_secret": "\$\{keyring:crm-client_secret\}"/);
+  // As JSON the reference stands for it, and back in the form there is what was typed.
+  await page.getByRole("button", { name: "Edit as JSON" }).click();
+  assert.doesNotMatch(await page.getByLabel("Entry as JSON").inputValue(), /correct horse/);
+  await page.getByRole("button", { name: "Edit as form" }).click();
+  assert.equal(await page.getByLabel(/^Client secret/).inputValue(), "correct horse");
+  await page.getByRole("button", { name: "Show the change" }).click();
+  await page.getByRole("heading", { name: "The change" }).waitFor();
+  assert.doesNotMatch(await page.content(), /correct horse/);
+  assert.doesNotMatch(await page.locator("main").innerText(), /correct horse/);
+  await page.getByRole("button", { name: "Save 1 change" }).click();
+  await page.waitForURL(/\/ui\/servers\/crm$/);
+  assert.match(here.text(), /"client_secret": ?"\$\{keyring:crm-client_secret\}"/);
+  const { secrets } = await here.rest("GET", "/secrets");
+  assert.deepEqual(secrets.find(({ name }) => name === "crm-client_secret").used_by.length, 1);
   await close();
 });
 
@@ -117,7 +143,7 @@ test("a server with a URL, headers and a login of its own", async () => {
 });
 
 test("an edit shows its difference before it is saved, and keeps secrets", async () => {
-  const { page, go, title, close } = await visitor(here, { expected: [/status of 400/] });
+  const { page, go, close } = await visitor(here, { expected: [/status of 400/] });
   await go("/ui/servers/bookings/edit");
   await page.getByText("Nothing is changed yet.").waitFor();
   assert.equal(await page.getByLabel("Value of API_TOKEN").inputValue(), "***");
@@ -132,7 +158,7 @@ test("an edit shows its difference before it is saved, and keeps secrets", async
   await diff.getByText("call_tool_timeout").waitFor();
   assert.match(await diff.locator(".del").first().innerText(), /LOG/);
   await page.getByRole("button", { name: "Save 2 changes" }).click();
-  await title("bookings");
+  await page.waitForURL(/\/ui\/servers\/bookings$/);
   assert.match(here.text(), /"API_TOKEN": "sk-live-/);
   assert.match(here.text(), /"call_tool_timeout": "30s"/);
   assert.doesNotMatch(here.text(), /"LOG"/);
@@ -199,27 +225,27 @@ test("a person signs in to a server, and the page sees it", async () => {
 
 test("a secret is stored over no other: not of another server, of this form, nor of somebody who was faster", async () => {
   const stored = () => JSON.parse(readFileSync(join(here.folder, "data", "secrets.json"), "utf8")).secrets;
-  await here.rest("PUT", "/secrets/rooms-api-key", { value: "of-rooms" });
-  const { page, go, title, close } = await visitor(here, { expected: [/status of 4\d\d/] });
+  await here.rest("PUT", "/secrets/rooms-api-KEY", { value: "of-rooms" });
+  const { page, go, close } = await visitor(here, { expected: [/status of 4\d\d/] });
   await go("/ui/add");
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("rooms-api");
   await page.getByRole("textbox", { name: "Command" }).fill(here.server("bookings").command);
   await page.getByLabel(/^Arguments/).fill(here.server("bookings").args.join("\n"));
-  for (const [key, value] of [["KEY", "ghp_a"], ["A_KEY", "ghp_b"], ["A__KEY", "ghp_c"], ["a_key", "ghp_d"]]) {
+  for (const [key, value] of [["KEY", "ghp_a"], ["A-KEY", "ghp_b"], ["A KEY", "ghp_c"], ["A/KEY", "ghp_d"]]) {
     await page.getByRole("button", { name: "Add a variable" }).click();
     await page.keyboard.type(key);
     await page.getByLabel(`Value of ${key}`, { exact: true }).fill(value);
   }
   const preview = page.getByRole("region", { name: "The new entry" });
-  assert.match(await preview.innerText(), /keyring:rooms-api-key-2\}/);
+  assert.match(await preview.innerText(), /keyring:rooms-api-KEY-2\}/);
   // Somebody takes that name meanwhile: theirs stays, what was stored before it goes, and the next attempt has another.
-  await here.rest("PUT", "/secrets/rooms-api-a-key-3", { value: "of-another" });
+  await here.rest("PUT", "/secrets/rooms-api-A-KEY-3", { value: "of-another" });
   await page.getByRole("button", { name: "Add server" }).click();
-  await page.getByText(/there is a secret .*rooms-api-a-key-3.* already/i).first().waitFor();
-  assert.equal(stored()["rooms-api-key-2"], undefined);
+  await page.getByText(/there is a secret .*rooms-api-A-KEY-3.* already/i).first().waitFor();
+  assert.equal(stored()["rooms-api-KEY-2"], undefined);
   await page.getByRole("button", { name: "Add server" }).click();
-  await title("rooms-api");
-  const { "rooms-api-key": first, "rooms-api-key-2": a, "rooms-api-a-key": b, "rooms-api-a-key-2": c, "rooms-api-a-key-3": another, "rooms-api-a-key-4": d } = stored();
+  await page.waitForURL(/\/ui\/servers\/rooms-api$/);
+  const { "rooms-api-KEY": first, "rooms-api-KEY-2": a, "rooms-api-A-KEY": b, "rooms-api-A-KEY-2": c, "rooms-api-A-KEY-3": another, "rooms-api-A-KEY-4": d } = stored();
   assert.deepEqual([first, a, b, c, another, d], ["of-rooms", "ghp_a", "ghp_b", "ghp_c", "of-another", "ghp_d"]);
   // An edit that fails leaves no secret, and its JSON has no keys that nobody wrote.
   await go("/ui/servers/rooms-api/edit");

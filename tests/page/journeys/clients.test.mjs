@@ -172,3 +172,35 @@ test("a search shows what a certain agent would get, and a hidden tool is in no 
   await close();
   await here.end();
 });
+
+test("the page and an import name a secret by one rule", async () => {
+  const here = await world({ entries: () => ({}) });
+  const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+  const env = { API_TOKEN: token, "rooms-key": token, "ro/KEY": token, [`L${"o".repeat(120)}NG_TOKEN`]: token };
+  const entries = { rooms: { command: "true", env }, "a.b_c": { url: "http://127.0.0.1:9/mcp", headers: { Authorization: `Bearer ${token}`, "X-Api-Key": token } } };
+  mkdirSync(join(here.home, ".cursor"));
+  writeFileSync(join(here.home, ".cursor", "mcp.json"), JSON.stringify({ mcpServers: entries }));
+  const report = JSON.stringify(await here.rest("GET", "/import"));
+  const theirs = [...report.matchAll(/mcpproxy secret set ([^`\s]+)/g)].map(([, name]) => name).sort();
+  const { page, go, close } = await visitor(here);
+  await go("/ui/add");
+  const ours = await page.evaluate(async (all) => {
+    const { secretName } = await import("/ui/assets/entry.js");
+    return Object.entries(all).flatMap(([server, { env: variables, headers }]) => Object.keys({ ...variables, ...headers }).map((key) => secretName(server, key)));
+  }, entries);
+  assert.equal(theirs.length, 6);
+  assert.deepEqual(ours.sort(), theirs);
+  // What stands before a secret stays in the file.
+  await page.getByText("a URL", { exact: true }).click();
+  await page.getByLabel("Name", { exact: true }).fill("docs");
+  await page.getByRole("textbox", { name: "URL" }).fill("http://127.0.0.1:9/mcp");
+  await page.getByRole("button", { name: "Add a header" }).click();
+  await page.keyboard.type("Authorization");
+  await page.getByLabel("Value of Authorization").fill(`Bearer ${token}`);
+  await page.getByRole("button", { name: "Add server" }).click();
+  await page.waitForURL(/\/ui\/servers\/docs$/);
+  assert.match(here.text(), /"Authorization": "Bearer \$\{keyring:docs-Authorization\}"/);
+  assert.equal(JSON.parse(readFileSync(join(here.folder, "data", "secrets.json"), "utf8")).secrets["docs-Authorization"], token);
+  await close();
+  await here.end();
+});

@@ -94,6 +94,6 @@ test("the tools of a disabled server are not called held, and what was decided i
   }
   await go("/ui/review");
   await page.getByText(/^The last 5 of \d+\./).getByRole("link", { name: "Show all" }).click();
-  await page.waitForURL(/\/ui\/activity\?kind=change&since=7d/);
+  await page.waitForURL(/\/ui\/activity\?kind=decision&since=7d/);
   await close();
 });

@@ -142,7 +142,7 @@ test("the header says that the daemon is there again although the login is not",
   await page.locator("#live", { hasText: "Lost" }).waitFor();
   await here.start(here.port);
   await title("This page is not logged in");
-  await eventually("the header", async () => (await page.locator("#live").innerText()).includes("Live"));
+  await eventually("the header", async () => (await page.locator("#live").innerText()).includes("Logged out"));
   assert.equal(await page.getByText("The daemon does not answer.").count(), 0);
   await close();
   await here.end();

@@ -1,0 +1,145 @@
+// What somebody types outlives what happens meanwhile: a daemon that is started anew, another who changes or removes the same entry.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
+
+let here;
+before(async () => {
+  here = await world({ entries: (of) => ({ rooms: kind("bookings", of.marker), other: kind("bookings", of.marker), brief: kind("bookings", of.marker) }) });
+});
+after(async () => {
+  await endBrowser();
+  await here.end();
+});
+
+const kind = (...args) => ({ command: process.execPath, args: [new URL("../server.mjs", import.meta.url).pathname, ...args], env: { LOG: "debug", API_TOKEN: "${A_TOKEN:-none}" } });
+const GONE = [/ERR_/, /Failed to load resource/];
+const written = (name) => JSON.parse(here.text().replace(/^\/\/.*\n/, "")).mcpServers[name];
+const timing = async (page) => {
+  await page.getByText(/^Timing, working folder/).click();
+  return page.getByLabel(/^A call may be silent/);
+};
+
+test("what was typed outlives a new start of the daemon, and is saved after a new login in another tab", async () => {
+  const who = await visitor(here, { expected: GONE });
+  const { page, context, go, close } = who;
+  await go("/ui/servers/rooms/edit");
+  const silent = await timing(page);
+  await silent.fill("33s");
+  await page.getByRole("button", { name: "Add a variable" }).click();
+  await page.keyboard.type("NEW_TOKEN");
+  await page.getByLabel("Value of NEW_TOKEN").fill("ghp_kept");
+  await page.locator("#foot-up", { hasText: "up" }).waitFor();
+  await here.stop();
+  await page.locator("#live", { hasText: "Lost" }).waitFor();
+  assert.equal(await page.locator("#foot-up").innerText(), "");
+  await here.start(here.port);
+  await page.getByText("This page is not logged in any more.").waitFor();
+  await page.locator("#live", { hasText: "Logged out" }).waitFor();
+  assert.equal(await page.locator("#foot-up").innerText(), "");
+  assert.equal(await page.locator("#waiting").isHidden(), true);
+  assert.equal(await silent.inputValue(), "33s");
+  await isSound(who, "logged out with a form");
+  await shot(who, "logged-out-with-a-form");
+  // Saving is refused until there is a login, with what to do.
+  await page.getByRole("button", { name: "Show the change" }).click();
+  await page.getByRole("button", { name: "Save 2 changes" }).click();
+  await page.locator("form .note.err", { hasText: "mcpproxy ui --print" }).waitFor();
+  assert.equal(written("rooms").call_tool_timeout, undefined);
+  assert.equal(await page.getByLabel("Value of NEW_TOKEN").inputValue(), "ghp_kept");
+  assert.deepEqual(await page.evaluate(() => Object.values(localStorage).concat(Object.values(sessionStorage)).filter((value) => value.includes("ghp_"))), []);
+  const another = await context.newPage();
+  await another.goto(await here.link());
+  await page.locator("#live", { hasText: "Live" }).waitFor();
+  await eventually("the notice to go", async () => (await page.locator("#notices").innerText()) === "");
+  await another.close();
+  await page.getByRole("button", { name: "Show the change" }).click();
+  await page.getByRole("button", { name: "Save 2 changes" }).click();
+  await page.waitForURL(/\/ui\/servers\/rooms$/);
+  assert.equal(written("rooms").call_tool_timeout, "33s");
+  assert.match(written("rooms").env.NEW_TOKEN, /^\$\{keyring:/);
+  await close();
+});
+
+test("a page with nothing to keep asks for a login, and goes on when there is one", async () => {
+  const { page, context, go, title, close } = await visitor(here, { expected: GONE });
+  await go("/ui/servers/rooms");
+  await context.clearCookies();
+  await title("This page is not logged in");
+  await page.getByText("mcpproxy ui --print").waitFor();
+  assert.doesNotMatch(await page.locator("main").innerText(), /no-browser/);
+  const another = await context.newPage();
+  await another.goto(await here.link());
+  await title("rooms");
+  await close();
+});
+
+test("an entry that is changed elsewhere while it is edited is compared as it is now, and nothing of either is lost", async () => {
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  await go("/ui/servers/other/edit");
+  const silent = await timing(page);
+  await silent.fill("44s");
+  await page.getByRole("button", { name: "Remove LOG" }).click();
+  await here.rest("PATCH", "/servers/other", { env: { OTHER: "1" }, init_timeout: "20s", call_tool_timeout: "33s" });
+  await page.getByText(/^The entry was changed meanwhile: .*env\.OTHER/).waitFor();
+  await page.getByText(/You changed call_tool_timeout, too/).waitFor();
+  assert.match(await page.getByRole("region", { name: "The entry as it will be" }).innerText(), /"OTHER": "\*\*\*"/);
+  await isSound(who, "changed meanwhile");
+  await shot(who, "changed-meanwhile");
+  await page.getByRole("button", { name: "Show the change" }).click();
+  const diff = page.getByRole("table", { name: "The entry before and after" });
+  assert.match(await diff.locator(".del").allInnerTexts().then((all) => all.join("\n")), /"call_tool_timeout": "33s"/);
+  assert.doesNotMatch(await diff.locator(".del").allInnerTexts().then((all) => all.join("\n")), /OTHER/);
+  // It changes once more while the difference is read.
+  await here.rest("PATCH", "/servers/other", { call_tool_timeout: "34s" });
+  await eventually("the difference to follow", async () => /"34s"/.test(await diff.locator(".del").allInnerTexts().then((all) => all.join("\n"))));
+  await eventually("the focus to stay", () => page.evaluate(() => document.activeElement.textContent.startsWith("Save ")));
+  await page.getByRole("button", { name: "Back" }).click();
+  await page.getByRole("button", { name: "Show it in the form" }).click();
+  assert.ok(await page.evaluate(() => document.querySelector("main form").contains(document.activeElement)));
+  assert.equal(await page.getByLabel("Value of OTHER").inputValue(), "***");
+  assert.equal(await page.getByLabel(/^A call may be silent/).inputValue(), "44s");
+  assert.equal(await page.getByLabel("Value of LOG").count(), 0);
+  await page.getByRole("button", { name: "Show the change" }).click();
+  await page.getByRole("button", { name: "Save 2 changes" }).click();
+  await page.waitForURL(/\/ui\/servers\/other$/);
+  const { env, init_timeout, call_tool_timeout } = written("other");
+  assert.deepEqual([env, init_timeout, call_tool_timeout], [{ API_TOKEN: "${A_TOKEN:-none}", OTHER: "1" }, "20s", "44s"]);
+  await close();
+});
+
+test("an entry that nobody has touched here follows, and one that is removed says so and keeps what was typed", async () => {
+  const { page, go, close } = await visitor(here, { expected: [/status of 404/] });
+  await go("/ui/servers/brief/edit");
+  await here.rest("PATCH", "/servers/brief", { env: { LATER: "yes" } });
+  await page.getByLabel("Value of LATER").waitFor();
+  assert.equal(await page.getByText("changed meanwhile").count(), 0);
+  await page.getByLabel("Value of LATER").fill("typed");
+  await here.rest("DELETE", "/servers/brief");
+  await page.getByText("There is no server brief any more.").waitFor();
+  assert.equal(await page.getByLabel("Value of LATER").inputValue(), "typed");
+  await close();
+});
+
+test("a secret that is typed into the form is stored, also when the entry is saved as JSON", async () => {
+  const { page, go, close } = await visitor(here);
+  await go("/ui/servers/rooms/edit");
+  await page.getByRole("button", { name: "Add a variable" }).click();
+  await page.keyboard.type("JSON_TOKEN");
+  await page.getByLabel("Value of JSON_TOKEN").fill("ghp_json");
+  await page.getByRole("button", { name: "Edit as JSON" }).click();
+  assert.doesNotMatch(await page.getByLabel("Entry as JSON").inputValue(), /ghp_json/);
+  await page.getByRole("button", { name: "Edit as form" }).click();
+  assert.equal(await page.getByLabel("Value of JSON_TOKEN").inputValue(), "ghp_json");
+  await page.getByRole("button", { name: "Edit as JSON" }).click();
+  await page.getByRole("button", { name: "Show the change" }).click();
+  await page.getByRole("button", { name: "Save 1 change" }).click();
+  await page.waitForURL(/\/ui\/servers\/rooms$/);
+  const [, name] = written("rooms").env.JSON_TOKEN.match(/^\$\{keyring:(.*)\}$/);
+  const { secrets } = JSON.parse(readFileSync(join(here.folder, "data", "secrets.json"), "utf8"));
+  assert.equal(secrets[name], "ghp_json");
+  await close();
+});
