@@ -117,10 +117,10 @@ impl RecordQuery {
             }),
         };
         let repeated = |text: &str| text.chars().take(REPEATED).collect::<String>();
-        if let Some(kind) = each(&self.kind).find(|kind| !KINDS.contains(kind)) {
+        if let Some(kind) = each(self.kind.as_ref()).find(|kind| !KINDS.contains(kind)) {
             return Err(BadQuery::Kind(repeated(kind)));
         }
-        if let Some(outcome) = each(&self.outcome).find(|text| !is_outcome(text)) {
+        if let Some(outcome) = each(self.outcome.as_ref()).find(|text| !is_outcome(text)) {
             return Err(BadQuery::Outcome(repeated(outcome)));
         }
         let limit = self.limit.unwrap_or(PAGE.1);
@@ -144,8 +144,8 @@ impl RecordQuery {
 }
 
 /// What is asked for of a filter that takes several.
-fn each(filter: &Option<String>) -> impl Iterator<Item = &str> {
-    filter.iter().flat_map(|filter| filter.split(','))
+fn each(filter: Option<&String>) -> impl Iterator<Item = &str> {
+    filter.into_iter().flat_map(|filter| filter.split(','))
 }
 
 /// An outcome, a code of ours, or the number of a JSON-RPC error.
@@ -196,9 +196,10 @@ impl RecordFilter {
             || recorded_tool.as_deref().is_some_and(names_tool);
         let is_server =
             is(&query.server, server) || recorded_server.is_some() && is(recorded_server, server);
-        let is_kind = query.kind.is_none() || each(&query.kind).any(|kind| kind == record.kind);
+        let is_kind =
+            query.kind.is_none() || each(query.kind.as_ref()).any(|kind| kind == record.kind);
         let is_outcome = query.outcome.is_none()
-            || each(&query.outcome)
+            || each(query.outcome.as_ref())
                 .any(|one| one == record.outcome || record.code.as_deref() == Some(one));
         let client = record.client.as_deref();
         let is_client = is(&query.client, client) || is(&query.client, client.map(program));

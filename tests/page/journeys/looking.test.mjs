@@ -73,7 +73,7 @@ test("a search that finds nothing says so and offers a way out", async () => {
   await page.getByText("No tool matches “teleport unicorns”.").waitFor();
   assert.equal(await page.getByRole("button", { name: /^Try/ }).count(), 0, "none of the words finds anything");
   await page.getByRole("link", { name: "All tools" }).click();
-  await page.getByRole("heading", { name: /\d+ tools/ }).waitFor();
+  await page.getByRole("heading", { name: /^\d+ tools$/ }).waitFor();
   await go("/ui/tools?q=book+unicorns&match=all");
   await page.getByRole("button", { name: "Try “book”" }).click();
   await page.waitForURL(/q=book&/);
