@@ -2,37 +2,44 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    config::{Acl, ServerAuth, Settings},
-    names::ServerName,
-};
+use crate::config::{Acl, BrokenEntry, ServerAuth, ServerEntry, Settings};
 
 /// Which servers differ, and whether something else does.
 pub(super) fn difference(old: &Settings, new: &Settings) -> Option<String> {
-    let added = new
-        .servers
-        .keys()
-        .filter(|name| !old.servers.contains_key(*name));
-    let removed = old
-        .servers
-        .keys()
-        .filter(|name| !new.servers.contains_key(*name));
-    let changed = new
-        .servers
+    let (was, is) = (entries(old), entries(new));
+    let added = is.keys().filter(|name| !was.contains_key(*name));
+    let removed = was.keys().filter(|name| !is.contains_key(*name));
+    let changed = is
         .iter()
-        .filter(|(name, entry)| old.servers.get(*name).is_some_and(|old| old != *entry));
+        .filter(|(name, entry)| was.get(*name).is_some_and(|was| was != *entry));
     let named = |what: &str, names: Vec<&str>| {
         (!names.is_empty()).then(|| format!("{what} {}", names.join(", ")))
     };
     let parts = [
-        named("added", added.map(ServerName::as_str).collect()),
-        named("removed", removed.map(ServerName::as_str).collect()),
-        named("changed", changed.map(|(name, _)| name.as_str()).collect()),
+        named("added", added.copied().collect()),
+        named("removed", removed.copied().collect()),
+        named("changed", changed.map(|(name, _)| *name).collect()),
     ];
     let others = other_differences(old, new);
     let others = others.into_iter().map(str::to_owned);
     let parts: Vec<String> = parts.into_iter().flatten().chain(others).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// What stands under a name: an entry that can be used, or one that cannot.
+#[derive(PartialEq)]
+enum Standing<'a> {
+    Sound(&'a ServerEntry),
+    Broken(&'a BrokenEntry),
+}
+
+/// Every server that stands in the file, whether its entry can be used or not.
+fn entries(settings: &Settings) -> BTreeMap<&str, Standing<'_>> {
+    let sound = settings.servers.values();
+    let sound = sound.map(|entry| (entry.name.as_str(), Standing::Sound(entry)));
+    let broken = settings.broken.iter();
+    let broken = broken.map(|entry| (&*entry.name, Standing::Broken(entry)));
+    broken.chain(sound).collect()
 }
 
 /// What differs besides servers, each in words.
@@ -49,6 +56,11 @@ fn other_differences(old: &Settings, new: &Settings) -> Vec<&'static str> {
     };
     let bare = |settings: &Settings| Settings {
         servers: BTreeMap::new(),
+        // What comes of servers, and of what else is said of the file, is no setting.
+        broken: Vec::new(),
+        warnings: Vec::new(),
+        lacks_secrets: false,
+        demo: None,
         server_auth: None,
         profiles: BTreeMap::new(),
         rate_limit: None,

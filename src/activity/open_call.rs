@@ -6,6 +6,7 @@ use super::{
     Activity,
     course::CallCourse,
     event::EventKind,
+    redaction::LARGEST_BODY,
     seen_call::{
         CallEnd, CallEntrance, SeenBody, SeenCall, StatedIntent, ThingCalled, bounded, held,
         says_error, small_client, small_error, well_known,
@@ -16,9 +17,6 @@ use crate::{
     spans::CallTrace,
     wire::{Raw, RpcError, Thing},
 };
-
-/// Limit: of larger params and results only the size is recorded. What a record shows of them is far less.
-pub(super) const LARGEST_BODY: usize = 64 << 10;
 
 /// A request of a caller from its beginning.
 #[derive(Debug)]

@@ -31,7 +31,8 @@ pub struct RecordQuery {
     pub cursor: Option<u64>,
     /// Newer ones than this record, the oldest first.
     pub after: Option<u64>,
-    /// How many at most.
+    /// How many at most, 50 if not given.
+    #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }
 
@@ -99,9 +100,9 @@ pub enum BadQuery {
     /// Two directions at once.
     #[error("`cursor` and `after` do not go together")]
     Directions,
-    /// A page without records.
-    #[error("`limit` is 0; it is at least 1")]
-    Limit,
+    /// A page without records, or one that is too large.
+    #[error("`limit` is {0}; it is from 1 to {most}", most = PAGE.0)]
+    Limit(usize),
 }
 
 impl RecordQuery {
@@ -124,8 +125,9 @@ impl RecordQuery {
         if let Some(outcome) = self.outcome.as_ref().filter(|text| !is_outcome(text)) {
             return Err(BadQuery::Outcome(repeated(outcome)));
         }
-        if self.limit == Some(0) {
-            return Err(BadQuery::Limit);
+        let limit = self.limit.unwrap_or(PAGE.1);
+        if !(1..=PAGE.0).contains(&limit) {
+            return Err(BadQuery::Limit(limit));
         }
         let order = match (self.cursor, self.after) {
             (Some(_), Some(_)) => return Err(BadQuery::Directions),
@@ -135,7 +137,7 @@ impl RecordQuery {
         Ok(RecordFilter {
             since: time("since", self.since.as_ref(), 0)?,
             until: time("until", self.until.as_ref(), u64::MAX)?,
-            limit: self.limit.unwrap_or(PAGE.1).clamp(1, PAGE.0),
+            limit,
             order,
             recorded: [None, None],
             query: self,
@@ -296,7 +298,7 @@ mod tests {
             (50, RecordOrder::NewestFirst(u64::MAX))
         );
         assert!(plain.is_in_time(0) && plain.is_in_time(u64::MAX - 1));
-        let some = read(r#"{"since":"1h","until":"1970-01-01T02:00","limit":99999,"after":7}"#)
+        let some = read(r#"{"since":"1h","until":"1970-01-01T02:00","limit":1000,"after":7}"#)
             .expect("it makes sense");
         assert_eq!(
             (some.limit, some.order),
@@ -306,7 +308,8 @@ mod tests {
             [6_399_999, 6_400_000, 7_199_999, 7_200_000].map(|time| some.is_in_time(time));
         assert_eq!(in_time, [false, true, true, false]);
         assert_eq!(read(r#"{"cursor":1,"after":1}"#), Err(BadQuery::Directions));
-        assert_eq!(read(r#"{"limit":0}"#), Err(BadQuery::Limit));
+        assert_eq!(read(r#"{"limit":0}"#), Err(BadQuery::Limit(0)));
+        assert_eq!(read(r#"{"limit":1001}"#), Err(BadQuery::Limit(1_001)));
         for good in [
             "kind=gap",
             "outcome=asked",

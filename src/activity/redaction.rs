@@ -17,14 +17,17 @@ use crate::{
     wire::Raw,
 };
 
+/// Limit: bytes of params and results of which more than the size is recorded, and of what a record keeps of one.
+pub(super) const LARGEST_BODY: usize = 64 << 10;
+
 /// Limit: bytes of one text, and of all that is kept of a value.
 const REDACTED: Bounds = Bounds {
     text: 512,
     total: 4 << 10,
 };
 const FULL: Bounds = Bounds {
-    text: 32 << 10,
-    total: 64 << 10,
+    text: LARGEST_BODY,
+    total: LARGEST_BODY,
 };
 
 /// Limit: bytes of a value that is within all bounds, whatever it is made of.

@@ -105,7 +105,7 @@ async fn server_logs_stream(
     AskedLines(lines): AskedLines,
 ) -> Answer {
     let management = api.0.management.clone();
-    let file = management.server_details(&name)?.log_file;
+    let file = management.server_log_file(&name)?;
     let file = file.ok_or_else(|| {
         let error = format!("the server {name:?} writes no log here");
         let hint = "Only servers that run as processes do; `mcpproxy upstream list` shows how the others are.";

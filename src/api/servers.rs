@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     access::Caller,
-    config::{is_entry_key, read_unrepeated_object},
+    config::read_unrepeated_object,
     error_code::ErrorCode,
     management::{
         ApprovalBody, Enabled, Inspection, Management, ServerChange, ServerDetails, ServerList,
@@ -219,10 +219,6 @@ async fn add(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Ans
     let Some(Value::String(name)) = entry.shift_remove("name") else {
         return Err(wrong("`name` is missing"));
     };
-    if let Some(key) = entry.keys().find(|key| !is_entry_key(key)) {
-        let key: String = key.chars().take(100).collect();
-        return Err(wrong(format!("an entry has no `{key}`")));
-    }
     ok(&api.0.management.add_server(&name, entry).await?)
 }
 

@@ -398,7 +398,7 @@ pub(super) fn note_held(
         });
         if count <= SHOWN {
             let (kind, why) = (kind.as_str(), held.reason.explained());
-            tracing::warn!(%server, kind, name = ?name, why, "held until a person approves it");
+            tracing::warn!(%server, kind, name = &**name, why, "held until a person approves it");
         }
     }
     if let Some(more @ 1..) = count.checked_sub(SHOWN) {

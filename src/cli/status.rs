@@ -156,11 +156,13 @@ fn servers(counts: ServerCounts) -> String {
         .filter(|(_, count)| *count > 0)
         .map(|(state, count)| format!("{count} {}", in_words(state)))
         .collect();
-    format!(
-        "{} in the configuration: {}",
-        counts.total,
-        parts.join(", ")
-    )
+    let demo = if counts.demo {
+        " and the demo server"
+    } else {
+        ""
+    };
+    let written = counts.total - usize::from(counts.demo);
+    format!("{written} in the configuration{demo}: {}", parts.join(", "))
 }
 
 /// A state of servers as people call it.

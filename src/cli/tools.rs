@@ -77,7 +77,7 @@ impl ToolsCommand {
 
 /// Names the servers whose tools are missing from what is shown.
 fn warn_of(left_out: &[BrokenEntry], out: Output) {
-    for BrokenEntry { name, reason } in left_out {
+    for BrokenEntry { name, reason, .. } in left_out {
         out.warning(&format!(
             "the tools of {name:?} are left out, because its entry cannot be used here: {reason}"
         ));

@@ -39,6 +39,34 @@ impl EntrySwitches {
     }
 }
 
+/// A key that switches an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryFlag {
+    /// `enabled`.
+    Enabled,
+    /// `quarantined`.
+    Quarantined,
+}
+
+impl EntryFlag {
+    /// The key.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Enabled => "enabled",
+            Self::Quarantined => "quarantined",
+        }
+    }
+
+    /// What an entry says, or leaves to the default; nothing where it cannot be read.
+    pub fn written(self, entry: &Map<String, Value>) -> Option<bool> {
+        let switches = EntrySwitches::read(entry).ok()?;
+        Some(match self {
+            Self::Enabled => switches.enabled,
+            Self::Quarantined => switches.quarantined,
+        })
+    }
+}
+
 /// Whether a value is one of those that count as absent.
 fn says_nothing(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(str::is_empty)

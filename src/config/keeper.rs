@@ -20,7 +20,7 @@ use super::{
     ourselves::{OurAddress, Whereabouts},
     server_entry::ServerEntry,
     settings::Settings,
-    source::{DemoSwitch, Fixed, LoadError, Overrides, Source, Variables},
+    source::{DEMO, DemoSwitch, Fixed, LoadError, Overrides, Source, Variables, in_place_of_demo},
     watching::Watching,
     write::{WriteError, rewrite},
 };
@@ -173,12 +173,27 @@ impl Keeper {
         self.last_error().map_or(Ok(()), Err)
     }
 
-    /// Has this program run as the bundled demo server beside what the file says, or nothing any more; which it was. Nothing is written.
-    pub async fn set_demo(&self, program: Option<PathBuf>) -> Option<PathBuf> {
-        let before = self.demo.set(program);
+    /// Has this program run as the bundled demo server beside what the file says. Nothing is written. Where that cannot be it is as before,
+    /// and stays so: what takes the demo server's name, or nothing where the file cannot be used.
+    pub async fn start_demo(&self, program: PathBuf) -> Result<(), Option<String>> {
+        if self.settings().demo.is_some() || !self.demo.start(program) {
+            return Err(Some(DEMO.to_owned()));
+        }
         // What is wrong with the file is shown elsewhere.
         let _ = self.reload_now().await;
-        before
+        let settings = self.settings();
+        if settings.demo.is_some() {
+            return Ok(());
+        }
+        self.demo.end();
+        Err(in_place_of_demo(&settings).map(str::to_owned))
+    }
+
+    /// Ends the demo server that was started like this; whether one was.
+    pub async fn end_demo(&self) -> bool {
+        let was_on = self.demo.end();
+        let _ = self.reload_now().await;
+        was_on
     }
 
     /// Writes changes to the file, all or none, and puts them in force. Says whether the text changed.

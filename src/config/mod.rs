@@ -72,6 +72,7 @@ mod tests;
 pub use activity::{ActivitySettings, Kept};
 pub use document::{json_and_repeated, json_of};
 pub use edit::{Change, EditError, count_entries, edit, edit_all, written_entries, written_entry};
+pub use entry_switches::EntryFlag;
 pub use fingerprint::fingerprint_as_written;
 pub use foreign::{json_with, json_without};
 pub use harmless::{is_harmless, is_harmless_json};

@@ -154,10 +154,12 @@ impl OurAddress {
 pub(super) fn refuse_ourselves(settings: &mut Settings, us: &OurAddress) {
     let is_behind = |entry: &ServerEntry| us.is_behind(&LeadsTo::of_entry(entry));
     let refused = settings.servers.extract_if(.., |_, entry| is_behind(entry));
-    settings.broken.extend(refused.map(|(name, _)| BrokenEntry {
-        name: name.to_string(),
-        reason: format!("it {BEHIND_ITSELF}"),
-    }));
+    settings
+        .broken
+        .extend(refused.map(|(name, entry)| BrokenEntry {
+            quarantined: entry.quarantined,
+            ..BrokenEntry::new(name.to_string(), format!("it {BEHIND_ITSELF}"))
+        }));
 }
 
 impl<'a> LeadsTo<'a> {

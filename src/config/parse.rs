@@ -18,7 +18,7 @@ use super::{
     lock_key,
     ourselves::{BEHIND_ITSELF, LeadsTo, OurAddress},
     profiles, rate_limit,
-    read_entry::{Context, read_entry},
+    read_entry::{Context, read_entry, read_unresolved},
     read_groups::{read_code_execution, read_intervals, read_management, read_response_limit},
     read_isolation::{self, ContainerDefaults},
     read_otlp,
@@ -405,9 +405,9 @@ fn read_servers(servers: Vec<WrittenServer>, context: &Context<'_>, settings: &m
             repeated,
         } = written;
         let place = name.unwrap_or_else(|| format!("{SERVERS}[{index}]"));
-        let read = read_server(&place, entry, context, &mut taken);
+        let read = read_server(&place, &entry, context, &mut taken);
         let read = match unknown_keys::repeated_guard(&repeated) {
-            Some(why) => read.and(Err(why)),
+            Some(why) => read.and(Err(BrokenEntry::new(place, why))),
             None => read,
         };
         match read {
@@ -418,9 +418,9 @@ fn read_servers(servers: Vec<WrittenServer>, context: &Context<'_>, settings: &m
                 settings.warnings.extend(warnings);
                 settings.servers.insert(entry.name.clone(), Arc::new(entry));
             }
-            Err(reason) => settings.broken.push(BrokenEntry {
-                name: place,
-                reason,
+            Err(broken) => settings.broken.push(BrokenEntry {
+                quarantined: entry.get("quarantined") == Some(&Value::Bool(true)),
+                ..broken
             }),
         }
     }
@@ -428,22 +428,26 @@ fn read_servers(servers: Vec<WrittenServer>, context: &Context<'_>, settings: &m
 
 fn read_server(
     written: &str,
-    entry: Value,
+    entry: &Value,
     context: &Context<'_>,
     taken: &mut HashMap<String, String>,
-) -> Result<(ServerEntry, Vec<String>), String> {
+) -> Result<(ServerEntry, Vec<String>), BrokenEntry> {
+    let broken = |reason: String| BrokenEntry::new(written.to_owned(), reason);
     if written.starts_with(SERVERS) && written.ends_with(']') {
-        return Err("the entry has no `name`".to_owned());
+        return Err(broken("the entry has no `name`".to_owned()));
     }
-    let name = ServerName::parse(written).map_err(|error| error.to_string())?;
+    let name = ServerName::parse(written).map_err(|error| broken(error.to_string()))?;
     if let Some(first) = taken.insert(written.to_lowercase(), written.to_owned()) {
         taken.insert(written.to_lowercase(), first.clone());
-        return Err(format!(
+        return Err(broken(format!(
             "its name is taken: the entry {first:?} stands before it, and names have to differ in more than upper and lower case"
-        ));
+        )));
     }
     let Value::Object(entry) = entry else {
-        return Err("the entry must be an object {…}".to_owned());
+        return Err(broken("the entry must be an object {…}".to_owned()));
     };
-    read_entry(&name, &entry, context).map_err(|error| error.to_string())
+    read_entry(&name, entry, context).map_err(|error| BrokenEntry {
+        unresolved: read_unresolved(&name, entry, context).map(Arc::new),
+        ..broken(error.to_string())
+    })
 }

@@ -106,10 +106,11 @@ pub(super) fn read_entry(
     context: &Context<'_>,
 ) -> Result<(ServerEntry, Vec<String>), BadField> {
     let known = [KEYS, NOTES].concat();
-    let read = read_known(name.clone(), entry.clone(), context).map_err(|first| {
+    let filled = References::Filled;
+    let read = read_known(name.clone(), entry.clone(), context, filled).map_err(|first| {
         let unknown = unknown_keys::in_broken_entry(entry.keys(), &known);
         let others = entry_faults::others(&first, entry.clone(), |entry| {
-            read_known(name.clone(), entry, context).err()
+            read_known(name.clone(), entry, context, filled).err()
         });
         BadField {
             problem: first.problem + &others + &unknown,
@@ -127,10 +128,30 @@ pub(super) fn read_entry(
     Err(BadField::new(key, problem))
 }
 
+/// The same without what it refers to: what stands in an entry of which only that is missing.
+pub(super) fn read_unresolved(
+    name: &ServerName,
+    entry: &Map<String, Value>,
+    context: &Context<'_>,
+) -> Option<ServerEntry> {
+    let read = read_known(name.clone(), entry.clone(), context, References::Left);
+    read.ok().map(|(entry, _)| entry)
+}
+
+/// What becomes of references.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum References {
+    /// They are filled in where the entry may be used.
+    Filled,
+    /// They stay as they are.
+    Left,
+}
+
 fn read_known(
     name: ServerName,
     entry: Map<String, Value>,
     context: &Context<'_>,
+    references: References,
 ) -> Result<(ServerEntry, Vec<String>), BadField> {
     let as_written = fingerprint_as_written(&entry);
     let switches = EntrySwitches::read(&entry)?;
@@ -158,7 +179,8 @@ fn read_known(
         variables: &noting,
         secrets: &finding,
     };
-    let mut fields = ObjectFields::new(entry, switches.let_it_be_used().then_some(lookup));
+    let is_filled = references == References::Filled && switches.let_it_be_used();
+    let mut fields = ObjectFields::new(entry, is_filled.then_some(lookup));
     for read_above in ["enabled", "disabled", "quarantined", "changed_by"] {
         fields.value(read_above);
     }

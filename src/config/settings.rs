@@ -135,6 +135,45 @@ pub struct BrokenEntry {
     pub name: String,
     /// What is wrong with it.
     pub reason: String,
+    /// Whether it says that a person has to approve it, which counts all the same.
+    #[serde(skip)]
+    pub quarantined: bool,
+    /// What it says where only what it refers to is missing: its references are not filled in.
+    #[serde(skip)]
+    pub unresolved: Option<Arc<ServerEntry>>,
+}
+
+impl BrokenEntry {
+    /// One that cannot be used for this reason.
+    pub(super) fn new(name: String, reason: String) -> Self {
+        Self {
+            name,
+            reason,
+            quarantined: false,
+            unresolved: None,
+        }
+    }
+}
+
+impl Settings {
+    /// The entry of this name if it cannot be used.
+    pub fn broken_entry(&self, name: &str) -> Option<&BrokenEntry> {
+        self.broken.iter().find(|broken| broken.name == name)
+    }
+
+    /// What the entry of this name says, also where it cannot be used only because what it refers to is missing.
+    pub fn readable_entry(&self, name: &str) -> Option<&Arc<ServerEntry>> {
+        let unresolved = || self.broken_entry(name)?.unresolved.as_ref();
+        self.servers.get(name).or_else(unresolved)
+    }
+
+    /// The entries whose last known lists count: those that can be used, and those that a person reviews and that only lack what they
+    /// refer to.
+    pub fn listed_entries(&self) -> impl Iterator<Item = &Arc<ServerEntry>> {
+        let held = self.broken.iter().filter(|broken| broken.quarantined);
+        let held = held.filter_map(|broken| broken.unresolved.as_ref());
+        self.servers.values().chain(held)
+    }
 }
 
 /// What `/mcp` lists.

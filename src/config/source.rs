@@ -21,7 +21,7 @@ use super::{
     surroundings::Surroundings,
     write::{folder_of, read_text},
 };
-use crate::{secret::Secret, sync::Guarded};
+use crate::{names::ServerName, secret::Secret, sync::Guarded};
 
 /// Gives the value of an environment variable; [`process_environment`] outside tests.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -56,10 +56,28 @@ pub const DEMO: &str = "demo";
 pub(super) struct DemoSwitch(Arc<Guarded<Option<PathBuf>>>);
 
 impl DemoSwitch {
-    /// Switches it on, or off. What it was.
-    pub(super) fn set(&self, program: Option<PathBuf>) -> Option<PathBuf> {
-        std::mem::replace(&mut *self.0.lock(), program)
+    /// Switches it on; whether it was off.
+    pub(super) fn start(&self, program: PathBuf) -> bool {
+        let mut runs = self.0.lock();
+        let was_off = runs.is_none();
+        runs.get_or_insert(program);
+        was_off
     }
+
+    /// Switches it off; whether it was on.
+    pub(super) fn end(&self) -> bool {
+        self.0.lock().take().is_some()
+    }
+}
+
+/// The name in the file that the demo server cannot have beside it: its own, whatever the case, of an entry that can be used or not.
+pub(super) fn in_place_of_demo(settings: &Settings) -> Option<&str> {
+    let sound = settings.servers.keys().map(ServerName::as_str);
+    let broken = settings.broken.iter().map(|broken| &*broken.name);
+    let mut names = sound.chain(broken);
+    names
+        .find(|name| name.eq_ignore_ascii_case(DEMO))
+        .filter(|_| settings.demo.is_none())
 }
 
 /// Why a file gives no settings.
@@ -284,36 +302,41 @@ impl Source {
         if let Some(mode) = self.overrides.routing_mode {
             settings.routing_mode = mode;
         }
+        let requested = self.demo.0.lock().clone();
         if let Some(program) = &self.overrides.demo {
-            self.add_demo(program, DemoOrigin::CommandLine, &mut settings);
-        } else if let Some(program) = self.demo.0.lock().clone() {
-            self.add_demo(&program, DemoOrigin::Request, &mut settings);
+            if !self.add_demo(program, DemoOrigin::CommandLine, &mut settings) {
+                settings.warnings.push(format!(
+                    "the demo server was not added: a server {DEMO:?} is configured"
+                ));
+            }
+        } else if let Some(program) = requested
+            && !self.add_demo(&program, DemoOrigin::Request, &mut settings)
+        {
+            // It does not come back when that entry goes.
+            self.demo.end();
+            tracing::info!("the demo server ended: an entry of its name is configured");
         }
         let us = self.whereabouts.address(&settings.listen);
         refuse_ourselves(&mut settings, &us);
         settings
     }
 
-    /// Adds the demo server, unless a server of that name is configured.
-    fn add_demo(&self, program: &Path, origin: DemoOrigin, settings: &mut Settings) {
-        let taken = settings
-            .servers
-            .keys()
-            .any(|name| name.as_str().eq_ignore_ascii_case(DEMO));
+    /// Adds the demo server, unless a server of that name is configured; whether it did.
+    fn add_demo(&self, program: &Path, origin: DemoOrigin, settings: &mut Settings) -> bool {
+        if in_place_of_demo(settings).is_some() {
+            return false;
+        }
         let entry = json!({ "command": program.to_string_lossy().replace("${", "$${"), "args": ["demo-server"] });
         let text = json!({ "mcpServers": { DEMO: entry } }).to_string();
         let surroundings = Surroundings {
             lookup: &|_| None,
             folder: folder_of(&self.file),
         };
-        match parse(&text, &surroundings) {
-            Ok(demo) if !taken => {
-                settings.servers.extend(demo.servers);
-                settings.demo = Some(origin);
-            }
-            _ => settings.warnings.push(format!(
-                "the demo server was not added: a server {DEMO:?} is configured"
-            )),
-        }
+        let Ok(demo) = parse(&text, &surroundings) else {
+            return false;
+        };
+        settings.servers.extend(demo.servers);
+        settings.demo = Some(origin);
+        true
     }
 }

@@ -264,7 +264,7 @@ fn open_catalog(
     lock_file: Option<Lock>,
     activity: &Activity,
 ) -> (Catalog, CatalogTask) {
-    let known = settings.servers.values().map(|entry| KnownServer {
+    let known = settings.listed_entries().map(|entry| KnownServer {
         name: entry.name.clone(),
         entry: entry.fingerprint.clone(),
         policy: gate::policy(entry),

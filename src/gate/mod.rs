@@ -21,7 +21,9 @@ pub use self::{
     classify::{Effect, effect},
     held::is_plain,
     rules::Rules,
-    standing::{Standing, Switches, awaits_approval, policies, policy, standing, switches},
+    standing::{
+        Standing, Switches, awaits_approval, is_quarantined, policies, policy, standing, switches,
+    },
     ticket::{Admitted, AdmittedMessage},
     variant::Variant,
     view::ViewKey,

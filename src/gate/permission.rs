@@ -228,12 +228,7 @@ impl<'a> Rules<'a> {
     }
 
     fn is_configured(self, server: &str) -> bool {
-        self.settings.servers.contains_key(server)
-            || self
-                .settings
-                .broken
-                .iter()
-                .any(|broken| broken.name == server)
+        self.settings.servers.contains_key(server) || self.settings.broken_entry(server).is_some()
     }
 
     /// Only names that a server lists are read by it as they stand, for certain.

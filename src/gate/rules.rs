@@ -1,6 +1,6 @@
 //! The rules themselves: pure, over one state of settings and catalog. Usable without a daemon.
 
-use super::{Admitted, Effect, Standing, Variant, effect, held, standing};
+use super::{Admitted, Effect, Standing, Variant, effect, held, standing, standing::is_held};
 use crate::{
     access::Caller,
     activity::{DecidedAccess, GateDecision},
@@ -108,7 +108,13 @@ impl<'a> Rules<'a> {
         'a: 't,
     {
         let access = self.permit(caller, server, target)?;
-        let entry = self.find(server)?;
+        let entry = self.find(server).map_err(|refusal| match refusal {
+            // That it cannot be used is nothing for callers, who could not use it anyway.
+            Refusal::NoEntry(Some(broken)) if is_held(broken) => {
+                Refusal::Quarantined(target.thing())
+            }
+            refusal => refusal,
+        })?;
         match standing(entry) {
             Standing::Usable => (),
             Standing::Disabled => return Err(Refusal::Disabled),
@@ -238,12 +244,7 @@ impl<'a> Rules<'a> {
     }
 
     fn find(self, server: &str) -> Result<&'a ServerEntry, Refusal<'a>> {
-        let broken = || {
-            self.settings
-                .broken
-                .iter()
-                .find(|entry| entry.name == server)
-        };
+        let broken = || self.settings.broken_entry(server);
         let entry = self.settings.servers.get(server);
         entry
             .map(AsRef::as_ref)

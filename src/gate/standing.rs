@@ -3,7 +3,7 @@
 
 use crate::{
     approvals::PinPolicy,
-    config::{ServerEntry, Settings, ToolChanges},
+    config::{BrokenEntry, ServerEntry, Settings, ToolChanges},
     names::ServerName,
 };
 
@@ -69,6 +69,19 @@ pub fn policies(settings: &Settings, servers: &[ServerName]) -> Vec<(ServerName,
 /// Whether the entry waits for approval, switched on or not.
 pub fn awaits_approval(entry: &ServerEntry) -> bool {
     entry.quarantined
+}
+
+/// Whether the server of this name waits for approval, also where its entry cannot be used.
+pub fn is_quarantined(settings: &Settings, name: &str) -> bool {
+    match settings.servers.get(name) {
+        Some(entry) => awaits_approval(entry),
+        None => settings.broken_entry(name).is_some_and(is_held),
+    }
+}
+
+/// Whether an entry that cannot be used waits for approval.
+pub(super) fn is_held(broken: &BrokenEntry) -> bool {
+    broken.quarantined
 }
 
 /// What the entry says, to be shown.

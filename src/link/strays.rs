@@ -47,10 +47,11 @@ impl Strays {
             limit,
         } = &*self.0;
         let shown = || shown(text, secrets);
-        first.get_or_init(shown);
+        first.get_or_init(|| format!("{:?}", shown()));
         if let Some(lines) = limit.due() {
             let line = shown();
-            tracing::warn!(%server, lines, %line, "the server writes what is no message of the protocol; it is passed over");
+            let line = line.as_str();
+            tracing::warn!(%server, lines, line, "the server writes what is no message of the protocol; it is passed over");
         }
     }
 }
@@ -64,7 +65,7 @@ fn shown(text: &[u8], secrets: &Secrets) -> String {
     if characters.next().is_some() {
         line.push('…');
     }
-    format!("{line:?}")
+    line
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ pub(super) fn next_step_for_agent(
         ));
     }
     if has_failed {
-        let step = match row.transport.as_deref() {
+        let step = match row.transport.as_deref().filter(|_| !row.unusable) {
             Some("stdio") => {
                 "Read its log with the operation \"tail_log\", restart it, or ask the user."
             }

@@ -207,9 +207,7 @@ impl AgentRequest<'_> {
     /// The last lines that a server wrote to its stderr, where they are nobody else's and the server is not held.
     pub async fn log_lines(&self, name: &str, n: usize) -> Result<Vec<String>, Failure> {
         self.see(name)?;
-        let target = Target::method_alone(method::TOOLS_LIST);
-        let entry = self.now.rules().entry(self.caller, name, &target);
-        if entry.is_ok_and(gate::awaits_approval) {
+        if gate::is_quarantined(self.now.settings(), name) {
             // What it writes is a stranger's text, like what it lists.
             let error = format!("the server {name:?} is quarantined: what it writes is not shown");
             let hint = "Ask the user to review the server and to approve it.";
@@ -279,7 +277,10 @@ impl AgentRequest<'_> {
         let told = planned.as_deref();
         let caller = Some(self.caller.shared_subject());
         self.management.note_change(caller, verb, name, told);
-        planned.map_err(for_agent)
+        planned.map_err(|failure| {
+            let failure = self.management.not_in_file_for_agent(name, failure);
+            for_agent(failure)
+        })
     }
 
     /// A row as it is now.
@@ -304,8 +305,7 @@ impl AgentRequest<'_> {
         });
         let stuck = connections.login_trouble.as_ref().map(ToString::to_string);
         let error = stuck.or(error);
-        let is_broken = row.transport.is_none();
-        let last_error = if is_broken {
+        let last_error = if row.unusable {
             row.last_error.clone()
         } else {
             error

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::{
     Backing, Inspection, Management,
-    gated::is_quarantined,
     inspection::{awaits_contact, listed},
     trusting::by_a_person,
 };
 use crate::{
     config::Change,
     error_code::{ErrorCode, Failure},
+    gate,
     long_work::LongWork,
 };
 
@@ -89,7 +89,7 @@ impl Management {
     /// waited for that is under way.
     async fn list_once(&self, name: &str, patience: Duration) -> Result<(), Failure> {
         let settings = self.settings()?;
-        let is_held = is_quarantined(&settings, &self.lists(&settings), name);
+        let is_held = gate::is_quarantined(&settings, name);
         let upstream = self.0.upstreams.get(name);
         match upstream.filter(|upstream| is_held && upstream.status().has_failed()) {
             // What came of it, its row says. An attempt that takes longer goes on.
@@ -117,7 +117,7 @@ impl Management {
     async fn mark_again(&self, name: &str) -> Result<(), Failure> {
         let settings = self.settings()?;
         let is_broken = settings.broken.iter().any(|broken| broken.name == name);
-        if !is_broken && !is_quarantined(&settings, &self.lists(&settings), name) {
+        if !is_broken && !gate::is_quarantined(&settings, name) {
             return Ok(());
         }
         let mark = Change::SetKey {

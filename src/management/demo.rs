@@ -8,6 +8,7 @@ use crate::{
     activity::OperatorChange,
     config::{self, DEMO, DemoOrigin},
     error_code::{ErrorCode, Failure},
+    names::as_argument,
     process::own_program,
 };
 
@@ -36,20 +37,16 @@ impl<B: Backing> Management<B> {
 impl Management {
     /// Starts the demo server beside what the file says.
     pub async fn start_demo(&self) -> Result<ServerChange, Failure> {
-        if self.server(DEMO).is_ok() {
-            let error = format!("there is a server {DEMO:?} already");
-            let hint = format!("`mcpproxy upstream remove {DEMO}` takes it out.");
-            return Err(Failure::new(ErrorCode::ServerExists, error, hint).of_server(DEMO));
-        }
         let program = own_program().map_err(|reason| {
             let error = format!("the demo server cannot be found: {reason}");
             Failure::new(ErrorCode::Internal, error, "Start the daemon again.")
         })?;
-        self.0.keeper.set_demo(Some(program)).await;
+        if let Err(in_place) = self.0.keeper.start_demo(program).await {
+            return Err(self.not_started(in_place));
+        }
         let started = self.server(DEMO);
         self.0.note(OperatorChange {
             detail: Some("the demo server, until the daemon ends; nothing is written".to_owned()),
-            error: started.as_ref().err().map(|failure| failure.error.clone()),
             ..OperatorChange::by_operator("add", DEMO)
         });
         let started = started?;
@@ -59,9 +56,41 @@ impl Management {
             &["added"],
         ))
     }
+
+    /// Why it could not be started: a server has its name, or the file cannot be used.
+    fn not_started(&self, in_place: Option<String>) -> Failure {
+        let Some(name) = in_place else {
+            let error = match self.config_error() {
+                Some(error) => format!("the demo server was not started: {error}"),
+                None => "the demo server was not started: the configuration was not read in time"
+                    .to_owned(),
+            };
+            let hint = "`mcpproxy config check` shows what is wrong; then start it again.";
+            return Failure::new(ErrorCode::ConfigUnusable, error, hint).of_server(DEMO);
+        };
+        let error = format!("there is a server {name:?} already");
+        let hint = format!(
+            "`mcpproxy upstream remove {}` takes it out.",
+            as_argument(&name)
+        );
+        Failure::new(ErrorCode::ServerExists, error, hint).of_server(name)
+    }
 }
 
 impl<B: Backing> Management<B> {
+    /// The same for an agent, which cannot end it.
+    pub(super) fn not_in_file_for_agent(&self, name: &str, failure: Failure) -> Failure {
+        let failure = self.not_in_file(name, failure);
+        if failure.code != ErrorCode::NotInFile {
+            return failure;
+        }
+        let error = format!(
+            "the server {name:?} is the bundled demo server, which has no entry in the configuration"
+        );
+        let hint = "Nothing was changed. Ask the user to end it, if that is wanted.";
+        Failure::new(ErrorCode::NotInFile, error, hint).of_server(name)
+    }
+
     /// Of a server that is there, but not in the file, it is said how it came, and what ends it.
     pub(super) fn not_in_file(&self, name: &str, failure: Failure) -> Failure {
         let origin = self.server(name).ok().and_then(|row| row.demo);

@@ -1,5 +1,5 @@
-//! What a person reviews of an entry: how it is written, what an agent changed of it, and what of that holds the server. What stood there
-//! before is kept in the data folder from the change on that has the server held, as a reviewer may see it: without credentials.
+//! What a person reviews of an entry: how it is written, what agents changed of it, and what of that holds the server. What stood there
+//! before is kept in the data folder from the first change of an agent on, as a reviewer may see it: without credentials.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +12,9 @@ use serde_json::{Map, Value};
 
 use super::{Backing, Management, patching::Planned};
 use crate::{
-    config::{self, OpenTexts, ReviewedValue, ServerEntry, reviewed_values, written_entry},
+    config::{
+        self, OpenTexts, ReviewedValue, ServerEntry, Settings, reviewed_values, written_entry,
+    },
     names::ServerName,
     storage,
 };
@@ -26,11 +28,11 @@ const LARGEST: u64 = 1 << 20;
 /// What became of an entry that agents changed.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EntryReview {
-    /// What of it holds the server.
+    /// What of it holds the server; nothing where a person held it.
     pub held_for: Vec<String>,
     /// Whether an agent added the server, so that all of it is new.
     pub is_new: bool,
-    /// What differs from the entry before the first change that held the server; nothing where all of it is new.
+    /// What differs from the entry as persons left it; nothing where all of it is new.
     pub changes: Vec<EntryChange>,
 }
 
@@ -49,26 +51,38 @@ pub struct EntryChange {
     pub holds: bool,
 }
 
-/// What is kept of an entry, from the change on that has its server held.
+/// What is kept of an entry, from the first change of an agent on.
 #[derive(Serialize, Deserialize)]
 struct KeptEntry {
     version: u32,
     server: String,
     held_for: BTreeSet<String>,
-    /// As it was; absent where an agent added the server.
+    /// As persons left it; absent where an agent added the server.
     values: Option<BTreeMap<String, ReviewedValue>>,
+    /// What an agent wrote last at each place that one wrote at; nothing where it took out what stood there.
+    #[serde(default)]
+    by_agents: BTreeMap<String, Option<ReviewedValue>>,
     /// What agents wrote of it since.
     #[serde(default)]
     open: OpenTexts,
 }
 
 impl<B: Backing> Management<B> {
-    /// The entry of a server as it is written, also where it cannot be used; one that stands in no file as it is in force. Blocks.
-    pub(super) fn entry_for_review(
+    /// The entry of a server as whoever reviews it sees it, and what agents changed of it. Every listing of one server shows this. Blocks.
+    pub(super) fn reviewed_entry(
         &self,
+        settings: &Settings,
         name: &str,
-        entry: Option<&ServerEntry>,
-    ) -> Option<Value> {
+    ) -> (Option<Value>, Option<EntryReview>) {
+        let in_force = settings.readable_entry(name).map(AsRef::as_ref);
+        let mut review = self.entry_review(name);
+        let mut shown = self.entry_for_review(name, in_force);
+        self.mask_settings(name, &mut shown, &mut review);
+        (shown, review)
+    }
+
+    /// The entry of a server as it is written, also where it cannot be used; one that stands in no file as it is in force. Blocks.
+    fn entry_for_review(&self, name: &str, entry: Option<&ServerEntry>) -> Option<Value> {
         let text = fs::read_to_string(self.config_file()).ok();
         let mut written = text.and_then(|text| {
             let kept = read(self.backing().data_dir(), name);
@@ -91,7 +105,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// What agents changed of an entry; nothing where that is not known. Blocks.
-    pub(super) fn entry_review(&self, name: &str) -> Option<EntryReview> {
+    fn entry_review(&self, name: &str) -> Option<EntryReview> {
         let kept = read(self.backing().data_dir(), name)?;
         let text = fs::read_to_string(self.config_file()).ok()?;
         let written = written_entry(&text, name).ok()?;
@@ -99,21 +113,23 @@ impl<B: Backing> Management<B> {
             return None;
         }
         let now = reviewed_values(&written, &kept.open);
-        Some(kept.compared(&now))
+        let is_held_for_it = !kept.held_for.is_empty();
+        let review = kept.following(&now).compared(&now);
+        (is_held_for_it || !review.changes.is_empty()).then_some(review)
     }
 
-    /// Keeps what stood in an entry before an agent's change that holds its server. What cannot be kept is missing from the review, which
+    /// Keeps what stood in an entry before an agent's change. What cannot be kept is missing from the review, which
     /// says so.
     pub(super) async fn keep_for_review(&self, name: &str, planned: &Planned) {
-        let Some(before) = &planned.before else {
+        let Some(by_agent) = planned.by_agent.clone() else {
             return;
         };
         let data_dir = self.backing().data_dir().to_owned();
-        let (name, before) = (name.to_owned(), before.clone());
+        let name = name.to_owned();
         let held_for = planned.held_for.iter().cloned().collect();
         let open = planned.open.clone();
         let keeping = tokio::task::spawn_blocking(move || {
-            if let Err(error) = keep(&data_dir, &name, &before, open, held_for) {
+            if let Err(error) = keep(&data_dir, &name, &by_agent, open, held_for) {
                 tracing::warn!(server = name, %error, "what an agent changed of the entry could not be kept for its review");
             }
         });
@@ -123,6 +139,46 @@ impl<B: Backing> Management<B> {
 }
 
 impl KeptEntry {
+    /// The same after what persons wrote since: while the server is not held for an agent, what is not as an agent left it is theirs.
+    fn following(mut self, now: &BTreeMap<String, ReviewedValue>) -> Self {
+        let Some(values) = self.values.as_mut().filter(|_| self.held_for.is_empty()) else {
+            return self;
+        };
+        let places: BTreeSet<String> = values.keys().chain(now.keys()).cloned().collect();
+        for place in places {
+            let stands = now.get(&place);
+            let is_agents = match (self.by_agents.get(&place), stands) {
+                (Some(Some(written)), Some(stands)) => written.is_same(stands),
+                (Some(None), None) => true,
+                _ => false,
+            };
+            if is_agents {
+                continue;
+            }
+            self.by_agents.remove(&place);
+            match stands {
+                Some(stands) => drop(values.insert(place, stands.clone())),
+                None => drop(values.remove(&place)),
+            }
+        }
+        self
+    }
+
+    /// Takes in what an agent wrote.
+    fn note(&mut self, [before, after]: [&BTreeMap<String, ReviewedValue>; 2]) {
+        let places: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        for place in places {
+            let is_same = match (before.get(place), after.get(place)) {
+                (Some(before), Some(after)) => before.is_same(after),
+                (before, after) => before.is_none() && after.is_none(),
+            };
+            if !is_same {
+                self.by_agents
+                    .insert(place.clone(), after.get(place).cloned());
+            }
+        }
+    }
+
     fn compared(self, now: &BTreeMap<String, ReviewedValue>) -> EntryReview {
         let holds = |place: &str| {
             let key = place.split('.').next().unwrap_or(place);
@@ -165,32 +221,39 @@ pub(super) fn forget(data_dir: &Path, name: &str) {
 fn keep(
     data_dir: &Path,
     name: &str,
-    before: &Map<String, Value>,
+    [before, after]: &[Map<String, Value>; 2],
     open: OpenTexts,
     held_for: BTreeSet<String>,
 ) -> io::Result<()> {
     let Some(file) = file(data_dir, name) else {
         return Ok(());
     };
-    let known = read(data_dir, name).filter(|_| is_quarantined(before));
+    let is_held = is_quarantined(before);
+    // Of what was held and is not any more, somebody has approved.
+    let known = read(data_dir, name).filter(|kept| is_held || kept.held_for.is_empty());
     let is_agents = before.get("changed_by").and_then(Value::as_str) == Some("agent");
-    let kept = match known {
+    let none = OpenTexts::default();
+    let mut kept = match known {
         // Several changes are reviewed as one.
-        Some(mut kept) => {
-            kept.held_for.extend(held_for);
-            kept.open.extend(open);
-            kept
-        }
+        Some(kept) => kept.following(&reviewed_values(before, &none)),
         // What a person trusted is not known any more.
         None if is_agents => return Ok(()),
         None => KeptEntry {
             version: VERSION,
             server: name.to_owned(),
-            held_for,
-            values: (!before.is_empty()).then(|| reviewed_values(before, &OpenTexts::default())),
-            open,
+            held_for: BTreeSet::new(),
+            values: (!before.is_empty()).then(|| reviewed_values(before, &none)),
+            by_agents: BTreeMap::new(),
+            open: none,
         },
     };
+    kept.held_for.extend(held_for);
+    kept.open.extend(open);
+    kept.note(
+        [before, after]
+            .map(|entry| reviewed_values(entry, &OpenTexts::default()))
+            .each_ref(),
+    );
     if let Some(folder) = file.parent() {
         storage::create_private_subfolder(folder)?;
     }
@@ -232,7 +295,7 @@ mod tests {
             keep(
                 folder.path(),
                 "s",
-                &entry(before),
+                &[entry(before), Map::new()],
                 OpenTexts::default(),
                 held,
             )
@@ -286,5 +349,54 @@ mod tests {
         // An entry of which nothing is known stays so.
         keep(&held, "command");
         assert!(read(folder.path(), "s").is_none());
+    }
+
+    #[test]
+    fn what_agents_changed_freely_before_is_theirs_and_what_persons_changed_since_is_not() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let keep = |before: &Value, after: &Value, held: &[&str]| {
+            let held = held.iter().map(|&place| place.to_owned()).collect();
+            let (before, after) = (entry(before), entry(after));
+            let open = OpenTexts::of(&before, &after);
+            keep(folder.path(), "s", &[before, after], open, held).expect("the folder is ours");
+        };
+        let review = |now: &Value| {
+            let kept = read(folder.path(), "s").expect("it was kept");
+            let now = reviewed_values(&entry(now), &kept.open);
+            let review = kept.following(&now).compared(&now);
+            let told = review.changes.into_iter();
+            told.map(|one| (one.place, one.was, one.is, one.holds))
+                .collect::<Vec<_>>()
+        };
+        let change = |place: &str, was: Option<&str>, is: Option<&str>, holds: bool| {
+            (
+                place.to_owned(),
+                was.map(str::to_owned),
+                is.map(str::to_owned),
+                holds,
+            )
+        };
+        let trusted = json!({ "command": "a", "args": ["1"], "env": { "OLD": "1" } });
+        let free = json!({ "command": "a", "args": ["1"], "env": { "LOG": "debug" }, "idle_timeout": "never" });
+        keep(&trusted, &free, &[]);
+        let freely = [
+            change("env.LOG", None, Some("debug"), false),
+            change("env.OLD", Some("1"), None, false),
+            change("idle_timeout", None, Some("never"), false),
+        ];
+        assert_eq!(review(&free), freely);
+        // A person takes one of them back, writes over another, and adds something.
+        let edited = json!({ "command": "a", "args": ["2"], "env": { "LOG": "debug", "OLD": "2" }, "cwd": "/x" });
+        assert_eq!(review(&edited), freely[..1]);
+        let held = json!({ "command": "a", "args": ["3"], "env": { "LOG": "debug", "OLD": "2" }, "cwd": "/x", "quarantined": true, "changed_by": "agent" });
+        keep(&edited, &held, &["args"]);
+        let args = change("args", Some("[\"2\"]"), Some("[\"3\"]"), true);
+        let mine = [args, freely[0].clone()];
+        assert_eq!(review(&held), mine);
+        // Whoever lifts the quarantine by hand has approved all of it.
+        let lifted = json!({ "command": "a", "args": ["3"], "env": { "LOG": "debug" } });
+        let again = json!({ "command": "a", "args": ["4"], "env": { "LOG": "debug" } });
+        keep(&lifted, &again, &["args"]);
+        assert_eq!(review(&again).len(), 1);
     }
 }

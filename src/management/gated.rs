@@ -11,7 +11,7 @@ use crate::{
     catalog::Snapshot,
     config::{ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
-    gate::{self, Rules},
+    gate::Rules,
     names::{ServerName, as_argument},
     upstream::ConnectError,
     wire::{Target, method},
@@ -165,13 +165,6 @@ fn approve(server: &str) -> String {
 fn inspect(server: &str) -> String {
     let server = as_argument(server);
     format!("`mcpproxy upstream inspect {server}` shows what is held, and how to approve it")
-}
-
-/// Whether a server waits for approval.
-pub(super) fn is_quarantined(settings: &Settings, lists: &Snapshot, server: &str) -> bool {
-    let target = Target::method_alone(method::TOOLS_LIST);
-    let entry = Rules::new(settings, lists).entry(&Access::inspector(), server, &target);
-    entry.is_ok_and(gate::awaits_approval)
 }
 
 /// `read`, `write` or `destructive`: what a known tool is called with.

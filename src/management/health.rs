@@ -6,6 +6,7 @@ use super::{Management, gated::server_refusal};
 use crate::{
     catalog::Snapshot,
     error_code::ErrorCode,
+    gate,
     names::ServerName,
     upstream::{State, Upstream},
 };
@@ -61,6 +62,8 @@ impl Management {
         let mut ailing: Vec<UnhealthyServer> = settings
             .broken
             .iter()
+            // What waits for approval is not to work.
+            .filter(|broken| !gate::is_quarantined(&settings, &broken.name))
             .map(|broken| UnhealthyServer {
                 name: broken.name.clone(),
                 reason: broken.reason.clone(),

@@ -9,7 +9,7 @@ use super::{
     Backing, Management,
     definition_diff::{diff, whole},
     entry_review::{self, EntryReview},
-    gated::{call_variant, is_quarantined},
+    gated::call_variant,
     parameters::{ShownParameter, parameters},
     server_state::ServerState,
     servers::{ServerChange, ServerRow},
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},
-    config::{Author, Change, OPERATOR, ServerEntry, Settings},
+    config::{Author, Change, EntryFlag, OPERATOR, ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
     gate::{self, Standing},
     scanner::{self, Finding},
@@ -149,16 +149,21 @@ impl<B: Backing> Management<B> {
         let row = self.server(name)?;
         let settings = self.settings()?;
         let lists = self.lists(&settings);
-        let entry = settings.servers.get(name);
+        let entry = settings.readable_entry(name);
         let print = entry.map_or("", |entry| &entry.fingerprint);
         let as_written = entry.map_or("", |entry| &entry.as_written);
         let listed = listed(&lists, name, entry.map(AsRef::as_ref));
         let findings = entry.map(|entry| scanner::scan_entry(entry));
         let secrets = entry.map_or_else(Secrets::default, |entry| entry.secrets.clone());
-        let mut entry_review = self.entry_review(name);
-        let mut shown_entry = self.entry_for_review(name, entry.map(AsRef::as_ref));
-        self.mask_settings(name, &mut shown_entry, &mut entry_review);
-        let contact_error = listed.is_none().then(|| failed_contact(&row)).flatten();
+        let (shown_entry, entry_review) = self.reviewed_entry(&settings, name);
+        let contact_error = match settings
+            .broken_entry(name)
+            .filter(|_| row.awaits_approval())
+        {
+            Some(broken) => Some(self.why_not_listed(broken)),
+            None => failed_contact(&row),
+        };
+        let contact_error = contact_error.filter(|_| listed.is_none());
         Ok(Inspection {
             server: row,
             entry: shown_entry,
@@ -186,7 +191,8 @@ impl<B: Backing> Management<B> {
         self.server(name)?;
         let settings = self.settings()?;
         let lists = self.lists(&settings);
-        let Some(entry) = settings.servers.get(name) else {
+        // One of which only what it refers to is missing is approved as it stands.
+        let Some(entry) = settings.readable_entry(name) else {
             return Err(self.server_broken(name));
         };
         // One that is switched off as well can be approved, too.
@@ -230,17 +236,12 @@ impl<B: Backing> Management<B> {
 
     /// Holds a server: nothing of it is executed until it is approved again.
     pub async fn quarantine(&self, name: &str) -> Result<ServerChange, Failure> {
-        let row = self.row_before_change(name)?;
-        let set = Change::SetKey {
-            server: name.to_owned(),
-            path: vec!["quarantined".to_owned()],
-            value: Value::Bool(true),
-        };
-        let written = self.write(vec![set]).await;
-        written.map_err(|failure| self.not_in_file(name, failure))?;
-        drop(row);
-        self.backing().follows(name).await;
-        Ok(ServerChange::of(self.server(name)?, &["quarantined"]))
+        let _ = self.row_before_change(name)?;
+        let changed = self.set_flag(name, "quarantine", EntryFlag::Quarantined, true);
+        Ok(ServerChange {
+            changed: changed.await?,
+            ..ServerChange::of(self.server(name)?, &[])
+        })
     }
 
     /// The text of a lock file that accepts what is approved of every server that may be used. Where a lock file is in force, that is what
@@ -250,7 +251,7 @@ impl<B: Backing> Management<B> {
         let lists = self.lists(&settings);
         if let Some(lock) = &lists.lock {
             return Ok(lock.export(|server| {
-                settings.servers.contains_key(server) && !is_quarantined(&settings, &lists, server)
+                settings.servers.contains_key(server) && !gate::is_quarantined(&settings, server)
             }));
         }
         let ledgers = lists.pins.iter();

@@ -9,6 +9,7 @@ mod agent_rules;
 mod agent_texts;
 mod agents;
 mod backing;
+mod broken_row;
 mod contact;
 mod definition_diff;
 mod demo;

@@ -132,7 +132,12 @@ impl Management {
         while self.is_about_to_connect(name) && Instant::now() < deadline {
             tokio::time::sleep(SETTLING).await;
         }
-        self.server_details(name)
+        let (management, server) = (self.clone(), name.to_owned());
+        let read = tokio::task::spawn_blocking(move || management.server_details(&server)).await;
+        read.unwrap_or_else(|_| {
+            let error = format!("the entry of the server {name:?} could not be read");
+            Err(Failure::new(ErrorCode::Internal, error, "Try again.").of_server(name))
+        })
     }
 
     /// A server whose lists are known sleeps until it is called; one that may not be contacted never comes.
@@ -290,7 +295,7 @@ impl Backing for OverDaemon {
 
     async fn stop_demo(&self, server: &str) -> bool {
         server == DEMO
-            && self.keeper.set_demo(None).await.is_some()
+            && self.keeper.end_demo().await
             && !self.keeper.settings().servers.contains_key(server)
     }
 

@@ -77,7 +77,7 @@ impl ConfigReport {
     pub fn beside_daemon(&mut self, rows: &[ServerRow]) {
         let is_sound = |name: &str| {
             let row = rows.iter().find(|row| row.name == name);
-            row.is_some_and(|row| row.transport.is_some())
+            row.is_some_and(|row| !row.unusable)
         };
         let lacking = self.broken.extract_if(.., |broken| {
             config::lacks_variable(&broken.reason) && is_sound(&broken.name)
@@ -297,7 +297,7 @@ impl Backing for OverFiles {
     }
 
     fn lists(&self, settings: &Settings) -> Arc<Snapshot> {
-        let known = settings.servers.values().filter_map(|entry| {
+        let known = settings.listed_entries().filter_map(|entry| {
             let listing = last_known::load(&self.data_dir, &entry.name, &entry.fingerprint)?;
             let server = ServerCatalog::ingest(&entry.name, &entry.fingerprint, listing);
             Some((entry.name.clone(), Arc::new(server)))

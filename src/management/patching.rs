@@ -14,8 +14,8 @@ use super::{
 use crate::{
     activity::OperatorChange,
     config::{
-        self, BadPatch, Change, EditError, OpenTexts, OurAddress, PatchedEntry, ServerPatch,
-        WriteError, entry_fault, written_entry,
+        self, BadPatch, Change, EditError, EntryFlag, OpenTexts, OurAddress, PatchedEntry,
+        ServerPatch, WriteError, entry_fault, written_entry,
     },
     error_code::{ErrorCode, Failure},
     names::ServerName,
@@ -44,8 +44,8 @@ pub(super) struct Planned {
     pub(super) changed: Vec<String>,
     /// What of it holds the server.
     pub(super) held_for: Vec<String>,
-    /// The entry before a change that holds the server; empty where there was none.
-    pub(super) before: Option<Map<String, Value>>,
+    /// The entry before an agent's change and after it; empty where there was none.
+    pub(super) by_agent: Option<[Map<String, Value>; 2]>,
     /// What of the entry after it a reviewer may see whatever it looks like.
     pub(super) open: OpenTexts,
 }
@@ -73,6 +73,27 @@ impl<B: Backing> Management<B> {
             changed: planned.changed.clone(),
             warnings: self.without_effect(name, &planned.changed),
         })
+    }
+
+    /// Sets what switches an entry, and says which key that changed: one that was so already is not named.
+    pub(super) async fn set_flag(
+        &self,
+        name: &str,
+        action: &'static str,
+        flag: EntryFlag,
+        value: bool,
+    ) -> Result<Vec<String>, Failure> {
+        let server = name.to_owned();
+        let planned = self
+            .change_seeing(action, name, move |text| {
+                plan_flag(text, server, flag, value)
+            })
+            .await;
+        let planned = planned.map_err(|failure| self.not_in_file(name, failure))?;
+        self.backing().follows(name).await;
+        let is_so_already = planned.changes.is_empty();
+        let changed = (!is_so_already).then(|| flag.key().to_owned());
+        Ok(changed.into_iter().collect())
     }
 
     /// What the configuration says of keys that were changed and mean nothing to the server.
@@ -195,6 +216,44 @@ pub(super) fn read_entry(entry: Map<String, Value>) -> SentPatch {
     SentPatch { readable, problem }
 }
 
+fn plan_flag(text: &str, server: String, flag: EntryFlag, value: bool) -> Result<Planned, Failure> {
+    let written = written_entry(text, &server).map_err(not_edited)?;
+    if flag.written(&written) == Some(value) {
+        return Ok(Planned::default());
+    }
+    Ok(Planned::of(vec![Change::SetKey {
+        server,
+        path: vec![flag.key().to_owned()],
+        value: Value::Bool(value),
+    }]))
+}
+
+/// An entry that a person adds, under the proper names of its keys. Everything that is wrong with it is said at once.
+pub(super) fn read_new(
+    name: &ServerName,
+    entry: Map<String, Value>,
+    us: &OurAddress,
+) -> Result<Map<String, Value>, Failure> {
+    let sent = read_entry(entry);
+    let patched = sent.readable.apply(&Map::new());
+    let (entry, unreadable) = match patched {
+        Ok(patched) => (patched.after, None),
+        Err(error) => (Map::new(), Some(error.to_string())),
+    };
+    let fault = unreadable.or_else(|| entry_fault(name, &entry, us));
+    let problems = problems(&sent, fault);
+    if problems.is_empty() {
+        return Ok(entry);
+    }
+    let error = format!(
+        "the server {:?} cannot be added like this: {}",
+        name.as_str(),
+        problems.join("; ")
+    );
+    let hint = "Correct it; nothing was written.";
+    Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name.as_str()))
+}
+
 /// What a patch comes to over the text of the file.
 pub(super) fn plan_patch(
     text: &str,
@@ -229,15 +288,17 @@ pub(super) fn plan_patch(
     if rights == Rights::Agent {
         check_size(name, &patched.after)?;
     }
-    let open = match &held_for[..] {
-        [] => OpenTexts::default(),
-        _ => OpenTexts::of(&patched.before, &patched.after),
+    let is_agents = rights == Rights::Agent && !changed.is_empty();
+    let open = if is_agents {
+        OpenTexts::of(&patched.before, &patched.after)
+    } else {
+        OpenTexts::default()
     };
     Ok(Planned {
         changes: patched.changes(name),
         changed,
         open,
-        before: (!held_for.is_empty()).then_some(patched.before),
+        by_agent: is_agents.then_some([patched.before, patched.after]),
         held_for,
     })
 }
@@ -272,13 +333,13 @@ pub(super) fn plan_addition(
     let entry = patched.after;
     Ok(Planned {
         open: OpenTexts::of(&Map::new(), &entry),
+        by_agent: Some([Map::new(), entry.clone()]),
         changes: vec![Change::AddServer {
             name: name.clone(),
             entry,
         }],
         changed: vec!["added".to_owned()],
         held_for,
-        before: Some(Map::new()),
     })
 }
 

@@ -65,7 +65,7 @@ fn mask(
         }
     }
     if matches!(authors, Authors::Person) {
-        let others = shown.iter_mut().filter(|(key, _)| *key != "references");
+        let others = shown.iter_mut();
         others.for_each(|(_, value)| hidden.mask_all(value));
     }
     let changes = review.into_iter().flat_map(|review| &mut review.changes);

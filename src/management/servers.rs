@@ -9,7 +9,8 @@ use super::{
     Backing, LEFT_OUT_STEP, LeftOut, Management,
     gated::{configured, held_step, login_stuck, server_refusal, step_while_held, wants_more},
     log_lines::LogLines,
-    operator_hints::{closest_server, correct_entry},
+    operator_hints::closest_server,
+    patching::read_new,
     server_logs::last_lines,
     server_state::{ServerState, asleep, first_start, latest, runs, state},
     writing::{bad_name, command_line},
@@ -17,9 +18,7 @@ use super::{
 use crate::{
     activity::OperatorChange,
     catalog::Snapshot,
-    config::{
-        self, BrokenEntry, Change, DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport,
-    },
+    config::{Change, DEMO, DemoOrigin, EntryFlag, ServerEntry, SessionScope, Settings, Transport},
     error_code::{ErrorCode, Failure, as_step},
     gate::{self, Standing},
     names::ServerName,
@@ -39,7 +38,7 @@ pub struct ServerList {
 pub struct ServerRow {
     /// The name, as written in the configuration where it is no good one.
     pub name: String,
-    /// `stdio`, `http`, `sse` or `auto`; absent where the entry is broken.
+    /// `stdio`, `http`, `sse` or `auto`; absent where the entry does not tell.
     pub transport: Option<String>,
     /// How its connection is. Whether it may have one, the next two say.
     pub state: ServerState,
@@ -49,6 +48,9 @@ pub struct ServerRow {
     /// Whether it waits for approval.
     #[serde(default)]
     pub quarantined: bool,
+    /// Whether its entry cannot be used, for which `last_error` has the reason; absent where it can.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unusable: bool,
     /// Tools known; nothing where no daemon runs and no list was kept.
     pub tools: Option<usize>,
     /// How many of its tools, prompts and resources are held; absent if none is.
@@ -96,7 +98,7 @@ pub struct ServerChange {
 pub struct ServerDetails {
     /// How it is.
     pub server: ServerRow,
-    /// Its entry, everything secret as `***`; absent where it is broken.
+    /// Its entry as the file has it, as its review shows it: references by name, everything secret as `***`; also where it cannot be used.
     pub entry: Option<Value>,
     /// Where its stderr goes.
     #[serde(default)]
@@ -187,20 +189,20 @@ impl<B: Backing> Management<B> {
     pub(super) fn rows(&self, settings: &Settings, lists: &Snapshot) -> Vec<ServerRow> {
         let sound = settings.servers.values();
         let sound = sound.map(|entry| self.row(settings, lists, entry));
-        let broken = settings.broken.iter().map(|broken| self.broken_row(broken));
+        let broken = settings.broken.iter();
+        let broken = broken.map(|broken| self.broken_row(settings, lists, broken));
         let mut rows: Vec<ServerRow> = sound.chain(broken).collect();
         rows.sort_by(|a, b| a.name.cmp(&b.name));
         rows
     }
 
-    /// All that is known of one server, its secrets masked.
+    /// All that is known of one server, its secrets masked. Blocks.
     pub fn server_details(&self, name: &str) -> Result<ServerDetails, Failure> {
         let settings = self.settings()?;
-        let entry = settings.servers.get(name);
         let connections = self.0.connections(name);
         Ok(ServerDetails {
             server: self.server(name)?,
-            entry: entry.map(|entry| entry.shown()),
+            entry: self.reviewed_entry(&settings, name).0,
             log_file: self.log_file(&settings, name),
             in_flight: connections.in_flight,
             unrecorded_failures: connections.all().map(|one| one.unrecorded_failures).sum(),
@@ -222,12 +224,19 @@ impl<B: Backing> Management<B> {
         let (written, recent) = (written.unwrap_or_default(), self.0.recent_log(name, n));
         // Lines on their way to the disk, or that a full one did not take, are in memory only.
         let is_ahead = recent.len() >= n || recent.len() > written.len();
-        let broken = settings.broken.iter().find(|broken| broken.name == name);
+        let broken = settings.broken_entry(name);
         Ok(LogLines {
             lines: if is_ahead { recent } else { written },
             file,
             unusable: broken.map(|broken| broken.reason.clone()),
         })
+    }
+
+    /// Where the stderr of a server of the configuration goes, if it writes any here.
+    pub fn server_log_file(&self, name: &str) -> Result<Option<PathBuf>, Failure> {
+        self.server(name)?;
+        let settings = self.settings()?;
+        Ok(self.log_file(&settings, name))
     }
 
     /// Where a server's stderr goes. A remote one has none; one whose entry is broken may have written while it was sound.
@@ -248,8 +257,8 @@ impl<B: Backing> Management<B> {
         match configured(&settings, &lists, name) {
             Ok(entry) => Ok(self.row(&settings, &lists, entry)),
             Err(failure) => {
-                let broken = settings.broken.iter().find(|broken| broken.name == name);
-                let row = broken.map(|broken| self.broken_row(broken));
+                let broken = settings.broken_entry(name);
+                let row = broken.map(|broken| self.broken_row(&settings, &lists, broken));
                 row.ok_or_else(|| match failure.code {
                     ErrorCode::UnknownServer => Failure {
                         hint: closest_server(&settings, name),
@@ -304,6 +313,7 @@ impl<B: Backing> Management<B> {
             state,
             enabled: switches.enabled,
             quarantined: switches.quarantined,
+            unusable: false,
             tools: listed
                 .map(|server| server.tools.len())
                 .or(B::TOOLS_UNLISTED),
@@ -334,26 +344,6 @@ impl<B: Backing> Management<B> {
         step
     }
 
-    fn broken_row(&self, broken: &BrokenEntry) -> ServerRow {
-        ServerRow {
-            name: broken.name.clone(),
-            transport: None,
-            state: ServerState::Error,
-            enabled: true,
-            quarantined: false,
-            tools: B::TOOLS_UNLISTED,
-            held: None,
-            left_out: None,
-            instances: None,
-            detail: None,
-            last_output: None,
-            last_error: Some(broken.reason.clone()),
-            next_attempt_in_seconds: None,
-            next_step: Some(correct_entry(&broken.reason, self.config_file())),
-            demo: None,
-        }
-    }
-
     /// Adds a server. What a person adds is trusted unless the entry says otherwise.
     pub async fn add_server(
         &self,
@@ -362,11 +352,7 @@ impl<B: Backing> Management<B> {
     ) -> Result<ServerChange, Failure> {
         let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
         self.is_not_the_demo(name)?;
-        if let Some(fault) = config::entry_fault(&parsed, &entry, &self.0.our_address()) {
-            let error = format!("the server {name:?} cannot be added like this: {fault}");
-            let hint = "Correct it; nothing was written.";
-            return Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name));
-        }
+        let entry = read_new(&parsed, entry, &self.0.our_address())?;
         if let Some(failure) = command_line(&entry) {
             return Err(failure.of_server(name));
         }
@@ -398,15 +384,15 @@ impl<B: Backing> Management<B> {
     /// Switches a server on or off.
     pub async fn set_enabled(&self, name: &str, enabled: Enabled) -> Result<ServerChange, Failure> {
         let _ = self.row_before_change(name)?;
-        let set = Change::SetKey {
-            server: name.to_owned(),
-            path: vec!["enabled".to_owned()],
-            value: Value::Bool(enabled == Enabled::On),
+        let (verb, wanted) = match enabled {
+            Enabled::On => ("enable", true),
+            Enabled::Off => ("disable", false),
         };
-        let written = self.write(vec![set]).await;
-        written.map_err(|failure| self.not_in_file(name, failure))?;
-        self.0.follows(name).await;
-        Ok(ServerChange::of(self.server(name)?, &["enabled"]))
+        let changed = self.set_flag(name, verb, EntryFlag::Enabled, wanted);
+        Ok(ServerChange {
+            changed: changed.await?,
+            ..ServerChange::of(self.server(name)?, &[])
+        })
     }
 
     /// The server that is to be changed. A file that cannot be used as a whole can be changed all the same: that is the inner

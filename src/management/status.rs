@@ -130,8 +130,11 @@ pub struct ServerCounts {
     pub configured: usize,
     /// Connected now.
     pub connected: usize,
-    /// All that stand in the file, broken and disabled ones included. The rest add up to it.
+    /// All that stand in the file, broken and disabled ones included, and the demo server where it runs. The states add up to it.
     pub total: usize,
+    /// Whether the demo server is among them, which stands in no file.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub demo: bool,
     /// Ready.
     pub ready: usize,
     /// Not connected, and nothing is wrong: the next call connects.
@@ -162,6 +165,7 @@ impl ServerCounts {
             configured: _,
             connected: _,
             total: _,
+            demo: _,
         } = *self;
         [
             ("ready", ready),
@@ -184,6 +188,7 @@ impl ServerCounts {
             configured,
             connected,
             total: rows.len(),
+            demo: rows.iter().any(|row| row.demo.is_some()),
             ready: count(ServerState::Ready),
             asleep: count(ServerState::Disconnected),
             connecting: count(ServerState::Connecting),

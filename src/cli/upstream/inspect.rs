@@ -154,10 +154,13 @@ fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
     if review.is_new {
         return output::exactly("an agent added this server: all of its entry is new");
     }
-    let held_for = visible(&review.held_for.join(", "));
-    output::exactly(&format!(
-        "an agent changed this entry; held for {held_for}: the server is quarantined until a person approves what stands there now"
-    ))?;
+    output::exactly(&match &review.held_for[..] {
+        [] => "an agent changed this entry, and was free to".to_owned(),
+        held_for => format!(
+            "an agent changed this entry; held for {}: the server is quarantined until a person approves what stands there now",
+            visible(&held_for.join(", "))
+        ),
+    })?;
     if !review.changes.is_empty() {
         output::exactly("what was trusted (-), and what stands there now (+):")?;
     }

@@ -109,7 +109,9 @@ pub(super) fn state(server: &ServerRow) -> String {
         Standing::Disabled => Some("disabled".to_owned()),
         Standing::Quarantined => Some("quarantined".to_owned()),
     };
-    let remarks = [standing, instances, server.detail.clone()];
+    // Nobody finds it in the file.
+    let demo = server.demo.map(|_| "demo server".to_owned());
+    let remarks = [standing, instances, server.detail.clone(), demo];
     let remarks: Vec<String> = remarks.into_iter().flatten().collect();
     let state = server.state.as_str();
     if remarks.is_empty() {

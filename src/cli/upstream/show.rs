@@ -10,7 +10,7 @@ use super::{
     },
     list::{state, tools},
 };
-use crate::{daemon_client, management::ServerDetails};
+use crate::{config::DemoOrigin, daemon_client, management::ServerDetails};
 
 /// Show one server: how it is, its whole last error, and its entry with secrets masked
 #[derive(Debug, Args)]
@@ -34,6 +34,15 @@ impl ShowServer {
     }
 }
 
+/// How a server came that has no entry of its own.
+fn not_in_file(origin: DemoOrigin) -> String {
+    let came = match origin {
+        DemoOrigin::CommandLine => "`mcpproxy serve --demo` adds it",
+        DemoOrigin::Request => "it was started on the page, or over REST",
+    };
+    format!("no, it is the bundled demo server: {came}")
+}
+
 fn print(details: ServerDetails) -> Result<(), CommandFailure> {
     let server = details.server;
     let left_out = server.left_out.as_ref().map(ToString::to_string);
@@ -41,6 +50,7 @@ fn print(details: ServerDetails) -> Result<(), CommandFailure> {
         ("name", Some(server.name.clone())),
         ("transport", server.transport.clone()),
         ("state", Some(state(&server))),
+        ("in the file", server.demo.map(not_in_file)),
         ("tools", tools(&server)),
         ("left out", left_out),
         ("writes", server.last_output),

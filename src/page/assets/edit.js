@@ -17,8 +17,7 @@ const INSPECT = 90;
 
 /** An entry without its name and without defaults. */
 function asWritten(entry) {
-  // What the inspection adds for whoever reviews stands in no file.
-  const { name: _, references: __, ...rest } = entry;
+  const { name: _, ...rest } = entry;
   const isDefault = (key, value) => [DEFAULTS[key]].flat().includes(value) && key in DEFAULTS;
   return tidy(Object.fromEntries(Object.entries(rest).filter(([key, value]) => !isDefault(key, value))));
 }

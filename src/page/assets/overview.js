@@ -141,8 +141,8 @@ export function overview(query, frame) {
     if (!one.enabled) return null;
     if (one.quarantined) return go("Review", `/ui/review/${name}`, small);
     if (one.state === "Authenticating") return go("Sign in", `/ui/servers/${name}/login`, small);
-    if (one.state === "Error" && one.transport === "stdio") return go("Open log", `/ui/servers/${name}#log`, small);
-    if (one.state === "Error" && one.transport) return button("Try again", () => again(one.name), small);
+    if (one.state === "Error" && one.transport === "stdio" && !one.unusable) return go("Open log", `/ui/servers/${name}#log`, small);
+    if (one.state === "Error" && one.transport && !one.unusable) return button("Try again", () => again(one.name), small);
     if (one.state === "Error") return go("Open", `/ui/servers/${name}`, small);
     if (one.held) return go("Compare", `/ui/review/${name}`, small);
     if (needsYou(one)) return go("Open", `/ui/servers/${name}`, small);

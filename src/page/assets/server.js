@@ -71,7 +71,7 @@ export function server(name, frame, first) {
 
   function actions(one) {
     if (doing) return [h("span.wait", { role: "status" }, doing)];
-    if (!one.transport) return [];
+    if (!one.transport || (one.unusable && !one.quarantined)) return [];
     // It has no entry that could be changed.
     if (one.demo) return [button("Restart", () => act("Restarting…", () => verb("restart")))];
     const usable = one.enabled && !one.quarantined;

@@ -60,8 +60,16 @@ pub(super) fn string(arguments: &Raw, key: &str) -> Result<Option<String>, Strin
         Some(value) => value
             .string()
             .map(Some)
-            .ok_or_else(|| format!("`{key}` is not a string")),
+            .ok_or_else(|| no_text(key, value.as_str())),
     }
+}
+
+/// Why a value is no text: it is something else, or it has half of a character in it, which JSON can spell and nothing can be.
+fn no_text(key: &str, json: &str) -> String {
+    if json.starts_with('"') {
+        return format!("`{key}` has half of a character (a lone \\uD800 to \\uDFFF) in it");
+    }
+    format!("`{key}` is not a string")
 }
 
 /// The same for one that must be there.
@@ -86,6 +94,8 @@ fn at_least(least: usize, arguments: &Raw, key: &str) -> Result<Option<usize>, S
     let text = value.string().unwrap_or_else(|| value.as_str().to_owned());
     let text = text.trim();
     let text = text.strip_suffix(".0").unwrap_or(text);
+    let whole = whole(text);
+    let text = whole.as_deref().unwrap_or(text);
     match text.parse() {
         Ok(count) if count >= least => Ok(Some(count)),
         Ok(_) => Err(format!("`{key}` is {text}; it is at least {least}")),
@@ -94,6 +104,15 @@ fn at_least(least: usize, arguments: &Raw, key: &str) -> Result<Option<usize>, S
         }
         Err(_) => Err(format!("`{key}` is not a whole number")),
     }
+}
+
+/// The digits of a whole number that is written with an exponent, as `1e3`.
+fn whole(text: &str) -> Option<String> {
+    let (digits, exponent) = text.split_once(['e', 'E'])?;
+    let zeros = exponent.strip_prefix('+').unwrap_or(exponent);
+    let zeros: usize = zeros.parse().ok().filter(|zeros| *zeros < 16)?;
+    digits.parse::<i64>().ok()?;
+    Some(format!("{digits}{}", "0".repeat(zeros)))
 }
 
 /// An argument that is true or false; false if it is absent.

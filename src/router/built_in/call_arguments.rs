@@ -82,20 +82,65 @@ fn check_intent(asked: &Declared, variant: Variant) -> Result<(), String> {
             }
         }
     }
-    let sensitivity = intent
-        .and_then(|i| i.data_sensitivity.as_deref())
-        .or(asked.data_sensitivity.as_deref());
+    let sensitivity = said_once(
+        "data_sensitivity",
+        intent.and_then(|i| i.data_sensitivity.as_deref()),
+        asked.data_sensitivity.as_deref(),
+    )?;
     if let Some(said) = sensitivity.filter(|said| !SENSITIVITIES.contains(said)) {
         return Err(format!(
             "`data_sensitivity` is {said:?}; it may be one of {}",
             SENSITIVITIES.join(", ")
         ));
     }
-    let reason = intent
-        .and_then(|i| i.reason.as_deref())
-        .or(asked.reason.as_deref());
+    let reason = said_once(
+        "reason",
+        intent.and_then(|i| i.reason.as_deref()),
+        asked.reason.as_deref(),
+    )?;
     if reason.is_some_and(|reason| reason.chars().count() > REASON_MAX) {
         return Err(format!("`reason` is longer than {REASON_MAX} characters"));
     }
     Ok(())
+}
+
+/// What both spellings say. Two that differ are not chosen from: both are kept for the audit, and only one can be meant.
+fn said_once<'a>(
+    key: &str,
+    inside: Option<&'a str>,
+    flat: Option<&'a str>,
+) -> Result<Option<&'a str>, String> {
+    match (inside, flat) {
+        (Some(inside), Some(flat)) if inside != flat => Err(format!(
+            "`intent.{key}` and `intent_{key}` say different things; give one"
+        )),
+        (inside, flat) => Ok(inside.or(flat)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_intent_that_contradicts_itself_is_refused_by_name() {
+        let read = |text: &str| {
+            let arguments = Raw::parse_str(text).expect("JSON");
+            stated_intent(&arguments, Variant::Read).map(|stated| stated.is_some())
+        };
+        let intent =
+            r#""intent":{"operation_type":"read","data_sensitivity":"private","reason":"a"}"#;
+        assert_eq!(read(&format!("{{{intent}}}")), Ok(true));
+        let same =
+            format!(r#"{{{intent},"intent_data_sensitivity":"private","intent_reason":"a"}}"#);
+        assert_eq!(read(&same), Ok(true));
+        for (key, other) in [("data_sensitivity", "public"), ("reason", "b")] {
+            let error = read(&format!(r#"{{{intent},"intent_{key}":"{other}"}}"#));
+            let error = error.expect_err("they contradict each other");
+            assert!(
+                error.contains(&format!("`intent.{key}` and `intent_{key}`")),
+                "{error}"
+            );
+        }
+    }
 }

@@ -200,6 +200,70 @@ async fn a_person_reviews_what_an_agent_changed_and_approves_nothing_else() {
 }
 
 #[tokio::test]
+async fn what_an_agent_changed_freely_before_is_reviewed_with_what_it_is_held_for() {
+    let (_up, daemon, client) = house(json!({})).await;
+    let inspected = async || {
+        let answer = daemon.rest("GET", "/api/v1/servers/up/inspect", "").await;
+        answer.json()
+    };
+    let free = json!({ "operation": "patch", "name": "up", "env": { "LOG": "debug" }, "idle_timeout": "never" });
+    assert_eq!(done(&client, &free).await["held_for"], json!([]));
+    let persons = daemon
+        .rest(
+            "PATCH",
+            "/api/v1/servers/up",
+            r#"{"env":{"MINE":"value-of-mine"}}"#,
+        )
+        .await;
+    assert_eq!(persons.status, 200, "{}", persons.text());
+    let held = json!({ "operation": "patch", "name": "up", "cwd": "/" });
+    assert_eq!(done(&client, &held).await["held_for"], json!(["cwd"]));
+    let shown = inspected().await;
+    assert_eq!(
+        shown["entry"]["env"],
+        json!({ "LOG": "debug", "MINE": "***" })
+    );
+    assert_eq!(
+        shown["entry_review"],
+        json!({
+            "held_for": ["cwd"],
+            "is_new": false,
+            "changes": [
+                { "place": "cwd", "is": "/", "holds": true },
+                { "place": "env.LOG", "is": "debug", "holds": false },
+                { "place": "idle_timeout", "is": "never", "holds": false },
+            ],
+        })
+    );
+    let (_, said, _) = daemon.home().cli(&["upstream", "inspect", "up"]).await;
+    for part in ["env.LOG", "    + debug", "idle_timeout", "    + never"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    approve(&daemon, "up", &[]).await;
+
+    // Where a person holds the server, too, it is told what agents wrote.
+    let again = json!({ "operation": "patch", "name": "up", "env": { "LOG": "trace" } });
+    done(&client, &again).await;
+    let path = "/api/v1/servers/up/quarantine";
+    assert_eq!(
+        daemon.rest("POST", path, "").await.json()["changed"],
+        json!(["quarantined"])
+    );
+    assert_eq!(
+        daemon.rest("POST", path, "").await.json()["changed"],
+        json!([])
+    );
+    let review = &inspected().await["entry_review"];
+    assert_eq!(
+        (&review["held_for"], &review["changes"]),
+        (
+            &json!([]),
+            &json!([{ "place": "env.LOG", "was": "debug", "is": "trace", "holds": false }])
+        )
+    );
+}
+
+#[tokio::test]
 async fn servers_are_switched_restarted_and_their_logs_read() {
     let up = FakeUpstream::stdio()
         .tool("echo", echo())

@@ -191,3 +191,97 @@ async fn what_serve_added_cannot_be_removed_and_keeps_its_name() {
     let demo = get(&daemon, "/api/v1/servers/demo").await;
     assert_eq!(demo["server"]["demo"], "command_line", "{demo}");
 }
+
+#[tokio::test]
+async fn the_demo_is_started_once_and_gives_way_to_an_entry_of_its_name() {
+    let (_upstream, daemon) = daemon().await;
+    let start = async || daemon.rest("POST", "/api/v1/demo", "").await;
+    let all = tokio::join!(start(), start(), start(), start(), start(), start());
+    let all = [all.0, all.1, all.2, all.3, all.4, all.5];
+    let mut statuses: Vec<u16> = all.iter().map(|answer| answer.status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 409, 409, 409, 409, 409]);
+
+    // An agent is told what a person is, without commands.
+    let agent = daemon.client("/mcp").await;
+    for operation in ["patch", "remove", "disable"] {
+        let mut asked = json!({ "operation": operation, "name": "demo" });
+        if operation == "patch" {
+            asked["idle_timeout"] = "5m".into();
+        }
+        let answer = agent.call("upstream_servers", &asked.to_string()).await;
+        let failure = answer.failure();
+        assert_eq!(failure["code"], "not_in_file", "{failure}");
+        assert!(
+            !failure.to_string().contains("mcpproxy upstream"),
+            "{failure}"
+        );
+    }
+    let (_, list, _) = daemon.home().cli(&["upstream", "list"]).await;
+    assert!(list.contains("demo server"), "{list}");
+    let (_, shown, _) = daemon.home().cli(&["upstream", "show", "demo"]).await;
+    assert!(
+        shown.contains("no, it is the bundled demo server"),
+        "{shown}"
+    );
+    let (_, status, _) = daemon.home().cli(&["status"]).await;
+    assert!(
+        status.contains("1 in the configuration and the demo server"),
+        "{status}"
+    );
+
+    // Whatever its case, an entry of the name takes its place, for good.
+    let named = r#"{"name":"Demo","command":"true","enabled":false}"#;
+    let file = daemon.home().config_file();
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    let with = text.replacen(
+        "\"mcpServers\":{",
+        "\"mcpServers\":{\"Demo\":{\"command\":\"true\",\"enabled\":false},",
+        1,
+    );
+    assert_ne!(with, text, "{text}");
+    std::fs::write(&file, with).expect("it is written");
+    let reload = async || daemon.rest("POST", "/api/v1/config/reload", "").await;
+    let demo = async || daemon.rest("GET", "/api/v1/servers/demo", "").await.status;
+    assert_eq!((reload().await.status, demo().await), (200, 404));
+    let refused = start().await;
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    assert_eq!(refused.json()["code"], "server_exists");
+    assert!(
+        refused.json()["error"]
+            .as_str()
+            .is_some_and(|error| error.contains("\"Demo\""))
+    );
+    let removed = daemon.rest("DELETE", "/api/v1/servers/Demo", "").await;
+    assert_eq!(removed.status, 200, "{}", removed.text());
+    assert_eq!(
+        (reload().await.status, demo().await),
+        (200, 404),
+        "nothing comes back"
+    );
+    let added = daemon.rest("POST", "/api/v1/servers", named).await;
+    assert_eq!(added.status, 200, "{}", added.text());
+    let broken = r#"{"mcpServers":{"demo":{"command":7}}}"#;
+    std::fs::write(&file, broken).expect("it is written");
+    reload().await;
+    assert_eq!(start().await.json()["code"], "server_exists");
+}
+
+#[tokio::test]
+async fn a_demo_that_cannot_be_started_is_not_there_later_either() {
+    let (_upstream, daemon) = daemon().await;
+    let file = daemon.home().config_file();
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    std::fs::write(&file, "{").expect("it is written");
+    let refused = daemon.rest("POST", "/api/v1/demo", "").await;
+    assert_eq!(
+        refused.json()["code"],
+        "config_unusable",
+        "{}",
+        refused.text()
+    );
+    std::fs::write(&file, text).expect("it is written");
+    daemon.rest("POST", "/api/v1/config/reload", "").await;
+    let demo = daemon.rest("GET", "/api/v1/servers/demo", "").await;
+    assert_eq!(demo.status, 404);
+}

@@ -3,7 +3,13 @@
 use serde_json::{Value, json};
 
 use super::inspected;
-use crate::support::{daemon::TestDaemon, patience::until_async};
+use crate::support::{
+    behaviours::*,
+    client::TestClient,
+    daemon::{Home, TestDaemon},
+    fake_upstream::FakeUpstream,
+    patience::until_async,
+};
 
 #[tokio::test]
 async fn what_fails_to_be_listed_is_not_started_again_until_a_person_asks() {
@@ -48,4 +54,146 @@ async fn what_fails_to_be_listed_is_not_started_again_until_a_person_asks() {
     let report = report.text();
     assert!(report.contains("was tried once"), "{report}");
     assert!(!report.contains("so it was not started"), "{report}");
+}
+
+async fn store(daemon: &TestDaemon) {
+    let path = "/api/v1/secrets/k";
+    let set = daemon
+        .rest("PUT", path, r#"{"value":"s3cret-value"}"#)
+        .await;
+    assert_eq!(set.status, 200, "{}", set.text());
+}
+
+/// A server that waits for approval, was listed once, and lacks its secret since.
+async fn lacking(up: &crate::support::fake_upstream::Upstream) -> Home {
+    let entry = json!({ "env": { "TOKEN": "${keyring:k}" }, "quarantined": true });
+    let daemon = TestDaemon::builder()
+        .config(json!({ "keyring": "file" }))
+        .upstream_with("up", up, entry)
+        .start()
+        .await;
+    store(&daemon).await;
+    until_async("it to be listed", async || {
+        let found = inspected(&daemon, "up").await;
+        (found["inspected"] == true).then_some(())
+    })
+    .await;
+    assert_eq!(up.spawn_count(), 1);
+    let home = daemon.shutdown().await;
+    let removed = json!({ "version": 1, "secrets": {} }).to_string();
+    std::fs::write(home.data_dir().join("secrets.json"), removed).expect("our folder");
+    home
+}
+
+#[tokio::test]
+async fn what_waits_for_approval_and_lacks_its_secret_still_waits_for_approval() {
+    let up = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let home = lacking(&up).await;
+    let (_, list, _) = home.cli(&["upstream", "list"]).await;
+    assert!(
+        list.contains("Error (quarantined)"),
+        "from the files: {list}"
+    );
+    let daemon = TestDaemon::start_in(home).await;
+
+    let details = daemon.rest("GET", "/api/v1/servers/up", "").await.json();
+    let row = &details["server"];
+    let said = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    assert_eq!(
+        (&row["state"], &row["quarantined"], &row["unusable"]),
+        (&json!("Error"), &json!(true), &json!(true)),
+        "{row}"
+    );
+    assert_eq!(
+        (&row["transport"], &row["tools"]),
+        (&json!("stdio"), &json!(1))
+    );
+    assert!(said("last_error").contains("keyring entry"), "{row}");
+    let step = said("next_step");
+    assert!(
+        step.contains("upstream inspect up") && step.contains("secret set k"),
+        "{step}"
+    );
+    assert_eq!(
+        details["entry"]["env"]["TOKEN"], "${keyring:k}",
+        "{details}"
+    );
+    let status = daemon.rest("GET", "/api/v1/status", "").await.json();
+    let counts = (
+        &status["servers"]["quarantined"],
+        &status["servers"]["error"],
+    );
+    assert_eq!(counts, (&json!(1), &json!(0)), "{status}");
+    assert_eq!(status["problems"][0]["name"], "up", "{status}");
+    assert_eq!(daemon.get("/health").await.json()["status"], "ok");
+    for command in [
+        ["upstream", "list"],
+        ["upstream", "show"],
+        ["upstream", "inspect"],
+    ] {
+        let name = (command[1] != "list").then_some("up");
+        let words: Vec<&str> = command.into_iter().chain(name).collect();
+        let (_, said, _) = daemon.home().cli(&words).await;
+        assert!(said.contains("Error (quarantined)"), "{words:?}: {said}");
+    }
+    let doctor = daemon.rest("GET", "/api/v1/doctor", "").await;
+    assert!(
+        doctor.text().contains("waits for approval"),
+        "{}",
+        doctor.text()
+    );
+    let client = TestClient::stateless(&daemon, "/mcp");
+    let call = client.call("call_tool_read", r#"{"name":"up:echo"}"#).await;
+    assert_eq!(call.failure()["status"], "QUARANTINED_SERVER_BLOCKED");
+
+    // All that it listed is there to be reviewed.
+    let found = inspected(&daemon, "up").await;
+    assert_eq!(found["inspected"], true, "{found}");
+    assert_eq!(found["things"][0]["name"], "echo", "{found}");
+
+    // With its secret it waits for approval as before: it was listed, so it is not started again.
+    store(&daemon).await;
+    let settled = daemon
+        .rest("POST", "/api/v1/servers/up/inspect?wait=20", "")
+        .await
+        .json();
+    assert_eq!(
+        (
+            &settled["server"]["state"],
+            &settled["server"]["quarantined"]
+        ),
+        (&json!("Disconnected"), &json!(true)),
+        "{settled}"
+    );
+    assert_eq!(settled["seen"], found["seen"], "nothing else is approved");
+    assert_eq!(up.spawn_count(), 1);
+    let reloads = daemon.home().activity("kind=change").await;
+    let reload = reloads.iter().find(|record| record["action"] == "reload");
+    let detail = reload.map(|record| record["detail"].clone());
+    assert_eq!(detail, Some(json!("changed up")), "{reloads:?}");
+}
+
+#[tokio::test]
+async fn what_lacks_its_secret_can_be_approved_as_it_stands() {
+    let up = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::start_in(lacking(&up).await).await;
+    let seen = inspected(&daemon, "up").await["seen"].clone();
+    let body = json!({ "seen": seen }).to_string();
+    let path = "/api/v1/servers/up/approve";
+    let approved = daemon.rest("POST", path, &body).await;
+    assert_eq!(approved.status, 200, "{}", approved.text());
+    let row = &approved.json()["server"];
+    assert_eq!(
+        (&row["state"], &row["quarantined"], &row["next_step"]),
+        (
+            &json!("Error"),
+            &json!(false),
+            &json!("`mcpproxy secret set k`")
+        ),
+        "{row}"
+    );
+    store(&daemon).await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    client.call("up__echo", "{}").await.result();
 }

@@ -1,0 +1,59 @@
+//! Servers whose entries cannot be used, as listings show them.
+
+use super::{
+    Backing, Management, gated::next_step, inspection::listed, operator_hints::correct_entry,
+    server_state::ServerState, servers::ServerRow,
+};
+use crate::{
+    catalog::Snapshot,
+    config::{BrokenEntry, Settings},
+    error_code::ErrorCode,
+    gate,
+};
+
+impl<B: Backing> Management<B> {
+    pub(super) fn broken_row(
+        &self,
+        settings: &Settings,
+        lists: &Snapshot,
+        broken: &BrokenEntry,
+    ) -> ServerRow {
+        let quarantined = gate::is_quarantined(settings, &broken.name);
+        let entry = broken.unresolved.as_deref();
+        let listed = listed(lists, &broken.name, entry);
+        let correct = correct_entry(&broken.reason, self.config_file());
+        let review = next_step(ErrorCode::ServerQuarantined, &broken.name, lists);
+        let step = match review.filter(|_| quarantined) {
+            // What it lacks need not be there for a review.
+            Some(review) if entry.is_some() => format!("{review}; afterwards {correct}"),
+            Some(review) => format!("{correct}; then {review}"),
+            None => correct,
+        };
+        ServerRow {
+            name: broken.name.clone(),
+            transport: entry.map(|entry| entry.transport.label().to_owned()),
+            state: ServerState::Error,
+            enabled: true,
+            quarantined,
+            unusable: true,
+            tools: listed
+                .map(|listed| listed.tools.len())
+                .or(B::TOOLS_UNLISTED),
+            held: None,
+            left_out: None,
+            instances: None,
+            detail: None,
+            last_output: None,
+            last_error: Some(broken.reason.clone()),
+            next_attempt_in_seconds: None,
+            next_step: Some(step),
+            demo: None,
+        }
+    }
+
+    /// Why what a server lists that waits for approval is not known, where its entry cannot be used, and what to do.
+    pub(super) fn why_not_listed(&self, broken: &BrokenEntry) -> String {
+        let step = correct_entry(&broken.reason, self.config_file());
+        format!("{}; {step}", broken.reason)
+    }
+}
