@@ -14,7 +14,7 @@ const READ = 200;
 const RESULTS = [["", "any result"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
 const TIMES = [["", "any time"], ["1h", "last hour"], ["today", "today"], ["7d", "7 days"]];
 const KINDS = [["", "calls and refusals"], ["change", "changes by people and agents"], ["server", "starts and ends of servers"], ["daemon", "the daemon"], ["all", "everything"]];
-const KEYS = ["text", "result", "server", "caller", "tool", "call", "kind", "since"];
+const KEYS = ["text", "result", "server", "caller", "tool", "call", "run", "kind", "since"];
 
 export function activity(id, first, frame) {
   let asked = {};
@@ -35,7 +35,7 @@ export function activity(id, first, frame) {
     const kind = asked.kind === "all" ? "" : asked.kind;
     const result = asked.result === "bad" ? "" : asked.result;
     const isCall = /^c\d+$/.test(asked.text);
-    return query("activity", { kind, outcome: result, server: asked.server, caller: asked.caller, tool: asked.tool, call: asked.call || (isCall ? asked.text : ""), since: asked.since, ...more });
+    return query("activity", { kind, outcome: result, server: asked.server, caller: asked.caller, tool: asked.tool, call: asked.call || (isCall ? asked.text : ""), run: asked.run, since: asked.since, ...more });
   }
 
   function fits(record) {
@@ -113,7 +113,7 @@ export function activity(id, first, frame) {
       choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),
       choice("Caller", "caller", [["", "all callers"], ...[...callers].map((name) => [name, name])]),
       choice("Time", "since", TIMES),
-      asked.tool || asked.call ? button(`${asked.tool || asked.call}: show all`, () => change({ tool: "", call: "" }), "link") : null,
+      asked.tool || asked.call ? button(`${asked.tool || asked.call}: show all`, () => change({ tool: "", call: "", run: "" }), "link") : null,
       h("span.end.dim.small", { role: "status" }, next === null ? `${number(rows.length)}, ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused` : `the newest ${number(rows.length)}: ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused`));
   }
 
