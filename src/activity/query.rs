@@ -5,7 +5,10 @@ use std::time::SystemTime;
 use serde::Deserialize;
 
 use super::{figures::program, record::ActivityRecord, redaction::Redaction, time};
-use crate::error_code::ErrorCode;
+use crate::{
+    error_code::ErrorCode,
+    names::{self, ServerName},
+};
 
 /// What is asked for, as the parameters of an address say it. What is not said is not asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
@@ -15,7 +18,7 @@ pub struct RecordQuery {
     pub kind: Option<String>,
     /// The server's name.
     pub server: Option<String>,
-    /// The tool's own name, or `server:tool`.
+    /// The tool's own name, `server:tool`, or the name that it is offered by.
     pub tool: Option<String>,
     /// Who asked.
     pub caller: Option<String>,
@@ -23,8 +26,11 @@ pub struct RecordQuery {
     pub client: Option<String>,
     /// An outcome, or a code; several with commas between them.
     pub outcome: Option<String>,
-    /// The id of a call: itself, and what it caused.
+    /// The id of a call: itself, and what it caused. Without `run` of the newest run of the daemon that has such a record.
     pub call: Option<String>,
+    /// Only records of this run of the daemon: each counts its calls from 1.
+    #[schemars(range(min = 1))]
+    pub run: Option<u64>,
     /// From then on: a time, or how long ago.
     pub since: Option<String>,
     /// Before then.
@@ -186,9 +192,15 @@ impl RecordFilter {
             Some(wanted) => found == Some(wanted.as_str()),
         };
         let (server, tool) = (record.server.as_deref(), record.tool.as_deref());
+        let is_offered_as = |wanted: &str| {
+            let server = server.and_then(|server| ServerName::parse(server).ok());
+            let offered = server.zip(tool).map(|(of, tool)| names::offered(&of, tool));
+            offered.as_deref() == Some(wanted)
+        };
         let names_tool = |wanted: &str| {
             let parts = wanted.split_once(':');
             tool == Some(wanted)
+                || (wanted.contains("__") && is_offered_as(wanted))
                 || parts.is_some_and(|(of, name)| server == Some(of) && tool == Some(name))
         };
         let [recorded_server, recorded_tool] = &self.recorded;
@@ -210,6 +222,7 @@ impl RecordFilter {
             && is_call
             && is_kind
             && is_client
+            && query.run.is_none_or(|run| run == record.run)
             && is_server
             && is(&query.caller, record.caller.as_deref())
     }
@@ -228,6 +241,7 @@ mod tests {
         let text = |text: &str| Some(text.to_owned());
         ActivityRecord {
             kind: "call".to_owned(),
+            run: 4,
             call: text("c2"),
             parent: text("c1"),
             caller: text("anonymous"),
@@ -259,6 +273,8 @@ mod tests {
         check(r#"{"server":"up","caller":"operator"}"#, false);
         check(r#"{"tool":"up:echo"}"#, true);
         check(r#"{"tool":"other:echo"}"#, false);
+        check(r#"{"tool":"up__echo"}"#, true);
+        check(r#"{"tool":"other__echo"}"#, false);
         check(r#"{"tool":"ech"}"#, false);
         check(r#"{"outcome":"refused"}"#, true);
         check(r#"{"outcome":"tool_disabled"}"#, true);
@@ -274,6 +290,8 @@ mod tests {
         check(r#"{"call":"c2"}"#, true);
         check(r#"{"call":"c1"}"#, true);
         check(r#"{"call":"c3"}"#, false);
+        check(r#"{"call":"c2","run":4}"#, true);
+        check(r#"{"call":"c2","run":3}"#, false);
     }
 
     #[test]

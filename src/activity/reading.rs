@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::SystemTime};
 use super::{
     Activity,
     failures::{FileError, StoreError},
-    query::{BadQuery, RecordQuery},
+    query::{BadQuery, RecordFilter, RecordOrder, RecordQuery},
     record::ActivityRecord,
     redaction::Redaction,
     store::{ActivityStore, RecordPage},
@@ -53,11 +53,17 @@ impl ActivityReader {
     /// Some of the records that are asked for.
     pub fn page(&self, query: RecordQuery) -> Result<RecordPage, UnreadableActivity> {
         let filter = query.understood(SystemTime::now())?;
-        let filter = filter.in_record_words(&self.redaction);
-        match &self.store {
-            Some(store) => store.page(&filter).map_err(unreadable),
-            None => Ok(RecordPage::default()),
+        let mut filter = filter.in_record_words(&self.redaction);
+        let Some(store) = &self.store else {
+            return Ok(RecordPage::default());
+        };
+        let mut run = None;
+        if filter.query.call.is_some() && filter.query.run.is_none() {
+            run = newest_run(store, filter.clone()).map_err(unreadable)?;
+            filter.query.run = run;
         }
+        let page = store.page(&filter).map_err(unreadable)?;
+        Ok(RecordPage { run, ..page })
     }
 
     /// One record by its number.
@@ -80,6 +86,20 @@ impl Activity {
                 store,
                 redaction: Arc::new(self.redaction()),
             }),
+        }
+    }
+}
+
+/// The newest run of the daemon of which there is such a record, wherever the page begins.
+fn newest_run(store: &ActivityStore, mut filter: RecordFilter) -> Result<Option<u64>, StoreError> {
+    filter.limit = 1;
+    filter.order = RecordOrder::NewestFirst(u64::MAX);
+    loop {
+        let page = store.page(&filter)?;
+        match (page.records.first(), page.next) {
+            (Some(newest), _) => return Ok(Some(newest.run)),
+            (None, Some(next)) => filter.order = RecordOrder::NewestFirst(next),
+            (None, None) => return Ok(None),
         }
     }
 }

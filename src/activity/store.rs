@@ -64,6 +64,9 @@ pub struct RecordPage {
     /// From where to go on: the next `cursor`, or the next `after`. None at the end.
     #[serde(default)]
     pub next: Option<u64>,
+    /// The run of the daemon that these are of, where a call is asked for by its id alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<u64>,
 }
 
 /// How far was looked back.

@@ -207,6 +207,7 @@ async fn next(
         Some(after) => {
             let query = RecordQuery {
                 after: Some(after),
+                run: query.run.or(page.run),
                 ..query
             };
             Some((management.activity(query.clone()).await?, query))

@@ -57,7 +57,7 @@ pub(super) fn routes() -> Routes {
     );
     let of_daemon = About::new(
         "daemonLogs",
-        "The log of a daemon in the background; one in the foreground has no file.",
+        "The log of a daemon that writes a file: one in the background, or with `serve --log-file`.",
     );
     let daemon_stream = About::new(
         "streamDaemonLogs",

@@ -36,13 +36,14 @@ use std::sync::Arc;
 use axum::{
     Router as HttpRouter,
     body::Body,
-    extract::{DefaultBodyLimit, State, rejection::BytesRejection},
-    middleware::map_response,
+    extract::{DefaultBodyLimit, Request, State, rejection::BytesRejection},
+    middleware::{map_request, map_response},
     response::{IntoResponse, Response},
     routing::get,
 };
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
+use percent_encoding::percent_decode_str;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -143,6 +144,7 @@ impl Api {
             .fallback(unknown_path)
             .method_not_allowed_fallback(wrong_method)
             .layer(DefaultBodyLimit::max(MAX_BODY))
+            .layer(map_request(readable))
             .layer(map_response(kept_private))
             .with_state(self.clone())
     }
@@ -167,6 +169,15 @@ impl Api {
 
     fn count_sessions(&self) -> usize {
         (self.0.sessions)()
+    }
+}
+
+/// A name in a path that is no text is refused here, so that all handlers get one in the same way.
+async fn readable(request: Request) -> Result<Request, FailureResponse> {
+    let path = request.uri().path();
+    match percent_decode_str(path).decode_utf8() {
+        Ok(_) => Ok(request),
+        Err(_) => Err(wrong("the path has bytes that are no UTF-8 text")),
     }
 }
 

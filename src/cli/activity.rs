@@ -57,7 +57,7 @@ struct ActivityFilter {
     /// Only records of this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
-    /// Only calls of this tool, by its own name or as SERVER:TOOL
+    /// Only calls of this tool, by its own name, as SERVER:TOOL, or by the name that it is offered by
     #[arg(long)]
     tool: Option<String>,
     /// Only what this caller did
@@ -69,6 +69,9 @@ struct ActivityFilter {
     /// Only this call and those that it caused, by the id that log lines show
     #[arg(long, value_name = "ID")]
     call: Option<String>,
+    /// Only records of this run of the daemon; each counts its calls from c1
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    run: Option<u64>,
     /// From then on: a time in UTC (2026-11-21T08:30), today, yesterday, or how long ago (2h, 7d)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
@@ -120,6 +123,7 @@ impl ActivityFilter {
             caller: self.caller,
             outcome: self.outcome,
             call: self.call,
+            run: self.run,
             since: self.since,
             until: self.until,
             ..RecordQuery::default()
@@ -150,6 +154,9 @@ impl ListActivity {
             if found.records.is_empty() {
                 out.note(&nothing_found(&query, &source));
                 return Ok(());
+            }
+            if let (Some(call), Some(run)) = (&query.call, found.run) {
+                out.note(&of_newest_run(call, run));
             }
             return print(&found.records, shows_all, most);
         }
@@ -190,6 +197,13 @@ impl ListActivity {
             found = source.records(query, PAGE.0).await?;
         }
     }
+}
+
+/// Which call it is, where an id alone is given.
+fn of_newest_run(call: &str, run: u64) -> String {
+    format!(
+        "of run {run} of the daemon, the newest that has {call}; --run names another, and each counts its calls from c1"
+    )
 }
 
 /// Why there may be nothing.

@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 
 use super::{
     Location, call, connection,
-    failure::CommandFailure,
+    failure::{self, CommandFailure},
     output::{self, Output},
 };
-use crate::daemon_client::{self, AnswerDeadline};
+use crate::daemon_client::{self, AnswerDeadline, DaemonError};
 
 /// Run a script that calls tools
 ///
@@ -101,15 +101,15 @@ impl CodeCommand {
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
         let files = location.files()?;
         let mut daemon = connection::open(&files, out).await?;
-        let body = if out.tells_progress() {
+        let answered = if out.tells_progress() {
             let told = |line: &[u8]| call::tell(line, out);
-            daemon.send_and_be_told("/api/v1/code", body, told).await?
+            daemon.send_and_be_told("/api/v1/code", body, told).await
         } else {
-            daemon
-                .send(Method::POST, "/api/v1/code", body, AnswerDeadline::Upstream)
-                .await?
+            let deadline = AnswerDeadline::Upstream;
+            let path = "/api/v1/code";
+            daemon.send(Method::POST, path, body, deadline).await
         };
-        show(&body, out)
+        show(&answered.map_err(in_own_words)?, out)
     }
 
     fn code(&self) -> Result<String, CommandFailure> {
@@ -118,10 +118,23 @@ impl CodeCommand {
             return call::read_all(io::stdin().lock(), "the script", "stdin");
         }
         let file = File::open(&self.file).map_err(|error| {
-            CommandFailure::failed(format!("failed to open the script {name}: {error}"))
+            let why = failure::in_words(&error);
+            CommandFailure::failed(format!("failed to open the script {name}: {why}"))
+                .next("name a file with a script, or `-` to read it from stdin")
         })?;
         call::read_all(file, "the script", &name.to_string())
     }
+}
+
+/// What is wrong with the request, by the names that its parts have on the command line.
+fn in_own_words(error: DaemonError) -> CommandFailure {
+    const SERVERS: &str = "`options.allowed_servers`";
+    let mut failure = CommandFailure::from(error);
+    if failure.what.contains(SERVERS) {
+        failure.what = failure.what.replace(SERVERS, "`--allow-server`");
+        failure = failure.next("`mcpproxy upstream list` shows the configured servers");
+    }
+    failure
 }
 
 /// Reads `--input`, kept as it is written.
@@ -129,7 +142,9 @@ fn read_input(given: &str) -> Result<Box<RawValue>, CommandFailure> {
     let text = match given.strip_prefix('@') {
         Some(path) => {
             let file = File::open(path).map_err(|error| {
-                CommandFailure::failed(format!("failed to open the input in {path:?}: {error}"))
+                let why = failure::in_words(&error);
+                CommandFailure::failed(format!("failed to open the input in {path:?}: {why}"))
+                    .next("name a file with JSON, or give the JSON itself")
             })?;
             call::read_all(file, "the input", path)?
         }

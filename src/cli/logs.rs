@@ -1,4 +1,4 @@
-//! `mcpproxy logs`: what the daemon in the background wrote.
+//! `mcpproxy logs`: what the daemon wrote to its log file.
 
 use clap::Args;
 
@@ -12,9 +12,9 @@ use super::{
 };
 use crate::management::{self, LogLines};
 
-/// Show the log of the daemon that was started in the background, by `mcpproxy stdio` or `mcpproxy setup`
+/// Show the log of the daemon: of one in the background, which `mcpproxy stdio` or `mcpproxy setup` starts, or of `serve --log-file`
 ///
-/// Works also when that daemon has ended. A daemon that was started with `mcpproxy serve` logs to its stderr instead: see there,
+/// Works also when a daemon in the background has ended. `mcpproxy serve` without a log file logs to its stderr instead: see there,
 /// or with the service manager that started it.
 #[derive(Debug, Args)]
 pub(super) struct DaemonLogs {
@@ -30,15 +30,13 @@ impl DaemonLogs {
         let daemon = connection::open_if_running(&files, out).await?;
         let status = daemon.and_then(|daemon| serde_json::from_slice(daemon.status()).ok());
         let status: Option<management::StatusReport> = status;
-        let data_dir = status
-            .as_ref()
-            .map(|status| status.location.data_dir.clone());
-        let file = background::log_file(data_dir.as_deref().unwrap_or(files.data_dir()));
-        if status.is_some_and(|status| status.location.log_file.is_none()) {
-            out.note(
-                "the daemon that runs was not started in the background: it logs to its stderr",
-            );
-        }
+        let file = match status.map(|status| status.location) {
+            None => background::log_file(files.data_dir()),
+            Some(location) => location.log_file.unwrap_or_else(|| {
+                out.note("the daemon that runs has no log file: it logs to its stderr");
+                background::log_file(&location.data_dir)
+            }),
+        };
         let lines = usize::from(self.part.lines);
         if self.part.follow {
             follow::follow(&file, self.part, || false).await?;

@@ -114,25 +114,52 @@ enum Command {
     Doctor(doctor::DoctorCommand),
     Completions(completions::CompletionsCommand),
     Version(version::VersionCommand),
-    /// Run the bundled demo server on stdin and stdout
-    #[command(hide = true)]
+}
+
+/// What the daemon starts of itself. These are no commands for people: neither help nor completions know them.
+#[derive(Clone, Copy)]
+enum InnerCommand {
+    /// The bundled demo server, on stdin and stdout.
     DemoServer,
-    /// Run one script of the daemon, on stdin and stdout
-    #[command(hide = true)]
+    /// One script of the daemon, on stdin and stdout.
     RunScript,
+}
+
+impl InnerCommand {
+    fn of_this_process() -> Option<Self> {
+        match std::env::args_os().nth(1)?.to_str()? {
+            "demo-server" => Some(Self::DemoServer),
+            "run-script" => Some(Self::RunScript),
+            _ => None,
+        }
+    }
+
+    fn run(self) -> Result<(), CommandFailure> {
+        match self {
+            Self::DemoServer => crate::demo_server::run().map_err(|source| {
+                CommandFailure::failed(format!("failed to serve on stdin and stdout: {source}"))
+            }),
+            Self::RunScript => crate::code_execution::run_sandbox().map_err(|source| {
+                CommandFailure::failed(format!("failed to run a script from stdin: {source}"))
+            }),
+        }
+    }
 }
 
 /// Runs the program.
 pub fn main() -> ExitCode {
+    if let Some(inner) = InnerCommand::of_this_process() {
+        return match inner.run() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => Output::plain().failure(&failure),
+        };
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(help_or_mistake) => return output::usage(&help_or_mistake),
     };
     // What these write to stdout is for clients.
-    let serves = matches!(
-        arguments.command,
-        Command::Serve(_) | Command::Stdio(_) | Command::DemoServer | Command::RunScript
-    );
+    let serves = matches!(arguments.command, Command::Serve(_) | Command::Stdio(_));
     let out = if serves {
         arguments.output.without_data()
     } else {
@@ -170,12 +197,6 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
             completions.run(location, <Arguments as clap::CommandFactory>::command())
         }
         Command::Version(version) => block_on(version.run(location, out)),
-        Command::DemoServer => crate::demo_server::run().map_err(|source| {
-            CommandFailure::failed(format!("failed to serve on stdin and stdout: {source}"))
-        }),
-        Command::RunScript => crate::code_execution::run_sandbox().map_err(|source| {
-            CommandFailure::failed(format!("failed to run a script from stdin: {source}"))
-        }),
     }
 }
 

@@ -181,6 +181,15 @@ impl Output {
         }
     }
 
+    /// For people, as nobody asked for anything else.
+    pub(super) fn plain() -> Self {
+        Self {
+            format: Format::Table,
+            quiet: false,
+            verbose: false,
+        }
+    }
+
     /// The same, saying nothing but errors.
     pub(super) fn quietly(self) -> Self {
         Self {

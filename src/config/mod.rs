@@ -60,6 +60,7 @@ mod supposed;
 mod surroundings;
 mod tool_filter;
 mod tree;
+mod trusted;
 mod unknown_keys;
 mod unknown_servers;
 mod unrepeated;

@@ -4,6 +4,7 @@
 use super::{
     server_auth::{ANONYMOUS, Acl, AclRule, OPERATOR, Policy, Provider, ServerAuth},
     settings::Settings,
+    trusted,
     wildcard::{Coverage, NamePattern, Wildcard},
 };
 use crate::names::{self, BUILT_IN_TOOLS, ServerName};
@@ -39,6 +40,7 @@ pub(super) fn warnings(settings: &Settings) -> Vec<String> {
         let tools = tools.filter_map(|tool| matches_nothing(tool, &servers, &[]));
         warnings.extend(tools.map(|what| format!("`profiles.{name}` {what}")));
     }
+    warnings.extend(trusted::warnings(settings));
     warnings
 }
 

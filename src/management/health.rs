@@ -18,7 +18,7 @@ pub struct HealthReport {
     pub status: &'static str,
     /// The daemon's version.
     pub version: &'static str,
-    /// Servers that are switched on.
+    /// Servers that are switched on: fewer than stand in the configuration where some are disabled.
     pub backends_configured: usize,
     /// Servers that are connected now.
     pub backends_connected: usize,

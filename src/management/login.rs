@@ -128,7 +128,7 @@ fn login_failed(name: &str, error: &LoginError) -> Failure {
             login_step(name)
         ),
         LoginError::NoPlace(_) => format!(
-            "If it wants a key: `mcpproxy upstream patch {name} 'headers.Authorization=Bearer KEY'`."
+            "If it wants a key: `mcpproxy secret set {name}-Authorization` asks for it, and `mcpproxy upstream patch {name} 'headers.Authorization=Bearer ${{keyring:{name}-Authorization}}'` has it sent."
         ),
     };
     Failure::new(ErrorCode::LoginRequired, text, hint).of_server(name)

@@ -60,6 +60,13 @@ impl Management {
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
             (ErrorCode::LoginRequired, Some(server)) => Some(login_step(server)),
             (ErrorCode::ServerUnavailable, Some(server)) => Some(self.repair(server)),
+            // Not where the limit is that of all calls.
+            (ErrorCode::TimedOut, Some(server)) if failure.hint.contains("call_tool_timeout") => {
+                let server = as_argument(server);
+                Some(format!(
+                    "the call was cancelled; `mcpproxy upstream patch {server} call_tool_timeout=10m` lets calls of this server take that long"
+                ))
+            }
             (ErrorCode::ConnectionLost, Some(server)) => Some(self.after_a_loss(server)),
             (code, Some(server)) => {
                 let settings = self.settings_in_force();

@@ -148,26 +148,26 @@ impl Management {
             return false;
         };
         let upstream = self.0.upstreams.get(name);
-        let status = upstream.as_ref().map(Upstream::status);
-        let is_logged_in = upstream.is_some_and(|upstream| !upstream.is_login_needed());
-        match status {
-            // The supervisor has not seen the change yet.
-            None => true,
-            Some(status) if is_about_to_stay(entry, &status) => true,
+        // The supervisor has not seen the change yet.
+        let Some(upstream) = upstream.filter(|upstream| upstream.runs_by(entry)) else {
+            return true;
+        };
+        match upstream.status() {
+            status if is_about_to_stay(entry, &status) => true,
             // One that was connected before, too, if nothing has failed since.
-            Some(status)
+            status
                 if entry.start == Start::Eager
                     && matches!(status.state, State::Connecting { failures: 0 }) =>
             {
                 true
             }
             // Neither has the worker that somebody has logged in.
-            Some(status) if matches!(status.state, State::Authenticating { .. }) => is_logged_in,
-            Some(status) if status.settled => false,
-            Some(status) => {
-                let is_connecting = matches!(status.state, State::Connecting { .. });
-                is_connecting || !self.lists(&settings).servers.contains_key(&entry.name)
+            status if matches!(status.state, State::Authenticating { .. }) => {
+                !upstream.is_login_needed()
             }
+            status if status.is_beginning() => true,
+            status if status.settled => false,
+            _ => !self.lists(&settings).servers.contains_key(&entry.name),
         }
     }
 
@@ -331,16 +331,19 @@ impl Backing for OverDaemon {
 }
 
 impl OverDaemon {
-    /// Whether a server that may not be connected any more is not, and one that may be is there, begun already if it is to stay.
+    /// Whether a server that may not be connected any more is not, and one that may be runs by its entry as it is now. The end of its
+    /// first attempt tells whether that is any good.
     fn has_followed(&self, server: &str) -> bool {
         let settings = self.keeper.settings();
         let entry = settings.servers.get(server);
         let upstream = self.upstreams.get(server);
         match entry.filter(|entry| entry.may_be_contacted()) {
             None => upstream.is_none(),
-            Some(entry) => {
-                upstream.is_some_and(|upstream| !is_about_to_stay(entry, &upstream.status()))
-            }
+            Some(entry) => upstream.is_some_and(|upstream| {
+                let status = upstream.status();
+                let is_about_to = status.is_beginning() || is_about_to_stay(entry, &status);
+                upstream.runs_by(entry) && !is_about_to
+            }),
         }
     }
 

@@ -93,6 +93,7 @@ impl ExportActivity {
                 break;
             };
             go_on(&mut query, next);
+            query.run = query.run.or(page.run);
             page = source.page(query.clone()).await?;
             count += page.records.len();
         }

@@ -81,6 +81,9 @@ impl RecordSource {
             let page = self.page(query.clone()).await?;
             found.records.extend(page.records);
             found.next = page.next;
+            // What follows is of the same run.
+            found.run = found.run.or(page.run);
+            query.run = query.run.or(page.run);
             match page.next {
                 Some(next) if wanted(&found.records) > 0 => go_on(&mut query, next),
                 _ => return Ok(found),
@@ -107,6 +110,7 @@ fn path_of(query: &RecordQuery) -> String {
         ("caller", query.caller.clone()),
         ("outcome", query.outcome.clone()),
         ("call", query.call.clone()),
+        ("run", number(query.run)),
         ("since", query.since.clone()),
         ("until", query.until.clone()),
         ("cursor", number(query.cursor)),

@@ -15,7 +15,7 @@ const READ = 200;
 const RESULTS = [["", "any result"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
 const TIMES = [["", "any time"], ["1h", "last hour"], ["today", "today"], ["7d", "7 days"]];
 const KINDS = [["", "calls and refusals"], ["change", "changes by people and agents"], ["decision", "approvals and quarantines"], ["server", "starts and ends of servers"], ["daemon", "the daemon"], ["all", "everything"]];
-const KEYS = ["text", "result", "server", "caller", "client", "tool", "call", "kind", "since"];
+const KEYS = ["text", "result", "server", "caller", "client", "tool", "call", "run", "kind", "since"];
 
 /** Kinds and outcomes by their names at the daemon; those that stand here for one word of the page. Decisions are some of the changes. */
 const KIND_NAMES = { "": "call,refusal,gap", all: "", decision: "change" };
@@ -41,8 +41,8 @@ export function activity(id, first, frame) {
 
   /** What the daemon looks for, in lists and exports alike; the rest is looked for here. */
   function filter() {
-    const { kind, result, server, caller, client, tool, call, text, since } = asked;
-    return { kind: KIND_NAMES[kind] ?? kind, outcome: RESULT_NAMES[result] ?? result, server, caller, client, tool, call: call || (isCall() ? text : ""), since };
+    const { kind, result, server, caller, client, tool, call, run, text, since } = asked;
+    return { kind: KIND_NAMES[kind] ?? kind, outcome: RESULT_NAMES[result] ?? result, server, caller, client, tool, call: call || (isCall() ? text : ""), run, since };
   }
 
   const wanted = (more) => query("activity", { ...filter(), ...more });
@@ -157,7 +157,7 @@ export function activity(id, first, frame) {
       choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),
       whoAsked(),
       choice("Time", "since", TIMES),
-      asked.tool || asked.call ? button(`${asked.tool || asked.call}: show all`, () => change({ tool: "", call: "" }), "link") : null,
+      asked.tool || asked.call ? button(`${asked.tool || asked.call}: show all`, () => change({ tool: "", call: "", run: "" }), "link") : null,
       h("span.end.dim.small", { role: "status" }, next === null ? `${number(rows.length)}, ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused` : `the newest ${number(rows.length)}: ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused`));
   }
 

@@ -11,7 +11,7 @@ import { at, capital, bytes, said, took } from "./words.js";
 /** Reads it, and gives what renders it. */
 export async function recordDrawer(id, close) {
   const record = await askExact(`activity/${part(id)}`);
-  const [inner, list] = await Promise.all([record.call ? ask(query("activity", { call: record.call, limit: 50 })) : { records: [] }, record.server ? ask("servers") : { servers: [] }]);
+  const [inner, list] = await Promise.all([record.call ? ask(query("activity", { call: record.call, run: record.run, limit: 50 })) : { records: [] }, record.server ? ask("servers") : { servers: [] }]);
   // In the order in which they were made.
   const others = inner.records.filter((one) => one.id !== record.id && one.run === record.run).sort((a, b) => a.id - b.id);
   const isThere = list.servers.some((one) => one.name === record.server);
@@ -36,7 +36,7 @@ function drawer(record, others, isThere, close) {
       ["Class", record.variant ? variant(record.variant) : undefined],
       ["Method", record.method ? h("code", said(record.method)) : undefined],
       ["Call", record.call ? [h("code", said(record.call)), " ", copying("copy", record.call, "link small")] : undefined],
-      ["Caused by", record.parent ? h("a", { href: query("/ui/activity", { call: record.parent }) }, h("code", said(record.parent))) : undefined],
+      ["Caused by", record.parent ? h("a", { href: query("/ui/activity", { call: record.parent, run: record.run }) }, h("code", said(record.parent))) : undefined],
       ["Why", record.reason ? said(record.reason) : undefined],
       ["Sensitivity", record.data_sensitivity ? said(record.data_sensitivity) : undefined],
       ["Done", record.action ? said(record.action) : undefined],

@@ -29,7 +29,7 @@ use crate::{
     secret::Secrets,
     upstream::{
         connect::ConnectError,
-        fleet::instance_scope::InstanceScope,
+        fleet::{instance_scope::InstanceScope, wanted::Identity},
         worker::{state::State, usage::Usage},
     },
     wire::{LogLevel, RequestNumbers},
@@ -44,6 +44,8 @@ pub struct Upstream(pub(in crate::upstream) Arc<UpstreamShared>);
 
 pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) name: ServerName,
+    /// The entry that it runs by.
+    pub(in crate::upstream) made_for: Identity,
     pub(in crate::upstream) settings: watch::Receiver<Arc<Settings>>,
     /// Asked once more before anything is sent.
     pub(in crate::upstream) gate: Gate,
@@ -135,6 +137,8 @@ pub enum Sharing {
 pub struct Status {
     /// Its state.
     pub state: State,
+    /// Whether its worker runs, and has begun to connect it if that is to be.
+    pub(in crate::upstream) begun: bool,
     /// Whether an attempt has come to an end, well or not.
     pub settled: bool,
     /// Why the last attempt failed or the last connection ended; cleared by the next one that is ready.
@@ -151,6 +155,7 @@ impl Status {
     pub(in crate::upstream) fn new() -> Self {
         Self {
             state: State::Asleep,
+            begun: false,
             settled: false,
             last_error: None,
             next_attempt: None,
@@ -168,6 +173,12 @@ impl Status {
                 | State::Authenticating { .. }
                 | State::Connecting { failures: 1.. }
         )
+    }
+
+    /// Whether its first attempt is under way, or is not begun yet where there is one to come.
+    pub fn is_beginning(&self) -> bool {
+        let is_connecting = matches!(self.state, State::Connecting { .. });
+        !self.begun || (is_connecting && !self.settled)
     }
 
     /// Whether the last attempt came to nothing and none is under way or to come by itself.
@@ -216,7 +227,11 @@ impl Status {
             (None, State::Connecting { failures: 1.. }) => "it is being tried again".to_owned(),
             (None, _) => return why.to_owned(),
         };
-        format!("{why} (failure {} in a row; {next})", self.state.failures())
+        match self.state.failures() {
+            // A connection that had proved healthy was lost: no attempt has failed yet.
+            0 => format!("{why} ({next})"),
+            failures => format!("{why} (failure {failures} in a row; {next})"),
+        }
     }
 }
 
@@ -224,6 +239,11 @@ impl Upstream {
     /// The server's name.
     pub fn name(&self) -> &ServerName {
         &self.0.name
+    }
+
+    /// Whether it runs by this entry: one that was changed otherwise is only about to be replaced.
+    pub fn runs_by(&self, entry: &ServerEntry) -> bool {
+        self.0.made_for == Identity::of(entry)
     }
 
     /// A number for the next request.

@@ -268,7 +268,16 @@ fn next_step(entry: &ServerEntry, error: &OpenError) -> String {
         }
         OpenError::Link(LinkError::Status {
             status: 404 | 405, ..
-        }) => "check the path of its URL, which mostly ends in /mcp or /sse".to_owned(),
+        }) => {
+            let path = "check the path of its URL, which mostly ends in /mcp or /sse";
+            match entry.transport.label() {
+                "auto" => path.to_owned(),
+                kind => format!(
+                    "{path}; if that is right, it may not speak {kind}: `mcpproxy upstream patch {} type=auto` finds out what it does",
+                    entry.name
+                ),
+            }
+        }
         OpenError::Link(LinkError::Ourselves) => format!(
             "a server behind itself would never end: `mcpproxy upstream remove {}` takes it out",
             entry.name

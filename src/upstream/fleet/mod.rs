@@ -9,7 +9,7 @@ mod plan;
 mod running;
 mod supervisor;
 mod usage_file;
-mod wanted;
+pub(super) mod wanted;
 
 pub use self::{
     directory::Upstreams,

@@ -365,6 +365,7 @@ impl Supervisor {
             numbers: RequestNumbers::default(),
             login: self.context.connect.logins.of(entry),
             name: entry.name.clone(),
+            made_for: Identity::of(entry),
             settings: self.settings.clone(),
             gate: self.gate.clone(),
             commands,

@@ -10,7 +10,7 @@ use crate::{
 
 /// What a worker is made for: another one means another worker.
 #[derive(PartialEq)]
-pub(super) struct Identity {
+pub(in crate::upstream) struct Identity {
     fingerprint: String,
     start: config::Start,
     standing: Standing,
@@ -18,7 +18,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn of(entry: &ServerEntry) -> Self {
+    pub(in crate::upstream) fn of(entry: &ServerEntry) -> Self {
         Self {
             fingerprint: entry.fingerprint.clone(),
             start: entry.start,

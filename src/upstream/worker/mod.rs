@@ -189,6 +189,8 @@ impl Worker {
         if self.need() == Need::Permanent {
             self.event(StateEvent::Wanted).await;
         }
+        let status = &self.shared.status;
+        status.send_modify(|status| status.begun = true);
         loop {
             match self.next_step().await {
                 Step::Stop | Step::Command(None) => break,

@@ -236,6 +236,29 @@ async fn the_daemon_in_the_background_says_so_and_its_log_is_shown() {
 }
 
 #[tokio::test]
+async fn the_log_file_that_a_daemon_was_told_is_shown() {
+    let place = Place::configured("{}");
+    let file = place.folder().join("told.log");
+    let daemon = place
+        .command()
+        .args(["serve", "--port", "0", "--log-file"])
+        .arg(&file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let _daemon = Running(daemon);
+    until("the daemon", || {
+        (place.run(&["status"]).code == 0).then_some(())
+    })
+    .await;
+    let shown = place.run(&["logs", "-o", "json"]).ended(0).json();
+    assert_eq!(shown["file"], file.to_str().expect("text"), "{shown}");
+    place.run(&["logs"]).ended(0).shows(&["mcpproxy is ready"]);
+}
+
+#[tokio::test]
 async fn following_ends_when_nobody_reads_it_any_more() {
     let place = Place::configured(SERVERS);
     let folder = place.home.data_dir().join("logs");

@@ -236,6 +236,11 @@ async fn what_a_script_may_not_call_has_its_codes() {
     let code = "call_tool('free', 'echo').error.code";
     let found = answer(&run_with(&client, code, allowed).await);
     assert_eq!(found["value"], "SERVER_NOT_ALLOWED");
+    // Nobody else finds out otherwise.
+    let recorded = daemon.home().activity("server=free&outcome=access_denied");
+    let recorded = recorded.await;
+    assert_eq!(recorded.len(), 1, "{recorded:?}");
+    assert_eq!(recorded[0]["tool"], "echo");
     assert_eq!(servers[0].received("tools/call").len(), 1);
     for server in &servers[1..] {
         assert!(server.received("tools/call").is_empty());

@@ -384,6 +384,38 @@ async fn what_has_no_effect_is_said() {
 }
 
 #[tokio::test]
+async fn the_answer_to_a_patch_is_of_the_server_as_it_was_patched() {
+    let (_up, daemon, client) = house(json!({})).await;
+    let command = entry(&daemon, "up")["command"].clone();
+    let patched = async |command: &Value| {
+        let patch = json!({ "command": command }).to_string();
+        let answer = daemon.rest("PATCH", "/api/v1/servers/up", &patch).await;
+        let row = answer.json()["server"].clone();
+        (row["state"].clone(), row["last_error"].clone())
+    };
+    for _ in 0..5 {
+        let (state, error) = patched(&"/there/is/no/such/program".into()).await;
+        assert_eq!(state, "error");
+        assert!(
+            error
+                .as_str()
+                .is_some_and(|error| error.contains("program")),
+            "{error}"
+        );
+        assert_eq!(patched(&command).await, ("ready".into(), Value::Null));
+    }
+    // What an agent may change freely, too.
+    for value in ["a", "b", "c"] {
+        let patch = json!({ "operation": "patch", "name": "up", "env": { "LOG": value } });
+        let row = done(&client, &patch).await["server"].clone();
+        assert_eq!(
+            (&row["state"], row.get("last_error")),
+            (&json!("ready"), None)
+        );
+    }
+}
+
+#[tokio::test]
 async fn changes_are_recorded_with_their_caller() {
     let (_up, daemon, client) = house(json!({})).await;
     done(

@@ -56,7 +56,7 @@ async fn check(habits: Habits, said: &str) {
     let step = if said.contains("client_id") {
         "`mcpproxy upstream patch up oauth.client_id=ID`"
     } else if said.contains("`headers`") || said.contains("S256") {
-        "`mcpproxy upstream patch up 'headers.Authorization=Bearer KEY'`"
+        "`mcpproxy upstream patch up 'headers.Authorization=Bearer ${keyring:up-Authorization}'`"
     } else {
         "`mcpproxy upstream login up`"
     };

@@ -17,6 +17,12 @@ async fn what_is_wrong_with_a_request_is_said_of_the_parameter_and_without_words
             "",
             "`limit` takes a whole number",
         ),
+        (
+            "GET",
+            "servers/%ff",
+            "",
+            "the path has bytes that are no UTF-8 text",
+        ),
         ("GET", "activity/abc", "", "`abc` is not a whole number"),
         (
             "GET",

@@ -102,11 +102,9 @@ impl<'a> InnerCalls<'a> {
             Err(why) => return refused("INVALID_ARGS", why),
         };
         if !self.request.allows(&call.server) {
-            let message = format!(
-                "the server {:?} is not among the allowed_servers of this script",
-                call.server
-            );
-            return refused("SERVER_NOT_ALLOWED", &message);
+            let failure = server_not_allowed(&call.server, &call.tool);
+            self.refuse(call, &failure);
+            return refused("SERVER_NOT_ALLOWED", &failure.error);
         }
         match self.made(call).await {
             Ok(Reply::Own(result) | Reply::Passed(Outcome::Result(result))) => answer(&result),
@@ -119,30 +117,48 @@ impl<'a> InnerCalls<'a> {
     async fn made(&self, call: &InnerCall) -> Result<Reply, RequestError> {
         let InnerCall { server, tool, .. } = call;
         let (calls, outer) = (self.call.calls, self.progress.context());
-        let declared = |variant| DeclaredCall {
-            variant,
-            is_stated: false,
-            server,
-            tool,
-            arguments: Some(call.arguments.clone()),
-            intent: None,
-            told: Told::Script,
-        };
-        let refused = |declared: DeclaredCall<'_>, failure: Failure| {
-            calls.refuse(outer, &declared, &failure);
+        let refused = |failure: Failure| {
+            self.refuse(call, &failure);
             RequestError::from(failure)
         };
         let variant = match calls.call_with(outer, server, tool).await {
             Ok(Some(Variant::Destructive)) if !self.request.allows_destructive => {
-                let failure = not_allowed_to_destroy(server, tool);
-                return Err(refused(declared(Variant::Write), failure));
+                return Err(refused(not_allowed_to_destroy(server, tool)));
             }
             Ok(variant) => variant.unwrap_or(Variant::Write),
-            Err(failure) => return Err(refused(declared(Variant::Write), failure)),
+            Err(failure) => return Err(refused(failure)),
         };
         let params = self.progress.params(server, tool);
-        calls.call(outer, declared(variant), &params).await
+        calls.call(outer, declared(call, variant), &params).await
     }
+
+    /// Records a call that is not made.
+    fn refuse(&self, call: &InnerCall, failure: &Failure) {
+        let declared = declared(call, Variant::Write);
+        let calls = self.call.calls;
+        calls.refuse(self.progress.context(), &declared, failure);
+    }
+}
+
+fn declared(call: &InnerCall, variant: Variant) -> DeclaredCall<'_> {
+    DeclaredCall {
+        variant,
+        is_stated: false,
+        server: &call.server,
+        tool: &call.tool,
+        arguments: Some(call.arguments.clone()),
+        intent: None,
+        told: Told::Script,
+    }
+}
+
+/// The record has the code of what a caller may not use, which this script may not: only the script itself gets one of its own.
+fn server_not_allowed(server: &str, tool: &str) -> Failure {
+    let error = format!("the server {server:?} is not among the allowed_servers of this script");
+    let hint = "Run the script with it in options.allowed_servers if that is meant.";
+    Failure::new(ErrorCode::AccessDenied, error, hint)
+        .of_server(server)
+        .of_tool(tool)
 }
 
 fn not_allowed_to_destroy(server: &str, tool: &str) -> Failure {
