@@ -29,6 +29,7 @@ mod over_daemon;
 mod over_files;
 mod parameters;
 mod patching;
+mod person_patch;
 mod pointing_values;
 mod removed;
 mod reviewed_settings;

@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 use super::{
     Backing, Management,
     agent_rules::{AgentVerdict, judge, judge_new},
-    servers::ServerChange,
     writing::{bad_name, not_written},
 };
 use crate::{
@@ -51,30 +50,6 @@ pub(super) struct Planned {
 }
 
 impl<B: Backing> Management<B> {
-    /// Changes what is named of a server's entry, and leaves the rest of it as it is. A person may change everything.
-    pub async fn patch_server(
-        &self,
-        name: &str,
-        patch: Map<String, Value>,
-    ) -> Result<ServerChange, Failure> {
-        let row = self.row_before_change(name)?;
-        let patch = read_patch(name, patch)?;
-        let (server, us) = (name.to_owned(), self.backing().our_address());
-        let planned = self
-            .change_seeing("patch", name, move |text| {
-                plan_patch(text, &server, &patch, &us, Rights::Person)
-            })
-            .await;
-        let planned = planned.map_err(|failure| self.not_in_file(name, failure))?;
-        drop(row);
-        self.backing().follows(name).await;
-        Ok(ServerChange {
-            server: self.server(name)?,
-            changed: planned.changed.clone(),
-            warnings: self.without_effect(name, &planned.changed),
-        })
-    }
-
     /// Sets what switches an entry, and says which key that changed: one that was so already is not named.
     pub(super) async fn set_flag(
         &self,

@@ -1,6 +1,7 @@
 //! Agents that manage servers with `upstream_servers`, and people who change entries by the same patch: what an agent may do, what it
 //! sees, what holds a server, and that nothing is lost when several write.
 
+mod answers;
 mod attacks;
 mod changes;
 mod concurrent;

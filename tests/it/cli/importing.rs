@@ -291,10 +291,10 @@ fn every_other_program_is_understood() {
         &json!({
             "notes": with(
                 notes("mcpproxy-go"),
-                &json!({ "protocol": "stdio", "working_dir": "~", "quarantined": false }),
+                &json!({ "type": "stdio", "cwd": "~", "quarantined": false }),
             ),
             "unseen": {
-                "protocol": "http", "url": "https://unseen.example/mcp",
+                "type": "http", "url": "https://unseen.example/mcp",
                 "headers": { "X-Key": "${keyring:unseen-key}" }, "quarantined": true,
             },
         }),

@@ -246,7 +246,7 @@ fn the_status_tells_on_one_screen_what_is_wrong() {
     place.run(&["upstream", "disable", "off"]).ended(0);
     let status = place.run(&["status"]).ended(0);
     status.shows(&[
-        "4 in the configuration: 1 ready, ",
+        "3 in the configuration and the demo server: 1 ready, ",
         "1 disabled",
         "`comand` is unknown, did you mean `command`?",
         "bad",

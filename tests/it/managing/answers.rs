@@ -1,0 +1,94 @@
+//! What the answer to a change says.
+
+use serde_json::{Value, json};
+
+use super::{done, entry, house, refused};
+use crate::support::{behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream};
+
+#[tokio::test]
+async fn answers_say_what_came_of_the_change() {
+    let (_up, daemon, client) = house(json!({ "enabled_tools": ["e*"] })).await;
+    let patch = |mut more: Value| {
+        more["operation"] = "patch".into();
+        more["name"] = "up".into();
+        more
+    };
+    let fewer = done(&client, &patch(json!({ "enabled_tools": ["ec*"] }))).await;
+    assert_eq!(fewer["changed"], json!(["enabled_tools"]));
+    let more = refused(&client, &patch(json!({ "enabled_tools": ["e*"] }))).await;
+    assert_eq!(more["code"], "access_denied");
+    let off = done(&client, &patch(json!({ "enabled": false }))).await;
+    assert_eq!(off["server"]["state"], "Disconnected", "{off}");
+    let on = done(
+        &client,
+        &patch(json!({ "enabled": true, "start": "eager" })),
+    )
+    .await;
+    assert!(
+        ["Connecting", "Ready"].contains(&on["server"]["state"].as_str().expect("a state")),
+        "{on}"
+    );
+    for operation in ["disable", "enable"] {
+        let request = format!("/api/v1/servers/up/{operation}");
+        let answer = daemon.rest("POST", &request, "").await.json();
+        let is_down = answer["server"]["state"] == "Disconnected";
+        assert_eq!(is_down, operation == "disable", "{answer}");
+    }
+    let missing = refused(&client, &json!({ "operation": "add", "name": "new" })).await;
+    let error = missing["error"].as_str().expect("an error");
+    assert!(
+        error.contains("`command`") && error.contains("`url`"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn what_has_no_effect_is_said() {
+    let server = FakeUpstream::http().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder().upstream("web", &server).start().await;
+    let patch = json!({ "isolation": { "enabled": true, "image": "x" } }).to_string();
+    let answer = daemon
+        .rest("PATCH", "/api/v1/servers/web", &patch)
+        .await
+        .json();
+    let expected = json!(["`isolation` has no effect on a remote server"]);
+    assert_eq!(answer["warnings"], expected, "{answer}");
+    let client = daemon.client("/mcp").await;
+    let patch = json!({ "operation": "patch", "name": "web", "isolation": { "image": "y" } });
+    let answer = done(&client, &patch).await;
+    assert_eq!(answer["warnings"], expected, "{answer}");
+    let patch = json!({ "operation": "patch", "name": "web", "call_tool_timeout": "1m" });
+    assert_eq!(done(&client, &patch).await.get("warnings"), None);
+}
+
+#[tokio::test]
+async fn the_answer_to_a_patch_is_of_the_server_as_it_was_patched() {
+    let (_up, daemon, client) = house(json!({})).await;
+    let command = entry(&daemon, "up")["command"].clone();
+    let patched = async |command: &Value| {
+        let patch = json!({ "command": command }).to_string();
+        let answer = daemon.rest("PATCH", "/api/v1/servers/up", &patch).await;
+        let row = answer.json()["server"].clone();
+        (row["state"].clone(), row["last_error"].clone())
+    };
+    for _ in 0..5 {
+        let (state, error) = patched(&"/there/is/no/such/program".into()).await;
+        assert_eq!(state, "error");
+        assert!(
+            error
+                .as_str()
+                .is_some_and(|error| error.contains("program")),
+            "{error}"
+        );
+        assert_eq!(patched(&command).await, ("ready".into(), Value::Null));
+    }
+    // What an agent may change freely, too.
+    for value in ["a", "b", "c"] {
+        let patch = json!({ "operation": "patch", "name": "up", "env": { "LOG": value } });
+        let row = done(&client, &patch).await["server"].clone();
+        assert_eq!(
+            (&row["state"], row.get("last_error")),
+            (&json!("ready"), None)
+        );
+    }
+}
