@@ -109,6 +109,7 @@ fn check_kept(raw: &Raw, kept: Kept, longest: usize) {
         return;
     };
     assert!(shown.as_bytes().len() <= longest, "{}", shown.as_str());
+    assert!(!has_secret(shown.as_str()), "{}", shown.as_str());
     if let Ok(value) = shown.read::<Value>() {
         check_tree(&value);
         // Nothing is found in what was masked, unless it was cut.
@@ -140,7 +141,6 @@ fn reads_back(value: &Value) -> bool {
 fn check_tree(value: &Value) {
     match value {
         Value::String(text) => assert!(!has_secret(text), "{text:?}"),
-        Value::Number(number) => assert!(!has_secret(&number.to_string()), "{number}"),
         Value::Array(elements) => elements.iter().for_each(check_tree),
         Value::Object(members) => {
             for (key, member) in members {
@@ -148,6 +148,7 @@ fn check_tree(value: &Value) {
                 check_tree(member);
             }
         }
-        Value::Null | Value::Bool(_) => (),
+        // Numbers are looked at as they are written: the library reads them as others.
+        Value::Null | Value::Bool(_) | Value::Number(_) => (),
     }
 }
