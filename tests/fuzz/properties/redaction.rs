@@ -116,7 +116,7 @@ fn check_kept(raw: &Raw, kept: Kept, longest: usize) {
         let again = REDACTION.value(&shown, kept).expect("it was read");
         let again: Value = again.read().expect("JSON");
         assert!(
-            shown.as_str().contains('…') || again == value || !reads_back(&value),
+            shown.as_str().contains('…') || again == value || !reads_back(shown.as_str(), &value),
             "{value}\n{again}"
         );
     }
@@ -124,18 +124,19 @@ fn check_kept(raw: &Raw, kept: Kept, longest: usize) {
 
 /// The library takes a number with many digits for one beside the nearest, and what that is written as for another one again, also in a
 /// text that is JSON.
-fn reads_back(value: &Value) -> bool {
-    let is_same =
-        serde_json::from_str(&value.to_string()).is_ok_and(|again: Value| again == *value);
-    is_same
-        && match value {
-            Value::String(text) => serde_json::from_str(text).map_or(true, |inner: Value| {
-                inner.is_string() || format!("{inner}") == *text
-            }),
-            Value::Array(elements) => elements.iter().all(reads_back),
-            Value::Object(members) => members.values().all(reads_back),
-            Value::Null | Value::Bool(_) | Value::Number(_) => true,
-        }
+fn reads_back(text: &str, value: &Value) -> bool {
+    text == format!("{value}") && inner_texts_read_back(value)
+}
+
+fn inner_texts_read_back(value: &Value) -> bool {
+    match value {
+        Value::String(text) => serde_json::from_str(text).map_or(true, |inner: Value| {
+            inner.is_string() || format!("{inner}") == *text
+        }),
+        Value::Array(elements) => elements.iter().all(inner_texts_read_back),
+        Value::Object(members) => members.values().all(inner_texts_read_back),
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+    }
 }
 
 fn check_tree(value: &Value) {
