@@ -109,7 +109,11 @@ fn check_kept(raw: &Raw, kept: Kept, longest: usize) {
         return;
     };
     assert!(shown.as_bytes().len() <= longest, "{}", shown.as_str());
-    assert!(!has_secret(shown.as_str()), "{}", shown.as_str());
+    assert!(
+        !has_secret(&outside_of_texts(shown.as_str())),
+        "{}",
+        shown.as_str()
+    );
     if let Ok(value) = shown.read::<Value>() {
         check_tree(&value);
         // Nothing is found in what was masked, unless it was cut.
@@ -137,6 +141,18 @@ fn inner_texts_read_back(value: &Value) -> bool {
         Value::Object(members) => members.values().all(inner_texts_read_back),
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
     }
+}
+
+/// What of JSON stands in no text: its numbers, as they are written.
+fn outside_of_texts(json: &str) -> String {
+    let (mut is_inside, mut is_escaped) = (false, false);
+    let is_outside = |c: &char| {
+        let was_inside = is_inside;
+        is_inside ^= *c == '"' && !is_escaped;
+        is_escaped = was_inside && *c == '\\' && !is_escaped;
+        !was_inside
+    };
+    json.chars().filter(is_outside).collect()
 }
 
 fn check_tree(value: &Value) {
