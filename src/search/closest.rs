@@ -41,7 +41,7 @@ fn efforts(unknown: usize, known: usize) -> impl Iterator<Item = Effort> {
 
 impl ToolSearch {
     /// For each of these names, which should be `server:tool` and are unknown, the closest ones that the caller may call: first the one
-    /// that is spelt alike, then those that have its words. Off the runtime's workers, and for as many names as [`efforts`] says.
+    /// that is spelt alike, then those that have its words. Off the runtime's workers, and for as many names as `efforts` says.
     pub async fn closest(
         &self,
         caller: &Caller,
