@@ -4,7 +4,7 @@
 use std::cell::OnceCell;
 
 use crate::{
-    config::{Acl, AclRule, ComparedName, Coverage, Fold, NamePattern, Policy},
+    config::{Acl, AclRule, ComparedName, Coverage, Fold, NamePattern, Policy, UriPattern},
     visible::{letters, uris},
 };
 
@@ -157,48 +157,47 @@ impl<'a> Question<'a> {
     }
 
     fn matches(&self, rule: &AclRule) -> bool {
-        let any = |patterns: &[NamePattern]| {
-            let mut patterns = patterns.iter();
-            patterns.any(|pattern| pattern.matches_exactly(&self.name))
-        };
         match self.asked {
             Asked::BuiltIn(name) => rule.tools.as_ref().is_some_and(|tools| {
                 tools.is_empty() || tools.iter().any(|tool| tool.matches_built_in(name))
             }),
-            Asked::Tool { .. } => of_tools(rule, any),
-            Asked::Prompt { .. } => match &rule.prompts {
-                Some(prompts) => any(prompts),
-                None => of_tools(rule, any),
-            },
-            Asked::Resource { .. } => match &rule.resources {
-                Some(resources) => resources
-                    .iter()
-                    .any(|pattern| pattern.matches_exactly(&self.name)),
-                None => of_tools(rule, any),
-            },
+            _ => self.matches_by(
+                rule,
+                NamePattern::matches_exactly,
+                UriPattern::matches_exactly,
+            ),
         }
     }
 
     /// [`Question::matches`] for whatever the name could mean to a server.
     fn matches_folded(&self, rule: &AclRule) -> bool {
-        let any = |patterns: &[NamePattern]| {
-            let mut patterns = patterns.iter();
-            patterns.any(|pattern| pattern.matches_folded(&self.name))
-        };
         match self.asked {
             Asked::BuiltIn(_) => false,
-            Asked::Tool { .. } => of_tools(rule, any),
-            Asked::Prompt { .. } => match &rule.prompts {
-                Some(prompts) => any(prompts),
-                None => of_tools(rule, any),
-            },
-            Asked::Resource { .. } => match &rule.resources {
-                Some(resources) => resources
-                    .iter()
-                    .any(|pattern| pattern.matches_folded(&self.name)),
-                None => of_tools(rule, any),
-            },
+            _ => self.matches_by(
+                rule,
+                NamePattern::matches_folded,
+                UriPattern::matches_folded,
+            ),
         }
+    }
+
+    /// Whether a pattern of the rule that is about such things of servers matches, by one way to compare.
+    fn matches_by(
+        &self,
+        rule: &AclRule,
+        of_name: impl Fn(&NamePattern, &ComparedName<'a>) -> bool,
+        of_uri: impl Fn(&UriPattern, &ComparedName<'a>) -> bool,
+    ) -> bool {
+        let any = |patterns: &[NamePattern]| patterns.iter().any(|one| of_name(one, &self.name));
+        let special = match self.asked {
+            Asked::Prompt { .. } => rule.prompts.as_ref().map(|prompts| any(prompts)),
+            Asked::Resource { .. } => {
+                let resources = rule.resources.as_ref();
+                resources.map(|patterns| patterns.iter().any(|one| of_uri(one, &self.name)))
+            }
+            Asked::BuiltIn(_) | Asked::Tool { .. } => None,
+        };
+        special.unwrap_or_else(|| of_tools(rule, any))
     }
 
     /// Whether a path that does not lead where it says, or a name that may be read as another, may lead to what a rule is about.
