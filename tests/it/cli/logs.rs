@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use super::{Place, serving::Serving};
@@ -202,22 +202,26 @@ async fn the_log_of_a_removed_server_goes_with_it() {
     assert!(!file.exists());
 }
 
-#[tokio::test]
-async fn the_daemon_in_the_background_says_so_and_its_log_is_shown() {
-    let place = Place::configured("{}");
-    let bridge = place
-        .command()
-        .arg("stdio")
+/// Runs what begins a daemon of this place, until that answers.
+async fn with_daemon(place: &Place, command: &mut Command) -> Running {
+    let begun = command
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .expect("the program starts");
-    let _bridge = Running(bridge);
+    let begun = Running(begun);
     until("the daemon", || {
         (place.run(&["status"]).code == 0).then_some(())
     })
     .await;
+    begun
+}
+
+#[tokio::test]
+async fn the_daemon_in_the_background_says_so_and_its_log_is_shown() {
+    let place = Place::configured("{}");
+    let _bridge = with_daemon(&place, place.command().arg("stdio")).await;
     place.run(&["status"]).ended(0).shows(&[
         "in the background until 10m after its last client",
         "daemon.log",
@@ -239,20 +243,11 @@ async fn the_daemon_in_the_background_says_so_and_its_log_is_shown() {
 async fn the_log_file_that_a_daemon_was_told_is_shown() {
     let place = Place::configured("{}");
     let file = place.folder().join("told.log");
-    let daemon = place
-        .command()
+    let mut serve = place.command();
+    serve
         .args(["serve", "--port", "0", "--log-file"])
-        .arg(&file)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the program starts");
-    let _daemon = Running(daemon);
-    until("the daemon", || {
-        (place.run(&["status"]).code == 0).then_some(())
-    })
-    .await;
+        .arg(&file);
+    let _daemon = with_daemon(&place, &mut serve).await;
     let shown = place.run(&["logs", "-o", "json"]).ended(0).json();
     assert_eq!(shown["file"], file.to_str().expect("text"), "{shown}");
     place.run(&["logs"]).ended(0).shows(&["mcpproxy is ready"]);
