@@ -1,9 +1,11 @@
-//! The process of a script: reads it from stdin, runs it, says what it wants on stdout, and ends with it, or when nobody is there any
-//! more. It has no files, no secrets and no environment, and it answers to the daemon alone.
+//! The process of a script: reads it from stdin, runs it, says what it wants on stdout, and ends with it, or with its input: no other
+//! process holds the other end than the daemon. It has no files, no secrets and no environment, and it answers to the daemon alone.
 
 use std::{
-    io::{self, BufRead, BufReader, Read, Stdin, Stdout, Write},
-    process, thread,
+    io::{self, BufRead, BufReader, Read, Stdout, Write},
+    process,
+    sync::mpsc::{Receiver, sync_channel},
+    thread,
     time::Duration,
 };
 
@@ -26,6 +28,7 @@ pub fn run() -> io::Result<()> {
     let mut input = BufReader::new(io::stdin());
     let line = read_line(&mut input)?;
     let start: ScriptStart = serde_json::from_slice(&line)?;
+    let answers = read_answers(input)?;
     let cpu = Duration::from_millis(start.cpu_ms);
     restrictions::restrict_this_process(cpu);
     let script = EngineScript {
@@ -39,7 +42,7 @@ pub fn run() -> io::Result<()> {
         .stack_size(limits::THREAD_STACK)
         .spawn(move || {
             let pipes = Pipes {
-                input,
+                answers,
                 output: io::stdout(),
             };
             engine::run(script, pipes, |end| {
@@ -54,7 +57,7 @@ pub fn run() -> io::Result<()> {
 }
 
 struct Pipes {
-    input: BufReader<Stdin>,
+    answers: Receiver<Vec<u8>>,
     output: Stdout,
 }
 
@@ -63,12 +66,28 @@ impl ScriptHost for Pipes {
         if !say(&mut self.output, &ScriptEvent::Calls(batch)) {
             return None;
         }
-        read_line(&mut self.input).ok()
+        self.answers.recv().ok()
     }
 
     fn log(&mut self, line: String) -> bool {
         say(&mut self.output, &ScriptEvent::Log(line))
     }
+}
+
+/// Reads what the daemon sends in a thread of its own, so that the end of the daemon ends a script that only computes.
+fn read_answers(mut input: impl BufRead + Send + 'static) -> io::Result<Receiver<Vec<u8>>> {
+    let (answers, received) = sync_channel(1);
+    thread::Builder::new()
+        .name("input".to_owned())
+        .spawn(move || {
+            while let Ok(line) = read_line(&mut input) {
+                if answers.send(line).is_err() {
+                    return;
+                }
+            }
+            process::exit(1);
+        })?;
+    Ok(received)
 }
 
 /// Writes a line; whether that worked.

@@ -1,10 +1,15 @@
 //! Scripts that are ended from outside: by their client, by the death of a server, by the daemon; and what is left of them.
 
-use std::fs;
+#[cfg(target_os = "linux")]
+use std::{fs, pin::pin};
 
+#[cfg(target_os = "linux")]
+use mcpproxy::code_execution::limits;
 use serde_json::{Value, json};
 
 use super::{answer, builder, ready, run_with, value, with_echo};
+#[cfg(target_os = "linux")]
+use crate::support::processes;
 use crate::support::{
     behaviours::*,
     client::call_params,
@@ -15,10 +20,9 @@ use crate::support::{
     patience::until,
 };
 
-/// The processes of scripts that this test's daemon has started.
+/// The processes of scripts that a daemon has started.
 #[cfg(target_os = "linux")]
-fn processes_of_scripts() -> Vec<u32> {
-    let own = std::process::id();
+fn processes_of_scripts(daemon: u32) -> Vec<u32> {
     let entries = fs::read_dir("/proc").expect("there are processes");
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let is_ours = |pid: &u32| {
@@ -28,7 +32,7 @@ fn processes_of_scripts() -> Vec<u32> {
         let (state, parent) = (fields.next(), fields.next());
         let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         state != Some("Z")
-            && parent == Some(own.to_string().as_str())
+            && parent == Some(daemon.to_string().as_str())
             && command.contains("run-script")
     };
     pids.filter(is_ours).collect()
@@ -77,8 +81,10 @@ async fn no_process_is_left_of_scripts_that_were_ended() {
     let (_upstream, daemon, client) = with_echo().await;
     let arguments = json!({ "code": "for (;;) {}" }).to_string();
     let params = call_params("code_execution", &arguments);
-    let began = until_running(&client, &params).await;
-    assert!(!began.is_empty());
+    let began = tokio::select! {
+        reply = client.request("tools/call", &params) => panic!("{reply:?}"),
+        found = until_running(std::process::id()) => found,
+    };
     until("its process to end", || {
         began.iter().all(|pid| !runs_a_script(*pid)).then_some(())
     })
@@ -86,22 +92,40 @@ async fn no_process_is_left_of_scripts_that_were_ended() {
     daemon.shutdown().await;
 }
 
-/// Begins a script and leaves when its process runs; gives the processes that were there.
 #[cfg(target_os = "linux")]
-async fn until_running(client: &crate::support::client::TestClient, params: &str) -> Vec<u32> {
-    let found = until("a process to run", || {
-        let found = processes_of_scripts();
-        (!found.is_empty()).then_some(found)
+#[tokio::test]
+async fn a_script_that_computes_ends_with_a_daemon_that_is_killed() {
+    let daemon = builder().spawn().await;
+    let client = daemon.client("/mcp/code").await;
+    let arguments = json!({ "code": "for (;;) {}" }).to_string();
+    let params = call_params("code_execution", &arguments);
+    let mut request = pin!(client.request("tools/call", &params));
+    let began = tokio::select! {
+        reply = &mut request => panic!("{reply:?}"),
+        found = until_running(daemon.pid()) => found,
+    };
+    daemon.kill().await;
+    // Much sooner than its time to compute is over.
+    let ended = until("its process to end", || {
+        (!began.iter().any(|pid| processes::runs(*pid))).then_some(())
     });
-    tokio::select! {
-        reply = client.request("tools/call", params) => panic!("{reply:?}"),
-        found = found => found,
-    }
+    let ended = tokio::time::timeout(limits::CPU / 2, ended).await;
+    ended.expect("it ends with its daemon");
+}
+
+/// The processes of a daemon's scripts, when one runs.
+#[cfg(target_os = "linux")]
+async fn until_running(daemon: u32) -> Vec<u32> {
+    until("a process to run", || {
+        let found = processes_of_scripts(daemon);
+        (!found.is_empty()).then_some(found)
+    })
+    .await
 }
 
 #[cfg(target_os = "linux")]
 fn runs_a_script(pid: u32) -> bool {
-    processes_of_scripts().contains(&pid)
+    processes_of_scripts(std::process::id()).contains(&pid)
 }
 
 #[tokio::test]

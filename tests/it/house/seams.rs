@@ -75,7 +75,11 @@ const SPAWNS: &[Exception] = &[
         1,
         "a thread that ends with the output of the daemon, or with this command",
     ),
-    ("code_execution/sandbox.rs", 1, "waited for at once"),
+    (
+        "code_execution/sandbox.rs",
+        2,
+        "one is waited for at once; the other ends the process with its input",
+    ),
     ("config/keeper.rs", 2, "waited for at once"),
     ("daemon/beside.rs", 1, "waited for at once"),
     ("daemon/data_folder.rs", 1, "waited for at once"),
