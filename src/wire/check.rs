@@ -10,13 +10,21 @@ const DEPTH: u32 = 127;
 
 /// Limit: how deep what a client sends may nest. A server that reads by recursion ends at some hundreds of levels, and other clients
 /// share it.
-pub(super) const DEEPEST: usize = 512;
+const DEEPEST: usize = 512;
 
 /// Limit: members of the outer object that are kept. A message has half a dozen.
 const MEMBERS: usize = 16;
 
-/// The members of an object that is valid JSON as a whole. `None` if it is not valid, or exceeds a limit here.
-pub(super) fn object(text: &[u8]) -> Option<Vec<MemberSpan>> {
+/// An object that is valid JSON as a whole.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct CheckedObject {
+    pub(super) members: Vec<MemberSpan>,
+    /// Whether a string in it has an escape like `\u0041`, which half a character needs.
+    pub(super) has_unicode_escapes: bool,
+}
+
+/// Reads an object. `None` if it is not valid JSON, or exceeds a limit here.
+pub(super) fn object(text: &[u8]) -> Option<CheckedObject> {
     std::str::from_utf8(text).ok()?;
     let mut validator = Validator::new(text, 0);
     validator.members.reserve(6);
@@ -26,7 +34,21 @@ pub(super) fn object(text: &[u8]) -> Option<Vec<MemberSpan>> {
     }
     validator.value()?;
     validator.blanks();
-    (validator.at == text.len()).then_some(validator.members)
+    (validator.at == text.len()).then_some(CheckedObject {
+        members: validator.members,
+        has_unicode_escapes: validator.has_unicode_escapes,
+    })
+}
+
+/// Why text that is JSON must not be sent on to servers, whose readers it may end.
+pub(super) fn why_unreadable(text: &[u8]) -> Option<&'static str> {
+    if is_deeper_than(text, DEEPEST) {
+        Some("nests deeper than 512 levels")
+    } else if has_lone_surrogate(text) {
+        Some("has an escape of half a character (a lone surrogate, as \\ud800)")
+    } else {
+        None
+    }
 }
 
 /// Whether values nest deeper than so many levels in text that is JSON; the outermost one is the first.
@@ -86,6 +108,7 @@ struct Validator<'a> {
     /// Of the current member of the outer object.
     key: Range<usize>,
     value_start: usize,
+    has_unicode_escapes: bool,
 }
 
 impl<'a> Validator<'a> {
@@ -97,6 +120,7 @@ impl<'a> Validator<'a> {
             members: Vec::new(),
             key: 0..0,
             value_start: 0,
+            has_unicode_escapes: false,
         }
     }
 
@@ -240,6 +264,7 @@ impl<'a> Validator<'a> {
             match escaped {
                 b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => (),
                 b'u' => {
+                    self.has_unicode_escapes = true;
                     let digits = self.text.get(self.at..self.at + 4)?;
                     if !digits.iter().all(u8::is_ascii_hexdigit) {
                         return None;
@@ -302,7 +327,7 @@ mod tests {
     /// What is accepted is an object to `serde_json` as well, with the same members.
     #[track_caller]
     fn check(text: &[u8]) {
-        let Some(members) = object(text) else {
+        let Some(CheckedObject { members, .. }) = object(text) else {
             return;
         };
         let shown = String::from_utf8_lossy(text);

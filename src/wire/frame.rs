@@ -66,12 +66,10 @@ pub enum FrameError {
     /// JSON, but no message of JSON-RPC 2.0.
     #[error("{0}")]
     NotAMessage(Cow<'static, str>),
-    /// A message that nests too deep, with the id of it that waits for an answer.
-    #[error("{TOO_DEEP}")]
-    TooDeep(Option<Id>),
+    /// A message that servers may not be able to read, and why, with the id of it that waits for an answer.
+    #[error("it {0}")]
+    Unreadable(&'static str, Option<Id>),
 }
-
-const TOO_DEEP: &str = "it nests deeper than 512 levels";
 
 impl FrameError {
     /// The JSON-RPC error to answer with.
@@ -79,14 +77,14 @@ impl FrameError {
         match self {
             Self::NotJson(error) => RpcError::parse_error(error),
             Self::NotAMessage(why) => RpcError::invalid_request(why),
-            Self::TooDeep(_) => RpcError::invalid_request(TOO_DEEP),
+            Self::Unreadable(..) => RpcError::invalid_request(self.to_string()),
         }
     }
 
     /// Whose answer that is: without it a client on a pipe would wait for its answer for ever.
     pub fn id(&self) -> Option<&Id> {
         match self {
-            Self::TooDeep(id) => id.as_ref(),
+            Self::Unreadable(_, id) => id.as_ref(),
             Self::NotJson(_) | Self::NotAMessage(_) => None,
         }
     }
@@ -101,13 +99,20 @@ struct Envelope {
     params: Option<Raw>,
     result: Option<Raw>,
     error: Option<Raw>,
+    /// Whether it may nest too deep or have half a character in it: for most that is ruled out while they are read.
+    may_be_unreadable: bool,
 }
 
 impl Envelope {
     /// Reads a message quickly. `None` for what is invalid, or rare enough to be left to the parser.
     fn quickly(frame: &Bytes) -> Option<Self> {
-        let mut envelope = Self::default();
-        for member in check::object(frame)? {
+        let object = check::object(frame)?;
+        // Nothing that nests deep is read quickly.
+        let mut envelope = Self {
+            may_be_unreadable: object.has_unicode_escapes,
+            ..Self::default()
+        };
+        for member in object.members {
             let place = match frame.get(member.key)? {
                 b"\"jsonrpc\"" => &mut envelope.jsonrpc,
                 b"\"id\"" => &mut envelope.id,
@@ -136,6 +141,7 @@ impl Envelope {
             params: raw(parsed.params),
             result: raw(parsed.result),
             error: raw(parsed.error),
+            may_be_unreadable: true,
         }
     }
 }
@@ -202,7 +208,7 @@ impl Message {
 const MAX_BATCH: usize = 256;
 
 /// Reads what a client sent: one message, or a batch of them (revision 2025-03-26, "Batching"). The flag says whether it was a
-/// batch. Strict about `"jsonrpc": "2.0"` and about depth; a batch's members fail one by one.
+/// batch. Strict about `"jsonrpc": "2.0"` and about what servers can read; a batch's members fail one by one.
 pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, bool), FrameError> {
     if body.trim_ascii_start().first() != Some(&b'[') {
         // One parse, which also tells what is no JSON.
@@ -220,18 +226,15 @@ pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, b
 }
 
 fn strict(frame: &Bytes) -> Result<Message, FrameError> {
-    let envelope = if let Some(envelope) = Envelope::quickly(frame) {
-        // Nothing that nests deep is validated quickly.
-        envelope
-    } else {
-        let envelope = thoroughly(frame)?;
-        if check::is_deeper_than(frame, check::DEEPEST) {
-            let is_request = envelope.method.is_some();
-            let id = envelope.id.as_ref().filter(|_| is_request);
-            return Err(FrameError::TooDeep(id.and_then(Id::from_raw)));
-        }
-        envelope
-    };
+    let envelope = envelope(frame)?;
+    if envelope.may_be_unreadable
+        && let Some(why) = check::why_unreadable(frame)
+    {
+        let is_request = envelope.method.is_some();
+        let id = envelope.id.as_ref().filter(|_| is_request);
+        let id = id.and_then(Id::from_raw);
+        return Err(FrameError::Unreadable(why, id));
+    }
     let version = envelope.jsonrpc.as_ref();
     if version.is_none_or(|version| version.as_bytes() != b"\"2.0\"") {
         return Err(not_a_message("`jsonrpc` is not \"2.0\""));
@@ -402,26 +405,35 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_nests_too_deep_is_refused() {
-        let message = |depth: usize| {
-            let params = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{params}}}"#)
-        };
+    fn what_servers_may_not_be_able_to_read_is_refused() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         // The message itself is a level.
-        for (depth, is_fine) in [(1, true), (511, true), (512, false), (100_000, false)] {
-            let parsed = parse_client(&Bytes::from(message(depth)));
+        let too_deep = Some("it nests deeper than 512 levels");
+        let half = Some("it has an escape of half a character (a lone surrogate, as \\ud800)");
+        for (params, expected) in [
+            (nested(1), None),
+            (nested(511), None),
+            (nested(512), too_deep),
+            (nested(100_000), too_deep),
+            (r#"["\u00e9\ud83d\ude00\\ud800"]"#.to_owned(), None),
+            (r#"{"a":"\ud800"}"#.to_owned(), half),
+            (r#"{"\uDC00":1}"#.to_owned(), half),
+            (r#"["\ud83dx\ude00"]"#.to_owned(), half),
+        ] {
+            let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{params}}}"#);
+            let shown: String = params.chars().take(50).collect();
+            let parsed = parse_client(&Bytes::from(message.clone()));
             let said = parsed.as_ref().err().map(ToString::to_string);
-            let expected = (!is_fine).then(|| "it nests deeper than 512 levels".to_owned());
-            assert_eq!(said, expected, "{depth}");
+            assert_eq!(said.as_deref(), expected, "{shown}");
             let waiting = parsed.as_ref().err().and_then(FrameError::id);
             let waiting = waiting.map(|id| id.as_str().to_owned());
-            assert_eq!(waiting, (!is_fine).then(|| "1".to_owned()), "{depth}");
-            let batch = Bytes::from(format!("[{}]", message(depth)));
+            assert_eq!(waiting, expected.map(|_| "1".to_owned()), "{shown}");
+            let batch = Bytes::from(format!("[{message}]"));
             let (members, _) = parse_client(&batch).expect("a batch");
-            assert_eq!(members[0].is_ok(), is_fine, "{depth}");
+            assert_eq!(members[0].is_ok(), expected.is_none(), "{shown}");
+            // What a server sends is its own.
+            assert!(Message::parse(&Bytes::from(message)).is_ok(), "{shown}");
         }
-        // What a server sends is its own.
-        assert!(Message::parse(&Bytes::from(message(1000))).is_ok());
     }
 
     #[test]

@@ -126,9 +126,9 @@ impl Raw {
         Self::trusted(text.into())
     }
 
-    /// Whether it nests deeper than what a client may send on: 512 levels.
-    pub fn is_too_deep(&self) -> bool {
-        self.is_deeper_than(check::DEEPEST)
+    /// Why a client may not send it on to servers.
+    pub fn why_unreadable(&self) -> Option<&'static str> {
+        check::why_unreadable(&self.text)
     }
 
     /// Whether it nests deeper than so many levels.

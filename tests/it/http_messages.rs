@@ -65,6 +65,7 @@ async fn malformed_json_is_answered_with_details() {
         r#""text""#,
         r#"{"id":1}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__echo","arguments":{"x":"\ud800"}}}"#,
     ] {
         let answer = send(&daemon, "POST", "/mcp/all", &[JSON, BOTH], body).await;
         assert_rpc_error(&answer, 400, -32600);

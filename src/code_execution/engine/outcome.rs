@@ -147,9 +147,14 @@ pub(super) fn json<'js>(
         let failure = ScriptFailure::new(ScriptCode::OutputLimitExceeded, why);
         return Err(at_end(failure));
     }
-    let is_too_deep = Raw::parse_str(&text).is_ok_and(|raw| raw.is_deeper_than(limits::DEPTH));
-    if is_too_deep {
+    let value = Raw::parse_str(&text).map_err(|error| unwritten(&format!("no JSON: {error}")))?;
+    if value.is_deeper_than(limits::DEPTH) {
         return Err(unwritten("the value nests deeper than 128 levels"));
+    }
+    if value.has_lone_surrogate() {
+        return Err(unwritten(
+            "the value has a text with half a character; toWellFormed() replaces it",
+        ));
     }
     RawValue::from_string(text).map_err(|error| unwritten(&format!("no JSON: {error}")))
 }

@@ -80,7 +80,7 @@ fn a_script_ends_with_its_last_expression_or_what_it_returns() {
             "Object.groupBy([1,2], n => n % 2 ? 'odd' : 'even')",
             r#"{"odd":[1],"even":[2]}"#,
         ),
-        ("'\\ud800'", r#""\ud800""#),
+        ("'\\ud83d\\ude00\\\\ud800'", r#""😀\\ud800""#),
         ("[undefined, () => 1]", "[null,null]"),
     ] {
         gives(code, expected);
@@ -330,6 +330,9 @@ fn failures_say_what_and_where() {
         Some((1, 24)),
     );
     fails("10n", SerializationError, "BigInt", Some((1, 1)));
+    for code in ["'\\ud800'", "({'x\\udc00': 1})"] {
+        fails(code, SerializationError, "half a character", Some((1, 1)));
+    }
     fails(
         "let a = []; for (let i = 0; i < 200; i++) a = [a]; a",
         SerializationError,

@@ -197,10 +197,10 @@ fn object(key: &str, value: &Raw) -> Result<Raw, String> {
         return Err(format!("`{key}` is not an object"));
     }
     // As text it was not looked at with the message.
-    if object.is_too_deep() {
-        return Err(format!("`{key}` nests deeper than 512 levels"));
+    match object.why_unreadable() {
+        Some(why) => Err(format!("`{key}` {why}")),
+        None => Ok(object),
     }
-    Ok(object)
 }
 
 /// A call of a tool that comes in by another way than MCP, and says there what those of `call_tool_*` say.

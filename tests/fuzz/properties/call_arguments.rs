@@ -29,7 +29,7 @@ pub fn check(input: &[u8]) {
     let arguments = passed_on(&raw);
     if let Ok(Some(object)) = &arguments {
         assert!(
-            object.is_object() && !object.is_too_deep(),
+            object.is_object() && object.why_unreadable().is_none(),
             "{}",
             object.as_str()
         );

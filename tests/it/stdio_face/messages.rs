@@ -98,6 +98,9 @@ async fn a_line_that_is_no_message_is_answered_and_the_next_one_too() {
             client.send(line).await;
             assert_eq!(client.answer("null").await.error()["code"], code, "{line}");
         }
+        let half = r#"{"jsonrpc":"2.0","id":9,"method":"ping","params":{"x":"\ud800"}}"#;
+        client.send(half).await;
+        assert_eq!(client.answer("9").await.error()["code"], -32600);
         client.send("\n  \r").await;
         client.request("ping", "{}").await.result();
         assert_eq!(client.notices, [""; 0]);
