@@ -8,7 +8,7 @@ use axum::{
 };
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use tokio::time::{Instant, timeout_at};
 
@@ -16,7 +16,7 @@ use super::{
     answer,
     dispatch::{MAX_MESSAGE, too_large},
 };
-use crate::memory_budget::MemoryBudget;
+use crate::{memory_budget::MemoryBudget, wire::RpcError};
 
 /// Limit: bytes of a body.
 pub const LARGEST_BODY: u64 = MAX_MESSAGE as u64;
@@ -65,6 +65,31 @@ impl UnreadBody {
             Self::NoRoom => answer::busy(),
         }
     }
+}
+
+/// Refuses a body that says to be something else than JSON.
+#[expect(
+    clippy::result_large_err,
+    reason = "the error is the answer, made once"
+)]
+pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Response> {
+    let Some(said) = headers.get(header::CONTENT_TYPE) else {
+        return Ok(());
+    };
+    let said = said.to_str().unwrap_or_default();
+    let kind = said.split(';').next().unwrap_or_default();
+    let kind = kind.trim().to_ascii_lowercase();
+    let is_json =
+        kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"));
+    if is_json {
+        return Ok(());
+    }
+    let error = format!(
+        "the Content-Type is {kind:?}; send the message as JSON, with `Content-Type: application/json`"
+    );
+    let error = RpcError::invalid_request(error);
+    let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+    Err(answer::rpc_error(status, None, &error))
 }
 
 /// The whole body of a client.

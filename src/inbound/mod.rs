@@ -153,6 +153,11 @@ impl Inbound {
         if attach::is_asked_for(&request) {
             return self.attach(caller, view, request);
         }
+        if request.method() == Method::POST
+            && let Err(refusal) = body::check_type(request.headers())
+        {
+            return refusal;
+        }
         let transport = request.extensions().get().copied().unwrap_or_default();
         let (uri, headers) = (request.uri(), request.headers());
         let legacy = match *request.method() {

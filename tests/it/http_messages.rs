@@ -213,14 +213,33 @@ async fn a_request_without_a_session_is_answered_as_json() {
         assert_eq!(answer.json()["result"]["tools"][0]["name"], "up__echo");
         assert_eq!(answer.json()["id"], "a");
     }
-    // curl says nothing of the kind unless told.
-    let form = [
-        ("content-type", "application/x-www-form-urlencoded"),
-        ("accept", "*/*"),
-    ];
-    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__echo","arguments":{"a":1.0}}}"#;
-    let answer = send(&daemon, "POST", "/mcp/all", &form, body).await;
-    assert!(answer.text().contains(r#"{"a":1.0}"#), "{}", answer.text());
+}
+
+#[tokio::test]
+async fn a_body_that_says_to_be_no_json_is_refused() {
+    let (_upstream, daemon) = daemon().await;
+    for (kind, status) in [
+        (Some("application/json; charset=utf-8"), 200),
+        (Some("Application/JSON"), 200),
+        (Some("application/vnd.mcp+json"), 200),
+        (None, 200),
+        (Some("text/plain;charset=UTF-8"), 415),
+        (Some("application/x-www-form-urlencoded"), 415),
+        (Some("multipart/form-data; boundary=x"), 415),
+        (Some(""), 415),
+    ] {
+        let headers: Vec<_> = kind
+            .map(|kind| ("content-type", kind))
+            .into_iter()
+            .collect();
+        let answer = send(&daemon, "POST", "/mcp/all", &headers, PING).await;
+        assert_eq!(answer.status, status, "{kind:?}");
+        if status == 415 {
+            let error = assert_rpc_error(&answer, 415, -32600);
+            let error = error["error"]["message"].as_str().expect("text");
+            assert!(error.contains("application/json"), "{error}");
+        }
+    }
 }
 
 #[tokio::test]
