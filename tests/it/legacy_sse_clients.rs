@@ -92,8 +92,8 @@ async fn a_stream_is_not_for_everybody() {
         let answer = http::open(daemon.address(), "GET", path, headers, "").await;
         (answer.status, answer.header("content-type").to_owned())
     };
-    assert_eq!(get("/mcp/all", &[("accept", "*/*")]).await.0, 405);
-    assert_eq!(get("/mcp/all", &[]).await.0, 405);
+    let page = ("accept", "text/html,*/*;q=0.8");
+    assert_eq!(get("/mcp/all", &[page]).await.0, 405);
     let revision = ("mcp-protocol-version", "2025-06-18");
     assert_eq!(get("/mcp/all", &[EVENTS, revision]).await.0, 405);
     let session = ("mcp-session-id", "x");
@@ -105,8 +105,10 @@ async fn a_stream_is_not_for_everybody() {
             .0,
         403
     );
-    let plain = get("/mcp/all/sse", &[]).await;
-    assert_eq!(plain, (200, "text/event-stream".to_owned()));
+    for path in ["/mcp/all/sse", "/mcp/all"] {
+        let plain = get(path, &[("accept", "*/*")]).await;
+        assert_eq!(plain, (200, "text/event-stream".to_owned()), "{path}");
+    }
     // Clients that try Streamable HTTP first go on when they see this.
     let answer = post(&daemon, "/sse", PING).await;
     assert_eq!((answer.status, answer.header("allow")), (405, "GET"));

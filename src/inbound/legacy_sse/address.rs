@@ -13,16 +13,18 @@ pub(super) const SESSION_ID: &str = "session_id";
 /// What the addresses of the streams end in.
 pub(in crate::inbound) const SUFFIX: &str = "/sse";
 
-/// Whether a GET on an endpoint that has both transports asks for this one: it names no session and no revision, and wants nothing
-/// but events.
+/// Whether a GET on an endpoint that has both transports asks for this one: it names no session and no revision, and takes events. A
+/// browser takes whatever there is, but waits for a page.
 pub(in crate::inbound) fn is_asked_for(headers: &HeaderMap) -> bool {
-    let accepts = |value: &http::HeaderValue| {
-        let value = value.to_str().unwrap_or_default();
-        value.to_ascii_lowercase().contains("text/event-stream")
-    };
+    let accepted = headers.get_all(header::ACCEPT).iter();
+    let accepted: Vec<String> = accepted
+        .map(|value| value.to_str().unwrap_or_default().to_ascii_lowercase())
+        .collect();
+    let names = |kind: &str| accepted.iter().any(|value| value.contains(kind));
+    let takes_all = accepted.is_empty() || names("*/*") || names("text/*");
     !headers.contains_key(SESSION)
         && !headers.contains_key(REVISION)
-        && headers.get_all(header::ACCEPT).iter().any(accepts)
+        && (names("text/event-stream") || (takes_all && !names("text/html")))
 }
 
 /// Whether a POST belongs to a session of this transport.
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_accepts_nothing_but_events_opens_a_stream() {
+    fn who_takes_events_and_names_no_session_opens_a_stream() {
         let check = |headers: &[(&'static str, &'static str)], expected: bool| {
             let headers = headers
                 .iter()
@@ -107,9 +109,12 @@ mod tests {
             &[("accept", "application/json, Text/Event-Stream;q=0.9")],
             true,
         );
-        check(&[("accept", "*/*")], false);
-        check(&[("accept", "text/*")], false);
-        check(&[], false);
+        check(&[("accept", "*/*")], true);
+        check(&[("accept", "text/*")], true);
+        check(&[], true);
+        check(&[("accept", "application/json")], false);
+        let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+        check(&[("accept", browser)], false);
         check(&[events, ("mcp-session-id", "a")], false);
         check(&[events, ("mcp-protocol-version", "2025-06-18")], false);
     }

@@ -165,7 +165,11 @@ async fn a_bridge_serves_the_endpoint_it_is_told() {
 #[tokio::test]
 async fn over_tcp_nobody_gets_a_connection_for_lines() {
     let daemon = TestDaemon::builder().start().await;
-    let headers = [("connection", "upgrade"), ("upgrade", "mcp-stdio")];
+    let headers = [
+        ("connection", "upgrade"),
+        ("upgrade", "mcp-stdio"),
+        ("accept", "application/json"),
+    ];
     let to = crate::support::http::Reachable::address(&daemon);
     let answer = crate::support::http::send(to, "GET", "/mcp", &headers, "").await;
     assert_eq!(answer.status, 405);
