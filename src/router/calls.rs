@@ -134,14 +134,15 @@ impl Router {
         offered: &str,
     ) -> Result<(ServerName, Box<str>), RequestError> {
         let caller = &context.caller;
-        let mut found = self.find_tool(caller, offered);
-        if found.is_none() && self.discover_owner_of(context, offered).await {
-            found = self.find_tool(caller, offered);
-        }
-        if let Some(found) = found {
+        if let Some(found) = self.find_tool(caller, offered) {
             return Ok(found);
         }
-        Err(match self.refusal_of_unlisted(caller, offered) {
+        let unavailable = self.discover_owners_of(context, offered).await;
+        if let Some(found) = self.find_tool(caller, offered) {
+            return Ok(found);
+        }
+        let refused = self.refusal_of_unlisted(caller, offered).or(unavailable);
+        Err(match refused {
             Some(failure) => failure.into(),
             None => self.unknown_tool(context, offered).into(),
         })
@@ -191,8 +192,8 @@ impl Router {
     }
 
     /// A name that nobody knows may belong to a server whose lists are not known yet. Waits for the servers whose names it begins
-    /// with; whether there were any.
-    async fn discover_owner_of(&self, context: &CallContext, offered: &str) -> bool {
+    /// with; why that which it names has no lists still.
+    async fn discover_owners_of(&self, context: &CallContext, offered: &str) -> Option<Failure> {
         let caller = &context.caller;
         let snapshot = self.0.catalog.snapshot();
         let unknown = |name: &ServerName| !snapshot.servers.contains_key(name);
@@ -207,6 +208,7 @@ impl Router {
             })
             .cloned()
             .collect();
+        let mut unavailable = None;
         for server in &candidates {
             let listed = {
                 let _waits = context.course.wait();
@@ -214,9 +216,14 @@ impl Router {
             };
             if let Err(failure) = listed {
                 tracing::debug!(%server, %failure, "a server that a call may be for is not available");
+                let tool = names::tool_part(server, offered).map(Target::tool);
+                let knows = |target| self.0.gate.knows(caller, server.as_str(), &target).is_ok();
+                if tool.is_some_and(knows) {
+                    unavailable = Some(failure);
+                }
             }
         }
-        !candidates.is_empty()
+        unavailable
     }
 
     fn unknown_tool(&self, context: &CallContext, offered: &str) -> RpcError {

@@ -135,6 +135,17 @@ async fn a_server_that_cannot_start_says_why_to_its_own_callers_only() {
             .is_some_and(|text| text.contains("program-anywhere"))
     );
     assert!(absent["next_step"].is_string(), "{absent}");
+    // Its tools are not unknown, whichever name is close to theirs.
+    for name in ["dead", "absent"] {
+        let by_offered_name = client.call(&format!("{name}__echo"), "{}").await;
+        let declared = json!({ "name": format!("{name}:echo") }).to_string();
+        let by_own_name = client.call("call_tool_read", &declared).await;
+        let failure = by_offered_name.failure();
+        assert_eq!(failure["code"], "server_unavailable", "{failure}");
+        assert_eq!(failure["code"], by_own_name.failure()["code"]);
+    }
+    let unknown = client.call("dead-or-not__echo", "{}").await;
+    assert_eq!(unknown.error_code(), -32602, "{}", unknown.frame);
 }
 
 #[tokio::test]
