@@ -105,7 +105,7 @@ impl Sorter {
     fn notice(&mut self, in_flight: &RequestsInFlight, notice: Notification) {
         let number = match &*notice.method {
             method::PROGRESS => progress_token(&notice),
-            _ => listener(&notice).filter(|number| in_flight.is_listening(*number)),
+            _ => subscription_of(&notice).filter(|number| in_flight.is_listening(*number)),
         };
         let stranger = match number {
             Some(number) => in_flight.notice(number, notice),
@@ -146,7 +146,7 @@ pub(super) fn progress_token(notice: &Notification) -> Option<u64> {
 }
 
 /// The request of a subscription that a notification came of, or ends.
-fn listener(notice: &Notification) -> Option<u64> {
+pub(super) fn subscription_of(notice: &Notification) -> Option<u64> {
     let params = notice.params.as_ref()?;
     let id = match &*notice.method {
         method::CANCELLED => params.get("requestId")?,

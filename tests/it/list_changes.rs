@@ -109,3 +109,33 @@ async fn an_edit_of_the_settings_is_heard_where_it_shows() {
         .hear_next(&[("/mcp", PROMPTS), ("/mcp/server/b", PROMPTS)])
         .await;
 }
+
+#[tokio::test]
+async fn a_change_that_a_server_tells_in_a_call_is_heard_when_it_is_listed() {
+    let grow = || notice(format!(r#"{{"jsonrpc":"2.0","method":"{TOOLS}"}}"#)).then(echo());
+    for server in [
+        FakeUpstream::http(),
+        FakeUpstream::http().without_sessions(),
+        FakeUpstream::http().speaking("2026-07-28"),
+    ] {
+        let upstream = server
+            .capabilities(r#"{"tools":{"listChanged":true}}"#)
+            .tool("grow", grow())
+            .start()
+            .await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
+        let client = daemon.client("/mcp/all").await;
+        client.wait_for_tool("up__grow").await;
+        let mut stream = client.listen().await;
+        let tools = [("grow", grow()), ("new", echo())];
+        let tools = tools.map(|(name, behaviour)| (plain_tool(name), behaviour));
+        upstream.offer_silently(&tools).await;
+        let reply = client.call("up__grow", "{}").await;
+        assert_eq!(reply.notices, [""; 0]);
+        let event = stream.next().await.expect("an open stream");
+        assert!(event.data.contains(TOOLS), "{}", event.data);
+        let listed = client.request("tools/list", "{}").await;
+        assert!(listed.frame.contains("up__new"), "{}", listed.frame);
+        client.call("up__new", "{}").await.result();
+    }
+}

@@ -6,7 +6,9 @@ use bytes::Bytes;
 
 use super::{HttpLink, pull::Pull, session::HttpSession};
 use crate::{
-    link::{Incoming, LinkError, WITHDRAWAL, slot::Slot, withdrawal_frame},
+    link::{
+        Incoming, LinkError, WITHDRAWAL, slot::Slot, sorter::subscription_of, withdrawal_frame,
+    },
     log_context::LoggedWork,
     wire::method,
 };
@@ -43,9 +45,9 @@ impl HttpExchange {
             };
             let arrived = shared.until_closed(pin!(arrived)).await;
             match arrived {
-                // Some servers say on the stream of a call what concerns everybody.
+                // Some servers say on the stream of a call what concerns everybody. What came of a subscription names it.
                 Ok(Incoming::Notice(notice))
-                    if !self.pull.is_stateless() && concerns_all(&notice.method) =>
+                    if concerns_all(&notice.method) && subscription_of(&notice).is_none() =>
                 {
                     shared.sort_notice(notice).await;
                 }
