@@ -99,8 +99,7 @@ impl ParkedCalls {
         self.keep(handle, Entry { call, key, expires }, now)
     }
 
-    /// The call that a handle stands for. Nothing if it is unknown, used, expired, or of another request; the call is then over, unless it
-    /// is another caller's.
+    /// The call that a handle stands for. Nothing if it is unknown, used, expired, or of another request, which uses nothing up.
     pub(super) fn take(&self, handle: &str, key: &RetryKey, now: Instant) -> Option<ParkedCall> {
         let entry = self.take_entry(handle, key, now)?;
         let mut call = entry.call;
@@ -128,20 +127,19 @@ impl<C> ParkedCalls<C> {
     }
 
     fn take_entry(&self, handle: &str, key: &RetryKey, now: Instant) -> Option<Entry<C>> {
-        let entry = self.remove(handle, &key.caller)?;
-        (entry.key == *key && now < entry.expires).then_some(entry)
+        self.remove(handle, |entry| entry.key == *key && now < entry.expires)
     }
 
     /// Gives up the call that a handle of this caller stands for.
     pub(super) fn forget(&self, handle: &str, caller: &Caller) {
-        drop(self.remove(handle, caller));
+        drop(self.remove(handle, |entry| entry.key.caller == *caller));
     }
 
-    /// Nobody uses up what is another's.
-    fn remove(&self, handle: &str, caller: &Caller) -> Option<Entry<C>> {
+    fn remove(&self, handle: &str, is_meant: impl FnOnce(&Entry<C>) -> bool) -> Option<Entry<C>> {
         let mut table = self.table.lock();
-        let is_theirs = table.get(handle)?.key.caller == *caller;
-        is_theirs.then(|| table.remove(handle)).flatten()
+        is_meant(table.get(handle)?)
+            .then(|| table.remove(handle))
+            .flatten()
     }
 
     /// Gives up the calls whose clients did not come back in time, for ever.
@@ -257,20 +255,11 @@ mod tests {
         assert!(table.keep("h", 2, &key, now));
         assert_eq!(table.take("h", &key, ROUND), None, "late");
         assert!(table.keep("h", 3, &key, now));
-        assert_eq!(
-            table.take("h", &self::key("b", "s"), now),
-            None,
-            "another's"
-        );
+        for other in [self::key("b", "s"), self::key("a", "t")] {
+            assert_eq!(table.take("h", &other, now), None, "{other:?}");
+        }
         table.0.forget("h", &Caller::named("b"));
-        assert_eq!(table.take("h", &key, now), Some(3), "it stays its own");
-        assert!(table.keep("h", 3, &key, now));
-        assert_eq!(
-            table.take("h", &self::key("a", "t"), now),
-            None,
-            "of another request"
-        );
-        assert_eq!(table.take("h", &key, now), None, "and it is over");
+        assert_eq!(table.take("h", &key, now), Some(3), "nobody used it up");
         assert!(table.keep("h", 4, &key, now));
         table.0.forget("h", &key.caller);
         assert_eq!(table.take("h", &key, now), None, "given up");

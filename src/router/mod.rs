@@ -171,7 +171,10 @@ impl Router {
                 self.aggregated(context, view, request).await
             }
         };
-        if answered.is_err() {
+        // A request that is wrong itself uses up nothing: the right one may follow.
+        if let Err(RequestError::Failed(refused)) = &answered
+            && refused.code != ErrorCode::InvalidArguments
+        {
             let params = request.params.as_ref();
             let forwarder = &self.0.forwarder;
             forwarder.abandon(context, &request.method, params);
