@@ -36,6 +36,22 @@ pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mu
     });
 }
 
+/// Limits: bytes and words of a name that is nothing but one. An order needs more.
+const LONGEST_NAME: usize = 64;
+const MOST_WORDS: usize = 6;
+
+/// Whether what a stranger calls something says nothing but a name, so that a model may read it.
+pub(super) fn is_only_a_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/+{}".contains(c);
+    if name.len() > LONGEST_NAME || !name.chars().all(is_plain) {
+        return false;
+    }
+    let words = words_of_name(name);
+    let mut is_order = false;
+    judge(&words, &phrases::find(&words), |_, _, _| is_order = true);
+    words.split_whitespace().count() <= MOST_WORDS && !is_order
+}
+
 fn read_name(text: &Passage<'_>, findings: &mut Findings) {
     if text.text.len() < 12 {
         return;

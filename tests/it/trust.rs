@@ -5,6 +5,7 @@ mod lock_file;
 mod pinning;
 mod quarantine;
 mod review;
+mod told;
 #[cfg(unix)]
 mod tried_once;
 mod waiting;
