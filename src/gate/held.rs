@@ -159,7 +159,7 @@ pub(super) fn refusal(server: &str, thing: &Thing<'_>, kind: ThingKind, hold: Ho
     } else {
         format!("a {what}")
     };
-    let why = hold.reason.explained();
+    let why = hold.reason.explained(kind);
     let error = format!("{named} of server {server:?} is held: {why}");
     let hint = if hold.reason == HoldReason::NotLocked {
         LOCKED_HINT
@@ -176,7 +176,7 @@ pub(super) fn refusal(server: &str, thing: &Thing<'_>, kind: ThingKind, hold: Ho
 
 /// Why what a server says of itself is held.
 pub(super) fn refusal_of_instructions(server: &str, hold: Hold) -> Failure {
-    let why = hold.reason.explained();
+    let why = hold.reason.explained(ThingKind::Instructions);
     let error = format!("the instructions of server {server:?} are held: {why}");
     Failure::new(code(hold.reason), error, HINT)
 }

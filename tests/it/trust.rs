@@ -1,6 +1,7 @@
 //! What people trust of servers: baselines, quarantine, reviews, and the lock file of a team.
 
 mod held_resources;
+mod instructions;
 mod lock_file;
 mod pinning;
 mod quarantine;
