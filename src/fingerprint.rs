@@ -26,6 +26,13 @@ impl Fingerprint {
         Self::of_members(definition, |_| true)
     }
 
+    /// The fingerprint of what a prompt, a resource or a template says of itself to people and models.
+    pub fn of_texts(definition: &Raw) -> Self {
+        Self::of_members(definition, |member| {
+            matches!(member, "name" | "title" | "description" | "arguments")
+        })
+    }
+
     fn of_members(definition: &Raw, counts: impl Fn(&str) -> bool) -> Self {
         let mut hasher = blake3::Hasher::new();
         let whole = definition.as_bytes();

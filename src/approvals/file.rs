@@ -13,12 +13,12 @@ use serde_json::value::RawValue;
 
 use super::{
     kinds::{HoldReason, ThingKind},
-    ledger::{Approved, Baseline, Held, Ledger},
+    ledger::{Approved, Baseline, FirstSeen, Held, Ledger},
 };
 use crate::{fingerprint::Fingerprint, names::ServerName, storage};
 
-/// The version of the file format.
-const VERSION: u32 = 1;
+/// The version of the file format. Files of the first version lack what was seen first.
+const VERSION: u32 = 2;
 
 /// Limit: the largest file that is read. We write none that is larger.
 const LARGEST: u64 = 64 << 20;
@@ -38,6 +38,8 @@ struct Stored<'a> {
     #[serde(borrow)]
     approved: Vec<StoredApproved<'a>>,
     held: Vec<StoredHeld>,
+    #[serde(default)]
+    first_seen: Vec<StoredFirstSeen>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -50,6 +52,14 @@ struct StoredApproved<'a> {
     at: u64,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     definition: Option<&'a RawValue>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredFirstSeen {
+    kind: String,
+    name: String,
+    fingerprint: String,
+    at: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -104,7 +114,7 @@ fn read(path: &Path) -> io::Result<Result<Vec<u8>, &'static str>> {
 
 fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> {
     let stored: Stored<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-    if stored.version != VERSION {
+    if !(1..=VERSION).contains(&stored.version) {
         return Err(format!("its version is {}", stored.version));
     }
     if stored.server != server.as_str() {
@@ -141,6 +151,15 @@ fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> {
         ledger
             .held
             .insert((kind(&one.kind)?, one.name.into()), held);
+    }
+    for one in stored.first_seen {
+        let first = FirstSeen {
+            fingerprint: fingerprint(&one.fingerprint)?,
+            at: one.at,
+        };
+        ledger
+            .first_seen
+            .insert((kind(&one.kind)?, one.name.into()), first);
     }
     Ok(ledger)
 }
@@ -183,6 +202,13 @@ pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result
         reason: held.reason.as_str().to_owned(),
         since: held.since,
     });
+    let first_seen = ledger.first_seen.iter();
+    let first_seen = first_seen.map(|((kind, name), first)| StoredFirstSeen {
+        kind: kind.as_str().to_owned(),
+        name: name.to_string(),
+        fingerprint: first.fingerprint.to_hex(),
+        at: first.at,
+    });
     let stored = Stored {
         version: VERSION,
         server: server.to_string(),
@@ -194,6 +220,7 @@ pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result
         .to_owned(),
         approved: approved.collect(),
         held: held.collect(),
+        first_seen: first_seen.collect(),
     };
     let text = serde_json::to_vec(&stored)?;
     if text.len() as u64 > LARGEST {
@@ -269,10 +296,15 @@ mod tests {
             reason: HoldReason::Changed,
             since: 8,
         };
+        let first = FirstSeen {
+            fingerprint: print,
+            at: 9,
+        };
         Ledger {
             baseline: Baseline::Taken,
             approved: [((ThingKind::Tool, "a".into()), approved)].into(),
             held: [((ThingKind::Prompt, "b".into()), held)].into(),
+            first_seen: [((ThingKind::Resource, "c".into()), first)].into(),
             is_unread: false,
         }
     }
@@ -289,6 +321,19 @@ mod tests {
     }
 
     #[test]
+    fn one_of_the_first_version_still_opens() {
+        let folder = tempfile::tempdir().expect("a folder");
+        save(folder.path(), &server(), &Ledger::default()).expect("saved");
+        let print = "1".repeat(64);
+        let old = format!(
+            r#"{{"version":1,"server":"s","baseline":"taken","approved":[{{"kind":"tool","name":"a","fingerprint":"{print}","at":7,"definition":{{"name":"a"}}}}],"held":[]}}"#
+        );
+        fs::write(file(folder.path(), &server()), old).expect("written");
+        let read = load(folder.path(), &server());
+        assert_eq!((read.baseline, read.approved.len()), (Baseline::Taken, 1));
+    }
+
+    #[test]
     fn a_damaged_one_is_set_aside_and_stays_lost() {
         let folder = tempfile::tempdir().expect("a folder");
         save(folder.path(), &server(), &ledger()).expect("saved");
@@ -298,7 +343,7 @@ mod tests {
             "",
             "{}",
             whole.split_at(whole.len() / 2).0,
-            &whole.replace("\"version\":1", "\"version\":9"),
+            &whole.replace("\"version\":2", "\"version\":9"),
             &whole.replace("\"server\":\"s\"", "\"server\":\"t\""),
             &whole.replace("\"taken\"", "\"maybe\""),
             &whole.replacen("\"fingerprint\":\"", "\"fingerprint\":\"x", 1),

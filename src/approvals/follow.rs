@@ -26,20 +26,24 @@ struct Remembered {
 
 impl Remembered {
     fn of(ledger: &Ledger) -> Self {
-        let names = ledger.approved.keys().map(|(_, name)| name.len());
-        Self {
-            count: ledger.approved.len(),
-            names: names.sum(),
+        let tools = ledger.approved.keys();
+        let tools = tools.filter(|(kind, _)| *kind == ThingKind::Tool);
+        tools.fold(Self { count: 0, names: 0 }, |sum, (_, name)| Self {
+            count: sum.count + 1,
+            names: sum.names + name.len(),
+        })
+    }
+
+    /// What is no tool takes no room of tools.
+    fn has_room(self, one: &Listed<'_>) -> bool {
+        one.kind != ThingKind::Tool || self.count < MOST && self.names + one.name.len() <= NAMES
+    }
+
+    fn add(&mut self, one: &Listed<'_>) {
+        if one.kind == ThingKind::Tool {
+            self.count += 1;
+            self.names += one.name.len();
         }
-    }
-
-    fn has_room(self, name: &str) -> bool {
-        self.count < MOST && self.names + name.len() <= NAMES
-    }
-
-    fn add(&mut self, name: &str) {
-        self.count += 1;
-        self.names += name.len();
     }
 }
 
@@ -104,11 +108,13 @@ impl Ledger {
                         fingerprint,
                     },
                 );
-            } else if one.kind == ThingKind::Tool
-                && (is_remembered || remembered.has_room(one.name))
+            } else if one.kind.is_pinned()
+                // Who falls silent is compared with its former words when it speaks again.
+                && !(is_remembered && one.says_nothing())
+                && (is_remembered || remembered.has_room(one))
             {
                 if !is_remembered {
-                    remembered.add(one.name);
+                    remembered.add(one);
                 }
                 next.note(one, None, now, &mut room);
             }
@@ -132,10 +138,11 @@ impl Ledger {
         objects: &mut dyn FnMut(&Listed<'_>) -> bool,
     ) -> Option<HoldReason> {
         let approved = self.entry(one);
-        if approved.is_some_and(|approved| approved.fingerprint == one.fingerprint) {
+        let is_same = approved.is_some_and(|approved| approved.fingerprint == one.fingerprint);
+        if is_same || one.says_nothing() {
             return None;
         }
-        if one.kind != ThingKind::Tool {
+        if !one.kind.is_pinned() {
             return objects(one).then_some(HoldReason::Objected);
         }
         if approved.is_some() {
@@ -156,10 +163,11 @@ impl Ledger {
                 .get_or_init(|| self.letters())
                 .contains(&loosely(one.name))
         };
-        if self.baseline == Baseline::Taken && is_alike() {
+        let is_tool = one.kind == ThingKind::Tool;
+        if is_tool && self.baseline == Baseline::Taken && is_alike() {
             return Some(HoldReason::Alike);
         }
-        (!remembered.has_room(one.name)).then_some(HoldReason::TooMany)
+        (!remembered.has_room(one)).then_some(HoldReason::TooMany)
     }
 
     /// Forgets the tools that are not listed: where changes are allowed, only what is listed last counts.
@@ -278,6 +286,36 @@ mod tests {
         );
         assert_eq!(house.list(&[("a", "2"), ("b", "1")]), []);
         assert_eq!(house.list(&[("a", "1"), ("b", "1")]), held("a", "changed"));
+    }
+
+    #[test]
+    fn what_a_server_says_of_itself_is_compared_like_a_tool() {
+        let mut ledger = Arc::<Ledger>::default();
+        let server = ServerName::parse("s").expect("a name");
+        for (policy, words, expected) in [
+            (PinPolicy::Untrusted, "anything", None),
+            (PinPolicy::Hold, "bad", Some("suspicious")),
+            (PinPolicy::Hold, "", None),
+            (PinPolicy::Hold, "Be kind.", Some("changed")),
+            (PinPolicy::Allow, "Be kind.", None),
+            (PinPolicy::Hold, "Be quick.", Some("changed")),
+            (PinPolicy::Hold, "", None),
+            (PinPolicy::Hold, "Be quick.", Some("changed")),
+            (PinPolicy::Hold, "Be kind.", None),
+        ] {
+            let text = Raw::author(&words);
+            let one = Listed {
+                kind: ThingKind::Instructions,
+                name: "",
+                fingerprint: Fingerprint::of_value(&text),
+                definition: text.as_str(),
+            };
+            let mut objects = |one: &Listed<'_>| one.definition.contains("bad");
+            let pins = ledger.follow(&server, &[one], policy, None, &mut objects, 7);
+            let hold = pins.hold(ThingKind::Instructions, "");
+            assert_eq!(hold.map(|hold| hold.reason.as_str()), expected, "{words}");
+            ledger = pins.ledger;
+        }
     }
 
     #[test]

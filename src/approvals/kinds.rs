@@ -38,6 +38,11 @@ impl ThingKind {
         }
     }
 
+    /// Whether a change of it is held, and not only what the scanner objects to.
+    pub(super) fn is_pinned(self) -> bool {
+        matches!(self, Self::Tool | Self::Instructions)
+    }
+
     /// Reads [`ThingKind::as_str`] back.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
@@ -90,8 +95,11 @@ impl HoldReason {
     }
 
     /// The reason in words that follow "it is held: ".
-    pub fn explained(self) -> &'static str {
+    pub fn explained(self, kind: ThingKind) -> &'static str {
         match self {
+            Self::Changed if kind == ThingKind::Instructions => {
+                "what the server says of itself changed since it was approved"
+            }
             Self::Changed => "its definition changed since it was approved",
             Self::Objected => "its definition looks dangerous, and nobody has approved it",
             Self::Unapproved => {

@@ -11,6 +11,10 @@ const LARGEST_TEXT: usize = 64 << 10;
 /// Limit: bytes of all definitions of a server that are kept to be compared.
 const TEXTS: usize = 16 << 20;
 
+/// Limits: prompts, resources and templates of which it is remembered what they said first, and bytes of their names.
+const FIRST_SEEN: usize = 5_000;
+const FIRST_SEEN_NAMES: usize = 1 << 20;
+
 /// What is known of a server's definitions and was decided about them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
@@ -20,6 +24,8 @@ pub struct Ledger {
     pub approved: BTreeMap<(ThingKind, Box<str>), Approved>,
     /// The ones that were held in the last listing.
     pub held: BTreeMap<(ThingKind, Box<str>), Held>,
+    /// What prompts, resources and templates said when they were seen first on a trusted server. Nothing is held for it.
+    pub first_seen: BTreeMap<(ThingKind, Box<str>), FirstSeen>,
     /// Whether the file could not be read: what it says is unknown, and it must not be written over.
     pub is_unread: bool,
 }
@@ -49,6 +55,15 @@ pub struct Approved {
     pub at: u64,
 }
 
+/// The texts of a thing as they were once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FirstSeen {
+    /// Which ones.
+    pub fingerprint: Fingerprint,
+    /// When, in seconds since 1970.
+    pub at: u64,
+}
+
 /// A definition that is held.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Held {
@@ -71,6 +86,13 @@ pub struct Listed<'a> {
     pub fingerprint: Fingerprint,
     /// Its text.
     pub definition: &'a str,
+}
+
+impl Listed<'_> {
+    /// Whether it stands for a server that says nothing of itself.
+    pub(super) fn says_nothing(&self) -> bool {
+        self.kind == ThingKind::Instructions && self.definition == r#""""#
+    }
 }
 
 /// What a person approves.
@@ -155,6 +177,31 @@ impl Ledger {
         self.approved.insert((one.kind, one.name.into()), approved);
     }
 
+    /// The ledger after these texts were listed. What they said first is kept, unless `is_replaced`.
+    #[must_use]
+    pub fn seeing<'t>(
+        self: &Arc<Self>,
+        texts: impl Iterator<Item = (ThingKind, &'t str, Fingerprint)>,
+        is_replaced: bool,
+        at: u64,
+    ) -> Arc<Self> {
+        let mut next = self.clone();
+        let mut names: usize = self.first_seen.keys().map(|(_, name)| name.len()).sum();
+        for (kind, name, fingerprint) in texts {
+            let key = (kind, Box::from(name));
+            let known = self.first_seen.get(&key);
+            let is_kept = known.is_some_and(|k| !is_replaced || k.fingerprint == fingerprint);
+            let added = known.map_or(name.len(), |_| 0);
+            let has_room = known.is_some() || next.first_seen.len() < FIRST_SEEN;
+            if !is_kept && has_room && names + added <= FIRST_SEEN_NAMES {
+                names += added;
+                let first = FirstSeen { fingerprint, at };
+                Arc::make_mut(&mut next).first_seen.insert(key, first);
+            }
+        }
+        next
+    }
+
     /// The ledger after a person approved something of what is listed now.
     pub fn approve(&self, listed: &[Listed<'_>], approval: &Approval) -> Result<Self, NotApproved> {
         let by: Arc<str> = approval.by.as_str().into();
@@ -163,11 +210,12 @@ impl Ledger {
             Which::All => {
                 next.approved.clear();
                 next.held.clear();
+                next.first_seen.clear();
                 let mut room = next.room();
                 for one in listed {
                     next.note(one, Some(&by), approval.at, &mut room);
                 }
-                next.baseline = if listed.is_empty() {
+                next.baseline = if listed.iter().all(Listed::says_nothing) {
                     Baseline::None
                 } else {
                     Baseline::Taken
@@ -176,12 +224,14 @@ impl Ledger {
             Which::These(names) => {
                 let mut room = next.room();
                 for name in names {
-                    let mut found = listed.iter().filter(|one| one.name == name).peekable();
+                    let found = listed.iter().filter(|one| one.name == name);
+                    let mut found = found.filter(|one| !one.says_nothing()).peekable();
                     if found.peek().is_none() {
                         return Err(NotApproved::Unknown(name.clone()));
                     }
                     for one in found {
                         next.held.remove(&(one.kind, one.name.into()));
+                        next.first_seen.remove(&(one.kind, one.name.into()));
                         next.note(one, Some(&by), approval.at, &mut room);
                     }
                 }

@@ -143,6 +143,8 @@ pub struct Prompt {
     pub definition: Raw,
     /// Whether the scanner objects to that.
     pub is_suspicious: bool,
+    /// Detects a change of its texts.
+    pub texts: Fingerprint,
 }
 
 /// A resource.
@@ -154,6 +156,8 @@ pub struct Resource {
     pub definition: Raw,
     /// Whether the scanner objects to that.
     pub is_suspicious: bool,
+    /// Detects a change of its texts.
+    pub texts: Fingerprint,
 }
 
 /// A resource template.
@@ -165,6 +169,8 @@ pub struct Template {
     pub definition: Raw,
     /// Whether the scanner objects to that.
     pub is_suspicious: bool,
+    /// Detects a change of its texts.
+    pub texts: Fingerprint,
     pub(super) loose: LooseTemplate,
 }
 
@@ -402,6 +408,7 @@ fn prompt(server: &ServerName, definition: &Raw) -> Result<Prompt, String> {
         name: name.into(),
         definition: definition.clone(),
         is_suspicious: is_grave(&scanner::scan_prompt(definition)),
+        texts: Fingerprint::of_texts(definition),
     })
 }
 
@@ -412,6 +419,7 @@ fn resource(definition: &Raw) -> Result<Resource, String> {
         uri: uri.into(),
         definition: definition.clone(),
         is_suspicious: is_grave(&scanner::scan_resource(definition)),
+        texts: Fingerprint::of_texts(definition),
     })
 }
 
@@ -424,6 +432,7 @@ fn template(definition: &Raw) -> Result<Template, String> {
         uri_template: uri_template.into(),
         definition: definition.clone(),
         is_suspicious: is_grave(&scanner::scan_resource(definition)),
+        texts: Fingerprint::of_texts(definition),
     })
 }
 

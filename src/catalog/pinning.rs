@@ -89,16 +89,35 @@ pub(super) fn judge(
     lock: Option<&Lock>,
 ) -> Pins {
     let scan = Scan::new(server, others);
-    let mut objects = |one: &Listed<'_>| {
-        // Nothing else is listed but what the scanner objects to.
-        one.kind != ThingKind::Tool
-            || server
-                .tool(one.name)
-                .is_some_and(|tool| scan.objects_to(tool))
+    let mut objects = |one: &Listed<'_>| match one.kind {
+        ThingKind::Tool => {
+            let tool = server.tool(one.name);
+            tool.is_some_and(|tool| scan.objects_to(tool))
+        }
+        ThingKind::Instructions => server.has_suspicious_instructions,
+        // Of these nothing else is listed.
+        ThingKind::Prompt | ThingKind::Resource | ThingKind::Template => true,
     };
-    with_listed(server, |listed| {
-        ledger.follow(&server.server, listed, policy, lock, &mut objects, now())
-    })
+    let at = now();
+    let mut pins = with_listed(server, |listed| {
+        ledger.follow(&server.server, listed, policy, lock, &mut objects, at)
+    });
+    if policy != PinPolicy::Untrusted && lock.is_none() {
+        let is_replaced = policy == PinPolicy::Allow;
+        pins.ledger = pins.ledger.seeing(texts(server), is_replaced, at);
+    }
+    pins
+}
+
+/// What the things say that are not pinned.
+fn texts(server: &ServerCatalog) -> impl Iterator<Item = (ThingKind, &str, Fingerprint)> {
+    let prompts = server.prompts.iter();
+    let prompts = prompts.map(|one| (ThingKind::Prompt, &*one.name, one.texts));
+    let resources = server.resources.iter();
+    let resources = resources.map(|one| (ThingKind::Resource, &*one.uri, one.texts));
+    let templates = server.templates.iter();
+    let templates = templates.map(|one| (ThingKind::Template, &*one.uri_template, one.texts));
+    prompts.chain(resources).chain(templates)
 }
 
 /// Asks the scanner about tools, each definition once.
@@ -159,16 +178,19 @@ fn neighbours_of(
     }))
 }
 
-/// What approvals are about: every tool, and of the rest what the scanner objects to.
+/// What approvals are about: what the server says of itself, every tool, and of the rest what the scanner objects to.
 fn with_listed<T>(server: &ServerCatalog, then: impl FnOnce(&[Listed<'_>]) -> T) -> T {
-    let tools = server.tools.iter().map(|tool| Listed {
+    let said = server.listing.initialize.get("instructions");
+    let said = said.filter(|said| said.string().is_some_and(|text| !text.trim().is_empty()));
+    // To say nothing is a baseline, too.
+    let said = said.unwrap_or_else(|| Raw::author(&""));
+    let mut listed = vec![of_value(ThingKind::Instructions, "", &said)];
+    listed.extend(server.tools.iter().map(|tool| Listed {
         kind: ThingKind::Tool,
         name: &tool.name,
         fingerprint: tool.fingerprint,
         definition: tool.definition.as_str(),
-    });
-    let mut listed: Vec<Listed<'_>> = tools.collect();
-    let instructions = server.listing.initialize.get("instructions");
+    }));
     let prompts = server.prompts.iter();
     let prompts = prompts.filter(|prompt| prompt.is_suspicious);
     listed.extend(prompts.map(|p| of_value(ThingKind::Prompt, &p.name, &p.definition)));
@@ -178,12 +200,6 @@ fn with_listed<T>(server: &ServerCatalog, then: impl FnOnce(&[Listed<'_>]) -> T)
     let templates = server.templates.iter();
     let templates = templates.filter(|template| template.is_suspicious);
     listed.extend(templates.map(|t| of_value(ThingKind::Template, &t.uri_template, &t.definition)));
-    let instructions = instructions.filter(|_| server.has_suspicious_instructions);
-    if let Some(text) = &instructions {
-        let mut all = listed.clone();
-        all.push(of_value(ThingKind::Instructions, "", text));
-        return then(&all);
-    }
     then(&listed)
 }
 
@@ -398,7 +414,7 @@ pub(super) fn note_held(
         now.hold(*kind, name).is_some() && !is_known
     });
     for ((kind, name), held) in new.clone().take(SHOWN) {
-        let (kind, why) = (kind.as_str(), held.reason.explained());
+        let (kind, why) = (kind.as_str(), held.reason.explained(*kind));
         tracing::warn!(%server, kind, name = &**name, why, "held until a person approves it");
     }
     if let Some(more @ 1..) = new.clone().count().checked_sub(SHOWN) {
@@ -408,7 +424,7 @@ pub(super) fn note_held(
         kind: kind.as_str(),
         name: name.clone(),
         fingerprint: Some(held.fingerprint),
-        why: Some(held.reason.explained()),
+        why: Some(held.reason.explained(*kind)),
     });
     activity.note_held(server.as_str(), things);
 }

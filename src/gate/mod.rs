@@ -19,7 +19,6 @@ use tokio::sync::watch;
 
 pub use self::{
     classify::{Effect, effect},
-    held::is_plain,
     rules::Rules,
     standing::{
         Standing, Switches, awaits_approval, is_quarantined, policies, policy, standing, switches,

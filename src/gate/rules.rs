@@ -10,7 +10,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     names::{self, ServerName},
     visible::letters,
-    wire::{Target, Thing, TooLong, method},
+    wire::{Raw, Target, Thing, TooLong, method},
 };
 
 /// Limit: servers that a refusal names.
@@ -60,9 +60,23 @@ impl<'a> Rules<'a> {
         self.judge(caller, server, target).is_ok()
     }
 
-    /// Whether what a server says of itself is held.
-    pub fn holds_instructions(self, server: &str) -> bool {
-        self.held_instructions(server).is_some()
+    /// What a server says of itself where many servers speak: while a change of it is held, what was approved.
+    pub fn instructions(self, server: &str) -> Option<String> {
+        if self.held_instructions(server).is_none() {
+            return self.snapshot.servers.get(server)?.instructions();
+        }
+        let approved = &self.snapshot.pins.get(server)?.ledger.approved;
+        let approved = approved.get(&(ThingKind::Instructions, "".into()))?;
+        Raw::parse_str(approved.definition.as_deref()?)
+            .ok()?
+            .string()
+    }
+
+    /// Whether not even the server's own address has what it says of itself: it is held, and the scanner objects to it.
+    pub fn withholds_instructions(self, server: &str) -> bool {
+        let known = self.snapshot.servers.get(server);
+        let is_suspicious = known.is_some_and(|known| known.has_suspicious_instructions);
+        is_suspicious && self.held_instructions(server).is_some()
     }
 
     /// Why what a server says of itself is held, if it is.

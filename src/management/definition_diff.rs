@@ -33,6 +33,8 @@ fn lines_of(definition: &str, is_whole: bool) -> String {
             let counted = counted.filter(|(key, _)| is_whole || counts(key));
             sorted(Value::Object(counted.collect()))
         }
+        // What a server says of itself is no JSON to whoever reads it.
+        Ok(Value::String(text)) => return text,
         Ok(other) => sorted(other),
         Err(_) => return definition.to_owned(),
     };

@@ -21,6 +21,7 @@ use crate::{
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},
     config::{Author, Change, EntryFlag, OPERATOR, ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
+    fingerprint::Fingerprint,
     gate::{self, Standing},
     scanner::{self, Finding},
     secret::Secrets,
@@ -95,6 +96,10 @@ pub struct InspectedThing {
     /// When, or when it was seen first on a trusted server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_at: Option<String>,
+    /// Since when the texts of a prompt, a resource or a template are known that it had first, where it has others now. Nothing is held
+    /// for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_since: Option<String>,
     /// What the scanner says of it.
     pub findings: Vec<ShownFinding>,
     /// What changed since it was approved, line by line.
@@ -366,12 +371,15 @@ fn thing(
         diff(&before, &now)
     });
     let tool = listed.tool(name).filter(|_| kind == ThingKind::Tool);
+    let first = pins.ledger.first_seen.get(&key);
+    let texts = definition.map(Fingerprint::of_texts);
+    let first = first.filter(|first| texts.is_some_and(|texts| texts != first.fingerprint));
     InspectedThing {
         kind: kind.as_str().to_owned(),
         name: name.to_owned(),
         held: hold.is_some(),
         reason: hold.map(|hold| hold.reason.as_str().to_owned()),
-        explanation: hold.map(|hold| hold.reason.explained().to_owned()),
+        explanation: hold.map(|hold| hold.reason.explained(kind).to_owned()),
         held_since: since,
         call_with: None,
         description: definition.and_then(|definition| {
@@ -387,6 +395,7 @@ fn thing(
         fingerprint: tool.map(|tool| tool.fingerprint.to_hex()),
         approved_by: approved.and_then(|approved| approved.by.as_deref().map(str::to_owned)),
         approved_at: approved.map(|approved| utc(approved.at)),
+        changed_since: first.map(|first| utc(first.at)),
         findings: shown_findings(secrets, findings),
         diff,
         definition: definition.map(|definition| whole(secrets, definition)),

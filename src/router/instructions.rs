@@ -149,10 +149,7 @@ pub(super) fn of_servers(mode: RoutingMode, now: &Moment, caller: &Caller) -> St
     let usable = names.filter(|name| now.rules().offers(caller, name.as_str()));
     let servers: Vec<(&str, String)> = usable
         .map(|name| {
-            let known = now.snapshot().servers.get(name);
-            let is_held = now.rules().holds_instructions(name.as_str());
-            let known = known.filter(|_| !is_held);
-            let words = known.and_then(|known| known.instructions());
+            let words = now.rules().instructions(name.as_str());
             (name.as_str(), words.unwrap_or_default())
         })
         .collect();

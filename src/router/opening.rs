@@ -89,7 +89,7 @@ impl Router {
         let known = now.snapshot().servers.get(server);
         let said = known.map(|known| known.listing.initialize.clone());
         Ok(said.map(|said| {
-            if !now.rules().holds_instructions(server) {
+            if !now.rules().withholds_instructions(server) {
                 return said;
             }
             let without = splice(&said, &[("instructions", Edit::Remove)]);

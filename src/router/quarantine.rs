@@ -1,5 +1,5 @@
-//! What a client is told in place of a call to a quarantined server, and what agents may read of what is held: findings with their
-//! excerpts escaped, never the text itself.
+//! What a client is told in place of a call to a quarantined server, and what agents may read of what is held: which rule objects and
+//! where, never what stands there.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -124,8 +124,8 @@ fn analysis_of_tool(now: &Moment, entry: &ServerEntry, tool: &str) -> Value {
     json!({
         "inspected": is_listed,
         "note": note,
-        "entry": shown(entry, scanner::scan_entry(entry)),
-        "tool": shown(entry, findings.unwrap_or_default()),
+        "entry": told(&scanner::scan_entry(entry)),
+        "tool": told(&findings.unwrap_or_default()),
     })
 }
 
@@ -183,7 +183,7 @@ fn held_of(now: &Moment, caller: &Caller, server: &str) -> Option<Value> {
     }
 }
 
-/// What is held of a server that may be used: its name if that is nothing but a name, and our reason.
+/// What is held of a server that may be used: where it stands, its name if that is nothing but a name, and our reason.
 fn held_things(now: &Moment, caller: &Caller, server: &str) -> Vec<Value> {
     let Some(known) = now.snapshot().servers.get(server) else {
         return Vec::new();
@@ -216,6 +216,7 @@ fn held_things(now: &Moment, caller: &Caller, server: &str) -> Vec<Value> {
             "code": failure.code.as_str(),
             "kind": kind.as_str(),
             "tool": failure.tool,
+            "place": place_of(known, *kind, name),
             "reason": failure.error,
             "hint": failure.hint,
             "findings": findings_of(*kind, name),
@@ -255,7 +256,7 @@ fn held_targets<'a>(
     with_target.collect()
 }
 
-/// Rule and severity of findings, each pair once, with how often; the worst first. The excerpts are for `inspect`.
+/// Rule and severity of findings, each pair once, with how often; the worst first. The places are for `inspect`.
 fn in_short<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Value> {
     let mut counted: BTreeMap<(bool, &'static str), usize> = BTreeMap::new();
     for finding in findings {
@@ -288,7 +289,14 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
     let found = found.filter(|(_, _, found)| !found.is_empty());
     let things: Vec<Value> = found
         .take(TOLD)
-        .map(|(kind, name, found)| thing(kind, &name, &shown(entry, found)))
+        .map(|(kind, name, found)| {
+            json!({
+                "kind": kind.as_str(),
+                "name": scanner::is_only_a_name(&name).then_some(&name),
+                "place": listed.and_then(|listed| place_of(listed, kind, &name)),
+                "findings": told(&found),
+            })
+        })
         .collect();
     Ok(json!({
         "server": server,
@@ -296,22 +304,62 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
         "inspected": listed.is_some(),
         "note": note,
         "held": held_things(now, caller, server),
-        "entry": shown(entry, scanner::scan_entry(entry)),
+        "entry": told(&scanner::scan_entry(entry)),
         "findings": things,
     }))
 }
 
-/// Findings without the credentials of the entry, which a server may repeat.
-fn shown(entry: &ServerEntry, findings: Vec<Finding>) -> Vec<Finding> {
-    let findings = findings.into_iter();
-    let shown = findings.map(|finding| finding.without(&entry.secrets));
-    shown.collect()
+/// What agents are told of findings. The words that a rule objects to may be an order: they are for people.
+fn told(findings: &[Finding]) -> Vec<Value> {
+    let told = findings.iter().map(|finding| {
+        json!({
+            "rule": finding.rule,
+            "severity": finding.severity,
+            "meaning": scanner::in_words(finding.rule),
+            "place": told_place(&finding.place),
+        })
+    });
+    told.collect()
 }
 
-fn thing(kind: ThingKind, name: &str, findings: &[Finding]) -> Value {
-    json!({
-        "kind": kind.as_str(),
-        "name": crate::gate::is_plain(name).then_some(name),
-        "findings": findings,
-    })
+/// A place in a definition, as far as its keys, which the server chose, say nothing but names.
+fn told_place(place: &str) -> String {
+    let first = place.split('/').nth(1).unwrap_or_default();
+    if scanner::is_only_a_name(place) {
+        place.to_owned()
+    } else if scanner::is_only_a_name(first) {
+        format!("/{first}/…")
+    } else {
+        "/…".to_owned()
+    }
+}
+
+/// Where a thing stands among those of its kind: `tools[3]`, counted from 0.
+fn place_of(listed: &ServerCatalog, kind: ThingKind, name: &str) -> Option<String> {
+    let (list, place) = match kind {
+        ThingKind::Tool => (
+            "tools",
+            listed.tools.iter().position(|one| *one.name == *name),
+        ),
+        ThingKind::Prompt => (
+            "prompts",
+            listed.prompts.iter().position(|one| *one.name == *name),
+        ),
+        ThingKind::Resource => {
+            let resources = &listed.resources;
+            (
+                "resources",
+                resources.iter().position(|one| *one.uri == *name),
+            )
+        }
+        ThingKind::Template => {
+            let mut templates = listed.templates.iter();
+            (
+                "templates",
+                templates.position(|one| *one.uri_template == *name),
+            )
+        }
+        ThingKind::Instructions => return Some("instructions".to_owned()),
+    };
+    Some(format!("{list}[{}]", place?))
 }

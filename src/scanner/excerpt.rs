@@ -10,7 +10,7 @@ const LENGTH: usize = 96;
 /// Limit: characters shown before and after what a rule objects to.
 const AROUND: usize = 16;
 
-/// What stands in `range` and a little around it.
+/// What stands in `range` and a little around it; of what is too long the beginning and the end.
 pub(super) fn excerpt(text: &str, range: Range<usize>) -> String {
     excerpt_marked(text, range).0
 }
@@ -18,20 +18,32 @@ pub(super) fn excerpt(text: &str, range: Range<usize>) -> String {
 /// The same, and which of its characters stand for `range`: nothing where all of them do.
 pub(super) fn excerpt_marked(text: &str, range: Range<usize>) -> (String, Option<Range<usize>>) {
     let objected = in_whole_words(text, range.clone());
-    let start = before(text, range.start.min(text.len()), AROUND);
-    let end = range.end.clamp(start, text.len());
-    let rest = text.get(start..).unwrap_or_default();
-    let before_end = text.get(start..end).unwrap_or_default().chars().count();
-    let shown = (before_end + AROUND).min(LENGTH);
-    let mut escaped = String::with_capacity(shown + 8);
+    let start = before(text, range.start.min(text.len()), 0);
+    let end = before(text, range.end.clamp(start, text.len()), 0);
+    let inside = text.get(start..end).unwrap_or_default().chars().count();
+    let around = (LENGTH.saturating_sub(inside) / 2).min(AROUND);
+    let start = before(text, start, around);
+    let mut after = text.get(end..).unwrap_or_default().char_indices();
+    let end = after.nth(around).map_or(text.len(), |(at, _)| end + at);
+    let shown = text.get(start..end).unwrap_or_default();
+    let left_out = match shown.chars().count() {
+        count if count > LENGTH => LENGTH / 2..count - LENGTH / 2,
+        _ => 0..0,
+    };
+    let mut escaped = String::with_capacity(LENGTH + 8);
     if start > 0 {
         escaped.push('…');
     }
     let (mut length, mut marked) = (escaped.chars().count(), 0..0);
-    let mut rest = rest.char_indices();
-    for (at, character) in rest.by_ref().take(shown) {
+    for (number, (at, character)) in shown.char_indices().enumerate() {
         let written = escaped.len();
-        push_escaped(&mut escaped, character);
+        if number == left_out.start && !left_out.is_empty() {
+            escaped.push('…');
+        } else if left_out.contains(&number) {
+            continue;
+        } else {
+            push_escaped(&mut escaped, character);
+        }
         let added = escaped
             .get(written..)
             .map_or(0, |added| added.chars().count());
@@ -43,7 +55,7 @@ pub(super) fn excerpt_marked(text: &str, range: Range<usize>) -> (String, Option
         }
         length += added;
     }
-    let is_cut = rest.next().is_some();
+    let is_cut = end < text.len();
     let is_all = marked == (0..length) && !is_cut;
     if is_cut {
         escaped.push('…');
@@ -133,7 +145,14 @@ mod tests {
         let long = "ab ".repeat(1000);
         let shown = excerpt(&long, 300..2000);
         assert!(shown.starts_with('…') && shown.ends_with('…'), "{shown}");
-        assert_eq!(shown.chars().count(), LENGTH + 2);
+        assert_eq!(shown.chars().count(), LENGTH + 3);
+        let long = format!("read {} pass it on", "x".repeat(900));
+        let shown = excerpt(&long, 0..long.len());
+        assert!(
+            shown.starts_with("read xx") && shown.ends_with("xx pass it on"),
+            "{shown}"
+        );
+        assert!(shown.contains("x…x"), "{shown}");
     }
 
     #[test]

@@ -56,7 +56,8 @@ impl Findings {
         }
     }
 
-    fn wants(&self, rule: &str, severity: Severity, place: &str) -> bool {
+    /// Whether this would be noted.
+    pub(super) fn wants(&self, rule: &str, severity: Severity, place: &str) -> bool {
         let same = |known: &&Finding| known.rule == rule && known.place == place;
         match self.0.iter().find(same) {
             Some(known) => known.severity < severity,

@@ -42,7 +42,7 @@ pub use self::{
 use crate::{config::ServerEntry, fingerprint, secret::Secrets, wire::Raw};
 
 /// One thing that a person should know before trusting a definition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// Which rule found it, `family.rule`; `docs/scanner.md` lists them.
     pub rule: &'static str,
@@ -50,13 +50,11 @@ pub struct Finding {
     pub severity: Severity,
     /// Where it stands: a JSON pointer into the definition, escaped and cut.
     pub place: String,
-    /// The words that the rule objects to, escaped and cut. Never enough to follow as an order by itself, never a whole description.
+    /// The words that the rule objects to, escaped and cut. For people: they may be an order.
     pub excerpt: String,
     /// Which characters of the excerpt the rule objects to, where that is not all of it.
-    #[serde(skip)]
     pub marked: Option<Range<usize>>,
     /// The tool or the server that a name is taken for, in lower case. For people: not every agent may know of it.
-    #[serde(skip)]
     pub like: Option<String>,
 }
 
@@ -74,6 +72,12 @@ impl Finding {
             },
         }
     }
+}
+
+/// Whether what a stranger calls something says nothing but a name: few plain words, to which no rule objects. What else a stranger wrote
+/// may be an order, and no model reads it of what is held.
+pub fn is_only_a_name(name: &str) -> bool {
+    orders::is_only_a_name(name)
 }
 
 /// What follows from a finding.

@@ -1,6 +1,6 @@
 //! Sentences that are aimed at the model and not at a reader: phrases that say it outright, and signals that together say it.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, cell::OnceCell, ops::Range};
 
 use super::{
     Severity,
@@ -17,18 +17,39 @@ pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mu
     if text.kind == Kind::Key || text.kind == Kind::Name {
         return read_name(text, findings);
     }
-    let mut matches = Cow::Borrowed(text.sentences().matches.as_slice());
+    let Sentences { folded, matches } = text.sentences();
+    let mut matches = Cow::Borrowed(matches.as_slice());
     if !strangers.is_empty() {
         let folded_at = |at: usize| fold(text.text.get(..at).unwrap_or_default()).len();
         matches.to_mut().extend(strangers.iter().map(|range| Match {
             meaning: Meaning::Part(Hint::StrangersTool),
             range: folded_at(range.start)..folded_at(range.end),
+            pattern: None,
         }));
     }
-    judge(&matches, |rule, severity, range| {
-        let range = origin(text.text, range.start)..origin(text.text, range.end);
-        findings.add(rule, severity, text, range);
+    judge(folded, &matches, |rule, severity, words| {
+        if findings.wants(rule, severity, text.place) {
+            let range = words();
+            let range = origin(text.text, range.start)..origin(text.text, range.end);
+            findings.add(rule, severity, text, range);
+        }
     });
+}
+
+/// Limits: bytes and words of a name that is nothing but one. An order needs more.
+const LONGEST_NAME: usize = 64;
+const MOST_WORDS: usize = 6;
+
+/// Whether what a stranger calls something says nothing but a name, so that a model may read it.
+pub(super) fn is_only_a_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/+{}".contains(c);
+    if name.len() > LONGEST_NAME || !name.chars().all(is_plain) {
+        return false;
+    }
+    let words = words_of_name(name);
+    let mut is_order = false;
+    judge(&words, &phrases::find(&words), |_, _, _| is_order = true);
+    words.split_whitespace().count() <= MOST_WORDS && !is_order
 }
 
 fn read_name(text: &Passage<'_>, findings: &mut Findings) {
@@ -37,7 +58,7 @@ fn read_name(text: &Passage<'_>, findings: &mut Findings) {
     }
     let words = words_of_name(text.text);
     let matches = phrases::find(&words);
-    judge(&matches, |rule, severity, _| {
+    judge(&words, &matches, |rule, severity, _| {
         findings.add(rule, severity, text, 0..text.text.len());
     });
 }
@@ -50,18 +71,31 @@ pub(super) fn gravest_in(decoded: &str) -> Option<(Severity, String)> {
 /// The same of a text that was read already.
 pub(super) fn gravest_of(Sentences { folded, matches }: &Sentences) -> Option<(Severity, String)> {
     let mut gravest: Option<(Severity, Range<usize>)> = None;
-    judge(matches, |_, severity, range| {
+    judge(folded, matches, |_, severity, words| {
         if gravest.as_ref().is_none_or(|(known, _)| *known < severity) {
-            gravest = Some((severity, range));
+            gravest = Some((severity, words()));
         }
     });
     gravest.map(|(severity, range)| (severity, folded.get(range).unwrap_or_default().to_owned()))
 }
 
-fn judge(matches: &[Match], mut add: impl FnMut(&'static str, Severity, Range<usize>)) {
-    for found in matches {
+/// Tells each rule that objects, and where in the folded text the words stand that matter. These take longer to find than the rule, so
+/// only whoever wants them looks for them.
+fn judge(
+    folded: &str,
+    matches: &[Match],
+    mut add: impl FnMut(&'static str, Severity, &dyn Fn() -> Range<usize>),
+) {
+    let words: Vec<OnceCell<Range<usize>>> = vec![OnceCell::new(); matches.len()];
+    let words_of = |i: usize, found: &Match| {
+        let known = words
+            .get(i)
+            .map(|known| known.get_or_init(|| found.words(folded)));
+        known.unwrap_or(&found.range).clone()
+    };
+    for (i, found) in matches.iter().enumerate() {
         if let Meaning::Finding(rule, severity) = found.meaning {
-            add(rule, severity, found.range.clone());
+            add(rule, severity, &|| words_of(i, found));
         }
     }
     let hints = matches.iter().filter_map(Match::hint);
@@ -71,37 +105,59 @@ fn judge(matches: &[Match], mut add: impl FnMut(&'static str, Severity, Range<us
         .iter()
         .filter(|combination| combination.all_of.iter().all(is_there));
     for combination in possible {
-        if let Some(range) = stands(combination, matches) {
-            add(combination.rule, combination.severity, range);
+        if stands(combination, matches) {
+            add(combination.rule, combination.severity, &|| {
+                closest(combination, matches, words_of).unwrap_or_default()
+            });
         }
     }
 }
 
-/// Where all signals of a combination stand near each other: from the first of them to the end of the last.
-fn stands(combination: &Combination, matches: &[Match]) -> Option<Range<usize>> {
-    let of = |signals: &[Hint]| {
-        let wanted = signals.iter().fold(0, |wanted, hint| wanted | hint.bit());
-        matches
-            .iter()
-            .filter(move |found| found.hint().is_some_and(|hint| hint.bit() & wanted != 0))
+/// Whether all signals of a combination stand near each other.
+fn stands(combination: &Combination, matches: &[Match]) -> bool {
+    let Some((first, others)) = combination.all_of.split_first() else {
+        return false;
     };
+    of(matches, first).any(|(_, anchor)| {
+        let is_near = |(_, found): (usize, &Match)| is_near(combination, anchor, found);
+        others
+            .iter()
+            .all(|signals| of(matches, signals).any(is_near))
+    })
+}
+
+/// From the first to the last of those signals of a combination that stand closest to each other.
+fn closest(
+    combination: &Combination,
+    matches: &[Match],
+    words_of: impl Fn(usize, &Match) -> Range<usize>,
+) -> Option<Range<usize>> {
     let (first, others) = combination.all_of.split_first()?;
-    for anchor in of(first) {
-        let mut range = anchor.range.clone();
-        let near = |found: &&Match| {
-            found.range.start < anchor.range.end + combination.within
-                && anchor.range.start < found.range.end + combination.within
-        };
-        let all = others.iter().all(|signals| match of(signals).find(near) {
-            Some(other) => {
-                range = range.start.min(other.range.start)..range.end.max(other.range.end);
-                true
-            }
-            None => false,
-        });
-        if all {
-            return Some(range);
-        }
-    }
-    None
+    let around = |(i, anchor): (usize, &Match)| {
+        others
+            .iter()
+            .try_fold(words_of(i, anchor), |range, signals| {
+                let near =
+                    of(matches, signals).filter(|(_, one)| is_near(combination, anchor, one));
+                let joined = near.map(|(i, one)| {
+                    let words = words_of(i, one);
+                    range.start.min(words.start)..range.end.max(words.end)
+                });
+                joined.min_by_key(Range::len)
+            })
+    };
+    let ranges = of(matches, first).filter_map(around);
+    ranges.min_by_key(Range::len)
+}
+
+/// The matches that are one of these signals, each with its number.
+fn of<'m>(matches: &'m [Match], signals: &[Hint]) -> impl Iterator<Item = (usize, &'m Match)> {
+    let wanted = signals.iter().fold(0, |wanted, hint| wanted | hint.bit());
+    let matches = matches.iter().enumerate();
+    matches.filter(move |(_, found)| found.hint().is_some_and(|hint| hint.bit() & wanted != 0))
+}
+
+fn is_near(combination: &Combination, anchor: &Match, found: &Match) -> bool {
+    found.range.start < anchor.range.end + combination.within
+        && anchor.range.start < found.range.end + combination.within
 }

@@ -16,6 +16,9 @@ use super::narrow::{self, Narrow};
 /// Limit: how often a part is repeated, beyond what it has to be, that belongs to the beginning of a pattern.
 const SHORT: u32 = 4;
 
+/// Limit: bytes of a match of which the shortest part is looked for, which is tried from each of them.
+const SHRUNK: usize = 512;
+
 /// A pattern for folded text, compiled when it is first wanted.
 pub(super) struct Pattern {
     text: &'static str,
@@ -47,6 +50,17 @@ impl Pattern {
         }
         let finder = self.wide.get_or_init(|| Finder::wide(self.text));
         finder.places(folded.as_bytes(), most)
+    }
+
+    /// Which part of a match is a match by itself: it ends as early as one can, and begins as late.
+    pub(super) fn shortest(&self, matched: &str) -> Range<usize> {
+        if self.text.is_ascii() || matched.is_ascii() {
+            let narrow = Narrow::of(matched);
+            let finder = self.narrow.get_or_init(|| Finder::narrow(self.text));
+            return narrow.in_folded(finder.shortest(narrow.as_bytes(), |_| true));
+        }
+        let finder = self.wide.get_or_init(|| Finder::wide(self.text));
+        finder.shortest(matched.as_bytes(), |at| matched.is_char_boundary(at))
     }
 }
 
@@ -102,6 +116,21 @@ impl Finder {
             }
         }
         places
+    }
+
+    fn shortest(&self, text: &[u8], may_begin: impl Fn(usize) -> bool) -> Range<usize> {
+        let first_end = |range: Range<usize>| {
+            let input = Input::new(text).range(range).anchored(Anchored::Yes);
+            let found = self.whole.search_half(&input.earliest(true));
+            found.map(|found| found.offset())
+        };
+        let end = match text.len() {
+            length @ ..=SHRUNK => first_end(0..length).unwrap_or(length),
+            longer => return 0..longer,
+        };
+        let mut starts = (0..end).rev().filter(|start| may_begin(*start));
+        let shortest = starts.find_map(|start| Some(start..first_end(start..end)?));
+        shortest.unwrap_or(0..end)
     }
 }
 
@@ -196,6 +225,30 @@ mod tests {
                 check(pattern, text);
             }
         }
+    }
+
+    #[test]
+    fn the_shortest_part_of_a_match_is_a_match() {
+        for (pattern, matched, expected) in [
+            (
+                r"\b(add|put)\b.{0,40}\b(in|here)\b",
+                "add a, then put b in here",
+                "put b in",
+            ),
+            (
+                r"\b(add|put)\b.{0,40}\b(in|here)\b",
+                "add é, then put é in é here",
+                "put é in",
+            ),
+            (r"(語|add).{0,20}here", "語 語 here", "語 here"),
+            (r"\bcookies?\b", "cookies", "cookies"),
+            (r"a+", "aaa", "a"),
+        ] {
+            let part = Pattern::new(pattern).shortest(matched);
+            assert_eq!(matched.get(part), Some(expected), "{pattern} in {matched}");
+        }
+        let long = format!("add{}here", " ".repeat(SHRUNK));
+        assert_eq!(Pattern::new("add *here").shortest(&long), 0..long.len());
     }
 
     #[test]

@@ -17,9 +17,21 @@ use super::{
 pub(super) struct Match {
     pub(super) meaning: Meaning,
     pub(super) range: Range<usize>,
+    /// Which of the patterns found it; none where it is the name of a tool.
+    pub(super) pattern: Option<usize>,
 }
 
 impl Match {
+    /// The words of it without which it would be none.
+    pub(super) fn words(&self, folded: &str) -> Range<usize> {
+        let pattern = self.pattern.and_then(|i| READER.patterns.get(i));
+        let Some(((_, pattern), matched)) = pattern.zip(folded.get(self.range.clone())) else {
+            return self.range.clone();
+        };
+        let part = pattern.shortest(matched);
+        self.range.start + part.start..self.range.start + part.end
+    }
+
     pub(super) fn hint(&self) -> Option<Hint> {
         match self.meaning {
             Meaning::Part(hint) => Some(hint),
@@ -79,13 +91,15 @@ pub(super) fn find(folded: &str) -> Vec<Match> {
     let wanted = reader
         .patterns
         .iter()
+        .enumerate()
         .zip(wanted)
         .filter(|(_, wanted)| *wanted);
-    for ((meaning, pattern), _) in wanted {
+    for ((i, (meaning, pattern)), _) in wanted {
         let places = pattern.places(folded, &narrow, PLACES).into_iter();
         found.extend(places.map(|range| Match {
             meaning: *meaning,
             range,
+            pattern: Some(i),
         }));
     }
     found

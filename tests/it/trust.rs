@@ -1,10 +1,12 @@
 //! What people trust of servers: baselines, quarantine, reviews, and the lock file of a team.
 
 mod held_resources;
+mod instructions;
 mod lock_file;
 mod pinning;
 mod quarantine;
 mod review;
+mod told;
 #[cfg(unix)]
 mod tried_once;
 mod waiting;

@@ -197,7 +197,10 @@ pub(super) fn print_things(
     inspection
         .things
         .iter()
-        .filter(|thing| is_quarantined || thing.held || !thing.findings.is_empty())
+        .filter(|thing| {
+            let is_odd = thing.changed_since.is_some() || !thing.findings.is_empty();
+            is_quarantined || thing.held || is_odd
+        })
         .filter(|thing| is_meant(thing))
         .try_for_each(|thing| print_thing(thing, is_quarantined))
 }
@@ -268,6 +271,11 @@ fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Result<(), Comma
             |by| format!("approved by {}", visible(by)),
         );
         output::exactly(&format!("  {by}, {at}"))?;
+    }
+    if let Some(since) = &thing.changed_since {
+        let remark =
+            format!("  remark: it says something else than when it was seen first, {since}");
+        output::exactly(&remark)?;
     }
     findings("", &thing.findings)?;
     if let Some(diff) = &thing.diff {

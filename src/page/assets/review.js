@@ -215,7 +215,7 @@ export function review(wanted, frame) {
       const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing what it offers";
       return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), keep, button("Approve anyway", () => approve({}, name), "btn danger")));
     }
-    return h("div.decide", h("p.small.dim", starts, " Later changes of its tools are held again; of the rest, what looks dangerous."), keep, button(`Approve ${name}`, () => approve({}, name), "btn primary"));
+    return h("div.decide", h("p.small.dim", starts, " Later changes of its tools and of what it says of itself are held again; of the rest, what looks dangerous."), keep, button(`Approve ${name}`, () => approve({}, name), "btn primary"));
   }
 
   /** One definition that is held of a server that is trusted. */
@@ -269,7 +269,7 @@ export function review(wanted, frame) {
   function offers(title, aside, things, isSaid) {
     if (!things.length) return null;
     const detail = (thing) => h("details.offer", { "data-key": keyOf(thing), open: thing.findings.some(isHigh), on: unfolding(keyOf(thing)) },
-      h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), thing.findings.length ? [" ", found(thing.findings)] : null),
+      h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), thing.findings.length ? [" ", found(thing.findings)] : null, thing.changed_since ? h("span.dim", " says something else than when it was seen first, ", when(thing.changed_since)) : null),
       thing.findings.length && !isSaid ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
       thing.kind === "tool" || thing.description ? h("pre.code", { tabindex: "0", role: "region", "aria-label": `Description of ${thing.name}` }, said(thing.description ?? "")) : null,
       thing.parameters?.length ? facts(thing.parameters.map((one) => [h("code", said(one.name)), [said(one.kind ?? ""), one.required ? ", required" : "", one.description ? [": ", said(one.description)] : null]])) : null,
