@@ -146,14 +146,14 @@ impl<'a> Places<'a> {
             return None;
         }
         changes.sort_by_key(|(place, _)| place.start);
-        let (mut changed, mut copied_to) = (Vec::with_capacity(self.text.len() + 64), 0);
+        let (mut text, mut copied_to) = (Vec::with_capacity(self.text.len() + 64), 0);
         for (place, uri) in changes {
-            changed.extend_from_slice(self.part(&(copied_to..place.start)));
-            changed.extend_from_slice(uri.as_bytes());
+            text.extend_from_slice(self.part(&(copied_to..place.start)));
+            text.extend_from_slice(uri.as_bytes());
             copied_to = place.end;
         }
-        changed.extend_from_slice(self.part(&(copied_to..self.text.len())));
-        Some(Raw::trusted(changed.into()))
+        text.extend_from_slice(self.part(&(copied_to..self.text.len())));
+        Some(Raw::trusted(text.into()))
     }
 }
 

@@ -16,6 +16,8 @@ const RENAMED: &str = "ui://z/app/chart.html";
 const RESULT: &str = r#"{ "content":[ {"type":"resource_link","uri":"ui://app/chart.html","name":"c","n":1.10} ,{"resource":{"uri":"ui:\/\/app\/chart.html","text":"ui://app/chart.html"},"type":"resource"},{"type":"text","text":"t","uri":"ui://app/chart.html"}],"structuredContent":{"uri":"ui://app/chart.html"},"_meta":{"ui":{"x":1.0,"resourceUri":"ui://app/chart.html"}}}"#;
 /// Names nothing that both have.
 const OWN: &str = r#"{ "content":[ {"type":"resource_link","uri":"lib:\/\/own","name":"o"} ],"_meta":{"ui":{"resourceUri":"ui://unknown"}},"n":1.10 }"#;
+const LONG: &str =
+    r#"{"content":[{"type":"resource","resource":{"uri":"ui://app/chart.html","text":"TEXT"}}]}"#;
 const MESSAGES: &str = r#"{"messages":[{"role":"user","content":{"type":"resource","resource":{"uri":"ui://app\u002fchart.html","text":""}}}],"x":1.10}"#;
 
 async fn app(name: &str, lists_its_view: bool) -> Upstream {
@@ -27,6 +29,7 @@ async fn app(name: &str, lists_its_view: bool) -> Upstream {
     let app = FakeUpstream::stdio()
         .raw_tool(&tool("chart", views), reply(RESULT))
         .raw_tool(&tool("own", ""), reply(OWN))
+        .tool("long", reply(LONG.replace("TEXT", &"word ".repeat(500))))
         .prompt(r#"{"name":"show"}"#, reply(MESSAGES));
     let read = format!(r#"{{"contents":[{{"uri":"{SHARED}","text":"{name}"}}]}}"#);
     let app = if lists_its_view {
@@ -42,6 +45,7 @@ async fn two_apps(lists_its_view: bool) -> ([Upstream; 2], TestDaemon, TestClien
     let daemon = TestDaemon::builder()
         .upstream("a", &apps[0])
         .upstream("z", &apps[1])
+        .config(json!({ "tool_response_limit": 2000 }))
         .start()
         .await;
     let all = daemon.client("/mcp/all").await;
@@ -138,6 +142,11 @@ async fn results_and_prompts_name_the_uri_that_leads_back() {
             let native = daemon.client(&format!("/mcp/server/{server}")).await;
             assert_eq!(native.call(tool, "{}").await.result(), result);
         }
+        let cut = all.call(&format!("{server}__long"), "{}").await;
+        assert!(cut.result().contains("read_cache"), "{}", cut.result());
+        let named = cut.value()["content"][0]["resource"]["uri"].take();
+        assert_eq!(named == RENAMED, server == "z", "{named}");
+
         let name = format!("{server}__show");
         let named = json!({ "name": name }).to_string();
         let got = all.request("prompts/get", &named).await;
