@@ -143,29 +143,43 @@ const OFFERED_MAX: usize = 40;
 /// Hexadecimal digits of the hash at the end of a name that was altered.
 const HASH_DIGITS: usize = 8;
 
+/// Of a server's name so many characters are kept, before that of its tool is cut.
+const SERVER_KEPT: usize = 8;
+
+/// What separates server and tool.
+const SEPARATOR: &str = "__";
+
 /// The name under which an upstream's tool or prompt is offered: `server__tool`, always matching `^[A-Za-z0-9_-]{1,64}$` and at
 /// most 40 characters long.
 ///
 /// Other characters become `_`. A name that was altered, or would be too long, ends in a short hash of the original pair, so that two
-/// originals do not get the same offered name.
+/// originals do not get the same offered name. The tool's name is kept before the server's: it tells the tools of one server apart.
 pub fn offered(server: &ServerName, tool: &str) -> String {
-    let plain = format!("{server}__{tool}");
-    let mut clean: String = plain
-        .chars()
-        .map(|c| if is_offered_character(c) { c } else { '_' })
-        .collect();
+    let (clean_server, clean_tool) = (clean(server.as_str()), clean(tool));
+    let is_plain = clean_server == server.as_str() && clean_tool == tool;
     // A server that ends in `_` could collide with a tool that begins with one: `a_` + `x`, `a` + `_x`.
     let unambiguous = !server.as_str().ends_with('_') && !tool.is_empty();
     // One that looks like an altered name could be taken for the one that it is the altered name of.
     let is_own = unambiguous && !looks_altered(tool);
-    if clean == plain && clean.len() <= OFFERED_MAX && is_own {
-        return clean;
+    let length = clean_server.len() + SEPARATOR.len() + clean_tool.len();
+    if is_plain && length <= OFFERED_MAX && is_own {
+        return clean_server + SEPARATOR + &clean_tool;
     }
     // A NUL cannot stand in a server name, so the pair is unambiguous.
     let hash = blake3::hash(format!("{server}\0{tool}").as_bytes()).to_hex();
     let digits: String = hash.chars().take(HASH_DIGITS).collect();
-    clean.truncate(OFFERED_MAX - HASH_DIGITS - 1);
-    format!("{clean}_{digits}")
+    let room = OFFERED_MAX - SEPARATOR.len() - 1 - HASH_DIGITS;
+    let of_tool = room - clean_server.len().min(SERVER_KEPT);
+    let clean_tool: String = clean_tool.chars().take(of_tool).collect();
+    let of_server = room - clean_tool.len();
+    let clean_server: String = clean_server.chars().take(of_server).collect();
+    format!("{clean_server}{SEPARATOR}{clean_tool}_{digits}")
+}
+
+/// With `_` for each character that offered names do not have.
+fn clean(text: &str) -> String {
+    let allowed = |c: char| if is_offered_character(c) { c } else { '_' };
+    text.chars().map(allowed).collect()
 }
 
 /// Whether a name ends as altered ones do.
@@ -179,24 +193,21 @@ fn looks_altered(tool: &str) -> bool {
 
 /// What an offered name says after that of `server`, if it begins with that. For refusals: calls find their way by lookup.
 pub fn tool_part<'a>(server: &ServerName, offered: &'a str) -> Option<&'a str> {
-    let clean = |c: char| if is_offered_character(c) { c } else { '_' };
-    let (prefix, tool) = offered.split_once("__")?;
-    let is_meant = prefix.chars().eq(server.as_str().chars().map(clean));
+    let (prefix, tool) = offered.split_once(SEPARATOR)?;
+    let is_meant = prefix == clean(server.as_str());
     (is_meant && !tool.is_empty()).then_some(tool)
 }
 
 /// Whether an offered name may be that of a tool of `server`. Only a hint: the catalog decides.
 pub fn may_own(server: &ServerName, offered: &str) -> bool {
-    let prefix: String = server
-        .as_str()
-        .chars()
-        .map(|c| if is_offered_character(c) { c } else { '_' })
-        .collect();
-    // The end of a long server name is replaced by the hash.
-    let kept = prefix.len().min(OFFERED_MAX - HASH_DIGITS - 1);
-    prefix
-        .get(..kept)
-        .is_some_and(|prefix| offered.starts_with(prefix))
+    let prefix = clean(server.as_str());
+    let kept = if looks_altered(offered) {
+        prefix.len().min(SERVER_KEPT)
+    } else {
+        prefix.len()
+    };
+    let kept = prefix.get(..kept);
+    kept.is_some_and(|prefix| offered.starts_with(prefix))
 }
 
 fn is_offered_character(c: char) -> bool {
@@ -228,6 +239,30 @@ mod tests {
             "github__create_issue"
         );
         assert_eq!(offered(&server("a"), "b-c"), "a__b-c");
+    }
+
+    #[test]
+    fn the_servers_name_is_cut_before_the_tools() {
+        let long_server = "my-company-internal-knowledge-base-eu";
+        let long_tool = "search_all_documents_of_everybody";
+        for (name, tool, expected) in [
+            (long_server, "ask", "my-company-internal-knowle__ask_"),
+            (
+                long_server,
+                "ask_elicit",
+                "my-company-internal__ask_elicit_",
+            ),
+            (long_server, long_tool, "my-compa__search_all_documents_"),
+            ("a.b", long_tool, "a_b__search_all_documents_of_ev_"),
+            ("a", long_tool, "a__search_all_documents_of_everybody"),
+        ] {
+            let offered = offered(&server(name), tool);
+            assert!(offered.starts_with(expected), "{offered}");
+            assert!(offered.len() <= OFFERED_MAX, "{offered}");
+            assert!(may_own(&server(name), &offered), "{offered}");
+            assert!(!may_own(&server("other"), &offered));
+        }
+        assert!(!may_own(&server(long_server), "my-company__x"));
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::{
     wire::{
         Raw, Revision,
         header_params::{self, HeaderParam},
+        named_uris::views_of_tool,
     },
 };
 
@@ -107,6 +108,8 @@ pub struct Tool {
     pub listable: bool,
     /// Arguments that travel as headers too, where requests have headers; none if what the definition says of them is wrong.
     pub header_params: Box<[HeaderParam]>,
+    /// The URIs of its views (MCP Apps), whether its server lists them or not.
+    pub views: Box<[Box<str>]>,
     /// Whether the scanner objects to it, once that was asked.
     pub(super) is_suspicious: OnceLock<bool>,
     /// What its words say that it does, once that was asked.
@@ -365,6 +368,7 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
         listable: shapes::says_its_type(&schema),
         fingerprint: fingerprint(definition),
         header_params: header_params::read(&schema).unwrap_or_default(),
+        views: views_of_tool(definition),
         definition: definition.clone(),
         name: name.into(),
         is_suspicious: OnceLock::new(),

@@ -103,21 +103,25 @@ impl Snapshot {
         self.uris.resource(uri)
     }
 
-    /// The URI under which a server's resource is offered: its own, unless a server before it in the order of names has the same, or it
-    /// has the form of what another server's is offered as. Never one that is another server's.
-    pub fn offered_uri(&self, server: &ServerName, uri: &str) -> String {
-        self.uris.offered_uri(&self.servers, server, uri)
+    /// The URI under which a server's resource is offered: its own, unless another server has that one. Never one that leads to another's.
+    pub fn offered_uri<'a>(&self, server: &ServerName, uri: &'a str) -> Cow<'a, str> {
+        self.uris.offered_uri(server, uri)
     }
 
-    /// What a URI or template of a server is offered as, where that is not what the server calls it: one that it lists, or one that an
+    /// Whether anything of a server is offered under another URI or template than its own.
+    pub fn renames(&self, server: &str) -> bool {
+        self.uris.renames(server)
+    }
+
+    /// What a URI or template of a server is offered as, where that is not what the server calls it: one that it has, or one that an
     /// offered template of its own describes.
     pub fn other_offered(&self, server: &str, own: &str) -> Option<String> {
-        self.uris.other_offered(&self.servers, server, own)
+        self.uris.other_offered(server, own)
     }
 
     /// The URI template under which a server's is offered, by the same rule.
     pub fn offered_template<'a>(&self, server: &ServerName, template: &'a str) -> Cow<'a, str> {
-        self.uris.offered_template(server, template)
+        self.uris.offered_template(server.as_str(), template)
     }
 
     /// Every template that is offered: whose it is, what it is offered as, and the server's own.

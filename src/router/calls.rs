@@ -9,7 +9,6 @@ use crate::{
     activity::OpenCall,
     approvals::ThingKind,
     call_context::CallContext,
-    catalog::Owner,
     config::Settings,
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
@@ -78,12 +77,6 @@ impl Router {
                 return Err(RpcError::invalid_params(error).into());
             }
         };
-        let asked = match target.thing() {
-            Thing::Resource(uri) if method == method::RESOURCES_READ && **uri != *own_name => {
-                Some(uri.to_string())
-            }
-            _ => None,
-        };
         let target = target.renamed(&own_name);
         record.is_of(Some(server.as_str()), target.thing());
         let gate = &self.0.gate;
@@ -105,16 +98,7 @@ impl Router {
         if let (Some(cutting), Outcome::Result(result)) = (cutting, &outcome) {
             self.note_offered(cutting, &admitted, result);
         }
-        Ok(Reply::Passed(match asked {
-            Some(asked) => {
-                let owner = Owner {
-                    server,
-                    uri: own_name,
-                };
-                self.read_as_offered(outcome, &owner, &asked)
-            }
-            None => outcome,
-        }))
+        Ok(Reply::Passed(outcome))
     }
 
     /// Has the record of a name that no list has say which server it begins with: people look for what was refused by server. Nobody decides

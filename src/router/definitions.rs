@@ -1,15 +1,19 @@
 //! Definitions of servers as clients see them: as they came, but for the name or URI under which they are offered. Pure.
 
+use std::borrow::Cow;
+
 use crate::{
+    catalog::{Snapshot, Tool},
     forward::prefixed,
     names::ServerName,
-    wire::{Edit, Raw, splice},
+    wire::{Edit, Raw, named_uris::tool_with_uris, splice},
 };
 
-/// A tool's definition as it came, but for the offered name and the server's name before the description.
-pub(super) fn offered_tool(server: &ServerName, offered: &str, definition: &Raw) -> Raw {
+/// A tool's definition as it came, but for the offered name, the server's name before the description and the URIs of its views.
+pub(super) fn offered_tool(snapshot: &Snapshot, server: &ServerName, tool: &Tool) -> Raw {
+    let definition = &*with_offered_views(snapshot, server, tool);
     let edits = [
-        ("name", Edit::Set(Raw::author(&offered))),
+        ("name", Edit::Set(Raw::author(&tool.offered))),
         (
             "description",
             Edit::Set(prefixed(server, definition.get("description").as_ref())),
@@ -17,6 +21,25 @@ pub(super) fn offered_tool(server: &ServerName, offered: &str, definition: &Raw)
     ];
     // Only objects get into the catalog.
     splice(definition, &edits).unwrap_or_else(|_| definition.clone())
+}
+
+/// A tool's definition as it came, but for the URIs of its views.
+pub(super) fn with_offered_views<'a>(
+    snapshot: &Snapshot,
+    server: &ServerName,
+    tool: &'a Tool,
+) -> Cow<'a, Raw> {
+    let other = |own: &str| other_uri(snapshot, server, own);
+    let has_views = !tool.views.is_empty();
+    let changed = has_views.then(|| tool_with_uris(&tool.definition, other));
+    let same = Cow::Borrowed(&tool.definition);
+    changed.flatten().map_or(same, Cow::Owned)
+}
+
+/// The URI that a resource of a server is offered under, if it is not the server's own.
+pub(super) fn other_uri(snapshot: &Snapshot, server: &ServerName, own: &str) -> Option<String> {
+    let offered = snapshot.offered_uri(server, own);
+    (offered != own).then(|| offered.into_owned())
 }
 
 /// With this text under a key.

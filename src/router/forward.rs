@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Router {
-    /// Forwards a request, and notes the task that it may have made.
+    /// Forwards a request, and notes the task that it may have made. What comes back names resources as the endpoint offers them.
     pub(super) async fn forward(
         &self,
         context: &CallContext,
@@ -31,7 +31,10 @@ impl Router {
         if may_be_task && let Outcome::Result(result) = &outcome {
             self.note_task(context, admitted, request.params, result);
         }
-        Ok(outcome)
+        Ok(match request.endpoint {
+            EndpointKind::OneServer => outcome,
+            EndpointKind::ManyServers => self.with_offered_uris(admitted, outcome),
+        })
     }
 
     /// Forwards a request of an endpoint of one server as it is, whatever its method.

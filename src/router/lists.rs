@@ -279,10 +279,7 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
             .iter()
             .filter(|t| t.listable && visible(name, &Target::tool(&t.name)))
         {
-            tools.push((
-                tool.offered.to_string(),
-                offered_tool(name, &tool.offered, &tool.definition),
-            ));
+            tools.push((tool.offered.to_string(), offered_tool(snapshot, name, tool)));
         }
         for prompt in server
             .prompts
@@ -301,7 +298,7 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
         {
             let uri = snapshot.offered_uri(name, &resource.uri);
             let definition = with_uri(&resource.definition, "uri", &resource.uri, &uri);
-            resources.push((uri, definition));
+            resources.push((uri.into_owned(), definition));
         }
         for template in server
             .templates

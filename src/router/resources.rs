@@ -1,13 +1,14 @@
-//! Resources of the aggregated view: whose a URI is.
+//! Resources of the aggregated view: whose a URI is, and which one names it there.
 
-use super::{Router, definitions::renamed};
+use super::{Router, definitions::other_uri};
 use crate::{
     access::Caller,
     approvals::ThingKind,
     catalog::{OfferedTemplate, Owner, fits, literal_length},
     error_code::{ErrorCode, Failure},
+    gate::Admitted,
     names::ServerName,
-    wire::{Edit, Outcome, Raw, Target, splice},
+    wire::{Outcome, Target, named_uris::result_with_uris},
 };
 
 impl Router {
@@ -19,7 +20,7 @@ impl Router {
         };
         let listed = snapshot.offered_resource(uri);
         let listed = listed.filter(|owner| is_there(&owner.server, &owner.uri));
-        // What nobody may have takes nothing from what is in use, but an alias is nobody else's.
+        // What nobody may have takes nothing from what is in use, but a renamed one is nobody else's.
         let gives_way = |owner: &Owner| {
             let server = owner.server.as_str();
             *owner.uri == *uri && snapshot.hides(server, ThingKind::Resource, uri)
@@ -36,11 +37,11 @@ impl Router {
             .filter(|template| template.offered == uri || fits(&template.offered, uri))
             .filter(|template| is_there(template.server, uri))
             .filter(|template| listed.is_none() || is_in_use(template));
-        // What describes it as an alias of its server's wins. Then what is in use; then the most specific template: the one with the most
+        // A renamed one that describes it wins. Then what is in use; then the most specific template: the one with the most
         // literal text; then the first server by name.
         let rank = |template: &OfferedTemplate<'_>| {
             let literal = literal_length(&template.offered);
-            (template.is_alias(), is_in_use(template), literal)
+            (template.is_renamed, is_in_use(template), literal)
         };
         let best = fitting.next().map(|first| {
             fitting.fold(first, |best, next| {
@@ -67,31 +68,19 @@ impl Router {
 }
 
 impl Router {
-    /// What was read of a resource that is offered under another URI than its own, under the URI that the client asked for; parts of
-    /// it under those that they are offered under.
-    pub(super) fn read_as_offered(&self, outcome: Outcome, owner: &Owner, asked: &str) -> Outcome {
+    /// A result of a server with the URIs in it that its resources are offered under.
+    pub(super) fn with_offered_uris(&self, admitted: &Admitted, outcome: Outcome) -> Outcome {
+        let (snapshot, server) = (self.0.catalog.glance(), admitted.server());
         let Outcome::Result(result) = &outcome else {
             return outcome;
         };
-        let Some(contents) = result.get("contents") else {
+        if !snapshot.renames(server.as_str()) {
             return outcome;
-        };
-        let snapshot = self.0.catalog.glance();
-        let named = |content: Raw| {
-            let own = content.get("uri").and_then(|uri| uri.string());
-            let Some(own) = own else { return content };
-            let offered = if own == *owner.uri {
-                asked.to_owned()
-            } else {
-                snapshot.offered_uri(&owner.server, &own)
-            };
-            renamed(&content, "uri", &offered)
-        };
-        let contents: Vec<Raw> = contents.elements().map(named).collect();
-        let edits = [("contents", Edit::Set(Raw::array(&contents)))];
-        match splice(result, &edits) {
-            Ok(result) => Outcome::Result(result),
-            Err(_) => outcome,
+        }
+        let offered = |own: &str| other_uri(&snapshot, server, own);
+        match result_with_uris(admitted.method(), result, offered) {
+            Some(changed) => Outcome::Result(changed),
+            None => outcome,
         }
     }
 }

@@ -142,7 +142,7 @@ impl Router {
                 offered.clone()
             } else {
                 let snapshot = router.0.catalog.glance();
-                snapshot.offered_uri(&owner.server, &updated)
+                snapshot.offered_uri(&owner.server, &updated).into_owned()
             };
             if known == updated {
                 tell(notice);

@@ -112,23 +112,17 @@ impl<'a> Things<'a> {
         self.request(outer, request, params, &edits).await
     }
 
-    /// Reads a resource in the course of the call that this built-in tool answers. The answer has it under the URI that was asked for.
+    /// Reads a resource in the course of the call that this built-in tool answers.
     pub(super) async fn read_resource(
         self,
         outer: &CallContext,
         owner: &Owner,
-        asked: &str,
         params: &Raw,
     ) -> Result<Outcome, RequestError> {
         let remove = |key| (key, Edit::Remove);
         let edits = [remove("name"), remove("arguments"), NOT_AS_A_TASK];
         let request = (owner.server.as_str(), Target::resource(&owner.uri), None);
-        let outcome = self.request(outer, request, params, &edits).await?;
-        Ok(if asked == &*owner.uri {
-            outcome
-        } else {
-            self.0.read_as_offered(outcome, owner, asked)
-        })
+        self.request(outer, request, params, &edits).await
     }
 
     /// One request of a server, recorded under the call in whose course it is made.

@@ -14,6 +14,7 @@ pub mod input_required;
 mod log_level;
 pub mod meta;
 pub mod method;
+pub mod named_uris;
 pub mod presentation;
 mod raw;
 mod request_meta;

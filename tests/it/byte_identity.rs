@@ -342,9 +342,13 @@ fn any_result_arrives_byte_for_byte() {
     });
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let (stdio, http, sse, daemon, clients) = runtime.block_on(async {
-        let stdio = FakeUpstream::stdio().tool("any", echo()).start().await;
-        let http = FakeUpstream::http()
-            .tool("any", echo())
+        // Of two servers with one URI the results of the second are looked at.
+        let shared = |server: FakeUpstream| {
+            let server = server.resource(r#"{"uri":"lib://shared","name":"s"}"#, reply("{}"));
+            server.tool("any", echo())
+        };
+        let stdio = shared(FakeUpstream::stdio()).start().await;
+        let http = shared(FakeUpstream::http())
             .answering(HttpAnswers::SseInPieces(5))
             .start()
             .await;

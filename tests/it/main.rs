@@ -71,6 +71,7 @@ mod search;
 mod search_as;
 mod secrets;
 mod server_life;
+mod shared_uris;
 mod sharing;
 mod spans;
 #[cfg(unix)]

@@ -311,7 +311,7 @@ async fn equal_templates_of_two_servers_lead_to_both() {
     );
     assert_eq!(
         read("doc://b/7").await,
-        r#"{"contents":[{"uri":"doc://b/7","text":"b","n":1.10},{"uri":"doc://7/part","text":""}]}"#
+        r#"{"contents":[{"uri":"doc://b/7","text":"b","n":1.10},{"uri":"doc://b/7/part","text":""}]}"#
     );
     assert!(b.received("resources/read")[0].contains(r#""uri":"doc://7""#));
     let params = r#"{"ref":{"type":"ref/resource","uri":"doc://b/{id}"},"argument":{"name":"id","value":""}}"#;

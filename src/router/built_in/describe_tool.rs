@@ -10,9 +10,9 @@ use crate::{
     catalog::Tool,
     config::Settings,
     error_code::{ErrorCode, Failure},
-    gate::{Moment, Rules},
+    gate::Moment,
     names::ServerName,
-    router::{Reply, RequestError},
+    router::{Reply, RequestError, definitions::with_offered_views},
     wire::{Edit, Raw, Target, splice},
 };
 
@@ -93,7 +93,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let (mut tools, mut unknown) = (Vec::new(), Vec::new());
     for name in names {
         match find(&now, &call.context.caller, &name) {
-            Ok((server, tool)) => tools.push(described(now.rules(), &server, tool)),
+            Ok((server, tool)) => tools.push(described(&now, &server, tool)),
             Err(failure) => unknown.push((name, failure)),
         }
     }
@@ -172,8 +172,8 @@ fn unlisted(server: &str, tool: &str) -> Failure {
         .of_tool(tool)
 }
 
-fn described(rules: Rules<'_>, server: &ServerName, tool: &Tool) -> Raw {
-    let variant = rules.call_with(server.as_str(), tool);
+fn described(now: &Moment, server: &ServerName, tool: &Tool) -> Raw {
+    let variant = now.rules().call_with(server.as_str(), tool);
     let edits = [
         (
             "name",
@@ -185,7 +185,8 @@ fn described(rules: Rules<'_>, server: &ServerName, tool: &Tool) -> Raw {
             Edit::Set(Raw::author(&format!("call_tool_{}", variant.as_str()))),
         ),
     ];
-    splice(&tool.definition, &edits).expect("only objects get into the catalog")
+    let definition = with_offered_views(now.snapshot(), server, tool);
+    splice(&definition, &edits).expect("only objects get into the catalog")
 }
 
 fn explanation(name: &str, failure: &Failure, closest: &[String]) -> Raw {

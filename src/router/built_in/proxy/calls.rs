@@ -107,9 +107,7 @@ async fn resource(call: &Call<'_>, path: &str, args: Option<Raw>) -> Result<Repl
     let found = paths::resource(call, path).await;
     let found = recorded(call, (ProxyType::Resource, path), found)?;
     let (owner, uri) = to_be_read(call, found, path, args)?;
-    let reading = call
-        .things
-        .read_resource(call.context, &owner, &uri, call.params);
+    let reading = call.things.read_resource(call.context, &owner, call.params);
     let outcome = reading.await?;
     Ok(Reply::Passed(match outcome {
         Outcome::Result(result) if answer::is_complete(&result) => {

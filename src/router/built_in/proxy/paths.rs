@@ -284,7 +284,7 @@ impl Candidate<'_> {
                 .offered_template(self.server, self.own)
                 .into_owned()
         } else {
-            snapshot.offered_uri(self.server, self.own)
+            snapshot.offered_uri(self.server, self.own).into_owned()
         };
         NamedResource {
             owner: Owner {

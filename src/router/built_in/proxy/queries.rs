@@ -84,7 +84,7 @@ async fn tool(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
             .of_tool(tool)
             .into());
     };
-    Ok(offered_tool(name, &known.offered, &known.definition))
+    Ok(offered_tool(now.snapshot(), name, known))
 }
 
 async fn prompt(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {

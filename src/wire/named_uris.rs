@@ -1,0 +1,227 @@
+//! Where results and definitions of tools name resources: links, embedded resources, what was read, views of MCP Apps. Finds the places,
+//! and changes single ones; every other byte stays.
+
+use std::{borrow::Cow, ops::Range};
+
+use bytes::Bytes;
+
+use super::{Elements, Members, Raw, meta::META, method};
+
+/// The result of a request with other URIs in it; `None` where none of those that it names has another.
+pub fn result_with_uris(
+    method: &str,
+    result: &Raw,
+    other: impl Fn(&str) -> Option<String>,
+) -> Option<Raw> {
+    let mut places = Places::new(result);
+    let whole = places.whole();
+    match method {
+        method::TOOLS_CALL => places.of_tool_result(whole),
+        // The result of the call, once it is there.
+        method::TASKS_GET => {
+            if let Some(called) = places.get(&whole, "result") {
+                places.of_tool_result(called);
+            }
+        }
+        method::PROMPTS_GET => {
+            for message in places.elements_of(&whole, "messages") {
+                if let Some(content) = places.get(&message, "content") {
+                    places.of_content(&content);
+                }
+            }
+        }
+        method::RESOURCES_READ => {
+            for contents in places.elements_of(&whole, "contents") {
+                places.note(&contents, "uri");
+            }
+        }
+        _ => (),
+    }
+    places.with(other)
+}
+
+/// The definition of a tool with another view; `None` if it has no other.
+pub fn tool_with_uris(definition: &Raw, other: impl Fn(&str) -> Option<String>) -> Option<Raw> {
+    let mut places = Places::new(definition);
+    places.of_views(&places.whole());
+    places.with(other)
+}
+
+/// The URIs of the views of a tool, by its definition.
+pub fn views_of_tool(definition: &Raw) -> Box<[Box<str>]> {
+    let mut places = Places::new(definition);
+    places.of_views(&places.whole());
+    let uris = places
+        .found
+        .iter()
+        .filter_map(|place| places.text_at(place));
+    uris.map(Into::into).collect()
+}
+
+/// Where in a text URIs are; all ranges are those of the whole text.
+struct Places<'a> {
+    text: &'a Bytes,
+    found: Vec<Range<usize>>,
+}
+
+impl<'a> Places<'a> {
+    fn new(value: &'a Raw) -> Self {
+        Self {
+            text: value.bytes(),
+            found: Vec::new(),
+        }
+    }
+
+    fn whole(&self) -> Range<usize> {
+        0..self.text.len()
+    }
+
+    fn part(&self, place: &Range<usize>) -> &'a [u8] {
+        self.text.get(place.clone()).unwrap_or_default()
+    }
+
+    fn get(&self, object: &Range<usize>, key: &str) -> Option<Range<usize>> {
+        let part = self.part(object);
+        let member = Members::of(part).find(|member| member.is(part, key))?;
+        Some(within(object, &member.value))
+    }
+
+    fn elements_of(&self, object: &Range<usize>, key: &str) -> Vec<Range<usize>> {
+        let Some(array) = self.get(object, key) else {
+            return Vec::new();
+        };
+        let elements = Elements::of(self.part(&array));
+        elements.map(|one| within(&array, &one.value)).collect()
+    }
+
+    fn text_at(&self, place: &Range<usize>) -> Option<Cow<'a, str>> {
+        // A string without escapes is borrowed.
+        let part = self.part(place);
+        let plain = || serde_json::from_slice::<&str>(part).ok().map(Cow::Borrowed);
+        plain().or_else(|| serde_json::from_slice::<String>(part).ok().map(Cow::Owned))
+    }
+
+    fn note(&mut self, object: &Range<usize>, key: &str) {
+        self.found.extend(self.get(object, key));
+    }
+
+    fn of_tool_result(&mut self, result: Range<usize>) {
+        for content in self.elements_of(&result, "content") {
+            self.of_content(&content);
+        }
+        self.of_views(&result);
+    }
+
+    fn of_content(&mut self, content: &Range<usize>) {
+        let kind = self.get(content, "type");
+        match kind.and_then(|kind| self.text_at(&kind)).as_deref() {
+            Some("resource_link") => self.note(content, "uri"),
+            Some("resource") => {
+                if let Some(resource) = self.get(content, "resource") {
+                    self.note(&resource, "uri");
+                }
+            }
+            _ => (),
+        }
+    }
+
+    /// `ui/resourceUri` is the older form.
+    fn of_views(&mut self, object: &Range<usize>) {
+        let Some(meta) = self.get(object, META) else {
+            return;
+        };
+        self.note(&meta, "ui/resourceUri");
+        if let Some(ui) = self.get(&meta, "ui") {
+            self.note(&ui, "resourceUri");
+        }
+    }
+
+    fn with(&self, other: impl Fn(&str) -> Option<String>) -> Option<Raw> {
+        let changes = self.found.iter().filter_map(|place| {
+            let changed = other(&self.text_at(place)?)?;
+            Some((place, Raw::author(&changed)))
+        });
+        let mut changes: Vec<_> = changes.collect();
+        if changes.is_empty() {
+            return None;
+        }
+        changes.sort_by_key(|(place, _)| place.start);
+        let (mut text, mut copied_to) = (Vec::with_capacity(self.text.len() + 64), 0);
+        for (place, uri) in changes {
+            text.extend_from_slice(self.part(&(copied_to..place.start)));
+            text.extend_from_slice(uri.as_bytes());
+            copied_to = place.end;
+        }
+        text.extend_from_slice(self.part(&(copied_to..self.text.len())));
+        Some(Raw::trusted(text.into()))
+    }
+}
+
+/// A range of a part, as one of the whole.
+fn within(part: &Range<usize>, range: &Range<usize>) -> Range<usize> {
+    part.start + range.start..part.start + range.end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RENAMED: &str = "ui://z/x";
+
+    fn other(uri: &str) -> Option<String> {
+        (uri == "ui://x").then(|| RENAMED.to_owned())
+    }
+
+    #[test]
+    fn each_place_that_names_a_renamed_uri_is_changed_and_nothing_else() {
+        for (method, before) in [
+            (
+                method::TOOLS_CALL,
+                r#"{ "content" : [ {"type":"resource_link","uri" : URI ,"n":1.10} , {"type":"text","text":"ui://x","uri":"ui://x"}],"structuredContent":{"uri":"ui://x"}}"#,
+            ),
+            (
+                method::TOOLS_CALL,
+                r#"{"content":[{"resource":{"text":"ui://x","uri":URI},"type":"resourc\u0065"},{"type":"resource","resource":{"uri":"ui://y"}}],"x":1e400}"#,
+            ),
+            (
+                method::TOOLS_CALL,
+                r#"{"_meta":{"ui":{"a":1.0,"resourceUri":URI},"ui/resourceUri":URI},"content":[7,{"type":"resource_link","uri":7}]}"#,
+            ),
+            (
+                method::TASKS_GET,
+                r#"{"content":[{"type":"resource_link","uri":"ui://x"}],"result":{"content":[{"type":"resource_link","uri":URI}]}}"#,
+            ),
+            (
+                method::PROMPTS_GET,
+                r#"{"messages":[{"role":"user","content":{"type":"resource","resource":{"uri":URI}}},{"content":"ui://x"}],"_meta":{"ui":{"resourceUri":"ui://x"}}}"#,
+            ),
+            (
+                method::RESOURCES_READ,
+                r#"{"contents":[{"text":"","uri":URI},{"uri":"ui://x/part"}]}"#,
+            ),
+            (method::COMPLETE, r#"{"contents":[{"uri":"ui://x"}]}"#),
+        ] {
+            for spelled in [r#""ui://x""#, r#""u\u0069:\/\/x""#] {
+                let result = Raw::parse_str(&before.replace("URI", spelled)).expect("JSON");
+                let changed = result_with_uris(method, &result, other);
+                let after = before.replace("URI", r#""ui://z/x""#);
+                let expected = before.contains("URI").then_some(&*after);
+                assert_eq!(changed.as_ref().map(Raw::as_str), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn views_of_tools_are_found_and_changed() {
+        let definition =
+            r#"{"name":"t","_meta":{"ui":{"resourceUri":"ui:\/\/x"},"ui/resourceUri":"ui://y"}}"#;
+        let definition = Raw::parse_str(definition).expect("JSON");
+        let views = views_of_tool(&definition);
+        assert_eq!(*views, ["ui://y".into(), "ui://x".into()]);
+        let changed = tool_with_uris(&definition, other).expect("one is renamed");
+        assert_eq!(
+            changed.as_str(),
+            r#"{"name":"t","_meta":{"ui":{"resourceUri":"ui://z/x"},"ui/resourceUri":"ui://y"}}"#
+        );
+    }
+}
