@@ -18,7 +18,7 @@ use self::source::{
 };
 
 /// Longest file, not counting its `#[cfg(test)]` tail: about ten screens, past which nobody reads from the top.
-const MAX_LINES: usize = 450;
+const MAX_LINES: usize = 500;
 
 /// Big dependencies, and the only places (paths below `src`) that may name them. Replacing one stays a local change.
 const DOORS: &[(&str, &[&str])] = &[
