@@ -141,6 +141,7 @@ impl Upstream {
                         revision,
                         link: live.link.clone(),
                         open: Vec::new(),
+                        is_answered: false,
                         counted,
                         _asked: asked,
                         _log: log,
