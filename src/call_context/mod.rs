@@ -3,7 +3,7 @@
 
 mod call_id;
 mod client_stream;
-mod connection_id;
+mod connection;
 mod logged_call;
 mod questions;
 mod session;
@@ -18,13 +18,14 @@ use self::logged_call::{LoggedCall, shown_method};
 pub use self::{
     call_id::{CallId, CallIds},
     client_stream::{ClientReceiver, ClientSender},
-    connection_id::ConnectionId,
+    connection::OwnConnection,
     questions::{Questions, Unasked},
     session::{Binding, ClientSession},
 };
 use crate::{
     access::Caller,
     activity::CallCourse,
+    link::ClientKey,
     log_context::LoggedAs,
     spans::{CallTrace, TracedRequest},
     wire::{
@@ -71,7 +72,7 @@ pub struct CallContext {
     /// By what the client is told from others, if it can be: its legacy session, or the connection that it has to itself.
     pub session: Option<ClientSession>,
     /// Without a session, the connection that it sent this over, if that is its own.
-    pub connection: Option<ConnectionId>,
+    pub connection: Option<OwnConnection>,
     /// Its place in a trace, if it has one.
     pub trace: Option<Arc<CallTrace>>,
     /// What becomes of it on its way, for its record.
@@ -151,6 +152,23 @@ impl CallContext {
             trace: self.trace.as_ref().map(|outer| Arc::new(outer.child())),
             course: Arc::default(),
             ..self.clone()
+        }
+    }
+
+    /// By what its client is told from others.
+    pub fn client_key(&self) -> ClientKey {
+        let subject = self.caller.shared_subject();
+        match (&self.session, &self.connection) {
+            (Some(session), _) => ClientKey::Session(session.key().clone()),
+            (None, Some(connection)) => ClientKey::Connection {
+                number: connection.number(),
+                subject,
+            },
+            (None, None) => {
+                let name = self.client.info.get("name").and_then(|name| name.string());
+                let name = name.unwrap_or_default().into();
+                ClientKey::Named { subject, name }
+            }
         }
     }
 

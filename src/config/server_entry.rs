@@ -182,11 +182,12 @@ pub enum Start {
 /// Who shares a connection to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionScope {
-    /// All clients, until the server is seen to ask: from then on each client that can answer has a connection of its own.
+    /// All clients, until the server is seen to ask, or to log for one of several: from then on each client that can answer or wants log
+    /// lines has a connection of its own.
     Auto,
     /// All clients.
     Shared,
-    /// Nobody: each client session has a connection of its own.
+    /// Nobody: each client has a connection of its own.
     Client,
     /// Clients with the same roots.
     Workspace,

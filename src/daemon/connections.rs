@@ -15,7 +15,7 @@ use std::{
 use http::Method;
 use tokio_util::sync::CancellationToken;
 
-use crate::{access::Peer, call_context::ConnectionId, quick_map::QuickMap, sync::Guarded};
+use crate::{access::Peer, call_context::OwnConnection, quick_map::QuickMap, sync::Guarded};
 
 /// Limit: file descriptors that are left for servers, logs, the local socket and what we open ourselves; a quarter of them all, and
 /// not fewer than this.
@@ -223,9 +223,9 @@ impl Table {
 }
 
 impl ClientConnection {
-    /// By what it is told from every other.
-    pub(super) fn id(&self) -> ConnectionId {
-        ConnectionId::new(self.number)
+    /// As the requests that come over it know it.
+    pub(super) fn of_client(&self) -> OwnConnection {
+        OwnConnection::new(self.number, self.activity.over.clone())
     }
 
     /// Cancelled when it is to end with the answer under way.
@@ -233,7 +233,7 @@ impl ClientConnection {
         &self.activity.last_answer
     }
 
-    /// Cancelled when it has to give way.
+    /// Cancelled when it has to give way, or has ended.
     pub(super) fn over(&self) -> &CancellationToken {
         &self.activity.over
     }
@@ -256,6 +256,7 @@ impl ClientConnection {
 
 impl Drop for ClientConnection {
     fn drop(&mut self) {
+        self.activity.over.cancel();
         self.of.0.table.lock().remove(self.number);
     }
 }
@@ -336,7 +337,7 @@ mod tests {
             connections.enter(from(LOCAL)).expect("there is room")
         };
         let all = [&connections, &others, &connections, &others].map(enter);
-        let numbers: std::collections::HashSet<_> = all.iter().map(ClientConnection::id).collect();
+        let numbers: std::collections::HashSet<_> = all.iter().map(|one| one.number).collect();
         assert_eq!(numbers.len(), all.len());
     }
 

@@ -22,12 +22,13 @@ use super::{
 };
 use crate::{access::Peer, config::Listen, log_limit::LogLimit, memory_budget::MemoryBudget};
 
-/// How long a connection may be silent before it has sent the head of a request.
-const HEAD_DEADLINE: Duration = Duration::from_mins(1);
+/// How long a connection may be silent before it has sent the head of a request. One that is silent gives way to others.
+const HEAD_DEADLINE: Duration = Duration::from_mins(10);
 
-/// Tells clients that, so that they do not open a connection for each of their calls: one without a session is known by it.
+/// Tells clients that, so that they keep their connection between calls: one without a session is known by it, and so is what servers
+/// keep for it.
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
-const KEPT: HeaderValue = HeaderValue::from_static("timeout=60");
+const KEPT: HeaderValue = HeaderValue::from_static("timeout=600");
 /// Limit: bytes of the head of a request, and of what is read at once. Browsers with all their cookies send a tenth of it. hyper answers
 /// 431 to a longer one, and to one of more than 100 headers.
 const LONGEST_HEAD: usize = 128 << 10;
@@ -160,10 +161,10 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let service = service_fn(|request: http::Request<Incoming>| {
         let (entrance, memory, early) = (entrance.clone(), memory.clone(), early.clone());
         let busy = connection.begin(request.method());
-        let id = connection.id();
+        let own = connection.of_client();
         async move {
             let mut request = request.map(Body::new);
-            request.extensions_mut().insert(id);
+            request.extensions_mut().insert(own);
             let mut response = entrance.answer(peer, request).await;
             if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
                 early.note();

@@ -30,7 +30,7 @@ use crate::{
     link::Incoming,
     names::ServerName,
     spans::CallTrace,
-    upstream::{Outgoing, Upstreams},
+    upstream::{NotSent, Outgoing, Upstreams},
     wire::{
         Id, Notification, Outcome, Raw, Request, RpcError, bridge,
         input_required::{self, InputRequest},
@@ -81,8 +81,8 @@ impl Forwarding<'_> {
     ) -> Result<SentCall, RequestError> {
         let (context, admitted, request) = (self.context, self.admitted, self.request);
         context.course.enter(CallStage::Waiting);
-        let chosen = instances::choose(self.upstreams, context, admitted, request.endpoint).await?;
-        let upstream = &chosen.upstream;
+        let (upstreams, endpoint) = (self.upstreams, request.endpoint);
+        let upstream = instances::choose(upstreams, context, admitted, endpoint).await?;
         let number = upstream.next_number();
         let progress = ProgressTokens::new(number, token);
         let trace = context.trace.as_deref();
@@ -98,17 +98,24 @@ impl Forwarding<'_> {
                 log_level: level_to_ask(context, request.endpoint),
                 ..context.sender()
             },
-            requestor: chosen.requestor(context),
+            client: context.client_key(),
+            reach: &|| instances::reach(context, upstream.name(), endpoint),
+            wants_lines: context.log_level.is_some(),
             stream: &context.to_client,
             deadline: context.deadline,
             course: &context.course,
         };
-        Ok(SentCall {
-            active: upstream.call(outgoing).await?,
-            lease: chosen.lease,
-            progress,
-            state,
-        })
+        match upstream.call(outgoing).await {
+            Ok(active) => Ok(SentCall {
+                active,
+                progress,
+                state,
+            }),
+            Err(NotSent::Elsewhere) => {
+                Box::pin(self.send(progress.into_client(), state, replies)).await
+            }
+            Err(NotSent::Failed(failure)) => Err(failure.into()),
+        }
     }
 
     /// Goes on with a parked call: its server gets the answers that the request brings.
@@ -286,12 +293,11 @@ impl<'a> ForwardedCall<'a> {
     async fn send_again(self, replies: RoundReplies) -> Result<Self, RequestError> {
         let SentCall {
             active,
-            lease,
             progress,
             state,
         } = self.sent;
         // It has its answer; the place that it holds at a server which has few may be the one that the next needs.
-        drop((active, lease));
+        drop(active);
         let sent = self.of.send(progress.into_client(), state, &replies);
         Ok(Self::new(self.of, sent.await?))
     }
@@ -332,10 +338,7 @@ impl<'a> ForwardedCall<'a> {
     }
 
     /// The upstream's answer as this client must get it.
-    fn finish(mut self, outcome: Outcome) -> Result<Outcome, RequestError> {
-        if let Some(lease) = &mut self.sent.lease {
-            lease.answered();
-        }
+    fn finish(self, outcome: Outcome) -> Result<Outcome, RequestError> {
         let (client, upstream) = (self.of.context.revision, self.sent.active.revision());
         if let Some(pages) = bridge::pages_to_open(client, upstream, &outcome) {
             return self.ask_to_open(pages);

@@ -1,24 +1,23 @@
-//! Which instance of a server a request goes to: the one that all share, the client's own, one that is leased for the request, or that
-//! of its workspace. The one place that decides this, whatever a client wants of the server.
+//! Which instance of a server a request goes to: the one that all share, the client's own, or that of its workspace. The one place that
+//! decides this, whatever a client wants of the server.
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::FutureExt;
+use futures_util::future::{BoxFuture, FutureExt};
 
 use super::{label, questions::answer_or_refusal, request::EndpointKind};
 use crate::{
-    access::Caller,
-    call_context::{CallContext, ClientIdentity, ClientSession, Unasked},
+    call_context::{CallContext, ClientIdentity, ClientSender, ClientSession, Unasked},
     config::Root,
     error_code::{ErrorCode, Failure},
     fingerprint::Fingerprint,
     gate::Admitted,
     names::ServerName,
     upstream::{
-        Ask, InstanceScope, Lease, Lessee, Requestor, SessionKey, Sharing, TellClient, Upstream,
+        ClientKey, ClientReach, InstanceScope, InstanceUser, ReachableClient, Sharing, Upstream,
         Upstreams,
     },
-    wire::{Outcome, Raw, bridge, method, notification_frame},
+    wire::{Notification, Outcome, Raw, Request, bridge, method, notification_frame},
 };
 
 /// How long a client may take to name its roots. A call waits for it.
@@ -27,111 +26,87 @@ const ROOTS: Duration = Duration::from_secs(10);
 /// Limit: roots of one client. Nobody opens more folders.
 const MAX_ROOTS: usize = 256;
 
-/// The connection that a request goes over.
-pub(super) struct Chosen {
-    pub(super) upstream: Upstream,
-    /// If the request has it to itself.
-    pub(super) lease: Option<Lease>,
-}
-
-impl Chosen {
-    /// The client that the server hears there, as far as that can be told.
-    pub(super) fn requestor(&self, context: &CallContext) -> Requestor {
-        match (&self.lease, &context.session, context.connection) {
-            (Some(lease), ..) => lease.requestor().clone(),
-            (None, Some(session), _) => Requestor::Session(session.key().clone()),
-            (None, None, Some(connection)) => Requestor::Connection {
-                number: connection.number(),
-                subject: context.caller.subject().into(),
-            },
-            (None, None, None) => Requestor::Unidentified,
-        }
-    }
-}
-
-impl From<Upstream> for Chosen {
-    fn from(upstream: Upstream) -> Self {
-        let lease = None;
-        Self { upstream, lease }
-    }
-}
-
 /// Where an admitted request goes.
 pub(super) async fn choose(
     upstreams: &Upstreams,
     context: &CallContext,
     admitted: &Admitted,
     endpoint: EndpointKind,
-) -> Result<Chosen, Failure> {
+) -> Result<Upstream, Failure> {
     let base = upstreams.of(admitted)?;
     // Few servers are not shared: these futures are no part of every call's.
-    let chosen = match base.sharing() {
-        Sharing::All => base,
-        Sharing::Unable => {
-            return Box::pin(by_ability(upstreams, context, admitted, base, endpoint)).await;
+    match base.sharing() {
+        Sharing::All => Ok(base),
+        Sharing::Unable if needs_own(context, admitted.method()) => {
+            Box::pin(own(upstreams, context, base, endpoint)).await
         }
-        Sharing::Nobody => Box::pin(own(upstreams, context, base.name(), endpoint)).await?,
-        Sharing::Workspace => Box::pin(of_workspace(upstreams, context, base)).await?,
-    };
-    Ok(chosen.into())
-}
-
-/// At a server that asks: the client's own instance if it can be asked at any time; one that it has for this request if it can be
-/// asked on the way back; and for all others the one that they share.
-async fn by_ability(
-    upstreams: &Upstreams,
-    context: &CallContext,
-    admitted: &Admitted,
-    base: Upstream,
-    endpoint: EndpointKind,
-) -> Result<Chosen, Failure> {
-    let can_be_asked = context.client.can_be_asked();
-    if context.revision.has_server_requests() {
-        if can_be_asked && context.session.is_some() {
-            let own = own(upstreams, context, base.name(), endpoint).await?;
-            return Ok(own.into());
-        }
-    } else if can_be_asked && bridge::may_ask(admitted.method()) {
-        let capabilities = context.client.answering_capabilities();
-        let lessee = Lessee {
-            session_key: session_key(&context.caller, context.session.as_ref()),
-            connection: context.connection,
-            client: Fingerprint::of_value(&context.client.info),
-            capabilities: Fingerprint::of_value(&capabilities),
-        };
-        let lease = upstreams.lease(&base, lessee, capabilities).await?;
-        return Ok(Chosen {
-            upstream: lease.upstream().clone(),
-            lease: Some(lease),
-        });
+        Sharing::Unable => Box::pin(upstreams.for_unable(&base)).await,
+        Sharing::Nobody => Box::pin(own(upstreams, context, base, endpoint)).await,
+        Sharing::Workspace => Box::pin(of_workspace(upstreams, context, base)).await,
     }
-    Ok(upstreams.for_unable(&base).await?.into())
 }
 
-/// The client's own instance. Requests that belong to no session share one with those of the same subject.
+/// Whether a client of a server that asks has an instance to itself for a request of this method: it can be asked, or wants log lines.
+fn needs_own(context: &CallContext, method: &str) -> bool {
+    let can_be_reached = if context.revision.has_server_requests() {
+        context.session.is_some()
+    } else {
+        bridge::may_ask(method)
+    };
+    can_be_reached && (context.client.can_be_asked() || context.log_level.is_some())
+}
+
+/// The client's own instance.
 async fn own(
     upstreams: &Upstreams,
     context: &CallContext,
-    server: &ServerName,
+    base: Upstream,
     endpoint: EndpointKind,
 ) -> Result<Upstream, Failure> {
     let session = context.session.as_ref();
-    let session_key = session_key(&context.caller, session);
-    if let Some(upstream) = upstreams.of_session(server, &session_key) {
+    let can_be_reached = session.filter(|_| context.revision.has_server_requests());
+    let capabilities = match can_be_reached {
+        Some(_) => context.client.capabilities.clone(),
+        None => context.client.answering_capabilities(),
+    };
+    let fingerprint = can_be_reached
+        .is_none()
+        .then(|| Fingerprint::of_value(&capabilities));
+    let user = InstanceUser {
+        client: context.client_key(),
+        capabilities: fingerprint,
+    };
+    if let Some(upstream) = upstreams.of_user(base.name(), &user) {
         return Ok(upstream);
     }
-    bind(session, server).await?;
-    let scope = match session.filter(|_| context.revision.has_server_requests()) {
-        Some(session) => InstanceScope::Client {
-            session_key: session_key.clone(),
-            capabilities: context.client.capabilities.clone(),
-            ask: asking(session, &context.client, server, endpoint),
-            tell: telling(session),
-        },
-        None => InstanceScope::Apart(session_key.clone()),
+    bind(session, base.name()).await?;
+    let scope = InstanceScope::Client {
+        user: user.clone(),
+        subject: context.caller.shared_subject(),
+        capabilities,
+        reach: reach(context, base.name(), endpoint),
     };
-    let ended = session.map(|session| session.ended().clone());
-    upstreams.enter(server, session_key, ended, scope).await
+    let ended = match (session, &context.connection) {
+        (Some(session), _) => Some(session.ended().clone()),
+        (None, connection) => connection.as_ref().map(|own| own.closed().clone()),
+    };
+    upstreams.enter(&base, user, ended, scope).await
+}
+
+/// The way to a client outside of its calls, if there is one.
+pub(super) fn reach(
+    context: &CallContext,
+    server: &ServerName,
+    endpoint: EndpointKind,
+) -> Option<ClientReach> {
+    let session = context.session.as_ref();
+    let session = session.filter(|_| context.revision.has_server_requests())?;
+    Some(Arc::new(SessionClient {
+        session: session.clone(),
+        client: context.client.clone(),
+        server: server.clone(),
+        endpoint,
+    }))
 }
 
 /// The instance of the workspace that the client is in; without roots the one that all such clients share.
@@ -144,19 +119,25 @@ async fn of_workspace(
     let Some(session) = session.filter(|_| context.revision.has_server_requests()) else {
         return Ok(base);
     };
-    let (server, session_key) = (base.name(), session_key(&context.caller, Some(session)));
-    if let Some(upstream) = upstreams.of_session(server, &session_key) {
+    let user = of_session(session);
+    if let Some(upstream) = upstreams.of_user(base.name(), &user) {
         return Ok(upstream);
     }
     let roots = roots_of(context, session).await;
     if roots.is_empty() {
         return Ok(base);
     }
-    bind(Some(session), server).await?;
+    bind(Some(session), base.name()).await?;
     let (scope, ended) = (InstanceScope::Workspace(roots), session.ended().clone());
-    upstreams
-        .enter(server, session_key, Some(ended), scope)
-        .await
+    upstreams.enter(&base, user, Some(ended), scope).await
+}
+
+/// The client of a session.
+fn of_session(session: &ClientSession) -> InstanceUser {
+    InstanceUser {
+        client: ClientKey::Session(session.key().clone()),
+        capabilities: None,
+    }
 }
 
 /// A session that has an instance to itself lives and ends with this daemon.
@@ -178,12 +159,11 @@ async fn bind(session: Option<&ClientSession>, server: &ServerName) -> Result<()
 /// The instance that a client uses already, if it uses one.
 pub(super) fn in_use(
     upstreams: &Upstreams,
-    caller: &Caller,
     session: Option<&ClientSession>,
     server: &ServerName,
 ) -> Option<Upstream> {
     let base = upstreams.get(server.as_str())?;
-    let own = || upstreams.of_session(server, &session_key(caller, session));
+    let own = || upstreams.of_user(server, &of_session(session?));
     match base.sharing() {
         Sharing::All => Some(base),
         Sharing::Unable => own().or_else(|| upstreams.of_unable(server)),
@@ -193,27 +173,16 @@ pub(super) fn in_use(
 }
 
 /// The instances that a client has to itself.
-pub(super) fn own_of(
-    upstreams: &Upstreams,
-    caller: &Caller,
-    session: &ClientSession,
-) -> Vec<Upstream> {
-    let mut all = upstreams.all_of_session(&session_key(caller, Some(session)));
+pub(super) fn own_of(upstreams: &Upstreams, session: &ClientSession) -> Vec<Upstream> {
+    let mut all = upstreams.all_of_user(&of_session(session));
     all.retain(Upstream::asks_its_client);
     all
 }
 
 /// The client has other roots: where its workspace decides, its instance is chosen anew.
-pub(super) async fn roots_changed(upstreams: &Upstreams, caller: &Caller, session: &ClientSession) {
+pub(super) async fn roots_changed(upstreams: &Upstreams, session: &ClientSession) {
     session.forget_roots();
-    upstreams.moved(session_key(caller, Some(session))).await;
-}
-
-fn session_key(caller: &Caller, session: Option<&ClientSession>) -> SessionKey {
-    match session {
-        Some(session) => SessionKey::Session(session.key().clone()),
-        None => SessionKey::Subject(caller.subject().into()),
-    }
+    upstreams.moved(of_session(session).client).await;
 }
 
 /// The roots that a client names, which it is asked for once. One that cannot be asked now is asked again the next time.
@@ -250,24 +219,26 @@ fn read(named: &Raw) -> impl Iterator<Item = Root> {
     })
 }
 
-/// The way to tell a client what its own instance of a server says outside of its calls.
-fn telling(session: &ClientSession) -> TellClient {
-    let session = session.clone();
-    Arc::new(move |notice| {
-        session.tell(notification_frame(&notice.method, notice.params.as_ref()));
-    })
+/// The client of a session, as a server reaches it outside of its calls.
+struct SessionClient {
+    session: ClientSession,
+    client: Arc<ClientIdentity>,
+    server: ServerName,
+    endpoint: EndpointKind,
 }
 
-/// The way to ask a client what its own instance of a server wants to know outside of its calls.
-fn asking(
-    session: &ClientSession,
-    client: &Arc<ClientIdentity>,
-    server: &ServerName,
-    endpoint: EndpointKind,
-) -> Ask {
-    let (session, client, server) = (session.clone(), client.clone(), server.clone());
-    Arc::new(move |question, stream| {
-        let (session, client, server) = (session.clone(), client.clone(), server.clone());
+impl ReachableClient for SessionClient {
+    fn session(&self) -> &Arc<str> {
+        self.session.key()
+    }
+
+    fn is_listening(&self) -> bool {
+        self.session.stream().is_heard()
+    }
+
+    fn ask(&self, question: Request, stream: ClientSender) -> BoxFuture<'static, Outcome> {
+        let (session, client) = (self.session.clone(), self.client.clone());
+        let (server, endpoint) = (self.server.clone(), self.endpoint);
         let asking = async move {
             let (method, params) = (&*question.method, question.params.as_ref());
             if !client.can_answer(method, params) {
@@ -280,5 +251,10 @@ fn asking(
             answer_or_refusal(&server, method, asked).await
         };
         asking.boxed()
-    })
+    }
+
+    fn tell(&self, notice: &Notification) {
+        let frame = notification_frame(&notice.method, notice.params.as_ref());
+        self.session.tell(frame);
+    }
 }

@@ -30,7 +30,6 @@ pub use self::{
     request::{EndpointKind, ForwardRequest, RequestError},
 };
 use crate::{
-    access::Caller,
     call_context::{CallContext, ClientSession},
     error_code::Failure,
     gate::Admitted,
@@ -106,27 +105,25 @@ impl Forwarder {
         admitted: &Admitted,
         endpoint: EndpointKind,
     ) -> Result<Upstream, Failure> {
-        let chosen = instances::choose(&self.upstreams, context, admitted, endpoint).await?;
-        Ok(chosen.upstream)
+        instances::choose(&self.upstreams, context, admitted, endpoint).await
     }
 
     /// The instance that a client uses already, if it uses one.
     pub fn upstream_in_use(
         &self,
-        caller: &Caller,
         session: Option<&ClientSession>,
         server: &ServerName,
     ) -> Option<Upstream> {
-        instances::in_use(&self.upstreams, caller, session, server)
+        instances::in_use(&self.upstreams, session, server)
     }
 
     /// The instances that a client has to itself.
-    pub fn own_upstreams(&self, caller: &Caller, session: &ClientSession) -> Vec<Upstream> {
-        instances::own_of(&self.upstreams, caller, session)
+    pub fn own_upstreams(&self, session: &ClientSession) -> Vec<Upstream> {
+        instances::own_of(&self.upstreams, session)
     }
 
     /// The client has other roots now: where its workspace decides, its instance is chosen anew.
-    pub async fn roots_changed(&self, caller: &Caller, session: &ClientSession) {
-        instances::roots_changed(&self.upstreams, caller, session).await;
+    pub async fn roots_changed(&self, session: &ClientSession) {
+        instances::roots_changed(&self.upstreams, session).await;
     }
 }

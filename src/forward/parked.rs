@@ -13,7 +13,7 @@ use crate::{
     fingerprint::Fingerprint,
     names::ServerName,
     sync::Guarded,
-    upstream::{ActiveCall, Lease},
+    upstream::ActiveCall,
     wire::{
         Id, Raw, Revision, RpcError, bridge,
         input_required::{self, InputRequest},
@@ -51,8 +51,6 @@ impl<C> Default for ParkedCalls<C> {
 /// A request that was sent, and how it stands.
 pub(super) struct SentCall {
     pub(super) active: ActiveCall,
-    /// The connection that it has to itself; given back after the call has left it.
-    pub(super) lease: Option<Lease>,
     pub(super) progress: ProgressTokens,
     pub(super) state: CallState,
 }

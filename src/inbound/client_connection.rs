@@ -2,13 +2,13 @@
 
 use http::{HeaderName, request::Parts};
 
-use crate::call_context::ConnectionId;
+use crate::call_context::OwnConnection;
 
 /// The connection that a request came over, which is its client's alone. None where a proxy has passed the request on: one connection
 /// of a proxy may carry requests of several clients.
-pub(super) fn of(head: &Parts) -> Option<ConnectionId> {
+pub(super) fn of(head: &Parts) -> Option<OwnConnection> {
     let is_passed_on = head.headers.keys().any(is_of_a_proxy);
-    head.extensions.get().copied().filter(|_| !is_passed_on)
+    head.extensions.get().cloned().filter(|_| !is_passed_on)
 }
 
 /// Whether it is a proxy that writes such a header.
@@ -20,25 +20,28 @@ fn is_of_a_proxy(name: &HeaderName) -> bool {
 #[cfg(test)]
 mod tests {
     use http::Request;
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
 
     #[test]
     fn a_connection_of_a_proxy_is_nobodys() {
         let of_request = |headers: &[(&str, &str)]| {
-            let mut request = Request::builder().extension(ConnectionId::new(1));
+            let connection = OwnConnection::new(1, CancellationToken::new());
+            let mut request = Request::builder().extension(connection);
             for (name, value) in headers {
                 request = request.header(*name, *value);
             }
-            of(&request.body(()).expect("a request").into_parts().0)
+            let head = request.body(()).expect("a request").into_parts().0;
+            of(&head).map(|connection| connection.number())
         };
-        let own = Some(ConnectionId::new(1));
+        let own = Some(1);
         assert_eq!(of_request(&[]), own);
         assert_eq!(of_request(&[("accept", "*/*"), ("x-own", "1")]), own);
         for name in ["Forwarded", "Via", "X-Forwarded-For", "X-Real-IP"] {
             assert_eq!(of_request(&[(name, "1")]), None, "{name}");
         }
         let unnumbered = Request::new(()).into_parts().0;
-        assert_eq!(of(&unnumbered), None);
+        assert!(of(&unnumbered).is_none());
     }
 }

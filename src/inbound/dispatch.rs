@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     access::Caller,
-    call_context::{CallContext, ClientIdentity, ClientSender, ConnectionId},
+    call_context::{CallContext, ClientIdentity, ClientSender, OwnConnection},
     log_context::LoggedWork,
     log_limit::LogLimit,
     router::View,
@@ -43,7 +43,7 @@ pub(super) struct ServedClient {
     /// What is spoken where there is no session.
     revision: Revision,
     /// The connection that is this client's alone, where there is no session.
-    connection: Option<ConnectionId>,
+    connection: Option<OwnConnection>,
     /// The trace that headers name.
     said_trace: Option<SaidTrace>,
 }
@@ -131,7 +131,7 @@ impl ServedClient {
         caller: Caller,
         view: View,
         revision: Revision,
-        connection: Option<ConnectionId>,
+        connection: Option<OwnConnection>,
     ) -> Self {
         Self {
             inbound: inbound.clone(),
@@ -236,7 +236,7 @@ impl ServedClient {
         let (calls, caller) = (&self.inbound.0.calls, self.caller.clone());
         let mut context = CallContext::alone(calls, caller, method);
         context.to_client = to_client;
-        context.connection = self.connection;
+        context.connection = self.connection.clone();
         context
     }
 

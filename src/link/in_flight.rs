@@ -1,11 +1,11 @@
 //! Requests that wait for their answers on one connection: callers insert them, the reader removes them. The same table decides which
-//! client gets a question or a log line that names no request.
+//! call gets a question or a log line that names no request.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use super::{
     Incoming, LinkError,
-    attribution::{EndedCalls, Requestor, Unattributed},
+    owner::{ConnectionOwner, Unattributed},
     slot::Slot,
 };
 use crate::{
@@ -18,9 +18,9 @@ use crate::{
 #[derive(Debug)]
 pub(super) enum Purpose {
     /// A client waits for its answer.
-    Call(Requestor),
+    Call,
     /// The same, for a request about this task of the server.
-    OfTask(Requestor, Box<str>),
+    OfTask(Box<str>),
     /// It is one of our own.
     Own,
     /// It stays open for what the server has to tell.
@@ -28,23 +28,17 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    /// The purpose of a request that this client makes; with `None`, of one of our own.
-    pub(super) fn of(requestor: Option<Requestor>, method: &str, params: Option<&Raw>) -> Self {
-        let Some(requestor) = requestor else {
-            return Self::Own;
-        };
+    /// The purpose of a request that a client makes.
+    pub(super) fn of_client(method: &str, params: Option<&Raw>) -> Self {
         let task = method::names_a_task(method).then(|| params?.get("taskId")?.string());
         match task.flatten() {
-            Some(task) => Self::OfTask(requestor, task.into()),
-            None => Self::Call(requestor),
+            Some(task) => Self::OfTask(task.into()),
+            None => Self::Call,
         }
     }
 
-    fn requestor(&self) -> Option<&Requestor> {
-        match self {
-            Self::Call(requestor) | Self::OfTask(requestor, _) => Some(requestor),
-            Self::Own | Self::Listening => None,
-        }
+    fn is_call(&self) -> bool {
+        matches!(self, Self::Call | Self::OfTask(_))
     }
 }
 
@@ -52,15 +46,13 @@ impl Purpose {
 #[derive(Default)]
 pub(super) struct RequestsInFlight {
     table: Guarded<Table>,
+    owner: ConnectionOwner,
     numbers: RequestNumbers,
 }
 
 #[derive(Default)]
 struct Table {
     open: QuickMap<u64, Open>,
-    ended: EndedCalls,
-    /// Nothing comes of a request after its answer.
-    answers_are_final: bool,
     /// Set once, when the link is over: nothing is inserted any more.
     over: Option<LinkError>,
 }
@@ -70,33 +62,18 @@ struct Open {
     purpose: Purpose,
 }
 
-impl Table {
-    /// A request has been answered, or has failed.
-    fn end(&mut self, number: u64) -> Option<Arc<Slot>> {
-        let Some(Open { slot, purpose }) = self.open.remove(&number) else {
-            self.ended.forget_withdrawn(number);
-            return None;
-        };
-        // Else a server may ask and log after it has answered.
-        if let Some(requestor) = purpose.requestor()
-            && !self.answers_are_final
-        {
-            self.ended.answered(requestor.clone(), Instant::now());
-        }
-        Some(slot)
-    }
-}
-
 impl RequestsInFlight {
     /// An empty table. The numbers are those of all links to one server, one after the other.
     pub(super) fn new(numbers: RequestNumbers) -> Self {
-        let table = Guarded::default();
-        Self { table, numbers }
+        Self {
+            numbers,
+            ..Self::default()
+        }
     }
 
-    /// From here on nothing comes of a request after its answer.
-    pub(super) fn answers_are_final(&self) {
-        self.table.lock().answers_are_final = true;
+    /// Whose the connection is.
+    pub(super) fn owner(&self) -> &ConnectionOwner {
+        &self.owner
     }
 
     /// A number for a request of our own.
@@ -119,34 +96,16 @@ impl RequestsInFlight {
         Ok(slot)
     }
 
-    /// Forgets a request that the server has not seen.
-    pub(super) fn not_sent(&self, number: u64) {
-        self.table.lock().open.remove(&number);
-    }
-
-    /// Forgets a request that nobody waits for any more; whether it was there.
-    pub(super) fn withdraw(&self, number: u64) -> bool {
-        let mut table = self.table.lock();
-        let Some(open) = table.open.remove(&number) else {
-            return false;
-        };
-        if let Some(requestor) = open.purpose.requestor() {
-            let requestor = requestor.clone();
-            table.ended.withdrawn(number, requestor, Instant::now());
-        }
-        true
-    }
-
-    /// Notes that a request has its answer, or the reason why there is none.
-    pub(super) fn ended(&self, number: u64) {
-        self.table.lock().end(number);
+    /// Forgets a request; whether anybody waited for it.
+    pub(super) fn forget(&self, number: u64) -> bool {
+        self.table.lock().open.remove(&number).is_some()
     }
 
     /// Hands a request its answer, or the reason why there is none.
     pub(super) fn finish(&self, number: u64, end: Result<Outcome, LinkError>) {
-        let slot = self.table.lock().end(number);
-        if let Some(slot) = slot {
-            slot.push(end.map(Incoming::Answer));
+        let open = self.table.lock().open.remove(&number);
+        if let Some(open) = open {
+            open.slot.push(end.map(Incoming::Answer));
         }
     }
 
@@ -162,13 +121,13 @@ impl RequestsInFlight {
         }
     }
 
-    /// Hands a question to the newest call of the only client that can be meant.
+    /// Hands a question to the newest call of the client whose connection this is.
     pub(super) fn attribute_question(&self, question: Request) -> Result<(), Unattributed> {
         let task = task_named(&question.method, question.params.as_ref());
         self.attributed(task.as_deref())?.push_question(question)
     }
 
-    /// The same with a notice; gives it back if it may concern somebody else.
+    /// The same with a notice; gives it back if there is no such call.
     pub(super) fn attribute_notice(&self, notice: Notification) -> Result<(), Notification> {
         let task = task_named(&notice.method, notice.params.as_ref());
         match self.attributed(task.as_deref()) {
@@ -180,25 +139,25 @@ impl RequestsInFlight {
         }
     }
 
-    /// What names a task is for a request about that task: it says whom it means, and tasks outlast every minute.
+    /// What names a task is for a request about that task, if one is in flight; all else is the owner's.
     fn attributed(&self, task: Option<&str>) -> Result<Arc<Slot>, Unattributed> {
         let table = self.table.lock();
-        if let Some(task) = task {
-            let is_about =
-                |purpose: &Purpose| matches!(purpose, Purpose::OfTask(_, of) if **of == *task);
-            let about = table
-                .open
-                .iter()
-                .filter(|(_, open)| is_about(&open.purpose));
-            let newest = about.max_by_key(|(number, _)| **number);
-            let slot = newest.map(|(_, open)| open.slot.clone());
-            return slot.ok_or(Unattributed::OfTask);
+        let newest = |is_meant: &dyn Fn(&Purpose) -> bool| {
+            let open = table.open.iter();
+            let meant = open.filter(|(_, open)| is_meant(&open.purpose));
+            let newest = meant.max_by_key(|(number, open)| (!open.slot.is_parked(), **number));
+            newest.map(|(_, open)| open.slot.clone())
+        };
+        let is_about =
+            |task: &str, purpose: &Purpose| matches!(purpose, Purpose::OfTask(of) if **of == *task);
+        if let Some(about) = task.and_then(|task| newest(&|purpose| is_about(task, purpose))) {
+            return Ok(about);
         }
-        let calls = table.open.iter();
-        let calls = calls.filter_map(|(number, open)| Some((*number, open.purpose.requestor()?)));
-        let number = table.ended.attribute(calls, Instant::now())?;
-        let found = table.open.get(&number).map(|open| open.slot.clone());
-        found.ok_or(Unattributed::NoCall)
+        // Read with the table locked: whoever has a call in it has entered before.
+        match self.owner.unowned() {
+            Some(why) => Err(why),
+            None => newest(&Purpose::is_call).ok_or(Unattributed::NoCall),
+        }
     }
 
     /// Whether this is the number of a request that listens.
@@ -253,7 +212,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        link::slot::{PARKED, PARKED_BYTES, WAITING_BYTES, WAITING_QUESTIONS},
+        link::{
+            owner::ClientKey,
+            slot::{PARKED, PARKED_BYTES, WAITING_BYTES, WAITING_QUESTIONS},
+        },
         wire::Id,
     };
 
@@ -273,9 +235,14 @@ mod tests {
     }
 
     fn call(in_flight: &RequestsInFlight, number: u64, session: &str) -> Arc<Slot> {
-        let requestor = Requestor::Session(session.into());
-        let slot = in_flight.insert(number, Purpose::Call(requestor));
+        enter(in_flight, session);
+        let slot = in_flight.insert(number, Purpose::Call);
         slot.expect("it is open")
+    }
+
+    fn enter(in_flight: &RequestsInFlight, session: &str) {
+        let client = ClientKey::Session(session.into());
+        in_flight.owner().enter(&client, false, true);
     }
 
     fn answer(in_flight: &RequestsInFlight, number: u64) {
@@ -288,7 +255,8 @@ mod tests {
         let in_flight = RequestsInFlight::default();
         let _own = in_flight.insert(1, Purpose::Own).expect("it is open");
         let _heard = in_flight.insert(2, Purpose::Listening).expect("open");
-        assert!(in_flight.attribute_notice(line()).is_err(), "no call");
+        let nobodys = in_flight.attribute_question(question());
+        assert_eq!(nobodys, Err(Unattributed::Nobody), "ours count for no one");
         let (_older, newer) = (call(&in_flight, 3, "a"), call(&in_flight, 4, "a"));
         assert_eq!(in_flight.attribute_question(question()), Ok(()));
         assert!(in_flight.attribute_notice(line()).is_ok());
@@ -314,55 +282,57 @@ mod tests {
             let params = Some(Raw::author(&meta));
             Notification { params, ..line() }
         };
-        let _other = call(&in_flight, 1, "b");
-        assert!(in_flight.attribute_notice(status("t")).is_err(), "not b's");
+        let (_one, _other) = (call(&in_flight, 1, "b"), call(&in_flight, 3, "a"));
+        assert!(in_flight.attribute_notice(status("t")).is_err());
         let asked = |task: &str| Request {
             params: line(task).params,
             ..question()
         };
         let refused = in_flight.attribute_question(asked("t"));
-        assert_eq!(refused, Err(Unattributed::OfTask));
-        let requestor = Some(Requestor::Session("a".into()));
-        let purpose = Purpose::of(requestor, method::TASKS_RESULT, Some(&about("t")));
+        assert_eq!(refused, Err(Unattributed::Several));
+        let purpose = Purpose::of_client(method::TASKS_RESULT, Some(&about("t")));
         let slot = in_flight.insert(2, purpose).expect("it is open");
         assert_eq!(in_flight.attribute_question(asked("t")), Ok(()));
         assert!(in_flight.attribute_notice(status("t")).is_ok());
         assert!(in_flight.attribute_notice(line("t")).is_ok());
         assert!(in_flight.attribute_notice(line("u")).is_err());
         assert_eq!(std::iter::from_fn(|| slot.take()).count(), 3);
-        answer(&in_flight, 2);
-        assert_eq!(
-            in_flight.attribute_question(question()),
-            Err(Unattributed::MaybeAnswered),
-            "such a request counts as any other"
-        );
     }
 
     #[test]
-    fn a_call_that_is_over_leaves_doubt() {
-        let ended = |end: fn(&RequestsInFlight, u64)| {
+    fn nothing_that_ends_or_passes_makes_a_connection_anybody_elses() {
+        let ends: [fn(&RequestsInFlight); 2] = [
+            |table| answer(table, 1),
+            |table| assert!(table.forget(1), "withdrawn"),
+        ];
+        for end in ends {
             let in_flight = RequestsInFlight::default();
             let _first = call(&in_flight, 1, "a");
-            end(&in_flight, 1);
-            let _second = call(&in_flight, 2, "b");
-            in_flight.attribute_question(question())
-        };
-        assert_eq!(ended(answer), Err(Unattributed::MaybeAnswered));
-        let over = ended(RequestsInFlight::ended);
-        assert_eq!(over, Err(Unattributed::MaybeAnswered));
-        let last_word = |table: &RequestsInFlight, number| {
-            table.answers_are_final();
-            answer(table, number);
-        };
-        assert_eq!(ended(last_word), Ok(()), "nothing more comes of it");
-        let withdraw = |table: &RequestsInFlight, number| assert!(table.withdraw(number));
-        assert_eq!(ended(withdraw), Err(Unattributed::MaybeWithdrawn));
-        let answered_late = |table: &RequestsInFlight, number| {
-            table.withdraw(number);
-            answer(table, number);
-        };
-        assert_eq!(ended(answered_late), Ok(()), "nothing more comes of it");
-        assert_eq!(ended(RequestsInFlight::not_sent), Ok(()));
+            end(&in_flight);
+            let late = in_flight.attribute_question(question());
+            assert_eq!(late, Err(Unattributed::NoCall), "it is a's still");
+            let later = call(&in_flight, 2, "a");
+            assert_eq!(in_flight.attribute_question(question()), Ok(()));
+            assert_eq!(later.unread_questions().len(), 1);
+            answer(&in_flight, 2);
+            let stranger = call(&in_flight, 3, "b");
+            let of_nobody = in_flight.attribute_question(question());
+            assert_eq!(of_nobody, Err(Unattributed::Several));
+            assert!(in_flight.attribute_notice(line()).is_err());
+            assert!(stranger.take().is_none());
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_parked_comes_after_those_that_somebody_reads() {
+        let in_flight = RequestsInFlight::default();
+        let (read, parked) = (call(&in_flight, 1, "a"), call(&in_flight, 2, "a"));
+        parked.set_parked(true);
+        assert_eq!(in_flight.attribute_question(question()), Ok(()));
+        assert_eq!(read.unread_questions().len(), 1);
+        answer(&in_flight, 1);
+        assert_eq!(in_flight.attribute_question(question()), Ok(()));
+        assert_eq!(parked.unread_questions().len(), 1);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //!
 //! A link knows nothing of tools, names or callers. It never reconnects by itself: when it is over, its worker makes a new one.
 
-mod attribution;
 mod authorization;
 mod fetch;
 pub mod http;
@@ -12,6 +11,7 @@ pub mod legacy_sse;
 mod link_error;
 mod news;
 mod outbox;
+mod owner;
 pub mod remote;
 mod slot;
 mod sorter;
@@ -28,11 +28,11 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 pub use self::{
-    attribution::{DOUBT, Requestor, Unattributed},
     authorization::{Authorization, Challenge, Supply},
     fetch::Fetching,
     link_error::LinkError,
     news::{NEWS_CAPACITY, News, NewsSender},
+    owner::{ClientKey, ConnectionOwner, Entered, Unattributed},
     remote::{AddressReach, Endpoint, EndpointError, certificate_step},
     strays::Strays,
 };
@@ -62,6 +62,15 @@ pub enum Link {
     LegacySse(legacy_sse::LegacySseLink),
 }
 
+/// Who makes a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maker {
+    /// A client.
+    Client,
+    /// We, for no client.
+    Ourselves,
+}
+
 impl Link {
     /// From here on requests of the raw lane are stateless, as this revision wants it; with `None`, they belong to a
     /// connection that the control lane is to open. The requests themselves say so too, and that is the caller's part.
@@ -73,12 +82,12 @@ impl Link {
         }
     }
 
-    /// The server says nothing about a request after its answer, so that what comes later is about another.
-    pub fn answers_are_final(&self) {
+    /// Whose the connection is. A call of a client enters here before it is sent.
+    pub fn owner(&self) -> &ConnectionOwner {
         match self {
-            Self::Stdio(link) => link.answers_are_final(),
-            // Over HTTP what belongs to such a request comes on its own stream; HTTP+SSE has none.
-            Self::Http(_) | Self::LegacySse(_) => (),
+            Self::Stdio(link) => link.owner(),
+            Self::Http(link) => link.owner(),
+            Self::LegacySse(link) => link.owner(),
         }
     }
 
@@ -114,8 +123,8 @@ impl Link {
     }
 
     /// Sends a request with the id [`Id::ours`]`(number)` and gives the stream of what comes back for it. No other request has the
-    /// number. `mirrored` are the arguments that go into headers as well. With a `requestor`, a question or log line that names no
-    /// request may be attributed to this one; a request of our own has none.
+    /// number. `mirrored` are the arguments that go into headers as well. A question or log line that names no request may be
+    /// attributed to this one, unless it is one of our own.
     /// May be dropped at any time; a request that was sent is then cancelled upstream.
     pub async fn call(
         &self,
@@ -123,25 +132,25 @@ impl Link {
         method: &str,
         params: Option<&Raw>,
         mirrored: &[HeaderParam],
-        requestor: Option<Requestor>,
+        maker: Maker,
     ) -> Result<Exchange, LinkError> {
+        let purpose = match maker {
+            Maker::Client => Purpose::of_client(method, params),
+            Maker::Ourselves => Purpose::Own,
+        };
         match self {
-            Self::Stdio(link) => link
-                .call(
-                    number,
-                    method,
-                    params,
-                    Purpose::of(requestor, method, params),
-                )
-                .map(Exchange::Stdio),
+            Self::Stdio(link) => {
+                let called = link.call(number, method, params, purpose);
+                called.map(Exchange::Stdio)
+            }
             // Boxed, because each future around these would be as large, and is moved when it begins.
             Self::Http(link) => {
-                let called = Box::pin(link.call(number, method, params, mirrored, requestor));
+                let called = Box::pin(link.call(number, method, params, mirrored, purpose));
                 let exchange = called.await?;
                 Ok(Exchange::Http(Box::new(exchange)))
             }
             Self::LegacySse(link) => {
-                let called = Box::pin(link.call(number, method, params, requestor));
+                let called = Box::pin(link.call(number, method, params, purpose));
                 called.await.map(Exchange::LegacySse)
             }
         }
@@ -155,7 +164,8 @@ impl Link {
                 .map(Exchange::Stdio),
             // What is heard comes on a stream of its own.
             Self::Http(_) | Self::LegacySse(_) => {
-                self.call(number, method::LISTEN, Some(params), &[], None)
+                let maker = Maker::Ourselves;
+                self.call(number, method::LISTEN, Some(params), &[], maker)
                     .await
             }
         }
@@ -170,7 +180,7 @@ impl Link {
         }
     }
 
-    /// Hands a question that named no request to the newest call of the only client that can be meant.
+    /// Hands a question that named no request to the newest call of the client whose connection this is.
     pub fn attribute(&self, question: Request) -> Result<(), Unattributed> {
         match self {
             Self::Stdio(link) => link.attribute(question),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use tokio::sync::Notify;
 
-use super::{Incoming, LinkError, attribution::Unattributed};
+use super::{Incoming, LinkError, owner::Unattributed};
 use crate::{sync::Guarded, wire::Request};
 
 /// Limit: messages that one request may have waiting for its caller. A caller that reads slower loses notices, never the answer,
@@ -80,6 +80,11 @@ impl Slot {
     /// Nobody reads for a while, or from now on somebody does again.
     pub(super) fn set_parked(&self, parked: bool) {
         self.arrived.lock().parked = parked;
+    }
+
+    /// Whether nobody reads for a while.
+    pub(super) fn is_parked(&self) -> bool {
+        self.arrived.lock().parked
     }
 
     /// Takes out the questions that nobody has read.

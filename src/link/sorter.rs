@@ -101,7 +101,7 @@ impl Sorter {
     }
 
     /// Progress belongs to the request that its token names; what came of a subscription to that; news of lists and resources to the
-    /// worker; log lines, and what we do not know, to the only client that can be meant.
+    /// worker; log lines, and what we do not know, to the client whose connection this is.
     fn notice(&mut self, in_flight: &RequestsInFlight, notice: Notification) {
         let number = match &*notice.method {
             method::PROGRESS => progress_token(&notice),

@@ -17,7 +17,8 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    CONTROL_CAPACITY, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE, Unattributed,
+    CONTROL_CAPACITY, ConnectionOwner, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE,
+    Unattributed,
     in_flight::{Purpose, RequestsInFlight},
     news_queue,
     outbox::Outbox,
@@ -120,7 +121,7 @@ impl StdioLink {
         let slot = self.0.in_flight.insert(number, purpose)?;
         let frame = request_frame(&Id::ours(number), method, params);
         let sent = self.0.outbox.push(&frame);
-        sent.inspect_err(|_| self.0.in_flight.not_sent(number))?;
+        sent.inspect_err(|_| _ = self.0.in_flight.forget(number))?;
         Ok(StdioExchange {
             link: self.clone(),
             number,
@@ -134,9 +135,9 @@ impl StdioLink {
         self.0.outbox.push(&notification_frame(method, params))
     }
 
-    /// See [`super::Link::answers_are_final`].
-    pub fn answers_are_final(&self) {
-        self.0.in_flight.answers_are_final();
+    /// See [`super::Link::owner`].
+    pub fn owner(&self) -> &ConnectionOwner {
+        self.0.in_flight.owner()
     }
 
     /// See [`super::Link::attribute`].
@@ -193,7 +194,7 @@ impl StdioExchange {
 impl Drop for StdioExchange {
     fn drop(&mut self) {
         // A request that was answered, or has failed, is not in the table any more.
-        if self.link.0.in_flight.withdraw(self.number) && !self.quiet {
+        if self.link.0.in_flight.forget(self.number) && !self.quiet {
             // An error says that the link is over, and the request with it.
             let _ = self.link.0.outbox.push(&withdrawal_frame(self.number));
         }

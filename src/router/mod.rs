@@ -209,16 +209,16 @@ impl Router {
     ) {
         if &*notification.method == method::ROOTS_CHANGED {
             if let Some(session) = session {
-                for upstream in self.0.forwarder.own_upstreams(caller, session) {
+                for upstream in self.0.forwarder.own_upstreams(session) {
                     self.pass_on(caller, &upstream, notification).await;
                 }
-                self.0.forwarder.roots_changed(caller, session).await;
+                self.0.forwarder.roots_changed(session).await;
             }
             return;
         }
         if let View::Server(server) = view
             && is_for_upstream(&notification.method)
-            && let Some(upstream) = self.0.forwarder.upstream_in_use(caller, session, server)
+            && let Some(upstream) = self.0.forwarder.upstream_in_use(session, server)
         {
             self.pass_on(caller, &upstream, notification).await;
         }

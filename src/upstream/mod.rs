@@ -8,11 +8,11 @@ mod worker;
 
 pub use self::{
     calls::{
-        ActiveCall, LogSubscription, LogSubscriptions, LogTerm, NotSubscribed, Outgoing, Sharing,
-        Status, Subscription, Tell, Upstream,
+        ActiveCall, LogSubscription, LogSubscriptions, LogTerm, NotSent, NotSubscribed, Outgoing,
+        Sharing, Status, Subscription, Tell, Upstream,
     },
     connect::{ConnectContext, ConnectError, step_without_log},
-    fleet::{Ask, InstanceScope, Lease, Lessee, SessionKey, Supervisor, TellClient, Upstreams},
+    fleet::{ClientReach, InstanceScope, InstanceUser, ReachableClient, Supervisor, Upstreams},
     worker::State,
 };
-pub use crate::link::Requestor;
+pub use crate::link::ClientKey;

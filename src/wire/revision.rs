@@ -96,12 +96,6 @@ impl Revision {
         self.has_handshake()
     }
 
-    /// Whether nothing comes of a request after its answer: progress, log lines and questions are part of it (revision 2026-07-28,
-    /// basic/utilities/progress and server/utilities/logging). Before, a server may ask and log at any time.
-    pub fn ends_with_answers(self) -> bool {
-        !self.has_handshake()
-    }
-
     /// Whether every request says in `_meta` who sends it (revision 2026-07-28, basic, "Per-request protocol fields").
     pub fn requests_name_sender(self) -> bool {
         !self.has_handshake()

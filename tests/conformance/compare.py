@@ -110,9 +110,9 @@ def examine(name: str, folder: Path, ways: Sequence[str], era: str) -> list[Outc
             direct = outcome("direct", url)
         judge(direct, direct)
         outcomes.append(direct)
-        # One process speaks one era: the one that the set is about.
-        opened_as = "modern" if name == "2026-07-28" and era == "both" else "auto"
-        with processes.daemon(era, opened_as, folder) as urls:
+        # A process speaks one era, and one that knows both is opened with a handshake: what only the newer has needs one of that alone.
+        pipe_era = "modern" if name == "2026-07-28" and era == "both" else era
+        with processes.daemon(era, pipe_era, folder) as urls:
             for transport in transports:
                 way = transport if era == "both" else f"{transport}, {era}"
                 through = outcome(way, urls[transport])

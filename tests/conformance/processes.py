@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import time
-import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -67,29 +66,16 @@ def fixture(transport: str, era: str, folder: Path):
 
 
 @contextmanager
-def daemon(era: str, opened_as: str, folder: Path):
-    """The daemon with the fixture behind it over each transport; gives the URL of each by its transport. `opened_as` is how a fixture
-    that speaks both eras is opened over pipes."""
+def daemon(era: str, pipe_era: str, folder: Path):
+    """The daemon with the fixture behind it over each transport, over pipes one of `pipe_era`; gives the URL of each by its transport."""
     with fixture("http", era, folder) as http, fixture("sse", era, folder) as sse:
         servers = {
-            "stdio": {"command": FIXTURE, "args": ["stdio", "--era", era], "protocol_era": opened_as},
+            "stdio": {"command": FIXTURE, "args": ["stdio", "--era", pipe_era]},
             "http": {"type": "http", "url": http},
             "sse": {"type": "sse", "url": sse},
         }
         with daemon_before(servers, folder) as base:
-            urls = {transport: f"{base}/mcp/server/{transport}" for transport in TRANSPORTS}
-            for url in urls.values():
-                ask_once(url)
-            yield urls
-
-
-def ask_once(url: str) -> None:
-    """Has the fixture ask a client that cannot answer. A server is shared until its first question, which is refused if others have used it
-    within the last minute, and each client of the suite is another one."""
-    call = {"method": "tools/call", "params": {"name": "test_sampling", "arguments": {"prompt": "Anyone?"}}}
-    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1} | call).encode()
-    urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=60).read()
+            yield {transport: f"{base}/mcp/server/{transport}" for transport in TRANSPORTS}
 
 
 @contextmanager

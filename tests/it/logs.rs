@@ -93,6 +93,42 @@ async fn a_client_alone_on_a_shared_connection_sees_lines_from_its_own_level_on(
     }
 }
 
+/// Where lines do not say which call they are of, whoever wants them has a connection of its own as soon as another client calls.
+#[tokio::test]
+async fn clients_that_want_lines_get_them_while_others_call() {
+    for (upstream, first_wants) in [
+        (FakeUpstream::stdio(), true),
+        (FakeUpstream::stdio(), false),
+        (FakeUpstream::sse(), true),
+        (FakeUpstream::sse(), false),
+    ] {
+        let upstream = talkative(upstream).start().await;
+        let (daemon, first) = TestDaemon::before(&upstream, "talk").await;
+        let second = daemon.client("/mcp/all").await;
+        let (wanting, other) = if first_wants {
+            (&first, &second)
+        } else {
+            (&second, &first)
+        };
+        if first_wants {
+            wish(wanting, "info").await.result();
+            check(wanting, &whole()[1..]).await;
+            other.call("up__talk", "{}").await.result();
+        } else {
+            other.call("up__talk", "{}").await.result();
+            wish(wanting, "info").await.result();
+        }
+        for _ in 0..2 {
+            let (lines, others) = (whole(), other.call("up__talk", "{}"));
+            let ((), others) = tokio::join!(check(wanting, &lines[1..]), others);
+            assert_eq!(others.text(), "done");
+        }
+        let modern = ModernClient::new(&daemon, "/mcp/all").logging_at("error");
+        let reply = modern.call("up__talk", "{}").await;
+        assert_eq!(reply.notices, &whole()[2..]);
+    }
+}
+
 /// Every line that the tool writes.
 fn whole() -> [String; 3] {
     ["debug", "warning", "error"].map(line)

@@ -190,21 +190,6 @@ async fn outside_of_its_calls_a_server_asks_the_client_on_its_own_stream() {
 }
 
 #[tokio::test]
-async fn requests_without_a_session_share_one_process() {
-    let upstream = telling().start().await;
-    let daemon = ready(&upstream, "client").await;
-    let (a, b) = (
-        TestClient::stateless(&daemon, "/mcp/server/up"),
-        TestClient::stateless(&daemon, "/mcp/all"),
-    );
-    let (pid, _, _) = told(&a, "itself").await;
-    let (same, _, calls) = told(&b, "up__itself").await;
-    assert_eq!((same, calls), (pid, 2));
-    let own = daemon.client("/mcp/server/up").await;
-    assert_ne!(told(&own, "itself").await.0, pid);
-}
-
-#[tokio::test]
 async fn an_edit_ends_the_processes_of_all_sessions_and_their_next_calls_start_others() {
     let upstream = telling().start().await;
     let daemon = ready(&upstream, "client").await;

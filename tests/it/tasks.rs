@@ -183,7 +183,7 @@ async fn what_a_server_says_of_a_task_reaches_who_waits_for_it() {
             let refusal = upstream
                 .wait_for_frame(|frame| frame.contains(r#""id":99"#))
                 .await;
-            assert!(refusal.contains("belongs to a task"), "{refusal}");
+            assert!(refusal.contains("several clients have used"), "{refusal}");
             let about_it = async {
                 upstream.wait_for("tasks/result").await;
                 upstream.push(status).await;

@@ -82,8 +82,8 @@ class Peers:
 
 
 def ask_once(base, server):
-    """Has the server ask a client that cannot answer. A server is shared until its first question, which is refused if others have used it
-    within the last minute, and each test is another client."""
+    """Has the server ask a client that cannot answer. A server is shared until its first question, which is refused if several clients
+    have used it, and each test is another client."""
     call = {"name": f"{server}__trigger-sampling-request", "arguments": {"prompt": "Anyone?"}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode()
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

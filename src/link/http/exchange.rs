@@ -108,7 +108,7 @@ impl Withdrawal {
     fn settle(&mut self) {
         self.sent_in = None;
         if self.slot.take().is_some() {
-            self.link.shared.in_flight.ended(self.number);
+            self.link.shared.in_flight.forget(self.number);
         }
     }
 
@@ -118,7 +118,7 @@ impl Withdrawal {
             LinkError::NotDelivered(_) | LinkError::HeaderMismatch(_) | LinkError::Ourselves => {
                 self.sent_in = None;
                 if self.slot.take().is_some() {
-                    self.link.shared.in_flight.not_sent(self.number);
+                    self.link.shared.in_flight.forget(self.number);
                 }
             }
             LinkError::Status { .. } => self.settle(),
@@ -130,7 +130,7 @@ impl Withdrawal {
 impl Drop for Withdrawal {
     fn drop(&mut self) {
         if self.slot.is_some() {
-            self.link.shared.in_flight.withdraw(self.number);
+            self.link.shared.in_flight.forget(self.number);
         }
         // A stateless request is withdrawn by closing its stream, as whoever drops it does.
         let Some(session) = self

@@ -28,7 +28,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub use self::{control::HttpControl, exchange::HttpExchange};
 use self::{exchange::Withdrawal, server::Server, session::HttpSession, shared::HttpShared};
 use super::{
-    CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Requestor,
+    CONTROL_CAPACITY, ConnectionOwner, Endpoint, EndpointError, LinkError, News, NewsSender,
     Unattributed, in_flight::Purpose, news_queue,
 };
 use crate::wire::{
@@ -87,13 +87,13 @@ impl HttpLink {
     }
 
     /// Sends a request; see [`super::Link::call`].
-    pub async fn call(
+    pub(super) async fn call(
         &self,
         number: u64,
         method: &str,
         params: Option<&Raw>,
         mirrored: &[HeaderParam],
-        requestor: Option<Requestor>,
+        purpose: Purpose,
     ) -> Result<HttpExchange, LinkError> {
         let id = Id::ours(number);
         let frame = request_frame(&id, method, params);
@@ -101,7 +101,6 @@ impl HttpLink {
         let (headers, slot) = if self.shared.session().is_stateless() {
             (headers::of_request(method, params, mirrored), None)
         } else {
-            let purpose = Purpose::of(requestor, method, params);
             let slot = self.shared.in_flight.insert(number, purpose)?;
             (HeaderMap::new(), Some(slot))
         };
@@ -141,6 +140,11 @@ impl HttpLink {
     /// transport refuse with 400, 404 or 405.
     pub fn refused_with(&self) -> Option<u16> {
         self.shared.refused_with()
+    }
+
+    /// See [`super::Link::owner`].
+    pub fn owner(&self) -> &ConnectionOwner {
+        self.shared.in_flight.owner()
     }
 
     /// See [`super::Link::attribute`].

@@ -71,7 +71,7 @@ impl LegacySseExchange {
 impl Drop for LegacySseExchange {
     fn drop(&mut self) {
         // A request that was answered, or has failed, is not in the table any more.
-        if !self.shared.in_flight.withdraw(self.number) {
+        if !self.shared.in_flight.forget(self.number) {
             return;
         }
         let (shared, number) = (self.shared.clone(), self.number);

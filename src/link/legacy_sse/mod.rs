@@ -22,7 +22,7 @@ use tokio_util::task::AbortOnDropHandle;
 pub use self::exchange::LegacySseExchange;
 use self::{reader::StreamReader, shared::LegacySseShared};
 use super::{
-    CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Requestor,
+    CONTROL_CAPACITY, ConnectionOwner, Endpoint, EndpointError, LinkError, News, NewsSender,
     Unattributed,
     in_flight::{Purpose, RequestsInFlight},
     news_queue,
@@ -107,20 +107,24 @@ async fn connect_through(
 
 impl LegacySseLink {
     /// Sends a request; see [`super::Link::call`]. Comes back when the server has taken it, or when something has come for it.
-    pub async fn call(
+    pub(super) async fn call(
         &self,
         number: u64,
         method: &str,
         params: Option<&Raw>,
-        requestor: Option<Requestor>,
+        purpose: Purpose,
     ) -> Result<LegacySseExchange, LinkError> {
-        let purpose = Purpose::of(requestor, method, params);
         LegacySseExchange::begin(&self.shared, number, method, params, purpose).await
     }
 
     /// Sends a notification; comes back when the server has taken it.
     pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
         self.shared.tell(notification_frame(method, params)).await
+    }
+
+    /// See [`super::Link::owner`].
+    pub fn owner(&self) -> &ConnectionOwner {
+        self.shared.in_flight.owner()
     }
 
     /// See [`super::Link::attribute`].

@@ -2,10 +2,7 @@
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex};
 
-use super::{
-    super::{Incoming, Requestor},
-    *,
-};
+use super::{super::Incoming, *};
 
 /// The link, and the server's ends of the pipes.
 fn linked() -> (StdioConnection, DuplexStream, DuplexStream) {
@@ -26,8 +23,7 @@ fn linked() -> (StdioConnection, DuplexStream, DuplexStream) {
 }
 
 fn sent(link: &StdioLink, number: u64) -> Result<StdioExchange, LinkError> {
-    let purpose = Purpose::Call(Requestor::Unidentified);
-    link.call(number, "tools/call", None, purpose)
+    link.call(number, "tools/call", None, Purpose::Call)
 }
 
 async fn end_of(call: &StdioExchange) -> Result<Incoming, LinkError> {

@@ -9,9 +9,9 @@ use super::{
 use crate::{
     call_context::ClientSender,
     error_code::{ErrorCode, Failure},
-    link::{Exchange, Incoming, Link},
+    link::{Exchange, Incoming, Link, News},
     names::ServerName,
-    wire::{Id, Outcome, Raw, Revision, bridge, method, result_type},
+    wire::{Id, Outcome, Raw, Request, Revision, bridge, method, result_type},
 };
 
 /// Counts a call from its first step to its last, so that a server is not put to sleep under it.
@@ -62,7 +62,9 @@ pub struct ActiveCall {
     pub(in crate::upstream) revision: Revision,
     pub(in crate::upstream) link: Link,
     /// Questions of the server that were given out and not answered.
-    pub(in crate::upstream) open: Vec<(Id, Box<str>)>,
+    pub(in crate::upstream) open: Vec<Request>,
+    /// The server has answered.
+    pub(in crate::upstream) is_answered: bool,
     pub(in crate::upstream) counted: Counted,
     pub(in crate::upstream) _asked: Option<AskedOnStream>,
     pub(in crate::upstream) _log: Option<LogSubscription>,
@@ -106,11 +108,15 @@ impl ActiveCall {
                         Box::pin(self.answer(&question.id, &outcome)).await?;
                         continue;
                     }
-                    let id = question.id.detached();
-                    self.open.push((id, question.method.clone()));
+                    self.open.push(question.clone());
                 }
-                Incoming::Answer(Outcome::Result(result)) => self.check(result)?,
-                Incoming::Notice(_) | Incoming::Answer(Outcome::Error(_)) => (),
+                Incoming::Answer(outcome) => {
+                    self.is_answered = true;
+                    if let Outcome::Result(result) = outcome {
+                        self.check(result)?;
+                    }
+                }
+                Incoming::Notice(_) => (),
             }
             return Ok(inbound);
         }
@@ -164,7 +170,7 @@ impl ActiveCall {
 
     /// Answers a question that came as part of this call.
     pub async fn answer(&mut self, id: &Id, outcome: &Outcome) -> Result<(), Failure> {
-        self.open.retain(|(open, _)| open != id);
+        self.open.retain(|open| open.id != *id);
         self.link
             .answer(id, outcome)
             .await
@@ -173,14 +179,20 @@ impl ActiveCall {
 }
 
 impl Drop for ActiveCall {
-    /// Nobody will answer what the server has asked in the course of the call; it must not wait for that.
+    /// What the server has asked is answered no more in the course of the call, and it must not wait for that. Where it does not say
+    /// what it asks for, it may have asked for another call of the client, or for something that goes on after the answer.
     fn drop(&mut self) {
         self.resume();
-        let unread = self.exchange.unread_questions().into_iter();
-        let unread = unread.map(|question| (question.id, question.method));
-        for (id, method) in self.open.drain(..).chain(unread) {
-            let why = bridge::refused_question(&method, "the call that it belongs to is over");
-            self.link.refuse(id, &why);
+        let is_anyones = self.is_answered && !self.link.has_headers();
+        let unread = self.exchange.unread_questions();
+        for question in self.open.drain(..).chain(unread) {
+            if is_anyones {
+                self.link.news().post(News::Question(question));
+            } else {
+                let why = "the call that it belongs to is over";
+                let why = bridge::refused_question(&question.method, why);
+                self.link.refuse(question.id, &why);
+            }
         }
     }
 }

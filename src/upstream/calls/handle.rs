@@ -1,10 +1,7 @@
 //! What other rooms hold of one upstream: its name and status, the live connection, and the way to its worker.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock, atomic::AtomicBool},
     time::{Duration, Instant},
 };
 
@@ -29,7 +26,7 @@ use crate::{
     secret::Secrets,
     upstream::{
         connect::ConnectError,
-        fleet::{instance_scope::InstanceScope, wanted::Identity},
+        fleet::{ClientReach, instance_scope::InstanceScope, wanted::Identity},
         worker::{state::State, usage::Usage},
     },
     wire::{LogLevel, RequestNumbers},
@@ -62,10 +59,8 @@ pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) login: Option<Arc<ServerLogin>>,
     /// Who shares a connection to this server.
     pub(in crate::upstream) scope: SessionScope,
-    /// Whether it has been seen to ask clients something.
+    /// Whether it has been seen to ask clients something, or to log for one of several.
     pub(in crate::upstream) asks: AtomicBool,
-    /// Whether it has asked something here while no call was in flight.
-    pub(in crate::upstream) has_asked_outside: AtomicBool,
     /// Questions of the server that were refused.
     pub(in crate::upstream) refusals: LogLimit,
     /// What clients want to hear of its log.
@@ -92,7 +87,7 @@ pub(in crate::upstream) enum Command {
     ReadChanges(u64, oneshot::Sender<()>),
     /// An instance of the server lists something else than what is known.
     Refresh,
-    /// The server was seen to ask clients something for the first time.
+    /// The server was seen for the first time to ask clients something, or to log for one of several.
     Asks,
     /// A call over this connection wants more log lines than the server was told to write; the answer comes when it was told.
     SetLevel(u64, oneshot::Sender<()>),
@@ -102,6 +97,8 @@ pub(in crate::upstream) enum Command {
 pub(in crate::upstream) struct Live {
     pub(in crate::upstream) incarnation: u64,
     pub(in crate::upstream) link: Link,
+    /// The way to the client that was the first to call here, if there is one outside of its calls.
+    pub(in crate::upstream) owner: OnceLock<ClientReach>,
     pub(in crate::upstream) catalog: ArcSwap<ServerCatalog>,
     /// The log level that the server was told, if it was told one.
     pub(in crate::upstream) log_level: ArcSwapOption<LogLevel>,
@@ -124,7 +121,7 @@ impl Live {
 pub enum Sharing {
     /// All clients.
     All,
-    /// Those that cannot answer what it asks; each of the others has its own.
+    /// Those that cannot answer what it asks and want no log lines; each of the others has its own.
     Unable,
     /// Nobody.
     Nobody,
@@ -254,7 +251,7 @@ impl Upstream {
     /// Who shares a connection to the server, as things stand.
     pub fn sharing(&self) -> Sharing {
         match self.0.scope {
-            SessionScope::Auto if self.0.has_asked() => Sharing::Unable,
+            SessionScope::Auto if self.0.is_divided() => Sharing::Unable,
             SessionScope::Auto | SessionScope::Shared => Sharing::All,
             SessionScope::Client => Sharing::Nobody,
             SessionScope::Workspace => Sharing::Workspace,
@@ -263,12 +260,7 @@ impl Upstream {
 
     /// Whether one client has it to itself, and can be asked at any time.
     pub fn asks_its_client(&self) -> bool {
-        self.0.asks_its_client()
-    }
-
-    /// Whether the server asked something here while no call was in flight.
-    pub(in crate::upstream) fn has_asked_outside(&self) -> bool {
-        self.0.has_asked_outside.load(Ordering::Relaxed)
+        self.0.own_client().is_some()
     }
 
     /// Where it stands.

@@ -45,7 +45,7 @@ pub enum LogTerm {
 /// The least severe levels that are wanted of one server over one connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::upstream) struct WantedLevels {
-    sessions: Option<LogLevel>,
+    pub(in crate::upstream) sessions: Option<LogLevel>,
     requests: Option<LogLevel>,
 }
 

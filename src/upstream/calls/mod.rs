@@ -16,6 +16,6 @@ pub use self::{
     active_call::ActiveCall,
     handle::{Sharing, Status, Upstream},
     log_subscriptions::{LogSubscription, LogSubscriptions, LogTerm},
-    sending::Outgoing,
+    sending::{NotSent, Outgoing},
     subscriptions::{NotSubscribed, Subscription, Tell},
 };

@@ -10,13 +10,16 @@ use futures_util::{
 };
 use tokio::sync::mpsc;
 
-use super::handle::{Command, UpstreamShared};
+use super::handle::{Command, Live, UpstreamShared};
 use crate::{
     call_context::capability_for,
     config::{Root, SessionScope},
     link::{Link, NEWS_CAPACITY, News},
-    upstream::{connect::own_answers::own_answer, fleet::instance_scope::InstanceScope},
-    wire::{Id, Notification, Outcome, Request, Revision, RpcError, bridge, method},
+    upstream::{
+        connect::own_answers::own_answer,
+        fleet::{ClientReach, instance_scope::InstanceScope},
+    },
+    wire::{Id, Outcome, Request, Revision, RpcError, bridge, method},
 };
 
 /// Limit: answers to a server's questions that are on their way at once. Further questions are passed over.
@@ -40,15 +43,15 @@ impl UpstreamShared {
             return Some(answer);
         }
         let method = &*question.method;
-        self.note_question(method);
+        if capability_for(method).is_some() {
+            self.divide(method);
+        }
         let scope = self.instance_scope.as_ref();
         if method != method::ROOTS_LIST || scope.is_some_and(InstanceScope::has_own_roots) {
             return None;
         }
         let why = match scope {
-            Some(InstanceScope::Client { .. } | InstanceScope::Leased { .. }) => {
-                "the client did not declare that it has any"
-            }
+            Some(InstanceScope::Client { .. }) => "the client did not declare that it has any",
             _ => "clients share this connection, and it names the roots of none of them",
         };
         self.log_refusal(method, why);
@@ -66,52 +69,38 @@ impl UpstreamShared {
         }
     }
 
-    /// The server asks something that is a client's to answer.
-    fn note_question(&self, method: &str) {
-        let is_first = self.scope == SessionScope::Auto
-            && self.instance_scope.is_none()
-            && capability_for(method).is_some()
-            && !self.asks.swap(true, Ordering::Relaxed);
-        if is_first {
-            tracing::info!(server = %self.name, method, "the server asks its clients: from now on each that can answer has a connection of its own");
+    /// Whether the clients here are to have connections of their own once that is needed.
+    pub(in crate::upstream) fn is_divisible(&self) -> bool {
+        self.scope == SessionScope::Auto && self.instance_scope.is_none()
+    }
+
+    /// The server has shown, by this method, that it has to be divided among its clients.
+    pub(in crate::upstream) fn divide(&self, method: &str) {
+        if self.is_divisible() && !self.asks.swap(true, Ordering::Relaxed) {
+            tracing::info!(server = %self.name, method, "the server asks its clients, or logs for one of several: from now on each that can answer or wants log lines has a connection of its own");
             // If its queue is full, a later start finds it out anew.
             let _ = self.commands.try_send(Command::Asks);
         }
     }
 
-    /// Whether the server is divided among its clients because it has asked one of them something.
-    pub(in crate::upstream) fn has_asked(&self) -> bool {
+    /// Whether the server is divided among its clients.
+    pub(in crate::upstream) fn is_divided(&self) -> bool {
         self.scope == SessionScope::Auto && self.asks.load(Ordering::Relaxed)
     }
 
-    /// A question has come with no call that it could be of. An instance that is leased for calls is of no use any more when none is
-    /// in flight: what it asks later may be about a call that is over.
-    pub(in crate::upstream) fn note_question_outside(&self) {
-        if self.usage.in_flight() == 0 {
-            self.has_asked_outside.store(true, Ordering::Relaxed);
-        }
+    /// The client for which alone this instance runs, if it can be reached outside of its calls.
+    pub(in crate::upstream) fn own_client(&self) -> Option<&ClientReach> {
+        self.instance_scope.as_ref()?.reach()
     }
 
-    /// Whether one client alone has this connection, and can be asked at any time.
-    pub(in crate::upstream) fn asks_its_client(&self) -> bool {
-        self.instance_scope
-            .as_ref()
-            .is_some_and(|t| t.ask().is_some())
-    }
-
-    /// Tells the client whose connection this is what came with no call of its own; whether there is one.
-    pub(in crate::upstream) fn tell_client(&self, notice: &Notification) -> bool {
-        let tell = self.instance_scope.as_ref().and_then(InstanceScope::tell);
-        tell.inspect(|tell| tell(notice)).is_some()
-    }
-
-    /// Asks the client whose connection this is: on the stream of a call, if one runs.
-    pub(in crate::upstream) fn ask_client(
-        &self,
-        question: &Request,
-    ) -> Option<BoxFuture<'static, Outcome>> {
-        let ask = self.instance_scope.as_ref()?.ask()?;
-        Some(ask(question.clone(), self.client_streams.newest()))
+    /// The same, or the one that owns the connection by now.
+    pub(in crate::upstream) fn client_of<'a>(&'a self, live: &'a Live) -> Option<&'a ClientReach> {
+        let owner = || {
+            live.owner
+                .get()
+                .filter(|_| live.link.owner().client().is_some())
+        };
+        self.own_client().or_else(owner)
     }
 }
 
@@ -164,8 +153,8 @@ impl Meanwhile {
     fn question(&mut self, shared: &UpstreamShared, link: &Link, question: Request) {
         let outcome = match shared.own_answer(&question) {
             Some(outcome) => std::future::ready(outcome).boxed(),
-            None => match shared.ask_client(&question) {
-                Some(asking) => asking,
+            None => match shared.own_client() {
+                Some(client) => client.ask(question.clone(), shared.client_streams.newest()),
                 None => return self.news.push_back(News::Question(question)),
             },
         };

@@ -9,7 +9,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use crate::{link::Requestor, sync::Guarded};
+use crate::{link::ClientKey, sync::Guarded};
 
 /// Limit: requests that wait for a place. When there are so many, one more is refused; if its client has fewer waiting than
 /// another, the latest of that client gives way to it.
@@ -27,7 +27,7 @@ struct Queue {
     /// How many there are, as the last who asked knew it.
     bound: usize,
     taken: usize,
-    waiting: TurnLines<Requestor, Waiting>,
+    waiting: TurnLines<ClientKey, Waiting>,
 }
 
 type Waiting = oneshot::Sender<Result<RequestSlot, Displaced>>;
@@ -55,7 +55,7 @@ impl RequestSlots {
     pub(super) async fn take(
         self: &Arc<Self>,
         bound: usize,
-        client: &Requestor,
+        client: &ClientKey,
         latest: Instant,
     ) -> Result<RequestSlot, NoSlot> {
         let turn = match self.enter(bound, client) {
@@ -73,7 +73,7 @@ impl RequestSlots {
         }
     }
 
-    fn enter(self: &Arc<Self>, bound: usize, client: &Requestor) -> Entered {
+    fn enter(self: &Arc<Self>, bound: usize, client: &ClientKey) -> Entered {
         let mut queue = self.0.lock();
         queue.bound = bound;
         // A higher bound may have come meanwhile.
@@ -242,8 +242,8 @@ mod tests {
 
     use super::*;
 
-    fn client(name: &str) -> Requestor {
-        Requestor::Session(name.into())
+    fn client(name: &str) -> ClientKey {
+        ClientKey::Session(name.into())
     }
 
     /// Far away.

@@ -20,12 +20,13 @@ use crate::{
     call_context::ClientSender,
     error_code::{ErrorCode, Failure},
     gate::{Admitted, AdmittedMessage},
-    link::{LinkError, Requestor},
+    link::{ClientKey, Entered, LinkError, Maker},
     names::ServerName,
+    upstream::fleet::ClientReach,
     wire::{
         LogLevel, Thing,
         bridge::{self, Sender},
-        header_params,
+        header_params, method,
     },
 };
 
@@ -41,7 +42,11 @@ pub struct Outgoing<'a> {
     /// What the client is.
     pub sender: Sender<'a>,
     /// The client that it is sent for.
-    pub requestor: Requestor,
+    pub client: ClientKey,
+    /// Makes the way to that client outside of its calls, if there is one.
+    pub reach: &'a (dyn Fn() -> Option<ClientReach> + Sync),
+    /// The client named the log lines that it wants.
+    pub wants_lines: bool,
     /// The way back to the client.
     pub stream: &'a ClientSender,
     /// When it is given up, however much progress it reports; but not before the server had the time for one answer.
@@ -50,24 +55,39 @@ pub struct Outgoing<'a> {
     pub course: &'a CallCourse,
 }
 
+/// Why a request was not sent, or is known not to have been processed.
+pub enum NotSent {
+    /// From now on its client has another connection.
+    Elsewhere,
+    /// It failed.
+    Failed(Failure),
+}
+
+impl From<Failure> for NotSent {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
 impl Upstream {
     /// Sends a request. An upstream that sleeps is woken first; the wait is part of the call.
     ///
     /// A request that certainly was not delivered is sent once more over a new connection.
-    pub async fn call(&self, outgoing: Outgoing<'_>) -> Result<ActiveCall, Failure> {
+    pub async fn call(&self, outgoing: Outgoing<'_>) -> Result<ActiveCall, NotSent> {
         let message = outgoing.message;
         let admitted = message.admitted();
         self.check_recipient(admitted)?;
         let counted = Counted::begin(self.clone());
         let (timeout, bound) = self.limits();
-        let asks = self.0.asks_its_client();
-        let asked = asks.then(|| AskedOnStream::begin(self, outgoing.number, outgoing.stream));
+        let asked = self
+            .asks_its_client()
+            .then(|| AskedOnStream::begin(self, outgoing.number, outgoing.stream));
         let mut live = self.live().await?;
         // Waking has a time of its own; from here on the call's runs.
         let mut clock = CallClock::new(Instant::now(), timeout, outgoing.deadline);
         let mut slot = match bound {
             Some(bound) => {
-                let slot = self.slot(bound, &outgoing.requestor, &clock).await?;
+                let slot = self.slot(bound, &outgoing.client, &clock).await?;
                 live = self.live_again(&mut clock).await?;
                 Some(slot)
             }
@@ -78,6 +98,9 @@ impl Upstream {
                 clock.hold(Instant::now());
                 Box::pin(self.changes_read(live.incarnation, timeout)).await;
                 clock.resume(Instant::now());
+            }
+            if !self.enter(&live, &outgoing) {
+                return Err(NotSent::Elsewhere);
             }
             let log = match outgoing
                 .sender
@@ -96,18 +119,17 @@ impl Upstream {
             let tool = admitted.tool().and_then(|tool| catalog.tool(tool));
             let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
             let params = bridge::params_for(revision, &outgoing.sender, message.params());
-            let requestor = Some(outgoing.requestor.clone());
             outgoing.course.enter(CallStage::AtServer);
             let (number, method) = (outgoing.number, message.method());
             let sent = live
                 .link
-                .call(number, method, params.as_ref(), mirrored, requestor);
+                .call(number, method, params.as_ref(), mirrored, Maker::Client);
             if let Some(slot) = &mut slot {
                 slot.set_server_busy(true);
             }
             // Over HTTP nothing may come back before the answer, and that may never come.
             let Ok(sent) = tokio::time::timeout_at(clock.deadline().into(), sent).await else {
-                return Err(clock.overdue(self.name()));
+                return Err(clock.overdue(self.name()).into());
             };
             if let Some(slot) = &mut slot {
                 slot.set_server_busy(sent.is_ok());
@@ -119,6 +141,7 @@ impl Upstream {
                         revision,
                         link: live.link.clone(),
                         open: Vec::new(),
+                        is_answered: false,
                         counted,
                         _asked: asked,
                         _log: log,
@@ -146,10 +169,38 @@ impl Upstream {
                     let command = Command::Relist(live.incarnation, done);
                     self.listed(command, listed, timeout).await;
                 }
-                Err(error) => return Err(self.failure(&error)),
+                Err(error) => return Err(self.failure(&error).into()),
             }
         }
-        Err(self.failure(&LinkError::NotDelivered("it was refused twice".to_owned())))
+        Err(self
+            .failure(&LinkError::NotDelivered("it was refused twice".to_owned()))
+            .into())
+    }
+
+    /// Has a call's client use this connection. False where a client would lose log lines by that: the server is divided then.
+    fn enter(&self, live: &Live, call: &Outgoing<'_>) -> bool {
+        let divides = self.0.is_divisible();
+        let wants_lines =
+            divides && call.wants_lines && live.catalog.load().has_capability("logging");
+        // Over HTTP most lines come on the streams of their calls.
+        let keeps_lines = divides && !live.link.has_headers();
+        match live
+            .link
+            .owner()
+            .enter(&call.client, wants_lines, keeps_lines)
+        {
+            Entered::First => {
+                if let Some(reach) = (call.reach)() {
+                    let _ = live.owner.set(reach);
+                }
+            }
+            Entered::Owner | Entered::Several => (),
+            Entered::LosesLines => {
+                self.0.divide(method::LOG_MESSAGE);
+                return false;
+            }
+        }
+        true
     }
 
     /// Sends a notification to a server that is awake; a sleeping one has nothing to be notified of.
@@ -321,7 +372,7 @@ impl Upstream {
     async fn slot(
         &self,
         bound: usize,
-        client: &Requestor,
+        client: &ClientKey,
         clock: &CallClock,
     ) -> Result<RequestSlot, Failure> {
         let taking = self.0.slots.take(bound, client, clock.latest_start());

@@ -111,7 +111,7 @@ async fn open(
     strays: &Strays,
 ) -> Result<Open, ConnectError> {
     let scope = shared.instance_scope.as_ref();
-    let declared = &declared(scope, entry, shared.has_asked());
+    let declared = &declared(scope, entry, shared.is_divided());
     let opening = async {
         match &entry.transport {
             Transport::Stdio(stdio) => {
@@ -153,9 +153,6 @@ async fn open(
         tasks,
         opened,
     } = ready;
-    if opened.revision.ends_with_answers() {
-        link.answers_are_final();
-    }
     let listening = listening(&link, &opened).await;
     let mut meanwhile = Meanwhile::default();
     let reading = Box::pin(lists::read(&link, opened.initialize, opened.revision));

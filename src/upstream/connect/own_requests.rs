@@ -3,7 +3,7 @@
 
 use super::own_answers::own_answer;
 use crate::{
-    link::{Exchange, Incoming, Link, LinkError},
+    link::{Exchange, Incoming, Link, LinkError, Maker},
     wire::{Edit, Outcome, Raw, Revision, RpcError, meta, presentation, splice},
 };
 
@@ -35,7 +35,13 @@ pub(in crate::upstream) async fn ask(
     method: &str,
     params: &Raw,
 ) -> Result<Outcome, LinkError> {
-    let exchange = link.call(link.next_number(), method, Some(params), &[], None);
+    let exchange = link.call(
+        link.next_number(),
+        method,
+        Some(params),
+        &[],
+        Maker::Ourselves,
+    );
     answer(link, exchange.await?).await
 }
 
@@ -46,7 +52,13 @@ pub(in crate::upstream) async fn try_to_ask(
     method: &str,
     params: &Raw,
 ) -> Result<Outcome, LinkError> {
-    let exchange = link.call(link.next_number(), method, Some(params), &[], None);
+    let exchange = link.call(
+        link.next_number(),
+        method,
+        Some(params),
+        &[],
+        Maker::Ourselves,
+    );
     let mut exchange = exchange.await?;
     exchange.leave_quietly();
     answer(link, exchange).await

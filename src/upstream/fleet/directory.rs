@@ -1,4 +1,4 @@
-//! The upstreams as other rooms look them up: shared ones by name, and instances by the session that uses them. The supervisor publishes
+//! The upstreams as other rooms look them up: shared ones by name, and instances by the client that uses them. The supervisor publishes
 //! the directory, and is asked to start an instance that is not in it.
 
 use std::{collections::HashMap, sync::Arc};
@@ -8,20 +8,19 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    instance_scope::{InstanceScope, SessionKey},
-    leases::{self, Lease, LeasePool, Lessee},
-    order::{NotEntered, Order},
+    instance_scope::{InstanceScope, InstanceUser},
+    order::{Entering, NotEntered, Order},
 };
 use crate::{
     error_code::{ErrorCode, Failure},
     gate::Admitted,
+    link::ClientKey,
     names::ServerName,
     quick_map::QuickMap,
     upstream::{
         calls::{handle::Upstream, log_subscriptions::LogSubscriptions},
         worker::state::State,
     },
-    wire::Raw,
 };
 
 /// Limit: requests to the supervisor that wait. It answers them at once.
@@ -40,14 +39,13 @@ pub struct Upstreams {
 pub(in crate::upstream) struct Directory {
     pub(in crate::upstream) servers: QuickMap<ServerName, Upstream>,
     pub(in crate::upstream) instances: QuickMap<ServerName, PublishedInstances>,
-    pub(in crate::upstream) leases: QuickMap<ServerName, Arc<LeasePool>>,
 }
 
 /// The instances of one server.
 #[derive(Default)]
 pub(in crate::upstream) struct PublishedInstances {
     pub(in crate::upstream) all: Vec<Upstream>,
-    pub(in crate::upstream) by_session: HashMap<SessionKey, Upstream>,
+    pub(in crate::upstream) by_user: HashMap<InstanceUser, Upstream>,
     /// That of all clients that cannot answer.
     pub(in crate::upstream) unable: Option<Upstream>,
 }
@@ -111,45 +109,57 @@ impl Upstreams {
         all.into_iter().flatten().filter(awake).cloned().collect()
     }
 
-    /// The instance that this session's requests to a server go to, if it has one.
-    pub fn of_session(&self, server: &ServerName, session_key: &SessionKey) -> Option<Upstream> {
+    /// The instance that this client's requests to a server go to, if it has one.
+    pub fn of_user(&self, server: &ServerName, user: &InstanceUser) -> Option<Upstream> {
         let published = self.published.load();
         let instances = published.instances.get(server)?;
-        instances.by_session.get(session_key).cloned()
+        instances.by_user.get(user).cloned()
     }
 
-    /// Every instance that requests of this session go to.
-    pub fn all_of_session(&self, session_key: &SessionKey) -> Vec<Upstream> {
+    /// Every instance that requests of this client go to.
+    pub fn all_of_user(&self, user: &InstanceUser) -> Vec<Upstream> {
         let published = self.published.load();
         let instances = published.instances.values();
         instances
-            .filter_map(|instances| instances.by_session.get(session_key).cloned())
+            .filter_map(|instances| instances.by_user.get(user).cloned())
             .collect()
     }
 
-    /// Has the session's requests to a server go to the instance of this scope, which sleeps until the first of them. It is stopped
-    /// when its last session has ended.
+    /// Has the client's requests to a server go to the instance of this scope, which sleeps until the first of them. It is stopped
+    /// when the last of its clients has `ended`. Waits for room as long as a call may be silent.
     pub async fn enter(
         &self,
-        server: &ServerName,
-        session_key: SessionKey,
+        base: &Upstream,
+        user: InstanceUser,
+        ended: Option<CancellationToken>,
+        scope: InstanceScope,
+    ) -> Result<Upstream, Failure> {
+        self.entered(base, Some(user), ended, scope).await
+    }
+
+    async fn entered(
+        &self,
+        base: &Upstream,
+        user: Option<InstanceUser>,
         ended: Option<CancellationToken>,
         scope: InstanceScope,
     ) -> Result<Upstream, Failure> {
         let (entered, answer) = oneshot::channel();
-        let order = Order::Enter {
-            server: server.clone(),
-            session_key,
+        let order = Order::Enter(Entering {
+            server: base.name().clone(),
+            user,
             ended,
             scope,
             entered,
-        };
+        });
         // The supervisor is gone only while shutting down.
-        let sent = self.orders.send(order).await.is_ok();
-        let answer = if sent { answer.await.ok() } else { None };
-        answer
-            .unwrap_or(Err(NotEntered::Gone))
-            .map_err(|why| why.failure(server))
+        let _ = self.orders.send(order).await;
+        let (patience, _) = base.limits();
+        let answer = match tokio::time::timeout(patience, answer).await {
+            Ok(answer) => answer.unwrap_or(Err(NotEntered::Gone)),
+            Err(_) => Err(NotEntered::Full),
+        };
+        answer.map_err(|why| why.failure(base.name()))
     }
 
     /// The instance that clients share which cannot answer what this server asks, if it has been needed before.
@@ -160,35 +170,17 @@ impl Upstreams {
 
     /// The same; it is added if there is none.
     pub async fn for_unable(&self, base: &Upstream) -> Result<Upstream, Failure> {
-        if let Some(upstream) = self.of_unable(base.name()) {
-            return Ok(upstream);
+        match self.of_unable(base.name()) {
+            Some(upstream) => Ok(upstream),
+            None => self.entered(base, None, None, InstanceScope::Unable).await,
         }
-        let started = leases::start(base, &self.orders, InstanceScope::Unable).await?;
-        Ok(started.upstream)
     }
 
-    /// Leases an instance for one call. `capabilities` are what the server is told that the client can do.
-    pub async fn lease(
-        &self,
-        base: &Upstream,
-        lessee: Lessee,
-        capabilities: Raw,
-    ) -> Result<Lease, Failure> {
-        let pool = self.published.load().leases.get(base.name()).cloned();
-        let pool = pool.ok_or_else(|| NotEntered::Gone.failure(base.name()))?;
-        pool.lease(base, &self.orders, lessee, capabilities).await
-    }
-
-    /// The session's roots are others now: from here on it enters the workspaces that it uses anew.
-    pub async fn moved(&self, session_key: SessionKey) {
+    /// The client's roots are others now: from here on it enters the workspaces that it uses anew.
+    pub async fn moved(&self, client: ClientKey) {
         let (done, moved) = oneshot::channel();
         // The supervisor is gone only while shutting down.
-        if self
-            .orders
-            .send(Order::Move(session_key, done))
-            .await
-            .is_ok()
-        {
+        if self.orders.send(Order::Move(client, done)).await.is_ok() {
             let _ = moved.await;
         }
     }

@@ -9,70 +9,69 @@ use percent_encoding::percent_decode_str;
 use crate::{
     call_context::ClientSender,
     config::{Root, ServerEntry, Transport},
+    fingerprint::Fingerprint,
+    link::ClientKey,
     upstream::connect::control::Declared,
     wire::{Edit, Notification, Outcome, Raw, Request, splice},
 };
 
-/// Asks a client what came outside of its calls: on this stream, where it is heard there, or else on the client's own.
-pub type Ask = Arc<dyn Fn(Request, ClientSender) -> BoxFuture<'static, Outcome> + Send + Sync>;
+/// A client that can be asked and told something outside of its calls.
+pub trait ReachableClient: Send + Sync {
+    /// The key of its session.
+    fn session(&self) -> &Arc<str>;
+    /// Whether it listens outside of its calls.
+    fn is_listening(&self) -> bool;
+    /// Asks it what came outside of its calls: on this stream, where it is heard there, or else on its own.
+    fn ask(&self, question: Request, stream: ClientSender) -> BoxFuture<'static, Outcome>;
+    /// Tells it what came outside of its calls, on its own stream.
+    fn tell(&self, notice: &Notification);
+}
 
-/// Tells a client what came outside of its calls, on its own stream.
-pub type TellClient = Arc<dyn Fn(&Notification) + Send + Sync>;
+/// The way to such a client.
+pub type ClientReach = Arc<dyn ReachableClient>;
 
-/// Whose requests go to an instance.
+/// By what the clients are told apart that have instances of their own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum SessionKey {
-    /// Those of a session, or of a connection that a client has to itself.
-    Session(Arc<str>),
-    /// Those of one subject that belong to no session.
-    Subject(Arc<str>),
+pub struct InstanceUser {
+    /// The client.
+    pub client: ClientKey,
+    /// What it can do, where each of its requests says that anew.
+    pub capabilities: Option<Fingerprint>,
 }
 
 /// For whom an instance runs.
 #[derive(Clone)]
 pub enum InstanceScope {
-    /// One client's session. The server is told what this client can do, and may ask it at any time.
+    /// One client alone. The server is told what this client can do.
     Client {
-        /// The session.
-        session_key: SessionKey,
-        /// What the client can do, as it said so.
+        /// The client.
+        user: InstanceUser,
+        /// On whose behalf it calls.
+        subject: Arc<str>,
+        /// What it can do, as the server is told.
         capabilities: Raw,
-        /// The way to ask it.
-        ask: Ask,
-        /// The way to tell it something.
-        tell: TellClient,
+        /// The way to it outside of its calls, if there is one.
+        reach: Option<ClientReach>,
     },
-    /// Requests that belong together, of clients that can be asked on the way back only.
-    Apart(SessionKey),
     /// All clients with these roots, in the order of the one that came first.
     Workspace(Arc<[Root]>),
-    /// All clients that cannot answer what the server asks.
+    /// All clients that cannot answer what the server asks and want no log lines.
     Unable,
-    /// One call at a time, of a client without a session that can be asked on the way back.
-    Leased {
-        /// What tells it from the others.
-        number: usize,
-        /// What the client can do, as far as a server can make use of it.
-        capabilities: Raw,
-    },
 }
 
 /// By what instances of one server are told apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::upstream) enum InstanceKey {
-    Of(SessionKey),
+    Of(InstanceUser),
     /// The URIs, sorted.
     At(Vec<String>),
     Unable,
-    Leased(usize),
 }
 
 impl InstanceScope {
     pub(in crate::upstream) fn key(&self) -> InstanceKey {
         match self {
-            Self::Client { session_key, .. } | Self::Apart(session_key) => {
-                InstanceKey::Of(session_key.clone())
-            }
+            Self::Client { user, .. } => InstanceKey::Of(user.clone()),
             Self::Workspace(roots) => {
                 let mut uris: Vec<_> = roots.iter().map(|root| root.uri.clone()).collect();
                 uris.sort_unstable();
@@ -80,7 +79,14 @@ impl InstanceScope {
                 InstanceKey::At(uris)
             }
             Self::Unable => InstanceKey::Unable,
-            Self::Leased { number, .. } => InstanceKey::Leased(*number),
+        }
+    }
+
+    /// On whose behalf its client calls, where it has one alone.
+    pub(in crate::upstream) fn subject(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Client { subject, .. } => Some(subject),
+            Self::Workspace(_) | Self::Unable => None,
         }
     }
 
@@ -88,7 +94,7 @@ impl InstanceScope {
     pub(in crate::upstream) fn entry(&self, entry: &Arc<ServerEntry>) -> Arc<ServerEntry> {
         let folder = match self {
             Self::Workspace(roots) => roots.first().and_then(|root| folder(&root.uri)),
-            Self::Client { .. } | Self::Apart(_) | Self::Unable | Self::Leased { .. } => None,
+            Self::Client { .. } | Self::Unable => None,
         };
         let (Transport::Stdio(stdio), Some(folder)) = (&entry.transport, folder) else {
             return entry.clone();
@@ -107,31 +113,32 @@ impl InstanceScope {
             // The client names its own.
             _ if self.has_own_roots() => Some(Vec::new()),
             Self::Workspace(roots) => Some(roots.to_vec()),
-            Self::Client { .. } | Self::Apart(_) | Self::Unable | Self::Leased { .. } => None,
+            Self::Client { .. } | Self::Unable => None,
         }
     }
 
     /// Whether one client has it to itself that says what its roots are.
     pub(in crate::upstream) fn has_own_roots(&self) -> bool {
+        matches!(self, Self::Client { capabilities, .. } if has_roots(capabilities))
+    }
+
+    /// Whether nothing shows that its client is still there: it listens to nothing outside of its calls, or has no end that is known.
+    pub(in crate::upstream) fn may_be_gone(&self) -> bool {
         match self {
-            Self::Client { capabilities, .. } | Self::Leased { capabilities, .. } => {
-                has_roots(capabilities)
-            }
-            Self::Apart(_) | Self::Workspace(_) | Self::Unable => false,
+            Self::Client {
+                reach: Some(client),
+                ..
+            } => !client.is_listening(),
+            Self::Client { user, .. } => matches!(user.client, ClientKey::Named { .. }),
+            Self::Workspace(_) | Self::Unable => false,
         }
     }
 
-    pub(in crate::upstream) fn tell(&self) -> Option<&TellClient> {
+    /// The way to the client that has it to itself, outside of its calls.
+    pub(in crate::upstream) fn reach(&self) -> Option<&ClientReach> {
         match self {
-            Self::Client { tell, .. } => Some(tell),
-            Self::Apart(_) | Self::Workspace(_) | Self::Unable | Self::Leased { .. } => None,
-        }
-    }
-
-    pub(in crate::upstream) fn ask(&self) -> Option<&Ask> {
-        match self {
-            Self::Client { ask, .. } => Some(ask),
-            Self::Apart(_) | Self::Workspace(_) | Self::Unable | Self::Leased { .. } => None,
+            Self::Client { reach, .. } => reach.as_ref(),
+            Self::Workspace(_) | Self::Unable => None,
         }
     }
 }
@@ -158,13 +165,11 @@ pub(in crate::upstream) fn declared(
         Declared::Exactly(declared)
     };
     match scope {
-        Some(
-            InstanceScope::Client { capabilities, .. } | InstanceScope::Leased { capabilities, .. },
-        ) => exactly(capabilities),
+        Some(InstanceScope::Client { capabilities, .. }) => exactly(capabilities),
         Some(InstanceScope::Unable) => exactly(&Raw::empty_object()),
         None if is_divided => Declared::Bridged { roots: true },
         Some(InstanceScope::Workspace(_)) => Declared::Bridged { roots: true },
-        Some(InstanceScope::Apart(_)) | None => Declared::Bridged {
+        None => Declared::Bridged {
             roots: !entry.roots.is_empty(),
         },
     }

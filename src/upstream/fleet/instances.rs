@@ -1,7 +1,10 @@
-//! The instances of servers that not all clients share: which session uses which instance, and which instances have no user any more.
-//! The supervisor owns this table and starts and stops the workers accordingly.
+//! The instances of servers that not all clients share: which client uses which instance, which instances have no user any more, and
+//! who waits for one. The supervisor owns this table and starts and stops the workers accordingly.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    time::{Duration, Instant},
+};
 
 use futures_util::{
     future::{BoxFuture, FutureExt},
@@ -11,75 +14,155 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     directory::PublishedInstances,
-    instance_scope::{InstanceKey, SessionKey},
-    order::{NotEntered, StartedInstance},
+    instance_scope::{InstanceKey, InstanceScope, InstanceUser},
+    order::{Entering, NotEntered},
     running::RunningWorker,
 };
 use crate::{
+    link::ClientKey,
     names::ServerName,
     quick_map::QuickMap,
     upstream::{calls::handle::Upstream, worker::state::State},
 };
 
-/// Limit: instances of one server. One that sleeps makes room; with as many awake nobody's machine has memory left.
+/// Limit: instances of one server. With as many awake nobody's machine has memory left.
 const MAX_INSTANCES: usize = 256;
+
+/// Limit: those of them that clients of one subject have to themselves. Each may be a process.
+const OF_A_SUBJECT: usize = 8;
+
+/// Whoever has entered an instance or called there so lately is about to call.
+const ABOUT_TO_CALL: Duration = Duration::from_secs(5);
+
+/// Limit: calls that wait for one, at one server.
+const WAITING: usize = 256;
 
 #[derive(Default)]
 pub(in crate::upstream) struct Instances {
     by_server: HashMap<ServerName, OfServer>,
-    /// Sessions whose end is waited for.
-    watched: HashSet<SessionKey>,
-    ends: FuturesUnordered<BoxFuture<'static, SessionKey>>,
+    /// Clients whose end is waited for.
+    watched: HashSet<ClientKey>,
+    ends: FuturesUnordered<BoxFuture<'static, ClientKey>>,
+    /// Who waits for room, in the order in which they came.
+    waiting: VecDeque<Entering>,
 }
 
 #[derive(Default)]
 struct OfServer {
     running: HashMap<InstanceKey, Instance>,
-    /// Where the next request of a session goes.
-    assignments: HashMap<SessionKey, InstanceKey>,
+    /// Where the next request of a client goes.
+    assignments: HashMap<InstanceUser, InstanceKey>,
 }
 
 struct Instance {
     running: RunningWorker,
     /// Whoever has used it and has not ended. A session that moved on stays one: its calls here may still run.
-    sessions: HashSet<SessionKey>,
+    clients: HashSet<ClientKey>,
+    /// When the latest of them did.
+    entered: Instant,
+}
+
+impl Instance {
+    fn upstream(&self) -> &Upstream {
+        &self.running.upstream
+    }
+
+    /// Whether it has lost all its users, and nothing of theirs is in flight.
+    fn is_over(&self, key: &InstanceKey) -> bool {
+        *key != InstanceKey::Unable && self.clients.is_empty() && self.upstream().in_flight() == 0
+    }
+
+    /// How long it has been of no use, if another may take its place: it sleeps, or its client may be gone and has no call.
+    fn gives_way(&self, now: Instant) -> Option<Duration> {
+        let upstream = self.upstream();
+        let is_asleep = || upstream.status().state == State::Asleep;
+        let scope = upstream.0.instance_scope.as_ref();
+        let may_be_gone = || scope.is_some_and(InstanceScope::may_be_gone);
+        let is_useless = upstream.in_flight() == 0 && (is_asleep() || may_be_gone());
+        let unused = upstream.0.usage.unused_for(self.entered, now);
+        (is_useless && unused >= ABOUT_TO_CALL).then_some(unused)
+    }
+
+    fn is_of(&self, subject: &str) -> bool {
+        let scope = self.upstream().0.instance_scope.as_ref();
+        let of = scope.and_then(InstanceScope::subject);
+        of.is_some_and(|of| **of == *subject)
+    }
 }
 
 impl Instances {
-    /// The next session that has ended; waits for ever if none does. Cancel-safe.
-    pub(in crate::upstream) async fn next_end(&mut self) -> SessionKey {
+    /// The next client that has ended; waits for ever if none does. Cancel-safe.
+    pub(in crate::upstream) async fn next_end(&mut self) -> ClientKey {
         match self.ends.next().await {
-            Some(session_key) => {
-                self.watched.remove(&session_key);
-                session_key
+            Some(client) => {
+                self.watched.remove(&client);
+                client
             }
             None => std::future::pending().await,
         }
     }
 
-    /// Sees to room for one more instance. What has to be stopped for that, if anything.
+    /// Sees to room for the instance of this scope. What has to be stopped for that, if anything.
     pub(in crate::upstream) fn make_room(
         &mut self,
         server: &ServerName,
+        scope: &InstanceScope,
     ) -> Result<Option<RunningWorker>, NotEntered> {
         let Some(of_server) = self.by_server.get_mut(server) else {
             return Ok(None);
         };
-        if of_server.running.len() < MAX_INSTANCES {
+        let of_subject = |instance: &Instance| match scope.subject() {
+            Some(subject) => instance.is_of(subject),
+            None => false,
+        };
+        let running = &of_server.running;
+        let own = running
+            .values()
+            .filter(|instance| of_subject(instance))
+            .count();
+        let is_full_for_subject = own >= OF_A_SUBJECT;
+        if !is_full_for_subject && running.len() < MAX_INSTANCES {
             return Ok(None);
         }
-        let sleeps = |upstream: &Upstream| upstream.status().state == State::Asleep;
-        let mut all = of_server.running.iter();
-        // Those that are leased are few, and have a bound of their own.
-        let sleeping = all.find(|(key, instance)| {
-            !matches!(key, InstanceKey::Leased(_)) && sleeps(&instance.running.upstream)
-        });
-        let key = sleeping.map(|(key, _)| key.clone());
+        let now = Instant::now();
+        let giving_way = running
+            .iter()
+            .filter(|(_, instance)| !is_full_for_subject || of_subject(instance))
+            .filter_map(|(key, instance)| Some((key, instance.gives_way(now)?)))
+            .max_by_key(|(_, unused)| *unused);
+        let key = giving_way.map(|(key, _)| key.clone());
         let key = key.ok_or(NotEntered::Full)?;
         of_server
             .assignments
             .retain(|_, assignment| *assignment != key);
         Ok(of_server.running.remove(&key).map(|i| i.running))
+    }
+
+    /// Has somebody wait who found no room.
+    pub(in crate::upstream) fn wait(&mut self, entering: Entering) {
+        let same = |other: &&Entering| other.server == entering.server;
+        if self.waiting.iter().filter(same).count() < WAITING {
+            self.waiting.push_back(entering);
+        } else {
+            // A caller that left needs no answer.
+            let _ = entering.entered.send(Err(NotEntered::Full));
+        }
+    }
+
+    /// All who wait and have not left; they are to be let in, or to wait again.
+    pub(in crate::upstream) fn take_waiting(&mut self) -> VecDeque<Entering> {
+        self.waiting
+            .retain(|entering| !entering.entered.is_closed());
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// Whether anything is to be looked at again in a while: somebody waits for room, or an instance for the end of its calls.
+    pub(in crate::upstream) fn is_unsettled(&self) -> bool {
+        let mut all = self.by_server.values().flat_map(|of| &of.running);
+        let is_left = |(key, instance): (&InstanceKey, &Instance)| {
+            *key != InstanceKey::Unable && instance.clients.is_empty()
+        };
+        !self.waiting.is_empty() || all.any(is_left)
     }
 
     /// Whether an instance of this key runs.
@@ -96,89 +179,71 @@ impl Instances {
     ) {
         let instance = Instance {
             running,
-            sessions: HashSet::new(),
+            clients: HashSet::new(),
+            entered: Instant::now(),
         };
         let of_server = self.by_server.entry(server.clone()).or_default();
         of_server.running.insert(key, instance);
     }
 
-    /// From now on the session's requests go to the instance of this key, until `ended`.
+    /// From now on the client's requests go to the instance of this key, until it has `ended`.
     pub(in crate::upstream) fn assign(
         &mut self,
         server: &ServerName,
         key: InstanceKey,
-        session_key: &SessionKey,
+        user: Option<InstanceUser>,
         ended: Option<CancellationToken>,
     ) -> Option<Upstream> {
         let of_server = self.by_server.get_mut(server)?;
         let instance = of_server.running.get_mut(&key)?;
-        instance.sessions.insert(session_key.clone());
-        let upstream = instance.running.upstream.clone();
-        of_server.assignments.insert(session_key.clone(), key);
+        let upstream = instance.upstream().clone();
+        let Some(user) = user else {
+            return Some(upstream);
+        };
+        let client = user.client.clone();
+        instance.clients.insert(client.clone());
+        instance.entered = Instant::now();
+        of_server.assignments.insert(user, key);
         if let Some(ended) = ended
-            && self.watched.insert(session_key.clone())
+            && self.watched.insert(client.clone())
         {
-            let session_key = session_key.clone();
             let end = async move {
                 ended.cancelled_owned().await;
-                session_key
+                client
             };
             self.ends.push(end.boxed());
         }
         Some(upstream)
     }
 
-    /// The instance of this key, which is no session's.
-    pub(in crate::upstream) fn started(
-        &self,
-        server: &ServerName,
-        key: &InstanceKey,
-    ) -> Option<StartedInstance> {
-        let instance = self.by_server.get(server)?.running.get(key)?;
-        let is_leased = matches!(key, InstanceKey::Leased(_));
-        Some(StartedInstance {
-            upstream: instance.running.upstream.clone(),
-            _stop: is_leased.then(|| instance.running.stop.clone().drop_guard()),
-        })
-    }
-
-    /// Takes an instance out, and those of its server that were stopped already.
-    pub(in crate::upstream) fn give_back(
-        &mut self,
-        server: &ServerName,
-        key: Option<&InstanceKey>,
-    ) -> Vec<RunningWorker> {
-        let Some(of_server) = self.by_server.get_mut(server) else {
-            return Vec::new();
-        };
-        let is_over = |of: &InstanceKey, instance: &mut Instance| {
-            Some(of) == key || instance.running.stop.is_cancelled()
-        };
-        let over = of_server.running.extract_if(is_over);
-        over.map(|(_, instance)| instance.running).collect()
-    }
-
-    /// The session has to say anew which workspace it is in.
-    pub(in crate::upstream) fn moved(&mut self, session_key: &SessionKey) {
+    /// The client has to say anew which workspace it is in.
+    pub(in crate::upstream) fn moved(&mut self, client: &ClientKey) {
         for of_server in self.by_server.values_mut() {
-            if matches!(
-                of_server.assignments.get(session_key),
-                Some(InstanceKey::At(_))
-            ) {
-                of_server.assignments.remove(session_key);
+            of_server
+                .assignments
+                .retain(|user, key| user.client != *client || !matches!(key, InstanceKey::At(_)));
+        }
+    }
+
+    /// The client is gone.
+    pub(in crate::upstream) fn left(&mut self, client: &ClientKey) {
+        for of_server in self.by_server.values_mut() {
+            let assignments = &mut of_server.assignments;
+            assignments.retain(|user, _| user.client != *client);
+            for instance in of_server.running.values_mut() {
+                instance.clients.remove(client);
             }
         }
     }
 
-    /// The session is gone; so are the instances that it was the last to use, which are to be stopped.
-    pub(in crate::upstream) fn left(&mut self, session_key: &SessionKey) -> Vec<RunningWorker> {
+    /// Takes out the instances that have no user any more, which are to be stopped.
+    pub(in crate::upstream) fn take_unused(&mut self) -> Vec<RunningWorker> {
         let mut unused = Vec::new();
         for of_server in self.by_server.values_mut() {
-            of_server.assignments.remove(session_key);
-            let without_sessions = of_server.running.extract_if(|_, instance| {
-                instance.sessions.remove(session_key) && instance.sessions.is_empty()
-            });
-            unused.extend(without_sessions.map(|(_, instance)| instance.running));
+            let over = of_server
+                .running
+                .extract_if(|key, instance| instance.is_over(key));
+            unused.extend(over.map(|(_, instance)| instance.running));
         }
         self.by_server
             .retain(|_, of_server| !of_server.running.is_empty());
@@ -210,8 +275,8 @@ impl Instances {
             PublishedInstances {
                 all: of_server.running.keys().filter_map(upstream).collect(),
                 unable: upstream(&InstanceKey::Unable),
-                by_session: assignments
-                    .filter_map(|(session_key, key)| Some((session_key.clone(), upstream(key)?)))
+                by_user: assignments
+                    .filter_map(|(user, key)| Some((user.clone(), upstream(key)?)))
                     .collect(),
             }
         };

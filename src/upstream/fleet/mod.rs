@@ -3,7 +3,6 @@
 mod directory;
 pub(in crate::upstream) mod instance_scope;
 mod instances;
-mod leases;
 mod order;
 mod plan;
 mod running;
@@ -13,7 +12,6 @@ pub(super) mod wanted;
 
 pub use self::{
     directory::Upstreams,
-    instance_scope::{Ask, InstanceScope, SessionKey, TellClient},
-    leases::{Lease, Lessee},
+    instance_scope::{ClientReach, InstanceScope, InstanceUser, ReachableClient},
     supervisor::Supervisor,
 };

@@ -1,49 +1,39 @@
 //! What the supervisor is asked, and why it may refuse.
 
 use tokio::sync::oneshot;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
-use super::instance_scope::{InstanceKey, InstanceScope, SessionKey};
+use super::instance_scope::{InstanceScope, InstanceUser};
 use crate::{
     error_code::{ErrorCode, Failure},
+    link::ClientKey,
     names::ServerName,
     upstream::calls::handle::Upstream,
 };
 
 /// What the supervisor is asked.
 pub(in crate::upstream) enum Order {
-    /// Requests of this session go to the instance of this scope from now on.
-    Enter {
-        server: ServerName,
-        session_key: SessionKey,
-        /// The session's end.
-        ended: Option<CancellationToken>,
-        scope: InstanceScope,
-        entered: oneshot::Sender<Result<Upstream, NotEntered>>,
-    },
-    /// The instance of this scope, which is no session's: it runs as long as its server does, or until it is given back.
-    Start {
-        /// The server as whoever asks knows it: of another one there is nothing to be had.
-        base: Upstream,
-        scope: InstanceScope,
-        started: oneshot::Sender<Result<StartedInstance, NotEntered>>,
-    },
-    /// Nobody uses this instance any more.
-    GiveBack(ServerName, InstanceKey),
-    /// The session's roots are others now: its next requests will name the workspace that they go to.
-    Move(SessionKey, oneshot::Sender<()>),
+    /// An instance is wanted.
+    Enter(Entering),
+    /// The client's roots are others now: its next requests will name the workspace that they go to.
+    Move(ClientKey, oneshot::Sender<()>),
 }
 
-/// An instance that belongs to no session.
-pub(in crate::upstream) struct StartedInstance {
-    pub(in crate::upstream) upstream: Upstream,
-    /// Stops it when it is dropped, where it is for whoever asked alone.
-    pub(in crate::upstream) _stop: Option<DropGuard>,
+/// Somebody who wants the instance of a scope.
+pub(in crate::upstream) struct Entering {
+    pub(in crate::upstream) server: ServerName,
+    /// The client whose requests go there from now on; none where they do by what the client can do.
+    pub(in crate::upstream) user: Option<InstanceUser>,
+    /// The client's end.
+    pub(in crate::upstream) ended: Option<CancellationToken>,
+    pub(in crate::upstream) scope: InstanceScope,
+    pub(in crate::upstream) entered: oneshot::Sender<Result<Upstream, NotEntered>>,
 }
 
 /// Why there is no instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::upstream) enum NotEntered {
-    /// The server does not run any more, or the session is gone.
+    /// The server does not run any more, or the client is gone.
     Gone,
     /// Too many run already.
     Full,
@@ -59,8 +49,10 @@ impl NotEntered {
             ),
             Self::Full => (
                 ErrorCode::Overloaded,
-                format!("too many instances of the server {server:?} run already"),
-                "End sessions that are not needed, or share the server.",
+                format!(
+                    "as many clients as may have a connection of their own to the server {server:?} have one"
+                ),
+                "Nothing was called. Try again later, or end clients that are not needed.",
             ),
         };
         Failure::new(code, error, hint).of_server(server)

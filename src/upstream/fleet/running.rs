@@ -5,15 +5,12 @@ use std::sync::{Arc, atomic::AtomicBool};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::leases::LeasePool;
 use crate::{config::ServerEntry, upstream::calls::handle::Upstream};
 
 /// A worker that runs.
 pub(super) struct RunningWorker {
     pub(super) upstream: Upstream,
     pub(super) entry: Arc<ServerEntry>,
-    /// What is leased of its server.
-    pub(super) leases: Arc<LeasePool>,
     pub(super) stop: CancellationToken,
     /// Set where the server was taken out of the configuration: its log goes when it has ended.
     pub(super) forgotten: Arc<AtomicBool>,

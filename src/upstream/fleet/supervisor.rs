@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use arc_swap::ArcSwapOption;
@@ -17,10 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     directory::{Directory, Upstreams},
-    instance_scope::{InstanceScope, SessionKey},
+    instance_scope::InstanceScope,
     instances::Instances,
-    leases::LeasePool,
-    order::{NotEntered, Order, StartedInstance},
+    order::{Entering, NotEntered, Order},
     plan::{WorkerChange, plan},
     running::RunningWorker,
     usage_file::UsageFile,
@@ -48,6 +48,9 @@ use crate::{
 
 /// How many servers without known lists are discovered at the same time.
 const DISCOVERIES: usize = 4;
+
+/// How often it is looked whether there is room for those who wait, and whether calls have ended whose clients are gone.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The task that starts and stops workers.
 pub struct Supervisor {
@@ -140,7 +143,11 @@ impl Supervisor {
                     Err(_) => break,
                 },
                 Some(order) = self.orders.recv() => self.order(order),
-                session_key = self.instances.next_end() => self.left(&session_key),
+                client = self.instances.next_end() => {
+                    self.instances.left(&client);
+                    self.settle();
+                }
+                () = tokio::time::sleep(LOOK), if self.instances.is_unsettled() => self.settle(),
                 never = self.usage.keep_written() => match never {},
             }
         }
@@ -165,78 +172,51 @@ impl Supervisor {
 
     fn order(&mut self, order: Order) {
         match order {
-            Order::Enter {
-                server,
-                session_key,
-                ended,
-                scope,
-                entered,
-            } => {
-                let instance = self.enter(&server, &session_key, ended, scope);
-                self.publish();
-                // A caller that left has its assignment until its session ends.
-                let _ = entered.send(instance);
-            }
-            Order::Start {
-                base,
-                scope,
-                started,
-            } => {
-                let instance = self.start_instance(&base, scope);
-                self.publish();
-                // One whose lessee left stops, and is taken back when the next is started.
-                let _ = started.send(instance);
-            }
-            Order::GiveBack(server, key) => {
-                let over = self.instances.give_back(&server, Some(&key));
-                self.let_go(over);
-                self.publish();
-            }
-            Order::Move(session_key, done) => {
-                self.instances.moved(&session_key);
+            Order::Enter(entering) => self.enter(entering),
+            Order::Move(client, done) => {
+                self.instances.moved(&client);
                 self.publish();
                 let _ = done.send(());
             }
         }
     }
 
-    /// The instance of a scope, started if there is none.
-    fn enter(
-        &mut self,
-        server: &ServerName,
-        session_key: &SessionKey,
-        ended: Option<CancellationToken>,
-        scope: InstanceScope,
-    ) -> Result<Upstream, NotEntered> {
-        if ended.as_ref().is_some_and(CancellationToken::is_cancelled) {
-            return Err(NotEntered::Gone);
+    /// Lets somebody have the instance of a scope, which is started if there is none; or has it wait for room.
+    fn enter(&mut self, entering: Entering) {
+        match self.see_to(&entering) {
+            Err(NotEntered::Full) => self.instances.wait(entering),
+            seen_to => {
+                let Entering {
+                    server,
+                    user,
+                    ended,
+                    scope,
+                    entered,
+                } = entering;
+                let assign = |()| {
+                    let instances = &mut self.instances;
+                    let assigned = instances.assign(&server, scope.key(), user, ended);
+                    assigned.ok_or(NotEntered::Gone)
+                };
+                let instance = seen_to.and_then(assign);
+                self.publish();
+                // A caller that left has its assignment until its client ends.
+                let _ = entered.send(instance);
+            }
         }
-        let key = scope.key();
-        self.see_to(server, scope)?;
-        let assignment = self.instances.assign(server, key, session_key, ended);
-        assignment.ok_or(NotEntered::Gone)
-    }
-
-    /// The same of a scope that is no session's.
-    fn start_instance(
-        &mut self,
-        base: &Upstream,
-        scope: InstanceScope,
-    ) -> Result<StartedInstance, NotEntered> {
-        let server = base.name();
-        let running = self.running.get(server).ok_or(NotEntered::Gone)?;
-        if !Arc::ptr_eq(&running.upstream.0, &base.0) {
-            return Err(NotEntered::Gone);
-        }
-        let key = scope.key();
-        let over = self.instances.give_back(server, None);
-        self.let_go(over);
-        self.see_to(server, scope)?;
-        self.instances.started(server, &key).ok_or(NotEntered::Gone)
     }
 
     /// Starts the instance of a scope if there is none.
-    fn see_to(&mut self, server: &ServerName, scope: InstanceScope) -> Result<(), NotEntered> {
+    fn see_to(&mut self, entering: &Entering) -> Result<(), NotEntered> {
+        let Entering {
+            server,
+            ended,
+            scope,
+            ..
+        } = entering;
+        if ended.as_ref().is_some_and(CancellationToken::is_cancelled) {
+            return Err(NotEntered::Gone);
+        }
         let base = self.running.get(server).ok_or(NotEntered::Gone)?;
         let key = scope.key();
         if !self.instances.has(server, &key) {
@@ -245,12 +225,12 @@ impl Supervisor {
                 subscriptions: Subscriptions::default(),
                 before: None,
                 base: Some(base.upstream.0.commands.clone()),
-                scope: Some(scope),
+                scope: Some(scope.clone()),
                 usage: Usage::default(),
             };
             let entry = base.entry.clone();
-            let asleep = self.instances.make_room(server)?;
-            self.let_go(asleep);
+            let giving_way = self.instances.make_room(server, scope)?;
+            self.let_go(giving_way);
             tracing::debug!(%server, ?key, "an instance of the server is added");
             let running = self.launch(&entry, start);
             self.instances.add(server, key, running);
@@ -258,9 +238,13 @@ impl Supervisor {
         Ok(())
     }
 
-    fn left(&mut self, session_key: &SessionKey) {
-        let unused = self.instances.left(session_key);
+    /// Stops the instances that have no user any more, and lets in who waited for room.
+    fn settle(&mut self) {
+        let unused = self.instances.take_unused();
         self.let_go(unused);
+        for entering in self.instances.take_waiting() {
+            self.enter(entering);
+        }
         self.publish();
     }
 
@@ -377,7 +361,6 @@ impl Supervisor {
             stderr: start.stderr,
             scope: entry.session_scope,
             asks: AtomicBool::new(asks),
-            has_asked_outside: AtomicBool::new(false),
             refusals: LogLimit::default(),
             log_subscriptions: self.context.log_subscriptions.clone(),
             instance_scope: start.scope,
@@ -409,7 +392,6 @@ impl Supervisor {
         RunningWorker {
             upstream: Upstream(shared),
             entry: entry.clone(),
-            leases: Arc::new(LeasePool::default()),
             stop,
             forgotten,
             task,
@@ -419,11 +401,8 @@ impl Supervisor {
     fn publish(&self) {
         let servers = self.running.iter();
         let servers = servers.map(|(name, running)| (name.clone(), running.upstream.clone()));
-        let leases = self.running.iter();
-        let leases = leases.map(|(name, running)| (name.clone(), running.leases.clone()));
         self.published.publish(Directory {
             servers: servers.collect(),
-            leases: leases.collect(),
             instances: self.instances.published(),
         });
     }

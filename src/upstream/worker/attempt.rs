@@ -2,7 +2,7 @@
 
 use std::{
     pin::pin,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -228,6 +228,7 @@ impl Worker {
         self.life.incarnation += 1;
         self.life.in_doubt = false;
         let live = Arc::new(Live {
+            owner: OnceLock::new(),
             incarnation: self.life.incarnation,
             link: open.link.clone(),
             catalog: ArcSwap::new(catalog.clone()),

@@ -23,7 +23,7 @@ impl Worker {
 
     /// A server that waits for approval is not called, and of one that gives clients processes of their own, nobody uses this one.
     pub(super) fn is_for_its_lists_only(&self) -> bool {
-        let is_divided = self.shared.scope == SessionScope::Client || self.shared.has_asked();
+        let is_divided = self.shared.scope == SessionScope::Client || self.shared.is_divided();
         let is_never_called = is_divided && !self.is_instance();
         self.is_held() || (is_never_called && !self.is_remote())
     }

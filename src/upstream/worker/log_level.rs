@@ -7,7 +7,8 @@ use tokio::sync::oneshot;
 
 use super::{Worker, subscriptions::answered};
 use crate::{
-    upstream::fleet::instance_scope::{InstanceScope, SessionKey},
+    link::ClientKey,
+    upstream::{calls::log_subscriptions::WantedLevels, fleet::instance_scope::InstanceScope},
     wire::{Raw, method},
 };
 
@@ -18,12 +19,9 @@ impl Worker {
         if self.is_held() || self.life.levelling.is_some() {
             return;
         }
-        let wanted = {
-            let scope = self.shared.instance_scope.as_ref();
-            let uses = |key: &str| is_used_by(scope, key);
-            let subscriptions = &self.context.log_subscriptions;
-            subscriptions.wanted(&self.entry.name, uses)
-        };
+        let scope = self.shared.instance_scope.as_ref();
+        let wanted = self.wanted_levels(|key| is_used_by(scope, key));
+        self.note_level_of_owner();
         let life = &mut self.life;
         let Some(connected) = life.open.as_ref() else {
             return;
@@ -51,6 +49,26 @@ impl Worker {
         life.levelling = Some(telling.boxed());
     }
 
+    /// What is wanted of the server by these sessions, and by requests.
+    pub(super) fn wanted_levels(&self, uses: impl Fn(&str) -> bool) -> WantedLevels {
+        let subscriptions = &self.context.log_subscriptions;
+        subscriptions.wanted(&self.entry.name, uses)
+    }
+
+    /// The client whose connection this is may come to want log lines between its calls.
+    fn note_level_of_owner(&self) {
+        let Some(connected) = &self.life.open else {
+            return;
+        };
+        let owner = connected.live.link.owner();
+        if let Some(ClientKey::Session(of)) = owner.client()
+            && self.wanted_levels(|key| *key == **of).sessions.is_some()
+            && connected.live.catalog.load().is_told_log_level()
+        {
+            owner.note_wants_lines();
+        }
+    }
+
     /// A call over this connection waits until the server has been told which log lines are wanted.
     pub(super) fn set_level_for(&mut self, incarnation: u64, done: oneshot::Sender<()>) {
         let open = self.life.open.as_ref();
@@ -64,10 +82,9 @@ impl Worker {
 /// Whether requests of this session go to an instance of this scope, or may.
 fn is_used_by(scope: Option<&InstanceScope>, key: &str) -> bool {
     match scope {
-        Some(InstanceScope::Client { session_key, .. } | InstanceScope::Apart(session_key)) => {
-            matches!(session_key, SessionKey::Session(own) if **own == *key)
+        Some(InstanceScope::Client { user, .. }) => {
+            matches!(&user.client, ClientKey::Session(own) if **own == *key)
         }
-        Some(InstanceScope::Leased { .. }) => false,
         Some(InstanceScope::Workspace(_) | InstanceScope::Unable) | None => true,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::FutureExt;
 
 use super::Worker;
 use crate::{
@@ -66,8 +66,12 @@ impl Worker {
             }
             // Answers to what nobody asks any more.
             method::PROGRESS | method::CANCELLED => (),
-            _ if self.is_for_its_client(notice) && self.shared.tell_client(notice) => (),
+            _ if self.tell_client(notice) => (),
             method::LOG_MESSAGE => {
+                let open = self.life.open.as_ref();
+                if open.is_some_and(|connected| connected.live.link.owner().loses_lines()) {
+                    self.shared.divide(method::LOG_MESSAGE);
+                }
                 let text = notice
                     .params
                     .as_ref()
@@ -81,16 +85,27 @@ impl Worker {
         }
     }
 
-    /// Whether what comes with no call is for the client whose connection this is, if it is one's: log lines from the level on
-    /// that the server was told for it, and whatever we do not know.
-    fn is_for_its_client(&self, notice: &Notification) -> bool {
-        let told = self.life.level_told;
-        &*notice.method != method::LOG_MESSAGE
-            || told.is_none_or(|told| LogLevel::of_line(notice).is_none_or(|level| level >= told))
+    /// Tells the client whose connection this is what comes with no call: log lines from the level on that it wants, and whatever we
+    /// do not know. Whether there is one that is to hear it.
+    fn tell_client(&self, notice: &Notification) -> bool {
+        let open = self.life.open.as_ref();
+        let Some(client) = open.and_then(|connected| self.shared.client_of(&connected.live)) else {
+            return false;
+        };
+        let wanted = self
+            .wanted_levels(|key| *key == **client.session())
+            .sessions;
+        let is_wanted = &*notice.method != method::LOG_MESSAGE
+            || wanted
+                .is_none_or(|wanted| LogLevel::of_line(notice).is_none_or(|level| level >= wanted));
+        if is_wanted {
+            client.tell(notice);
+        }
+        is_wanted
     }
 
-    /// Questions that came with no call: life signs and roots are answered by us; others go to the only caller, or to the client whose
-    /// connection this is, or are refused with the reason. A server that takes its time to accept an answer holds nobody up.
+    /// Questions that came with no call: life signs and roots are answered by us; others go to the client whose connection this is, or
+    /// are refused with the reason. A server that takes its time to accept an answer holds nobody up.
     pub(super) fn question(&mut self, question: Request) {
         let Some(connected) = &self.life.open else {
             return;
@@ -106,7 +121,12 @@ impl Worker {
             Some(outcome) => known(outcome),
             None => match connected.open.link.attribute(question.clone()) {
                 Ok(()) => return,
-                Err(why) => self.unattributed(&question, why),
+                Err(why) => match self.shared.client_of(&connected.live) {
+                    Some(client) => {
+                        client.ask(question.clone(), self.shared.client_streams.newest())
+                    }
+                    None => known(self.unattributed(&question, why)),
+                },
             },
         };
         if self.life.answering.len() >= ANSWERS {
@@ -117,16 +137,10 @@ impl Worker {
         self.life.answering.push(answering.boxed());
     }
 
-    /// A question that cannot be attributed to a call. If only one client uses the connection, that client is asked.
-    fn unattributed(&self, question: &Request, why: Unattributed) -> BoxFuture<'static, Outcome> {
-        if let Some(asking) = self.shared.ask_client(question) {
-            return asking;
-        }
-        self.shared.note_question_outside();
-        let method = &*question.method;
-        let why = why.to_string();
+    /// The refusal of a question that is nobody's.
+    fn unattributed(&self, question: &Request, why: Unattributed) -> Outcome {
+        let (method, why) = (&*question.method, why.to_string());
         self.shared.log_refusal(method, &why);
-        let refusal = bridge::refused_question(method, &why);
-        std::future::ready(Outcome::Error(refusal.to_raw())).boxed()
+        Outcome::Error(bridge::refused_question(method, &why).to_raw())
     }
 }

@@ -1,4 +1,4 @@
-//! Clients without a session at a server that asks: each call has a connection of its own, and whose it is afterwards.
+//! Clients without a session at a server that asks: each has a connection of its own for as long as its connection to us lasts.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -7,44 +7,59 @@ use super::{
     asking, asks_once, before, before_with, begin, go_on, modern, pid_for, pid_for_modern, pid_in,
     question,
 };
-use crate::support::{client::call_params, modern_client::ModernClient, patience::until_async};
+use crate::support::{
+    client::call_params,
+    modern_client::ModernClient,
+    patience::{until, until_async},
+};
 
 #[tokio::test]
-async fn without_a_session_each_call_has_a_connection_and_the_next_one_gets_it_again() {
+async fn all_calls_over_one_connection_go_to_one_instance_that_ends_with_it() {
     let upstream = asking().start().await;
     let daemon = before(&upstream).await;
     asks_once(&daemon).await;
     let client = modern(&daemon).on_one_connection().await;
     let pid = pid_for_modern(&client).await;
-    assert_eq!(pid_for_modern(&client).await, pid, "the same again");
-    // An answered call makes nothing doubtful there.
-    let state = begin(&client).await;
-    // While it waits for its client, nobody else gets its connection.
-    let meanwhile = pid_for_modern(&client).await;
-    assert_ne!(meanwhile, pid);
-    assert!(go_on(&client, &state).await.text().contains("decline"));
-    assert_eq!(pid_for_modern(&client).await, pid, "the last that was used");
-    let other = ModernClient::able_to(&daemon, "/mcp/server/up", &json!({ "sampling": {} }));
-    let pid_of_other = pid_for_modern(&other).await;
-    assert!(pid_of_other != pid && pid_of_other != meanwhile);
-    let unable = ModernClient::new(&daemon, "/mcp/server/up");
-    let shared = daemon.client("/mcp/server/up").await;
-    assert_eq!(
-        pid_for_modern(&unable).await,
-        pid_for(&shared, "itself").await
+    let states = [begin(&client).await, begin(&client).await];
+    assert_eq!(pid_for_modern(&client).await, pid, "while others wait");
+    let of_another_call = format!(
+        r#"{{"name":"form","arguments":{{"x":1}},"requestState":"{}"}}"#,
+        states[0]
     );
-    // A call that was given up may still be at work.
-    let state = begin(&client).await;
-    let of_another_call =
-        format!(r#"{{"name":"form","arguments":{{"x":1}},"requestState":"{state}"}}"#);
     let refused = client.request("tools/call", &of_another_call).await;
     assert_eq!(refused.error_code(), -32602, "{}", refused.frame);
     upstream.wait_for("notifications/cancelled").await;
-    assert_ne!(pid_for_modern(&client).await, pid);
+    assert_eq!(pid_for_modern(&client).await, pid, "after one was given up");
+    let unable = ModernClient::new(&daemon, "/mcp/server/up");
+    let shared = daemon.client("/mcp/server/up").await;
+    let pid_of_unable = pid_for_modern(&unable).await;
+    assert_eq!(pid_of_unable, pid_for(&shared, "itself").await);
+    assert_ne!(pid_of_unable, pid);
+    // What waits for its client outlives the connection, and nothing else does.
+    drop(client);
+    let other = modern(&daemon).on_one_connection().await;
+    let pid_of_other = pid_for_modern(&other).await;
+    assert!(pid_of_other != pid && pid_of_other != pid_of_unable);
+    assert!(
+        upstream
+            .alive()
+            .iter()
+            .any(|alive| u64::from(*alive) == pid)
+    );
+    assert!(go_on(&other, &states[1]).await.text().contains("decline"));
+    assert_eq!(pid_for_modern(&other).await, pid_of_other);
+    let gone = || {
+        let is_alive = upstream
+            .alive()
+            .iter()
+            .any(|alive| u64::from(*alive) == pid);
+        (!is_alive).then_some(())
+    };
+    until("the end of what nobody uses", gone).await;
 }
 
 #[tokio::test]
-async fn clients_without_a_session_that_say_the_same_do_not_get_each_others_connection() {
+async fn clients_that_say_the_same_do_not_get_each_others_connection() {
     let upstream = asking().start().await;
     let daemon = before(&upstream).await;
     asks_once(&daemon).await;
@@ -58,11 +73,7 @@ async fn clients_without_a_session_that_say_the_same_do_not_get_each_others_conn
         assert_eq!(pid_for_modern(&one).await, pids[0]);
         assert_eq!(pid_for_modern(&other).await, pids[1]);
     }
-    // A call that is carried on over another connection stays where it is.
-    let state = begin(&one).await;
-    assert!(go_on(&other, &state).await.text().contains("decline"));
-    assert_eq!(pid_for_modern(&one).await, pids[0]);
-    // A proxy carries requests of several clients over one connection.
+    // What a proxy carries for several clients is known by what it says of itself.
     let through_proxy = async || {
         let params = call_params("itself", "{}");
         let headers = [("x-forwarded-for", "192.0.2.1")];
@@ -70,11 +81,11 @@ async fn clients_without_a_session_that_say_the_same_do_not_get_each_others_conn
         pid_in(&call.finish().await)
     };
     let [first, second] = [through_proxy().await, through_proxy().await];
-    assert!(first != second && !pids.contains(&first) && !pids.contains(&second));
+    assert!(first == second && !pids.contains(&first));
 }
 
 #[tokio::test]
-async fn a_connection_on_which_a_server_asked_outside_of_a_call_is_not_used_again() {
+async fn a_question_outside_of_calls_is_refused_and_changes_nothing() {
     let upstream = asking().start().await;
     let daemon = before(&upstream).await;
     asks_once(&daemon).await;
@@ -92,29 +103,70 @@ async fn a_connection_on_which_a_server_asked_outside_of_a_call_is_not_used_agai
     for refusal in until_async("every process to be refused", refusals).await {
         assert!(refusal.contains("cannot be answered"), "{refusal}");
     }
-    assert_ne!(pid_for_modern(&client).await, pid);
+    assert_eq!(pid_for_modern(&client).await, pid);
 }
 
 #[tokio::test]
-async fn leased_connections_are_bounded_and_calls_wait_for_them() {
+async fn own_connections_are_bounded_and_calls_wait_for_them() {
     let upstream = asking().start().await;
     let daemon = before_with(&upstream, json!({ "call_tool_timeout": "2s" })).await;
     asks_once(&daemon).await;
-    let client = modern(&daemon);
-    let states = join_all((0..8).map(|_| begin(&client))).await;
-    let overdue = client.call("itself", "{}").await.failure();
-    assert_eq!(overdue["code"], "overloaded", "{overdue}");
-    let (waited, answered) = tokio::join!(client.call("itself", "{}"), go_on(&client, &states[0]));
-    assert!(answered.text().contains("decline"));
-    assert!(waited.text().contains("pid"), "{}", waited.frame);
-    for state in &states[1..] {
-        assert!(go_on(&client, state).await.text().contains("decline"));
+    let clients = join_all((0..8).map(|_| modern(&daemon).on_one_connection())).await;
+    let mut clients: Vec<_> = clients;
+    for client in &clients {
+        pid_for_modern(client).await;
     }
-    // Another client's call takes the place of what is kept for this one.
-    let other = ModernClient::able_to(&daemon, "/mcp/server/up", &json!({ "sampling": {} }));
-    pid_for_modern(&other).await;
-    // Eight, and the one that those share that cannot answer.
+    // Those of sessions count as well.
+    let session = super::able(&daemon, "/mcp/server/up").await;
+    let overdue = session.call("itself", "{}").await.failure();
+    assert_eq!(overdue["code"], "overloaded", "{overdue}");
+    let waiting = pid_for(&session, "itself");
+    let leaving = async { drop(clients.pop()) };
+    let (pid, ()) = tokio::join!(waiting, leaving);
+    // Eight, and the one that was asked before.
     upstream.wait_for_children(9).await;
+    assert_eq!(pid_for(&session, "itself").await, pid);
     drop(daemon.shutdown().await);
     upstream.wait_for_children(0).await;
+}
+
+/// Of sessions that hear nothing outside of their calls, the one that has not called for longest gives way.
+#[tokio::test]
+async fn sessions_that_listen_to_nothing_do_not_keep_others_out() {
+    let upstream = asking().start().await;
+    let daemon = before(&upstream).await;
+    asks_once(&daemon).await;
+    for _ in 0..9 {
+        let session = super::able(&daemon, "/mcp/server/up").await;
+        pid_for(&session, "itself").await;
+    }
+    upstream.wait_for_children(9).await;
+}
+
+/// A server that is nobody's in common treats them as it treats sessions.
+#[tokio::test]
+async fn with_a_connection_for_each_client_they_have_one_too() {
+    let upstream = asking().start().await;
+    let daemon = before_with(&upstream, json!({ "session_scope": "client" })).await;
+    upstream.wait_for_children(0).await;
+    let able = modern(&daemon).on_one_connection().await;
+    let unable = ModernClient::new(&daemon, "/mcp/server/up");
+    let unable = unable.on_one_connection().await;
+    for count in 1..=2 {
+        for client in [&able, &unable] {
+            let told = client.call("itself", "{}").await.text();
+            assert!(told.contains(&format!(r#""calls":{count}"#)), "{told}");
+        }
+    }
+    assert_eq!(upstream.alive().len(), 2);
+    // Each server is told what its client can do, and asks it whatever the other does.
+    let asked = able.call("form", "{}").await.value();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let refused = unable.call("form", "{}").await.text();
+    assert!(refused.contains("-32601"), "{refused}");
+    let said = upstream.received("initialize");
+    let declares = |n: usize| said[n].contains("elicitation");
+    assert!(declares(1) && !declares(2), "{said:?}");
+    drop(unable);
+    upstream.wait_for_children(1).await;
 }

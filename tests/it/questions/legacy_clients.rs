@@ -300,7 +300,7 @@ async fn a_question_that_is_open_when_its_call_ends_is_answered_with_an_error() 
         })
         .await;
         assert!(
-            refused.contains("\"error\"") && refused.contains("is over"),
+            refused.contains("\"error\"") && refused.contains("cannot be answered"),
             "{refused}"
         );
     }

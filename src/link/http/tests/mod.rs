@@ -18,7 +18,8 @@ use tokio::sync::mpsc;
 use super::{Endpoint, HttpControl, HttpExchange, HttpLink, connect_through};
 use crate::{
     link::{
-        Incoming, LinkError, News, Requestor,
+        Incoming, LinkError, News,
+        in_flight::Purpose,
         tests::{ODD, odd_server, soon},
     },
     wire::{Outcome, Raw, RequestNumbers},
@@ -94,13 +95,10 @@ impl Client {
             r#"{{"name":"{tool}","arguments":{{}},"_meta":{{"progressToken":"p{number}"}}}}"#
         );
         let params = Raw::parse_str(&params).expect("JSON");
-        soon(self.link.call(
-            number,
-            "tools/call",
-            Some(&params),
-            &[],
-            Some(Requestor::Unidentified),
-        ))
+        soon(
+            self.link
+                .call(number, "tools/call", Some(&params), &[], Purpose::Call),
+        )
         .await
     }
 

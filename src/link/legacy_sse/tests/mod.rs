@@ -19,7 +19,8 @@ use super::{LegacySseExchange, LegacySseLink, StreamOpenError, connect_through};
 use crate::{
     link::Strays,
     link::{
-        Endpoint, Incoming, LinkError, News, Requestor,
+        Endpoint, Incoming, LinkError, News,
+        in_flight::Purpose,
         tests::{
             ODD,
             odd_server::{OddServer, Seen, empty, typed},
@@ -131,12 +132,10 @@ impl Client {
 
     async fn call(&self, number: u64) -> Result<LegacySseExchange, LinkError> {
         let params = Raw::parse_str(r#"{"name":"x"}"#).expect("JSON");
-        soon(self.link.call(
-            number,
-            "tools/call",
-            Some(&params),
-            Some(Requestor::Unidentified),
-        ))
+        soon(
+            self.link
+                .call(number, "tools/call", Some(&params), Purpose::Call),
+        )
         .await
     }
 

@@ -63,10 +63,7 @@ async fn a_server_may_take_a_request_only_when_it_is_done() {
     let client = Client::to(&server).await;
     let call = tokio::spawn({
         let link = client.link.clone();
-        async move {
-            link.call(1, "tools/call", None, Some(Requestor::Unidentified))
-                .await
-        }
+        async move { link.call(1, "tools/call", None, Purpose::Call).await }
     });
     server.odd.sees("tools/call").await;
     server.say_frame(&progress(1));
