@@ -144,3 +144,17 @@ async fn the_children_of_two_daemons_are_strangers() {
     client.call("up__echo", "{}").await.result();
     assert_eq!(a.spawn_count(), 1);
 }
+
+#[tokio::test]
+async fn a_daemon_whose_folder_another_one_has_ends() {
+    let mut daemon = TestDaemon::builder().spawn().await;
+    let folder = daemon.home().data_dir();
+    // As if somebody had removed the lock before another daemon began.
+    let others = folder.join("lock.other");
+    let lock = std::fs::File::create(&others).expect("the folder is there");
+    lock.lock().expect("nobody has it");
+    std::fs::rename(&others, folder.join("lock")).expect("it is ours");
+    assert_eq!(daemon.wait().await.code(), Some(1));
+    let log = daemon.log();
+    assert!(log.contains("another daemon has taken it since"), "{log}");
+}

@@ -78,7 +78,7 @@ const SPAWNS: &[Exception] = &[
     ("code_execution/sandbox.rs", 1, "waited for at once"),
     ("config/keeper.rs", 2, "waited for at once"),
     ("daemon/beside.rs", 1, "waited for at once"),
-    ("daemon/data_folder.rs", 1, "waited for at once"),
+    ("daemon/data_folder.rs", 2, "waited for at once"),
     (
         "daemon_client.rs",
         1,
