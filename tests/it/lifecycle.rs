@@ -158,3 +158,14 @@ async fn a_daemon_whose_folder_another_one_has_ends() {
     let log = daemon.log();
     assert!(log.contains("another daemon has taken it since"), "{log}");
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_full_disk_keeps_no_daemon_from_starting() {
+    let daemon = TestDaemon::builder().spawn().await;
+    let home = daemon.kill().await;
+    let daemon = DaemonProcess::spawn_in_under_ulimit(home, "-f 0").await;
+    let client = daemon.client("/mcp/all").await;
+    client.tool_names().await;
+    client.delete().await;
+}
