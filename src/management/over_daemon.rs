@@ -313,7 +313,7 @@ impl Backing for OverDaemon {
 
     async fn rewrite(
         &self,
-        change: impl FnOnce(&str) -> Result<String, EditError> + Send + 'static,
+        change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
     ) -> Result<(), WriteError> {
         self.keeper.rewrite(change).await.map(drop)
     }

@@ -76,7 +76,7 @@ const SPAWNS: &[Exception] = &[
         "a thread that ends with the output of the daemon, or with this command",
     ),
     ("code_execution/sandbox.rs", 1, "waited for at once"),
-    ("config/keeper.rs", 2, "waited for at once"),
+    ("config/keeper.rs", 3, "waited for at once"),
     ("daemon/beside.rs", 1, "waited for at once"),
     ("daemon/data_folder.rs", 2, "waited for at once"),
     (
