@@ -1,11 +1,15 @@
 //! Files of ours on disk: private folders, atomic writes. A folder or a file that is there already is used only if it is ours, because
 //! another user may have put it there; links in place of files are not followed.
 
+mod atomic;
+
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Write},
+    io,
     path::Path,
 };
+
+pub use atomic::{remove, remove_unfinished, write_atomically};
 
 /// What to do where the disk did not do what was asked.
 pub fn disk_step(error: &io::Error) -> &'static str {
@@ -107,23 +111,6 @@ impl FileIdentity {
     pub fn is_at(self, path: &Path) -> bool {
         fs::symlink_metadata(path).is_ok_and(|found| ownership::identity(&found) == self.0)
     }
-}
-
-/// Puts `content` in place of the file, whole or not at all. The file is private (0600).
-pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let written = create_private_file(&temporary).and_then(|mut file| {
-        file.write_all(content)?;
-        file.sync_data()?;
-        fs::rename(&temporary, path)
-    });
-    if written.is_err() {
-        // The error that counts is the first one.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }
 
 #[cfg(unix)]
@@ -283,6 +270,7 @@ mod ownership {
 mod tests {
     use std::{
         fs::Permissions,
+        io::Write,
         os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     };
 

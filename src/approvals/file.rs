@@ -232,10 +232,7 @@ pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result
 
 /// Forgets what was approved of a server that a person took out. Blocks.
 pub fn forget(data_dir: &Path, server: &ServerName) -> io::Result<()> {
-    match fs::remove_file(file(data_dir, server)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        done => done,
-    }
+    storage::remove(&file(data_dir, server))
 }
 
 /// Deletes the oldest files of servers that stand in no configuration, where there are too many. Their number has no meaning to anybody

@@ -191,14 +191,6 @@ pub(super) fn file_of(data_dir: &Path, server: &ServerName) -> PathBuf {
     data_dir.join(FOLDER).join(format!("{server}.json"))
 }
 
-/// Removes the file; one that is not there is removed.
-pub(super) fn remove(file: &Path) -> io::Result<()> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
 fn read(file: &Path) -> io::Result<Option<KeptLogin>> {
     let opened = storage::open_private_file(file, fs::OpenOptions::new().read(true));
     let opened = match opened {
@@ -295,8 +287,6 @@ mod tests {
         assert!(KeptLogin::load(&file, "https://h/other").grant.is_none());
         fs::write(&file, "{\"hunter2").expect("it is ours");
         assert!(KeptLogin::load(&file, "https://h/mcp").grant.is_none());
-        remove(&file).expect("it is removed");
-        remove(&file).expect("it is gone");
     }
 
     #[cfg(unix)]

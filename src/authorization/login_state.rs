@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 use super::{
     LoginError,
-    kept::{self, Grant, KeptLogin},
+    kept::{Grant, KeptLogin},
     renewal_pauses::{LoginTrouble, RenewalPauses},
     terms::Terms,
     token::AccessToken,
@@ -25,6 +25,7 @@ use super::{
 use crate::{
     names::ServerName,
     secret::{Secret, Secrets},
+    storage,
     sync::Guarded,
 };
 
@@ -104,7 +105,7 @@ impl LoginState {
     pub(super) fn forget(&self) -> io::Result<()> {
         *self.kept.lock() = KeptLogin::nothing(&self.terms.url);
         self.token.store(None);
-        kept::remove(&self.file)
+        storage::remove(&self.file)
     }
 
     /// An error in words that may be shown. An authorization server may repeat in an error whatever it was sent, so nothing that is known

@@ -10,7 +10,7 @@ use std::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{LoginError, kept, server_login::ServerLogin, terms::Terms};
-use crate::{config::ServerEntry, names::ServerName, sync::Guarded};
+use crate::{config::ServerEntry, names::ServerName, storage, sync::Guarded};
 
 /// How long the end waits for a renewal: torn off, it may cost the login.
 const GRACE: Duration = Duration::from_secs(5);
@@ -66,7 +66,7 @@ impl Logins {
         let was_logged_in = known.map_or(Ok(false), |login| login.log_out())?;
         let file = kept::file_of(&self.0.data_dir, name);
         let was_there = file.exists();
-        kept::remove(&file).map_err(|error| {
+        storage::remove(&file).map_err(|error| {
             LoginError::Failed(format!(
                 "the file with the tokens cannot be removed: {error}"
             ))
@@ -79,7 +79,7 @@ impl Logins {
         let known = self.0.servers.lock().remove(name);
         let forgotten = match known {
             Some(login) => login.forget(),
-            None => kept::remove(&kept::file_of(&self.0.data_dir, name)),
+            None => storage::remove(&kept::file_of(&self.0.data_dir, name)),
         };
         if let Err(error) = forgotten {
             tracing::warn!(server = %name, %error, "the login of a removed server cannot be removed");

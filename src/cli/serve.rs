@@ -176,14 +176,14 @@ async fn serve(way: Way, options: ServeOptions) -> Result<(), ServeError> {
     match way {
         Way::Foreground => {
             if let Some(started) = started(options, &mut signals).await {
-                started?.serve(signals).await;
+                started?.serve(signals).await?;
             }
         }
         Way::Background => {
             if let Some(started) = started(options, &mut signals).await
                 && let Some(running) = background::report(started)?
             {
-                running.serve(signals).await;
+                running.serve(signals).await?;
             }
         }
         Way::Client(joining) => {
@@ -193,7 +193,7 @@ async fn serve(way: Way, options: ServeOptions) -> Result<(), ServeError> {
                 ServeError::failed(what, "start it with both of them open, as a client does")
             })?;
             match started(options, &mut signals).await {
-                Some(Ok(running)) => running.serve_client(input, output, signals).await,
+                Some(Ok(running)) => running.serve_client(input, output, signals).await?,
                 Some(Err(ServeError::Taken(_))) => tokio::select! {
                     carried = bridge::carry(socket, starter, input, output) => {
                         carried.map_err(|error| {

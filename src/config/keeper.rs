@@ -15,6 +15,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    blank::{Blank, note_server_auth},
     edit::{Change, EditError, edit_all},
     keyring::KeyringLookup,
     ourselves::{OurAddress, Whereabouts},
@@ -44,11 +45,15 @@ pub struct KeeperTask {
     /// The text in force; nothing where there is no file.
     text: Option<String>,
     first: Fixed,
+    /// The data folder in use, where it is known.
+    data_dir: Option<PathBuf>,
     settings: watch::Sender<Arc<Settings>>,
     file_status: watch::Sender<FileStatus>,
     reloads: mpsc::Receiver<oneshot::Sender<()>>,
     /// When secrets were looked up last.
     looked_up: Instant,
+    /// Whether the file has lost the `serverAuth` that is in force until a restart.
+    has_lost_auth: bool,
 }
 
 /// What becomes of secrets that are known, where the text is the same as before.
@@ -63,6 +68,8 @@ enum KnownSecrets {
 struct FileStatus {
     error: Option<Arc<LoadError>>,
     needs_restart: Vec<&'static str>,
+    /// What it would be if it said nothing.
+    blank: Blank,
 }
 
 /// How long the file must be quiet before it is read: editors write in several steps.
@@ -98,11 +105,15 @@ impl Keeper {
             demo: DemoSwitch::default(),
             whereabouts,
         };
-        let text = source.read()?;
-        let first = source.settings(text.as_deref())?;
+        let (text, first) = source.begin()?;
         let fixed = Fixed::of(&first, &source.overrides);
+        let places = source.overrides.places.as_ref();
+        let data_dir = places.map(|places| places.data_folder(&first).to_owned());
         let (settings, settings_out) = watch::channel(Arc::new(first));
-        let (file_status, file_status_out) = watch::channel(FileStatus::default());
+        let (file_status, file_status_out) = watch::channel(FileStatus {
+            blank: Blank::after(text.as_deref()),
+            ..FileStatus::default()
+        });
         let (reloads_in, reloads) = mpsc::channel(WAITING_RELOADS);
         let keeper = Self {
             file: file.into(),
@@ -117,10 +128,12 @@ impl Keeper {
             source,
             text,
             first: fixed,
+            data_dir,
             settings,
             file_status,
             reloads,
             looked_up: Instant::now(),
+            has_lost_auth: false,
         };
         Ok((keeper, task))
     }
@@ -201,10 +214,11 @@ impl Keeper {
         self.rewrite(move |text| edit_all(text, &changes)).await
     }
 
-    /// Changes the file's text under its lock, so that the change sees what it replaces, and puts it in force.
+    /// Changes the file's text under its lock, so that the change sees what it replaces, and puts it in force. Over a text that
+    /// somebody saves meanwhile it is made again.
     pub async fn rewrite(
         &self,
-        change: impl FnOnce(&str) -> Result<String, EditError> + Send + 'static,
+        change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
     ) -> Result<bool, WriteError> {
         let file = self.file.to_path_buf();
         let ended = |error| WriteError::Io {
@@ -213,7 +227,8 @@ impl Keeper {
             reason: io::Error::other(error),
         };
         let turn = self.writing.lock().await;
-        let written = tokio::task::spawn_blocking(move || rewrite(&file, change)).await;
+        let blank = self.file_status.borrow().blank;
+        let written = tokio::task::spawn_blocking(move || rewrite(&file, blank, change)).await;
         drop(turn);
         let is_new = written.map_err(ended)??;
         // A fault that stands in the file beside the change is shown by `last_error`.
@@ -226,6 +241,7 @@ impl KeeperTask {
     /// Keeps the settings until shutdown.
     pub async fn run(mut self, shutdown: CancellationToken) {
         report(&Settings::default(), &self.settings.borrow());
+        self.note_server_auth().await;
         let (noticed, mut changed) = mpsc::channel(1);
         let start = |file: &Path| Watching::start(file, noticed.clone());
         let mut watching = start(&self.source.file);
@@ -286,6 +302,7 @@ impl KeeperTask {
             Ok(Ok(Some((text, settings)))) => {
                 self.text = text;
                 self.publish(settings);
+                self.note_server_auth().await;
                 self.publish_status(None);
             }
             Ok(Err(error)) => self.publish_status(Some(error)),
@@ -294,8 +311,24 @@ impl KeeperTask {
         }
     }
 
-    fn publish(&self, mut new: Settings) {
+    /// Notes in the data folder whether the settings in force have `serverAuth`.
+    async fn note_server_auth(&self) {
+        let Some(data_dir) = self.data_dir.clone() else {
+            return;
+        };
+        let settings = self.settings.borrow().clone();
+        let noting = move || note_server_auth(&data_dir, &settings);
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(noting).await {
+            tracing::warn!(%error, "after an accident with the configuration the next start may be one without `serverAuth`");
+        }
+    }
+
+    fn publish(&mut self, mut new: Settings) {
         let old = self.settings.borrow().clone();
+        self.has_lost_auth = old.server_auth.is_some() && new.server_auth.is_none();
+        if self.has_lost_auth {
+            new.server_auth.clone_from(&old.server_auth);
+        }
         for (name, entry) in &mut new.servers {
             if let Some(known) = old.servers.get(name) {
                 remember_secrets(known, entry);
@@ -320,7 +353,9 @@ impl KeeperTask {
     /// Publishes whether the file is in force, and logs what is new about that.
     fn publish_status(&self, error: Option<LoadError>) {
         let now = Fixed::of(&self.settings.borrow(), &self.source.overrides);
-        let needs_restart = self.first.differences(&now);
+        let mut needs_restart = self.first.differences(&now);
+        needs_restart.extend(self.has_lost_auth.then_some("serverAuth"));
+        let blank = Blank::after(self.text.as_deref());
         self.file_status.send_if_modified(|file_status| {
             if file_status.needs_restart != needs_restart && !needs_restart.is_empty() {
                 tracing::warn!(keys = ?needs_restart, "a restart is needed for changed settings to count");
@@ -335,6 +370,7 @@ impl KeeperTask {
             }
             let changed = is_new || file_status.needs_restart != needs_restart;
             file_status.needs_restart = needs_restart;
+            file_status.blank = blank;
             changed
         });
     }

@@ -4,6 +4,7 @@
 
 mod activity;
 mod addresses;
+mod blank;
 mod container_options;
 mod document;
 pub mod duration;
@@ -11,6 +12,7 @@ mod edit;
 mod entry_faults;
 mod entry_switches;
 mod fields;
+mod file;
 mod fingerprint;
 mod foreign;
 mod harmless;
@@ -41,6 +43,7 @@ mod read_oauth;
 mod read_otlp;
 mod read_transport;
 mod references;
+mod replace;
 mod review;
 mod review_mask;
 mod rule_warnings;
@@ -72,6 +75,7 @@ mod write;
 mod tests;
 
 pub use activity::{ActivitySettings, Kept};
+pub use blank::Blank;
 pub use document::{json_and_repeated, json_of};
 pub use edit::{Change, EditError, count_entries, edit, edit_all, written_entries, written_entry};
 pub use entry_switches::EntryFlag;
@@ -122,7 +126,7 @@ pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
 pub use unrepeated::{json_mistake, read_unrepeated, read_unrepeated_object};
 pub use wildcard::{ComparedName, Coverage, Fold, NamePattern, UriPattern, Wildcard};
-pub use write::{WriteError, rewrite, write};
+pub use write::{WriteError, rewrite};
 
 /// Why a configuration as a whole cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

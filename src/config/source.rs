@@ -10,6 +10,8 @@ use serde_json::json;
 
 use super::{
     ConfigError,
+    blank::{Blank, says_nothing},
+    file::{folder_of, read_text},
     keyring::{KeyringLookup, KeyringPlace},
     keyring_place::keyring_place,
     listen::Listen,
@@ -19,7 +21,6 @@ use super::{
     references::lacks_variable,
     settings::{DemoOrigin, RoutingMode, Settings},
     surroundings::Surroundings,
-    write::{folder_of, read_text},
 };
 use crate::{names::ServerName, secret::Secret, sync::Guarded};
 
@@ -110,6 +111,9 @@ pub enum LoadError {
     /// It had something in it and now it has not; taken for an accident.
     #[error("the configuration {} is gone or empty", .0.display())]
     Gone(PathBuf),
+    /// The same at a start, after a daemon with `serverAuth`: it would let everybody in.
+    #[error("the configuration {} is gone or empty, and the last daemon with this data folder had `serverAuth`", .0.display())]
+    WithoutServerAuth(PathBuf),
 }
 
 impl LoadError {
@@ -129,6 +133,9 @@ impl LoadError {
                 "correct the name, or make the file first: `mcpproxy setup` and `mcpproxy upstream add` do, with the same {by}"
             ),
             Self::Gone(_) => "put the file back".to_owned(),
+            Self::WithoutServerAuth(_) => {
+                "put the file back, or write `{}` into it where everybody may come in".to_owned()
+            }
         }
     }
 }
@@ -223,7 +230,7 @@ impl Source {
         match text {
             Some(text) => {
                 let mut settings = self.parse(text)?;
-                if text.trim().is_empty() {
+                if says_nothing(Some(text)) {
                     let warning = "the file is empty; a daemon that has read more of it takes that for an accident and keeps the last good one";
                     settings.warnings.push(warning.to_owned());
                 }
@@ -233,8 +240,20 @@ impl Source {
         }
     }
 
+    /// The text and the settings that a daemon begins with.
+    pub(super) fn begin(&self) -> Result<(Option<String>, Settings), LoadError> {
+        let text = self.read()?;
+        let settings = self.settings(text.as_deref())?;
+        let places = self.overrides.places.as_ref();
+        let blank = places.map_or_else(Blank::default, Blank::after_last_daemon);
+        if blank.is_accident(text.as_deref()) {
+            return Err(LoadError::WithoutServerAuth(self.file.clone()));
+        }
+        Ok((text, settings))
+    }
+
     /// The text; nothing where there is no file.
-    pub(super) fn read(&self) -> Result<Option<String>, LoadError> {
+    fn read(&self) -> Result<Option<String>, LoadError> {
         match read_text(&self.file) {
             Ok(text) => Ok(Some(text)),
             Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -251,21 +270,15 @@ impl Source {
         known: Option<&str>,
         is_faulty: bool,
     ) -> Result<Option<(Option<String>, Settings)>, LoadError> {
-        let is_blank = |text: &str| text.trim().is_empty();
-        match self.read()? {
-            None if known.is_none() && !is_faulty => Ok(None),
-            None if known.is_none() => Ok(Some((None, self.settings(None)?))),
-            None => Err(LoadError::Gone(self.file.clone())),
-            Some(text) if !is_faulty && known == Some(&text) => Ok(None),
-            // Half-written files look like this too.
-            Some(text) if is_blank(&text) && known.is_some_and(|known| !is_blank(known)) => {
-                Err(LoadError::Gone(self.file.clone()))
-            }
-            Some(text) => {
-                let settings = self.settings(Some(&text))?;
-                Ok(Some((Some(text), settings)))
-            }
+        let text = self.read()?;
+        if Blank::after(known).is_accident(text.as_deref()) {
+            return Err(LoadError::Gone(self.file.clone()));
         }
+        if !is_faulty && known == text.as_deref() {
+            return Ok(None);
+        }
+        let settings = self.settings(text.as_deref())?;
+        Ok(Some((text, settings)))
     }
 
     fn parse(&self, text: &str) -> Result<Settings, LoadError> {

@@ -13,7 +13,7 @@ use notify::{
 };
 use tokio::sync::mpsc;
 
-use super::write::{folder_of, link_chain};
+use super::file::{folder_of, link_chain};
 
 /// A watch on the folders of one file. Dropping it ends it.
 pub(super) struct Watching {

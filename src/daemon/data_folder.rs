@@ -38,6 +38,7 @@ struct Parts {
     /// Without those that the settings have.
     keys: Vec<KeptKey>,
     lines: LogLimit,
+    lost: CancellationToken,
 }
 
 impl FolderFiles {
@@ -46,12 +47,21 @@ impl FolderFiles {
             lock: Guarded::new(lock),
             keys,
             lines: LogLimit::default(),
+            lost: CancellationToken::new(),
         }))
     }
 
-    /// Sees to them until `ending`.
+    /// Cancelled when another daemon has the folder.
+    pub(super) fn lost(&self) -> CancellationToken {
+        self.0.lost.clone()
+    }
+
+    /// Removes what a daemon that was killed was writing, then sees to them until `ending`, or until another daemon has the folder.
     pub(super) async fn keep(self, ending: CancellationToken) {
-        loop {
+        let files = self.clone();
+        // It ends with a fault only if we have one.
+        let _ = tokio::task::spawn_blocking(move || files.remove_unfinished()).await;
+        while !self.0.lost.is_cancelled() {
             tokio::select! {
                 () = ending.cancelled() => return,
                 () = tokio::time::sleep(LOOK) => (),
@@ -62,23 +72,33 @@ impl FolderFiles {
         }
     }
 
+    fn remove_unfinished(&self) {
+        let data_dir = self.0.lock.lock().data_dir().to_owned();
+        let inside = FOLDERS.iter().map(|name| data_dir.join(name));
+        let inside = inside.filter(|folder| folder.is_dir());
+        for folder in inside.chain([data_dir.clone()]) {
+            if let Err(error) = storage::remove_unfinished(&folder) {
+                let folder = folder.display();
+                tracing::warn!(%error, %folder, "what an earlier daemon was writing when it was killed cannot be removed");
+            }
+        }
+    }
+
     fn look(&self) {
         let seen = self.written_again();
-        if matches!(seen, Ok(LockState::Held)) {
-            return;
+        match seen {
+            Ok(LockState::Held) => return,
+            Ok(LockState::Lost) => return self.0.lost.cancel(),
+            _ => (),
         }
         let Some(times) = self.0.lines.due() else {
             return;
         };
         match seen {
-            Ok(LockState::Held) => (),
+            Ok(LockState::Held | LockState::Lost) => (),
             Ok(LockState::TakenAgain) => tracing::warn!(
                 times,
                 "the lock of the data folder was removed while the daemon runs; it is taken again"
-            ),
-            Ok(LockState::Lost) => tracing::error!(
-                times,
-                "the data folder was removed while the daemon runs, and another daemon has taken it since; end one of them"
             ),
             Err(error) => tracing::warn!(
                 %error, times,

@@ -22,12 +22,14 @@ impl Signals {
     }
 }
 
-/// Serves until `over`, SIGTERM or SIGINT, then ends in order; a signal after that ends at once.
+/// Serves until `over`, SIGTERM or SIGINT, or until another daemon has the data folder, then ends in order; a signal after that ends at
+/// once.
 pub(super) async fn until(
     over: impl Future<Output = &'static str>,
     running: RunningDaemon,
     mut signals: Signals,
-) {
+) -> Result<(), ServeError> {
+    let lost = running.tasks.files.lost();
     tell_service_manager(Stage::Ready);
     let watchdog = watchdog(&running);
     tokio::select! {
@@ -35,6 +37,7 @@ pub(super) async fn until(
             tracing::info!("ending: calls in flight may finish; a second signal ends at once");
         }
         why = over => tracing::info!("ending: {why}"),
+        () = lost.cancelled() => tracing::error!("ending: {LOST}"),
         () = watchdog => (),
     }
     tell_service_manager(Stage::Stopping);
@@ -42,12 +45,22 @@ pub(super) async fn until(
     let shutdown = running.shutdown();
     tokio::pin!(shutdown);
     tokio::select! {
-        () = &mut shutdown => return,
-        () = signals.next() => tracing::warn!("ending at once"),
+        () = &mut shutdown => (),
+        () = signals.next() => {
+            tracing::warn!("ending at once");
+            hurry.cancel();
+            shutdown.await;
+        }
     }
-    hurry.cancel();
-    shutdown.await;
+    if lost.is_cancelled() {
+        return Err(ServeError::failed(LOST, LOST_STEP));
+    }
+    Ok(())
 }
+
+/// Two would write the same files.
+const LOST: &str = "the lock of the data folder was removed while the daemon ran, and another daemon has taken it since";
+const LOST_STEP: &str = "connect to that one, or give this one a folder of its own with --data-dir; keep what cleans folders up away from it";
 
 #[derive(Clone, Copy)]
 enum Stage {

@@ -76,6 +76,11 @@ impl DataLock {
         }
     }
 
+    /// The folder.
+    pub(super) fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
     /// Writes down who serves.
     pub(super) fn note_address(&mut self, location: &DaemonLocation) {
         let url = location.url.as_deref();
@@ -110,10 +115,7 @@ impl DataLock {
         match &self.note.url {
             Some(url) => storage::write_atomically(&file, format!("{url}\n").as_bytes()),
             // One of a daemon that was killed would lead astray.
-            None => std::fs::remove_file(&file).or_else(|error| {
-                let absent = error.kind() == io::ErrorKind::NotFound;
-                if absent { Ok(()) } else { Err(error) }
-            }),
+            None => storage::remove(&file),
         }
     }
 

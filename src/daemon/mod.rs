@@ -111,7 +111,7 @@ impl RunningDaemon {
     }
 
     /// Serves until a signal ends it, or until nobody has been there for `idle_exit`.
-    pub async fn serve(self, signals: Signals) {
+    pub async fn serve(self, signals: Signals) -> Result<(), ServeError> {
         let place = self.url().map_or_else(
             || "it serves its local socket only".to_owned(),
             |url| format!("connect clients to {url}"),
@@ -125,7 +125,7 @@ impl RunningDaemon {
             }
             "nobody has been there for a while"
         };
-        ending::until(idle, self, signals).await;
+        ending::until(idle, self, signals).await
     }
 
     /// Serves until one client leaves, who is at the other end of these streams, or a signal ends it.
@@ -134,7 +134,7 @@ impl RunningDaemon {
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
         signals: Signals,
-    ) {
+    ) -> Result<(), ServeError> {
         tracing::info!(
             version = VERSION,
             "mcpproxy serves its client on stdin and stdout"
@@ -148,7 +148,7 @@ impl RunningDaemon {
             }
             "the client has left"
         };
-        ending::until(left, self, signals).await;
+        ending::until(left, self, signals).await
     }
 }
 

@@ -97,7 +97,7 @@ pub(super) struct DaemonTasks {
     pub(super) inbound: Inbound,
     pub(super) presence: Presence,
     /// Freed last: the data folder is ours until the last child is gone.
-    _files: FolderFiles,
+    pub(super) files: FolderFiles,
 }
 
 fn open_ledger(data_dir: &Path) -> Result<ChildLedger, ServeError> {
@@ -208,7 +208,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         access,
         inbound,
         presence,
-        _files: files,
+        files,
     };
     Ok((addresses, running))
 }

@@ -88,7 +88,10 @@ impl SecretsFile {
     /// Removes a secret, and says whether it was there.
     pub(super) fn remove(&self, name: &str) -> Result<bool, KeyringError> {
         if !self.path.exists() {
-            return Ok(false);
+            let removed = storage::remove(&self.path);
+            return removed
+                .map(|()| false)
+                .map_err(|error| self.failed("write", &error));
         }
         self.change(|secrets| secrets.remove(name).is_some())
     }

@@ -165,15 +165,15 @@ impl AgentRequest<'_> {
     pub async fn remove(&self, name: &str) -> Result<AgentChange, Failure> {
         self.see(name)?;
         self.management.server(name).map_err(for_agent)?;
-        let removed = Change::RemoveServer {
-            name: name.to_owned(),
+        let server = name.to_owned();
+        let plan = move |_: &str| {
+            let name = server.clone();
+            Ok(Planned {
+                changed: vec!["removed".to_owned()],
+                ..Planned::of(vec![Change::RemoveServer { name }])
+            })
         };
-        let plan = Planned {
-            changes: vec![removed],
-            changed: vec!["removed".to_owned()],
-            ..Planned::default()
-        };
-        self.rewrite("remove", name, move |_| Ok(plan)).await?;
+        self.rewrite("remove", name, plan).await?;
         self.management.backing().forget(name).await;
         Ok(AgentChange {
             server: json!({ "name": name }),
@@ -243,7 +243,7 @@ impl AgentRequest<'_> {
         &self,
         verb: &'static str,
         name: &str,
-        plan: impl FnOnce(&str) -> Result<Planned, Failure> + Send + 'static,
+        plan: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
     ) -> Result<AgentChange, Failure> {
         let planned = self.rewrite(verb, name, plan).await?;
         self.management.backing().follows(name).await;
@@ -268,8 +268,9 @@ impl AgentRequest<'_> {
         &self,
         verb: &'static str,
         name: &str,
-        plan: impl FnOnce(&str) -> Result<Planned, Failure> + Send + 'static,
+        plan: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
     ) -> Result<Arc<Planned>, Failure> {
+        self.management.backing().agent_changes.take()?;
         let planned = self.management.rewrite_seeing(plan).await;
         if let Ok(planned) = &planned {
             self.management.keep_for_review(name, planned).await;

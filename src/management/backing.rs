@@ -56,10 +56,10 @@ pub trait Backing: Send + Sync {
     /// Writes changes to the file, all or none, and puts them in force where anything is.
     fn change(&self, changes: Vec<Change>) -> impl Future<Output = Result<(), WriteError>> + Send;
 
-    /// The same for changes that are decided over the text that they replace. Nothing is recorded.
+    /// The same for changes that are decided over the text that they replace, and again over a later one. Nothing is recorded.
     fn rewrite(
         &self,
-        change: impl FnOnce(&str) -> Result<String, EditError> + Send + 'static,
+        change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
     ) -> impl Future<Output = Result<(), WriteError>> + Send;
 
     /// Waits until what runs follows what the settings say of a server, where anything runs, but not for long.

@@ -214,7 +214,7 @@ impl KeptEntry {
 pub(super) fn forget(data_dir: &Path, name: &str) {
     if let Some(file) = file(data_dir, name) {
         // What stays counts while the server is held for an agent, and is replaced by the next change that holds it.
-        let _ = fs::remove_file(file);
+        let _ = storage::remove(&file);
     }
 }
 

@@ -9,7 +9,9 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Backing, Connections, Management, entry_review,
+    Backing, Connections, Management,
+    agent_changes::AgentChanges,
+    entry_review,
     gated::server_refusal,
     servers::{ServerChange, ServerDetails},
 };
@@ -48,6 +50,7 @@ pub struct OverDaemon {
     pub(super) activity: Activity,
     pub(super) logins: Logins,
     started: Instant,
+    pub(super) agent_changes: AgentChanges,
 }
 
 impl Management {
@@ -68,6 +71,7 @@ impl Management {
             data_dir,
             activity,
             started: Instant::now(),
+            agent_changes: AgentChanges::default(),
         }))
     }
 
@@ -313,7 +317,7 @@ impl Backing for OverDaemon {
 
     async fn rewrite(
         &self,
-        change: impl FnOnce(&str) -> Result<String, EditError> + Send + 'static,
+        change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
     ) -> Result<(), WriteError> {
         self.keeper.rewrite(change).await.map(drop)
     }

@@ -7,14 +7,14 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backing, Connections, Management, ServerRow, entry_review};
+use super::{Backing, Connections, Management, ServerRow, entry_review, writing::not_written};
 use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
     approvals::{self, Lock},
     authorization::Logins,
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, last_known},
     config::{
-        self, BrokenEntry, Change, EditError, KeyringLookup, LoadError, OurAddress, Places,
+        self, Blank, BrokenEntry, Change, EditError, KeyringLookup, LoadError, OurAddress, Places,
         Settings, Supposed, Variables, WriteError,
     },
     error_code::{ErrorCode, Failure},
@@ -144,6 +144,14 @@ impl Management<OverFiles> {
         }))
     }
 
+    /// Changes the text of the file. Says whether it did. Blocks.
+    pub fn rewrite_text(
+        &self,
+        change: impl Fn(&str) -> Result<String, EditError>,
+    ) -> Result<bool, Failure> {
+        rewrite(&self.0.places, change).map_err(|error| not_written(&error))
+    }
+
     /// Where things are.
     pub fn places(&self) -> &Places {
         &self.0.places
@@ -264,6 +272,17 @@ impl OverFiles {
     }
 }
 
+fn rewrite(
+    places: &Places,
+    change: impl Fn(&str) -> Result<String, EditError>,
+) -> Result<bool, WriteError> {
+    config::rewrite(
+        &places.config_file,
+        Blank::after_last_daemon(places),
+        change,
+    )
+}
+
 fn unusable(error: &LoadError) -> Failure {
     let error = error.to_string();
     let hint = if config::lacks_variable(&error) {
@@ -372,10 +391,10 @@ impl Backing for OverFiles {
 
     async fn rewrite(
         &self,
-        change: impl FnOnce(&str) -> Result<String, EditError> + Send + 'static,
+        change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
     ) -> Result<(), WriteError> {
-        let file = self.places.config_file.clone();
-        let written = tokio::task::spawn_blocking(move || config::rewrite(&file, change)).await;
+        let places = self.places.clone();
+        let written = tokio::task::spawn_blocking(move || rewrite(&places, change)).await;
         match written {
             Ok(written) => written.map(drop),
             Err(ended) => Err(WriteError::Io {

@@ -1,7 +1,7 @@
 //! Changes of a server's entry by the smart patch, for people and for agents: decided over the text that is replaced, so that of several
 //! the last one wins and none is lost.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -18,6 +18,7 @@ use crate::{
     },
     error_code::{ErrorCode, Failure},
     names::ServerName,
+    sync::Guarded,
 };
 
 /// Limit: bytes of an entry that an agent writes. People read it before they approve it.
@@ -61,7 +62,7 @@ impl<B: Backing> Management<B> {
         let server = name.to_owned();
         let planned = self
             .change_seeing(action, name, move |text| {
-                plan_flag(text, server, flag, value)
+                plan_flag(text, &server, flag, value)
             })
             .await;
         let planned = planned.map_err(|failure| self.not_in_file(name, failure))?;
@@ -98,7 +99,7 @@ impl<B: Backing> Management<B> {
         &self,
         action: &'static str,
         name: &str,
-        decide: impl FnOnce(&str) -> Result<Planned, Failure> + Send + 'static,
+        decide: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
     ) -> Result<Arc<Planned>, Failure> {
         let planned = self.rewrite_seeing(decide).await;
         self.note_change(None, action, name, planned.as_deref());
@@ -108,22 +109,22 @@ impl<B: Backing> Management<B> {
     /// The same without a record.
     pub(super) async fn rewrite_seeing(
         &self,
-        decide: impl FnOnce(&str) -> Result<Planned, Failure> + Send + 'static,
+        decide: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
     ) -> Result<Arc<Planned>, Failure> {
-        let slot = Arc::new(OnceLock::new());
+        let slot: Arc<Guarded<Option<Arc<Planned>>>> = Arc::default();
         let decided = slot.clone();
         let rewritten = self.backing().rewrite(move |text| {
-            let refused = |failure| EditError::Refused(Box::new(failure));
-            let planned = decided.get_or_init(|| decide(text).map(Arc::new));
-            let planned = planned
-                .as_ref()
-                .map_err(|failure| refused(failure.clone()))?;
-            config::edit_all(text, &planned.changes)
+            let planned = decide(text).map_err(|failure| EditError::Refused(Box::new(failure)))?;
+            let edited = config::edit_all(text, &planned.changes);
+            // What counts is what was decided last.
+            *decided.lock() = Some(Arc::new(planned));
+            edited
         });
         self.in_force(rewritten.await)?;
-        slot.get().cloned().unwrap_or_else(|| {
+        let planned = slot.lock().take();
+        planned.ok_or_else(|| {
             let error = "the change was not decided";
-            Err(Failure::new(ErrorCode::Internal, error, "Try again."))
+            Failure::new(ErrorCode::Internal, error, "Try again.")
         })
     }
 
@@ -191,13 +192,13 @@ pub(super) fn read_entry(entry: Map<String, Value>) -> SentPatch {
     SentPatch { readable, problem }
 }
 
-fn plan_flag(text: &str, server: String, flag: EntryFlag, value: bool) -> Result<Planned, Failure> {
-    let written = written_entry(text, &server).map_err(not_edited)?;
+fn plan_flag(text: &str, server: &str, flag: EntryFlag, value: bool) -> Result<Planned, Failure> {
+    let written = written_entry(text, server).map_err(not_edited)?;
     if flag.written(&written) == Some(value) {
         return Ok(Planned::default());
     }
     Ok(Planned::of(vec![Change::SetKey {
-        server,
+        server: server.to_owned(),
         path: vec![flag.key().to_owned()],
         value: Value::Bool(value),
     }]))

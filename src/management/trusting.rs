@@ -21,7 +21,7 @@ impl<B: Backing> Management<B> {
         let decide = move |text: &str| {
             let written = written_entry(text, &name).map_err(not_edited)?;
             if fingerprint_as_written(&written) == as_written {
-                return Ok(Planned::of(changes));
+                return Ok(Planned::of(changes.clone()));
             }
             let error = format!("the entry of the server {name:?} has just changed");
             let hint = "Review it again; it is held as before.";

@@ -72,6 +72,11 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
             "`mcpproxy config check` shows the mistake.",
         ),
         WriteError::Edit(_) => failure(ErrorCode::InvalidArguments, "Correct the request."),
+        WriteError::Accident(_) => failure(
+            ErrorCode::ConfigUnusable,
+            "Put the file back, or write `{}` into it if it is to say nothing.",
+        ),
+        WriteError::Contested(_) => failure(ErrorCode::Overloaded, "Try again."),
         WriteError::Locked(_) => failure(
             ErrorCode::ConfigUnusable,
             "Check that the file and its folder may be written, then try again.",

@@ -60,14 +60,22 @@ impl Files {
         };
         ended.prune(now);
         let kept = kept::list(folder, now);
-        let written = write(folder, origin, &ended)?;
+        let written = write(folder, origin, &ended);
+        if let Err(error) = &written {
+            tracing::warn!(
+                %error,
+                "the list of ended sessions cannot be written yet: what ends until it can may be continued after a restart"
+            );
+        }
+        let is_torn = written.is_err();
+        let to_append = written.or_else(|_| storage::append_to_private_file(&file))?;
         let files = Self {
             folder: folder.to_owned(),
             origin,
-            identity: FileIdentity::of(&written)?,
-            ended: written,
+            identity: FileIdentity::of(&to_append)?,
+            ended: to_append,
             appended: 0,
-            is_torn: false,
+            is_torn,
         };
         Ok((files, ended, kept))
     }

@@ -124,7 +124,7 @@ pub(super) fn write(
 
 /// What is not there any more is as good as deleted, and what cannot be deleted is of no use to anybody.
 pub(super) fn remove(folder: &Path, session: RecordedSession) {
-    let _ = fs::remove_file(file(folder, session));
+    let _ = storage::remove(&file(folder, session));
 }
 
 /// Keeps what is damaged for whoever wants to know what happened.

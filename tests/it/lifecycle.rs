@@ -144,3 +144,28 @@ async fn the_children_of_two_daemons_are_strangers() {
     client.call("up__echo", "{}").await.result();
     assert_eq!(a.spawn_count(), 1);
 }
+
+#[tokio::test]
+async fn a_daemon_whose_folder_another_one_has_ends() {
+    let mut daemon = TestDaemon::builder().spawn().await;
+    let folder = daemon.home().data_dir();
+    // As if somebody had removed the lock before another daemon began.
+    let others = folder.join("lock.other");
+    let lock = std::fs::File::create(&others).expect("the folder is there");
+    lock.lock().expect("nobody has it");
+    std::fs::rename(&others, folder.join("lock")).expect("it is ours");
+    assert_eq!(daemon.wait().await.code(), Some(1));
+    let log = daemon.log();
+    assert!(log.contains("another daemon has taken it since"), "{log}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_full_disk_keeps_no_daemon_from_starting() {
+    let daemon = TestDaemon::builder().spawn().await;
+    let home = daemon.kill().await;
+    let daemon = DaemonProcess::spawn_in_under_ulimit(home, "-f 0").await;
+    let client = daemon.client("/mcp/all").await;
+    client.tool_names().await;
+    client.delete().await;
+}

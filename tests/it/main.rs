@@ -65,6 +65,8 @@ mod reload;
 mod rest;
 mod rest_clients;
 mod resuming;
+#[cfg(unix)]
+mod saves;
 mod scanner;
 mod scope;
 mod search;

@@ -117,6 +117,11 @@ async fn secrets_are_stored_listed_and_removed_and_never_shown() {
     assert_eq!(secret(&home, &["remove", "gh"], "").await.code, 0);
     let again = secret(&home, &["remove", "gh"], "").await;
     assert_eq!(again.code, 1, "{}", again.stderr);
+    std::fs::remove_file(home.data_dir().join("secrets.json")).expect("it is there");
+    let unfinished = home.data_dir().join("secrets.json.new");
+    std::fs::write(&unfinished, "of one that was killed").expect("it is ours");
+    secret(&home, &["remove", "gh"], "").await;
+    assert!(!unfinished.exists());
     for (arguments, input) in [
         (&["set", "a b"][..], "x"),
         (&["set", "a"], "\n"),
@@ -421,4 +426,24 @@ async fn what_an_agent_wrote_is_not_looked_up() {
         .await;
     let row = row(&daemon, "held").await.to_string();
     assert!(!row.contains("keyring"), "{row}");
+}
+
+#[tokio::test]
+async fn what_a_killed_daemon_was_writing_is_removed_by_the_next_one() {
+    let home = written(&json!({}));
+    std::fs::create_dir_all(home.data_dir().join("logins")).expect("it is ours");
+    let names = [
+        "secrets.json.new",
+        "secrets.json.4711.new",
+        "logins/up.json.new",
+    ];
+    let files = names.map(|name| home.data_dir().join(name));
+    for file in &files {
+        std::fs::write(file, "s3cret-value").expect("it is ours");
+    }
+    let _daemon = TestDaemon::start_in(home).await;
+    until("it to be gone", || {
+        (!files.iter().any(|file| file.exists())).then_some(())
+    })
+    .await;
 }

@@ -67,6 +67,5 @@ pub(super) fn write(files: &Management<OverFiles>, asked: Listen) -> Result<bool
         let written = config::json_with(text, &keys, &json!(asked.to_string()));
         written.map_err(EditError::from)?.ok_or(EditError::NoKey)
     };
-    let written = config::rewrite(files.config_file(), put);
-    written.map_err(|error| CommandFailure::failed(error.to_string()))
+    files.rewrite_text(put).map_err(CommandFailure::from)
 }

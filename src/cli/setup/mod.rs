@@ -14,6 +14,7 @@ use clap::Args;
 
 use self::{report::SetupReport, words::Choice};
 use super::{
+    config::CORRECT_THE_FILE,
     connection,
     failure::CommandFailure,
     import,
@@ -21,8 +22,9 @@ use super::{
     output::{self, Output},
 };
 use crate::{
-    config::{self, Listen},
-    management::{Management, OverFiles},
+    config::Listen,
+    daemon_client::DaemonClient,
+    management::{Management, OverFiles, StatusReport},
 };
 
 /// From nothing to a connected client in a minute: takes over servers, starts the daemon, connects clients, and makes a call
@@ -114,6 +116,11 @@ impl SetupCommand {
         if let (Some(listen), Some(daemon)) = (listen, &running) {
             address::check(listen, daemon)?;
         }
+        if let Some(daemon) = &running
+            && (listen.is_some() || !files.config_file().exists())
+        {
+            refuse_fault(daemon)?;
+        }
         configuration(files, listen, report, out)?;
         servers::take_over(files, running, import, report, out).await?;
         let how = daemon::How::asked(self.service, self.no_service, self.yes, out);
@@ -129,6 +136,15 @@ fn step(n: usize, text: &str, out: Output) {
     out.note(&format!("{n}/{STEPS} {text}"));
 }
 
+/// A file that a daemon has read more of, and that is gone or empty now, is not begun anew.
+fn refuse_fault(daemon: &DaemonClient) -> Result<(), CommandFailure> {
+    let status: Option<StatusReport> = serde_json::from_slice(daemon.status()).ok();
+    match status.and_then(|status| status.config_error) {
+        Some(error) => Err(CommandFailure::failed(error).next(CORRECT_THE_FILE)),
+        None => Ok(()),
+    }
+}
+
 fn configuration(
     files: &Management<OverFiles>,
     listen: Option<Listen>,
@@ -142,7 +158,7 @@ fn configuration(
             let is_empty = text.trim().is_empty();
             Ok(if is_empty { BEGINNING } else { text }.to_owned())
         };
-        config::rewrite(file, begin).map_err(|error| CommandFailure::failed(error.to_string()))?;
+        files.rewrite_text(begin).map_err(CommandFailure::from)?;
     }
     if let Some(listen) = listen
         && address::write(files, listen)?

@@ -189,6 +189,7 @@ async fn a_bad_edit_leaves_the_last_good_settings_in_force() {
         (r#"{"routing_mode": "fast"}"#, "`routing_mode` is"),
         (r#"{"serverAuth": {}}"#, "line 1, column 16"),
         ("", "gone or empty"),
+        ("// a comment", "gone or empty"),
     ] {
         fs::write(kept.file(), bad).expect("a write");
         let error = kept.keeper.reload_now().await.expect_err(bad);
@@ -276,6 +277,32 @@ async fn keys_that_need_a_restart_are_named() {
         .await
         .expect("a good configuration");
     assert_eq!(kept.keeper.needs_restart(), [] as [&str; 0]);
+    kept.stop().await;
+}
+
+#[tokio::test]
+async fn access_control_that_falls_away_is_in_force_until_a_restart() {
+    let auth = |token: &str| {
+        let bearer = json!({ "tokens": { token: "ada" } });
+        json!({ "serverAuth": { "provider": "bearer", "bearer": bearer } }).to_string()
+    };
+    let (one, other) = (auth("token-1-0123456789"), auth("token-2-0123456789"));
+    let kept = Kept::start(Some(&one));
+    let none: &[&str] = &[];
+    for (text, needs_restart) in [
+        (&*other, none),
+        ("{\"top_k\": 1}", &["serverAuth"]),
+        ("{\"top_k\": 2}", &["serverAuth"]),
+        (&*one, none),
+    ] {
+        fs::write(kept.file(), text).expect("a write");
+        kept.keeper
+            .reload_now()
+            .await
+            .expect("a good configuration");
+        assert!(kept.keeper.settings().server_auth.is_some(), "{text}");
+        assert_eq!(kept.keeper.needs_restart(), needs_restart, "{text}");
+    }
     kept.stop().await;
 }
 

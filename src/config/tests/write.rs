@@ -1,12 +1,17 @@
 //! What happens to the file on disk.
 
-use std::{fs, path::Path};
+use std::{
+    cell::{Cell, RefCell},
+    fs,
+    path::Path,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+};
 
 use serde_json::{Map, json};
 use tempfile::TempDir;
 
 use crate::{
-    config::{Change, WriteError, rewrite, write},
+    config::{Blank, Change, WriteError, edit_all, rewrite},
     names::ServerName,
 };
 
@@ -18,6 +23,10 @@ fn add(name: &str) -> Change {
     let name = ServerName::parse(name).expect("a good name");
     let entry = Map::from_iter([("command".to_owned(), json!("x"))]);
     Change::AddServer { name, entry }
+}
+
+fn write(file: &Path, changes: &[Change]) -> Result<bool, WriteError> {
+    rewrite(file, Blank::Beginning, |text| edit_all(text, changes))
 }
 
 fn read(file: &Path) -> String {
@@ -107,7 +116,103 @@ fn a_change_sees_the_text_it_replaces() {
     let folder = folder();
     let file = folder.path().join("mcp.json");
     fs::write(&file, "// one\n{}").expect("a file");
-    let changed = rewrite(&file, |text| Ok(text.replace("one", "two"))).expect("a write");
+    let changed = rewrite(
+        &file,
+        Blank::Accident,
+        |text| Ok(text.replace("one", "two")),
+    )
+    .expect("a write");
     assert!(changed);
     assert_eq!(read(&file), "// two\n{}");
+}
+
+#[test]
+fn a_save_between_reading_and_writing_stays() {
+    let folder = folder();
+    let file = folder.path().join("mcp.json");
+    let saves: [&dyn Fn(&str); 2] = [
+        &|text| fs::write(&file, text).expect("a save in place"),
+        &|text| {
+            let next = folder.path().join("next");
+            fs::write(&next, text).expect("a file");
+            fs::rename(&next, &file).expect("a save by renaming");
+        },
+    ];
+    for save in saves {
+        for before in [Some("{} // 1"), None] {
+            match before {
+                Some(text) => fs::write(&file, text).expect("a file"),
+                None => fs::remove_file(&file).expect("a file"),
+            }
+            let seen = RefCell::new(Vec::new());
+            let change = |text: &str| {
+                if seen.borrow().is_empty() {
+                    save("{} // 2");
+                }
+                seen.borrow_mut().push(text.to_owned());
+                Ok(format!("{text}, ours"))
+            };
+            assert!(rewrite(&file, Blank::Beginning, change).expect("a write"));
+            assert_eq!(*seen.borrow(), [before.unwrap_or_default(), "{} // 2"]);
+            assert_eq!(read(&file), "{} // 2, ours");
+        }
+    }
+    let n = Cell::new(0);
+    let always = |text: &str| {
+        n.set(n.get() + 1);
+        saves[0](&format!("{{}} // {}", n.get()));
+        Ok(format!("{text}, ours"))
+    };
+    let contested = rewrite(&file, Blank::Accident, always).expect_err("no end of it");
+    assert!(matches!(contested, WriteError::Contested(_)), "{contested}");
+    assert_eq!(read(&file), format!("{{}} // {}", n.get()));
+    let removed = rewrite(&file, Blank::Accident, |text| {
+        fs::remove_file(&file).expect("a file");
+        Ok(format!("{text}, ours"))
+    });
+    assert!(matches!(removed, Err(WriteError::Accident(_))));
+    assert!(!file.exists());
+}
+
+#[test]
+fn no_save_is_lost_among_writers_that_never_rest() {
+    const SAVES: usize = 300;
+    let folder = folder();
+    let file = folder.path().join("mcp.json");
+    fs::write(&file, "{}").expect("a file");
+    let (begun, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let write_on = || {
+        while !is_over.load(Ordering::Relaxed) {
+            let n = begun.fetch_add(1, Ordering::Relaxed);
+            let change = |text: &str| Ok(format!("{text} // {n}\n"));
+            // While it is saved it may be empty, and it may be saved too often.
+            let _ = rewrite(&file, Blank::Accident, change);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(write_on);
+        }
+        let next = folder.path().join("next");
+        let mut lost = Vec::new();
+        for n in 0..SAVES {
+            let mark = format!("{{}} // save {n}\n");
+            if n % 2 == 0 {
+                fs::write(&next, &mark).expect("a file");
+                fs::rename(&next, &file).expect("a save by renaming");
+            } else {
+                fs::write(&file, &mark).expect("a save in place");
+            }
+            // Those under way have ended then, and one that began later.
+            let later = begun.load(Ordering::Relaxed) + 5;
+            while begun.load(Ordering::Relaxed) < later {
+                std::thread::yield_now();
+            }
+            if !read(&file).starts_with(&mark) {
+                lost.push(n);
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        assert_eq!(lost, [] as [usize; 0]);
+    });
 }

@@ -80,9 +80,9 @@ const SPAWNS: &[Exception] = &[
         2,
         "one is waited for at once; the other ends the process with its input",
     ),
-    ("config/keeper.rs", 2, "waited for at once"),
+    ("config/keeper.rs", 3, "waited for at once"),
     ("daemon/beside.rs", 1, "waited for at once"),
-    ("daemon/data_folder.rs", 1, "waited for at once"),
+    ("daemon/data_folder.rs", 2, "waited for at once"),
     (
         "daemon_client.rs",
         1,

@@ -158,16 +158,9 @@ impl Builder {
         DaemonProcess::wait_until_it_serves(command, home).await
     }
 
-    /// [`Builder::spawn`], by a shell that sets a limit of open files with these options of `ulimit` first.
+    /// [`Builder::spawn`], by a shell that sets a limit with these options of `ulimit` first.
     pub async fn spawn_under_ulimit(self, options: &str) -> DaemonProcess {
-        let home = self.home();
-        let mut shell = Command::new("/bin/sh");
-        shell
-            .arg("-c")
-            .arg(format!("ulimit {options} && exec \"$0\" \"$@\""))
-            .arg(env!("CARGO_BIN_EXE_mcpproxy"));
-        let command = serve_by(shell, &home);
-        DaemonProcess::wait_until_it_serves(command, home).await
+        DaemonProcess::spawn_in_under_ulimit(self.home(), options).await
     }
 
     /// [`Builder::spawn`], with one more variable in the daemon's environment.
@@ -313,6 +306,17 @@ impl DaemonProcess {
     pub async fn spawn_in_with_env(home: Home, name: &str, value: &str) -> Self {
         let mut command = serve(&home);
         command.env(name, value);
+        Self::wait_until_it_serves(command, home).await
+    }
+
+    /// The same by a shell that sets a limit with these options of `ulimit` first.
+    pub async fn spawn_in_under_ulimit(home: Home, options: &str) -> Self {
+        let mut shell = Command::new("/bin/sh");
+        shell
+            .arg("-c")
+            .arg(format!("ulimit {options} && exec \"$0\" \"$@\""))
+            .arg(env!("CARGO_BIN_EXE_mcpproxy"));
+        let command = serve_by(shell, &home);
         Self::wait_until_it_serves(command, home).await
     }
 

@@ -1,0 +1,133 @@
+//! Files that are whole or not there: written under another name, then put in their place. One name for each file, so that what a writer
+//! that was killed leaves behind is found again.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use super::{FileIdentity, open_private_file};
+
+/// How the name ends under which a file is written before it takes its place.
+const NEW: &str = ".new";
+
+/// Puts `content` in place of the file, whole or not at all. The file is private (0600). What a writer that was killed left behind is
+/// overwritten.
+pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
+    let temporary = temporary_of(path);
+    let mut file = open_temporary(&temporary)?;
+    let mut write = || {
+        file.set_len(0)?;
+        file.write_all(content)?;
+        file.sync_data()?;
+        fs::rename(&temporary, path)
+    };
+    let written = write();
+    if written.is_err() {
+        // The error that counts is the first one.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Removes a file, and what a writer of it that was killed left behind; one that is not there is removed.
+pub fn remove(path: &Path) -> io::Result<()> {
+    [path, &*temporary_of(path)]
+        .into_iter()
+        .try_for_each(|file| {
+            let removed = fs::remove_file(file);
+            removed.or_else(|error| match error.kind() {
+                io::ErrorKind::NotFound => Ok(()),
+                _ => Err(error),
+            })
+        })
+}
+
+/// Removes what writers that were killed left behind in a folder.
+pub fn remove_unfinished(folder: &Path) -> io::Result<()> {
+    for found in fs::read_dir(folder)? {
+        let path = found?.path();
+        if !path.to_string_lossy().ends_with(NEW) {
+            continue;
+        }
+        // Whoever still writes it holds it; what is no file of ours is left alone.
+        let opened = open_private_file(&path, File::options().write(true));
+        if opened.is_ok_and(|file| file.try_lock().is_ok() && is_still_at(&file, &path)) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+fn temporary_of(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(NEW);
+    path.with_file_name(name)
+}
+
+/// The one file under this name that nobody else writes, which ends when it is closed.
+fn open_temporary(path: &Path) -> io::Result<File> {
+    loop {
+        let file = open_private_file(path, File::options().write(true).create(true))?;
+        file.lock()?;
+        // Whoever had it may have put it in its place meanwhile.
+        if is_still_at(&file, path) {
+            return Ok(file);
+        }
+    }
+}
+
+fn is_still_at(file: &File, path: &Path) -> bool {
+    FileIdentity::of(file).is_ok_and(|identity| identity.is_at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_writer_left_is_overwritten_or_removed() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let path = ground.path().join("file");
+        let left = temporary_of(&path);
+        let leave = || fs::write(&left, "of one that was killed").expect("writable");
+        leave();
+        write_atomically(&path, b"whole").expect("writable");
+        assert_eq!(fs::read(&path).expect("readable"), b"whole");
+        assert!(!left.exists());
+        leave();
+        remove(&path).expect("it is there");
+        assert!(!path.exists() && !left.exists());
+        remove(&path).expect("it is gone");
+
+        leave();
+        let other = ground.path().join("file.4711.new");
+        fs::write(&other, "").expect("writable");
+        fs::write(&path, "").expect("writable");
+        let held = open_temporary(&left).expect("nobody has it");
+        remove_unfinished(ground.path()).expect("a folder of ours");
+        assert!(left.exists() && path.exists() && !other.exists());
+        drop(held);
+        remove_unfinished(ground.path()).expect("a folder of ours");
+        assert!(!left.exists() && path.exists());
+    }
+
+    #[test]
+    fn writers_of_one_file_at_once_write_it_whole() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let path = ground.path().join("file");
+        std::thread::scope(|scope| {
+            for writer in [b'a', b'b', b'c', b'd'] {
+                let path = &path;
+                scope.spawn(move || {
+                    for length in 1..50 {
+                        write_atomically(path, &vec![writer; length]).expect("writable");
+                        let found = fs::read(path).expect("readable");
+                        assert!(found.iter().all(|byte| *byte == found[0]), "{found:?}");
+                    }
+                });
+            }
+        });
+    }
+}
