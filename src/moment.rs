@@ -1,41 +1,57 @@
-//! Moments as text. Knows no time zones, and reads none.
+//! Moments in UTC: as text, and as milliseconds since 1970. The only door to `chrono`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A moment as `2026-07-28T12:34:56Z`.
-pub fn utc(moment: SystemTime) -> String {
-    let seconds = moment
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
-    let (days, in_day) = (seconds / 86_400, seconds % 86_400);
-    let (hour, minute, second) = (in_day / 3_600, in_day / 60 % 60, in_day % 60);
-    let (year, month, day) = date(days);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+use chrono::{DateTime, NaiveDate, NaiveTime, SecondsFormat, Utc};
+
+/// Milliseconds since 1970; what is before counts as 1970.
+pub fn millis(moment: SystemTime) -> u64 {
+    let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Year, month and day from days since 1970-01-01, counted in eras of 400 years that begin in March, so that a leap day is
-/// the last of its year.
-fn date(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, in_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (in_era - in_era / 1_460 + in_era / 36_524 - in_era / 146_096) / 365;
-    let in_year = in_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * in_year + 2) / 153;
-    let day = in_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 {
-        march_month + 3
-    } else {
-        march_month - 9
+/// A moment as `2026-07-28T12:34:56Z`.
+pub fn utc(moment: SystemTime) -> String {
+    utc_seconds(millis(moment) / 1_000)
+}
+
+/// Milliseconds since 1970 as `2026-11-21T20:44:19.123Z`.
+pub fn utc_millis(millis: u64) -> String {
+    date(millis).to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// Seconds since 1970 as `2026-07-28T12:34:56Z`.
+pub fn utc_seconds(seconds: u64) -> String {
+    date(seconds.saturating_mul(1_000)).to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// Reads a date, or a date with a time in UTC, as milliseconds since 1970.
+pub fn read(text: &str) -> Option<u64> {
+    let (day, time) = match text.split_once(['T', 't', ' ']) {
+        Some((day, time)) => (day, time.trim_end_matches(['Z', 'z'])),
+        None => (text, "00:00"),
     };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+    let day = NaiveDate::parse_from_str(day, "%Y-%m-%d").ok()?;
+    let time = NaiveTime::parse_from_str(time, "%H:%M:%S%.f")
+        .or_else(|_| NaiveTime::parse_from_str(time, "%H:%M"))
+        .ok()?;
+    u64::try_from(day.and_time(time).and_utc().timestamp_millis()).ok()
+}
+
+fn date(millis: u64) -> DateTime<Utc> {
+    let date = i64::try_from(millis).ok();
+    date.and_then(DateTime::from_timestamp_millis)
+        .unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, UNIX_EPOCH};
+    use std::time::Duration;
+
+    use super::*;
 
     #[test]
-    fn moments_are_written_in_utc() {
+    fn moments_are_written_in_utc_and_read_back() {
         for (seconds, expected) in [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_399, "2000-02-28T23:59:59Z"),
@@ -43,10 +59,13 @@ mod tests {
             (1_785_242_096, "2026-07-28T12:34:56Z"),
             (4_107_542_400, "2100-03-01T00:00:00Z"),
         ] {
-            assert_eq!(
-                super::utc(UNIX_EPOCH + Duration::from_secs(seconds)),
-                expected
-            );
+            assert_eq!(utc_seconds(seconds), expected);
+            assert_eq!(utc(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
+            assert_eq!(read(expected), Some(seconds * 1_000));
+            let with_millis = expected.replace('Z', ".007Z");
+            assert_eq!(utc_millis(seconds * 1_000 + 7), with_millis);
+            assert_eq!(read(&with_millis), Some(seconds * 1_000 + 7));
         }
+        assert!(!utc_millis(u64::MAX).is_empty());
     }
 }

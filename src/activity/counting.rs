@@ -13,9 +13,8 @@ use super::{
     redaction::Redaction,
     seen_call::{SeenCall, ThingCalled},
     store::{ActivityStore, LookedBack},
-    time,
 };
-use crate::metrics::EndedCall;
+use crate::{metrics::EndedCall, moment};
 
 /// Limit: records that are read.
 const MOST: usize = 500_000;
@@ -94,7 +93,7 @@ pub(super) fn count_call(
         client: client.as_deref(),
         caller: Some(&caller),
     };
-    let now = time::millis(SystemTime::now());
+    let now = moment::millis(SystemTime::now());
     shared.figures.lock().running.add(counted, now);
 }
 
@@ -106,7 +105,7 @@ pub(super) fn count_tallies(shared: &Shared, tallies: &[CallTally]) {
     for tally in tallies {
         shared.metrics.count_call(tally.ended());
     }
-    let now = time::millis(SystemTime::now());
+    let now = moment::millis(SystemTime::now());
     let mut figures = shared.figures.lock();
     for tally in tallies {
         figures.running.add(tally.counted(), now);
@@ -115,7 +114,7 @@ pub(super) fn count_tallies(shared: &Shared, tallies: &[CallTally]) {
 
 /// Counts what was there before this run. Blocks; stops when it is told to.
 pub(super) fn count_file(shared: &Shared, store: &ActivityStore, ending: &CancellationToken) {
-    let now = time::millis(SystemTime::now());
+    let now = moment::millis(SystemTime::now());
     let oldest = FigurePeriod::Day.from(now);
     let (mut before, mut read) = (store.first_of_run(), 0);
     while !ending.is_cancelled() {

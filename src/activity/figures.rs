@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     figures_cell::{CallSums, Cell, CountedCall},
     redaction::Redaction,
-    time,
 };
+use crate::moment;
 
 const MINUTE: u64 = 60_000;
 
@@ -253,7 +253,7 @@ impl RunningFigures {
             last(&is_wanted)
         };
         CallFigures {
-            from: time::show(period.from(now)),
+            from: moment::utc_millis(period.from(now)),
             complete,
             all: all.sums(latest.filter(|millis| *millis >= FigurePeriod::Day.from(now))),
             servers,

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::time;
+use crate::moment;
 
 /// Limit: those that are named of one server or tool.
 pub(super) const MOST_NAMED: usize = 20;
@@ -124,7 +124,7 @@ impl Cell {
             refused: self.refused,
             median_us: self.percentile(50),
             p95_us: self.percentile(95),
-            last: last.map(time::show),
+            last: last.map(moment::utc_millis),
             clients: names(&self.clients),
             callers: names(&self.callers),
         }

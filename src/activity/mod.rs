@@ -29,7 +29,6 @@ mod store;
 mod task;
 #[cfg(test)]
 mod tests;
-mod time;
 mod writer;
 
 use std::{
@@ -74,6 +73,7 @@ use crate::{
     config::{Kept, Settings},
     error_code::ErrorCode,
     metrics::Metrics,
+    moment,
     spans::Spans,
     sync::Guarded,
 };
@@ -142,7 +142,7 @@ impl FiguresSince {
     fn now() -> Self {
         Self {
             running: RunningFigures::default(),
-            whole_since: time::millis(SystemTime::now()),
+            whole_since: moment::millis(SystemTime::now()),
             lost: 0,
         }
     }
@@ -292,7 +292,7 @@ impl Activity {
         };
         let shared = self.0.clone();
         let show = move || {
-            let now = time::millis(SystemTime::now());
+            let now = moment::millis(SystemTime::now());
             let figures = shared.figures.lock();
             let is_whole = figures.whole_since.max(figures.lost) <= period.from(now);
             figures.running.show(period, &wanted, (now, is_whole))

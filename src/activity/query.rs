@@ -4,9 +4,11 @@ use std::time::SystemTime;
 
 use serde::Deserialize;
 
-use super::{figures::program, record::ActivityRecord, redaction::Redaction, time};
+use super::{figures::program, record::ActivityRecord, redaction::Redaction};
 use crate::{
+    config::duration,
     error_code::ErrorCode,
+    moment,
     names::{self, ServerName},
 };
 
@@ -117,7 +119,7 @@ impl RecordQuery {
     pub(super) fn understood(self, now: SystemTime) -> Result<RecordFilter, BadQuery> {
         let time = |key: &'static str, text: Option<&String>, otherwise: u64| match text {
             None => Ok(otherwise),
-            Some(text) => time::read(text, now).ok_or_else(|| BadQuery::Time {
+            Some(text) => read_time(text, now).ok_or_else(|| BadQuery::Time {
                 key,
                 text: text.chars().take(REPEATED).collect(),
             }),
@@ -225,6 +227,21 @@ impl RecordFilter {
             && query.run.is_none_or(|run| run == record.run)
             && is_server
             && is(&query.caller, record.caller.as_deref())
+    }
+}
+
+/// Reads a point in time: what [`moment::read`] reads, the beginning of `today` or `yesterday`, or how long ago (`90m`, `2d`).
+fn read_time(text: &str, now: SystemTime) -> Option<u64> {
+    const DAY: u64 = 86_400_000;
+    let text = text.trim();
+    if let Some(ago) = duration::parse(text) {
+        return Some(now.checked_sub(ago).map_or(0, moment::millis));
+    }
+    let today = moment::millis(now) / DAY * DAY;
+    match text {
+        "today" => Some(today),
+        "yesterday" => Some(today.saturating_sub(DAY)),
+        date => moment::read(date),
     }
 }
 
@@ -381,6 +398,41 @@ mod tests {
             read(r#"{"since":"soon"}"#),
             Err(BadQuery::Time { key: "since", .. })
         ));
+    }
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        const NOW: u64 = 1_795_293_859_123;
+        let now = UNIX_EPOCH + Duration::from_millis(NOW);
+        let check = |text: &str, expected: Option<u64>| {
+            assert_eq!(read_time(text, now), expected, "{text:?}");
+        };
+        check("2000-02-29", Some(951_782_400_000));
+        check("2000-02-29 00:01", Some(951_782_460_000));
+        check("2000-02-29T00:01:00.5Z", Some(951_782_460_500));
+        check("today", Some(1_795_219_200_000));
+        check("yesterday", Some(1_795_219_200_000 - 86_400_000));
+        check("0s", Some(NOW));
+        check("1h", Some(NOW - 3_600_000));
+        check("365d", Some(NOW - 365 * 86_400_000));
+        for bad in [
+            "",
+            "x",
+            "2001-02-29",
+            "2000-13-01",
+            "2000-00-01",
+            "2000-01-32",
+            "2000-01",
+            "2000-1-1T24:00",
+            "2000-01-01T1",
+            "2000-01-01T00:00+02:00",
+            "2000-01-01T00:00:00.x",
+            "-5",
+            "1969-12-31",
+            "99999-01-01",
+        ] {
+            check(bad, None);
+        }
     }
 
     proptest! {

@@ -21,10 +21,10 @@ use super::{
     failures::{self, FileError, StoreError, opened},
     query::{RecordFilter, RecordOrder},
     record::ActivityRecord,
-    time,
 };
 use crate::{
     config::ActivitySettings,
+    moment,
     storage::{self, FileIdentity},
 };
 
@@ -406,7 +406,7 @@ fn read(id: u64, millis: u64, json: &[u8]) -> Option<ActivityRecord> {
     let record: ActivityRecord = serde_json::from_slice(json).ok()?;
     Some(ActivityRecord {
         id,
-        time: time::show(millis),
+        time: moment::utc_millis(millis),
         ..record
     })
 }

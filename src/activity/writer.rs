@@ -23,9 +23,8 @@ use super::{
     record::ActivityRecord,
     redaction::Redaction,
     store::{ActivityStore, Totals},
-    time,
 };
-use crate::{config::Settings, log_limit::LogLimit, storage};
+use crate::{config::Settings, log_limit::LogLimit, moment, storage};
 
 /// The file in the data folder.
 const FILE: &str = "activity.redb";
@@ -158,7 +157,7 @@ impl RecordWriter {
             env!("CARGO_PKG_VERSION"),
             std::process::id()
         );
-        let now = time::millis(SystemTime::now());
+        let now = moment::millis(SystemTime::now());
         self.keep(now, ActivityRecord::of_daemon(action, detail));
     }
 
@@ -246,7 +245,7 @@ impl RecordWriter {
     }
 
     fn write_to(&mut self, store: &ActivityStore) -> Result<(), StoreError> {
-        let now = time::millis(SystemTime::now());
+        let now = moment::millis(SystemTime::now());
         for pending in &mut self.pending {
             pending.set_run(self.run);
         }
@@ -334,13 +333,13 @@ impl RecordWriter {
         self.file = FileState::Closed {
             again: Instant::now(),
         };
-        let (file, moment) = (self.path.display(), time::millis(SystemTime::now()));
+        let (file, moment) = (self.path.display(), moment::millis(SystemTime::now()));
         if let Some(times) = self.removals.due() {
             tracing::warn!(target: line::TARGET, %file, times, "the file of the activity log was removed while the daemon runs; a new one is begun, without the records of before");
         }
         let said = format!(
             "its file was removed while the daemon runs; the records begin anew at {}",
-            time::show(moment)
+            moment::utc_millis(moment)
         );
         self.shared.status.lock().begun_anew = Some(said);
     }
@@ -382,7 +381,7 @@ impl RecordWriter {
         if self.set_aside > MOST_SET_ASIDE {
             return self.give_up(why);
         }
-        let moment = time::show(time::millis(SystemTime::now())).replace([':', '.'], "-");
+        let moment = moment::utc_millis(moment::millis(SystemTime::now())).replace([':', '.'], "-");
         let other = self.path.with_file_name(format!("{DAMAGED}{moment}"));
         match fs::rename(&self.path, &other) {
             Ok(()) => {

@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{kinds::ThingKind, ledger::Ledger, moment::utc};
+use super::{kinds::ThingKind, ledger::Ledger, utc};
 use crate::fingerprint::Fingerprint;
 
 /// The version of the file format.

@@ -6,7 +6,6 @@ mod follow;
 mod kinds;
 mod ledger;
 mod lock_file;
-mod moment;
 mod pins;
 
 pub use self::{
@@ -15,6 +14,11 @@ pub use self::{
     kinds::{Hold, HoldReason, ThingKind},
     ledger::{Approval, Approved, Baseline, FirstSeen, Held, Ledger, Listed, NotApproved, Which},
     lock_file::{Lock, LockChanges, LockError, LockedTool, export},
-    moment::{now, utc},
     pins::Pins,
 };
+pub use crate::moment::utc_seconds as utc;
+
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    crate::moment::millis(std::time::SystemTime::now()) / 1_000
+}

@@ -1,4 +1,4 @@
-//! What a daemon that did not end in order left behind: its socket, its lock, processes of its servers.
+//! What a daemon that did not end in order left behind: its lock, and processes of its servers.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::DoctorFinding;
-use crate::{config::SOCKET, process::ChildLedger};
+use crate::process::ChildLedger;
 
 const LEFTOVERS: &str = "leftovers";
 
@@ -14,10 +14,8 @@ const LEFTOVERS: &str = "leftovers";
 pub(super) fn check(data_dir: &Path, has_daemon: bool) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     if !has_daemon {
-        match holder(&data_dir.join("lock")) {
-            Some(holder) => findings.push(hanging(data_dir, &holder)),
-            None => findings.extend(socket(&data_dir.join(SOCKET))),
-        }
+        let holder = holder(&data_dir.join("lock"));
+        findings.extend(holder.map(|holder| hanging(data_dir, &holder)));
     }
     findings.extend(children(data_dir));
     if findings.is_empty() {
@@ -50,34 +48,6 @@ fn hanging(data_dir: &Path, holder: &str) -> DoctorFinding {
     .at(data_dir.display())
 }
 
-fn socket(socket: &Path) -> Option<DoctorFinding> {
-    let found = fs::symlink_metadata(socket).ok()?;
-    let finding = if is_socket(&found) {
-        DoctorFinding::warn(
-            LEFTOVERS,
-            "a daemon that was killed left its socket",
-            "nothing has to be done: the next daemon replaces it",
-        )
-    } else {
-        DoctorFinding::fail(
-            LEFTOVERS,
-            "something else stands where the daemon opens its socket",
-            format!("move it away: {}", socket.display()),
-        )
-    };
-    Some(finding.at(socket.display()))
-}
-
-#[cfg(unix)]
-fn is_socket(found: &fs::Metadata) -> bool {
-    std::os::unix::fs::FileTypeExt::is_socket(&found.file_type())
-}
-
-#[cfg(not(unix))]
-fn is_socket(_: &fs::Metadata) -> bool {
-    true
-}
-
 /// Processes of servers whose daemon is dead.
 fn children(data_dir: &Path) -> Vec<DoctorFinding> {
     // Opening a ledger makes its folder.
@@ -103,40 +73,29 @@ fn children(data_dir: &Path) -> Vec<DoctorFinding> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::{fs, os::unix::net::UnixListener};
+    use std::fs;
 
-    use super::{SOCKET, check};
+    use super::check;
     use crate::doctor::DoctorSeverity;
 
     #[test]
-    fn sockets_and_locks_of_daemons_that_are_gone_are_told_from_those_in_use() {
+    fn a_lock_in_use_is_told_from_that_of_a_daemon_that_is_gone() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data = folder.path();
-        let found = |has_daemon| {
-            let mut findings = check(data, has_daemon);
+        let found = || {
+            let mut findings = check(data, false);
             assert_eq!(findings.len(), 1, "{findings:?}");
             findings.remove(0)
         };
-        assert_eq!(found(false).severity, DoctorSeverity::Ok);
-
-        drop(UnixListener::bind(data.join(SOCKET)));
-        let left = found(false);
-        assert_eq!(left.severity, DoctorSeverity::Warn);
-        assert!(left.what.contains("left its socket"), "{left:?}");
-        assert_eq!(found(true).severity, DoctorSeverity::Ok);
-
-        fs::remove_file(data.join(SOCKET)).expect("ours");
-        fs::write(data.join(SOCKET), "").expect("ours");
-        assert_eq!(found(false).severity, DoctorSeverity::Fail);
-        fs::remove_file(data.join(SOCKET)).expect("ours");
+        assert_eq!(found().severity, DoctorSeverity::Ok);
 
         // A lock that nobody holds is no daemon, whatever is written there.
         fs::write(data.join("lock"), "pid 4711, http://127.0.0.1:8080/mcp").expect("ours");
-        assert_eq!(found(false).severity, DoctorSeverity::Ok);
+        assert_eq!(found().severity, DoctorSeverity::Ok);
         let held = fs::File::options().write(true).open(data.join("lock"));
         let held = held.expect("ours");
         held.try_lock().expect("it is free");
-        let hanging = found(false);
+        let hanging = found();
         assert_eq!(hanging.severity, DoctorSeverity::Fail);
         assert!(hanging.fix.expect("a fix").contains("kill 4711;"));
     }

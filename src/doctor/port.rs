@@ -85,7 +85,7 @@ pub async fn who_has(listen: Listen) -> String {
 
 /// ` by …`, as far as it can be told. Takes up to two seconds.
 pub async fn taken_by(address: SocketAddr) -> String {
-    let owner = port_owner::of(address.port()).await;
+    let owner = port_owner::of(address.port());
     let owner = owner.map_or_else(String::new, |owner| format!(" by {owner}"));
     match version_of(address).await {
         Some(version) => format!(

@@ -1,24 +1,12 @@
-//! Which process listens on a port: out of `/proc` where there is one, else from `lsof`. Processes of other users cannot be seen.
+//! Which process listens on a port, out of `/proc` where there is one. Processes of other users cannot be seen.
 
-use std::{collections::HashSet, fs, path::Path, process::Stdio, time::Duration};
-
-use tokio::{process::Command, time::timeout};
-
-/// Limit: `lsof` can hang on network folders.
-const DEADLINE: Duration = Duration::from_secs(5);
+use std::{collections::HashSet, fs, path::Path};
 
 /// In the table of connections: waits for connections.
 const LISTENS: &str = "0A";
 
 /// `NAME, process PID`, if it can be told.
-pub(super) async fn of(port: u16) -> Option<String> {
-    if Path::new("/proc/net/tcp").exists() {
-        return of_proc(port);
-    }
-    of_lsof(port).await
-}
-
-fn of_proc(port: u16) -> Option<String> {
+pub(super) fn of(port: u16) -> Option<String> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
     let sockets: HashSet<String> = tables
         .iter()
@@ -60,34 +48,14 @@ fn listening_sockets(table: &str, port: u16) -> Vec<String> {
     rows.collect()
 }
 
-async fn of_lsof(port: u16) -> Option<String> {
-    let mut command = Command::new("lsof");
-    command
-        .args(["-nP", "-sTCP:LISTEN", "-Fpc"])
-        .arg(format!("-iTCP:{port}"))
-        .stdin(Stdio::null())
-        .kill_on_drop(true);
-    let answer = timeout(DEADLINE, command.output()).await.ok()?.ok()?;
-    of_lsof_answer(&String::from_utf8_lossy(&answer.stdout))
-}
-
-/// Lines like `p42` and `cname`.
-fn of_lsof_answer(answer: &str) -> Option<String> {
-    let field = |letter: char| answer.lines().find_map(|line| line.strip_prefix(letter));
-    Some(format!("{}, process {}", field('c')?, field('p')?))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{listening_sockets, of_lsof_answer};
+    use super::listening_sockets;
 
     #[test]
-    fn tables_and_answers_are_read() {
+    fn the_table_is_read() {
         let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1\n   1: 0100007F:1F90 0100007F:9999 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1\n";
         assert_eq!(listening_sockets(table, 8080), ["socket:[4711]"]);
         assert!(listening_sockets(table, 80).is_empty());
-        let owner = of_lsof_answer("p42\ncnode\nf3\n");
-        assert_eq!(owner.as_deref(), Some("node, process 42"));
-        assert_eq!(of_lsof_answer(""), None);
     }
 }

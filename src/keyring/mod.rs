@@ -3,15 +3,11 @@
 //!
 //! Everything here blocks, with a deadline. What refers to secrets is the configuration's.
 
-#[cfg(target_os = "linux")]
-mod bus;
 mod error;
 mod file;
 #[cfg(target_os = "macos")]
 mod keychain;
 mod lookup;
-#[cfg(target_os = "linux")]
-mod message;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod no_platform;
 mod question;

@@ -1,17 +1,29 @@
 //! The Secret Service of the desktop, over the session's D-Bus: <https://specifications.freedesktop.org/secret-service/>. Values pass
-//! as they are over the bus, which is a socket that only its owner can open.
+//! as they are over the bus, which is a socket that only its owner can open. The only door to `zbus`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::Path,
     time::Instant,
 };
 
-use super::{
-    bus::{self, Bus, BusError},
-    error::KeyringError,
-    message::{BadMessage, BusMessage, BusReader, BusWriter, Method},
+use futures_util::StreamExt;
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::{runtime, time::timeout_at};
+use zbus::{
+    Connection, DBusError, DynamicType, Error, MatchRule, MessageStream, ObjectPath,
+    OwnedObjectPath, OwnedVariant, Type, Variant,
+    connection::Builder,
+    message::{self, Message},
 };
+
+use super::error::KeyringError;
 use crate::{config::Variables, secret::Secret};
+
+/// Says where the session's bus listens.
+const ADDRESS: &str = "DBUS_SESSION_BUS_ADDRESS";
+/// The folder that the bus listens in where nothing is said.
+const RUNTIME_FOLDER: &str = "XDG_RUNTIME_DIR";
 
 const SERVICE: &str = "org.freedesktop.secrets";
 const ROOT: &str = "/org/freedesktop/secrets";
@@ -42,6 +54,9 @@ const SILENT: [&str; 3] = [
 ];
 const LOCKED: &str = "org.freedesktop.Secret.Error.IsLocked";
 
+/// A value as it passes: session, parameters of its encryption, bytes, media type.
+type PassedSecret = (OwnedObjectPath, Vec<u8>, Vec<u8>, String);
+
 /// Whether the service may show a dialog.
 #[derive(Clone, Copy, PartialEq)]
 enum Dialogs {
@@ -60,7 +75,7 @@ pub(super) struct SecretService {
 impl SecretService {
     pub(super) fn new(variables: &Variables) -> Self {
         Self {
-            addresses: bus::address(variables),
+            addresses: addresses(variables),
         }
     }
 
@@ -70,14 +85,15 @@ impl SecretService {
         names: &BTreeSet<String>,
         until: Instant,
     ) -> Result<BTreeMap<String, Secret>, KeyringError> {
-        let mut service = self.open(Dialogs::Unwanted, until)?;
-        let mut values = BTreeMap::new();
-        for name in names {
-            if let Some(item) = service.item(name)? {
-                values.insert(name.clone(), service.value(&item)?);
+        self.in_session(Dialogs::Unwanted, until, async |session| {
+            let mut values = BTreeMap::new();
+            for name in names {
+                if let Some(item) = session.item(name).await? {
+                    values.insert(name.clone(), session.value(&item).await?);
+                }
             }
-        }
-        Ok(values)
+            Ok(values)
+        })
     }
 
     /// Stores a secret in the default collection, in place of an older one.
@@ -87,255 +103,280 @@ impl SecretService {
         value: &Secret,
         until: Instant,
     ) -> Result<(), KeyringError> {
-        self.open(Dialogs::Wanted, until)?.store(name, value)
+        self.in_session(Dialogs::Wanted, until, async |session| {
+            session.store(name, value).await
+        })
     }
 
     /// Says whether it was there.
     pub(super) fn remove(&self, name: &str, until: Instant) -> Result<bool, KeyringError> {
-        let mut service = self.open(Dialogs::Wanted, until)?;
-        let Some(item) = service.item(name)? else {
-            return Ok(false);
-        };
-        let answer = service.call(&item, ITEM_FACE, "Delete", "", &BusWriter::default())?;
-        let prompt = read(&answer, "o", "delete it", BusReader::text)?;
-        service.settle(&prompt)?;
-        Ok(true)
+        self.in_session(Dialogs::Wanted, until, async |session| {
+            let Some(item) = session.item(name).await? else {
+                return Ok(false);
+            };
+            let prompt = session.call(&item, ITEM_FACE, "Delete", &()).await?;
+            session.settle(prompt).await?;
+            Ok(true)
+        })
     }
 
     /// The names of ours.
     pub(super) fn names(&self, until: Instant) -> Result<Vec<String>, KeyringError> {
-        let mut service = self.open(Dialogs::Unwanted, until)?;
-        let (open, locked) = service.search(&[OWNER])?;
-        let mut names = Vec::new();
-        for item in open.iter().chain(&locked) {
-            names.extend(service.name_of(item)?);
-        }
-        if names.is_empty() {
-            // A service that could take none is as good as none.
-            service.default_collection()?;
-        }
-        Ok(names)
+        self.in_session(Dialogs::Unwanted, until, async |session| {
+            let (open, locked) = session.search(BTreeMap::from([OWNER])).await?;
+            let mut names = Vec::new();
+            for item in open.iter().chain(&locked) {
+                names.extend(session.name_of(item).await?);
+            }
+            if names.is_empty() {
+                // A service that could take none is as good as none.
+                session.default_collection().await?;
+            }
+            Ok(names)
+        })
     }
 
-    fn open(&self, dialogs: Dialogs, until: Instant) -> Result<Service, KeyringError> {
+    /// Does something in a session with the service, on the thread that asks, and gives up at the deadline.
+    fn in_session<T>(
+        &self,
+        dialogs: Dialogs,
+        until: Instant,
+        work: impl AsyncFnOnce(Session) -> Result<T, KeyringError>,
+    ) -> Result<T, KeyringError> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| {
+            KeyringError::Failed(format!("failed to make a connection: {error}"))
+        })?;
+        let done = runtime.block_on(async {
+            let work = async { work(self.open(dialogs).await?).await };
+            timeout_at(until.into(), work).await
+        });
+        runtime.shutdown_background();
+        done.unwrap_or(Err(KeyringError::Silent))
+    }
+
+    async fn open(&self, dialogs: Dialogs) -> Result<Session, KeyringError> {
         let Some(addresses) = &self.addresses else {
             let why = "no session bus: $DBUS_SESSION_BUS_ADDRESS is not set";
             return Err(KeyringError::Absent(why.to_owned()));
         };
-        let bus = Bus::open(addresses, until).map_err(|error| fault("be asked", &error))?;
-        let mut service = Service {
-            bus,
-            session: String::new(),
+        let mut session = Session {
+            bus: connect(addresses).await?,
+            path: ObjectPath::default().into(),
             dialogs,
         };
-        let mut plain = BusWriter::default();
-        plain.text("plain");
-        plain.signature("s");
-        plain.text("");
-        let opened = service.call(ROOT, SERVICE_FACE, "OpenSession", "sv", &plain)?;
-        service.session = read(&opened, "vo", "open a session", |values| {
-            // What the way of passing secrets gives back: nothing, in ours.
-            match &*values.signature()? {
-                "s" => drop(values.text()?),
-                _ => return Err(BadMessage),
-            }
-            values.text()
-        })?;
-        Ok(service)
+        let plain = ("plain", Variant::from(""));
+        let (_, path): (OwnedVariant, OwnedObjectPath) = session
+            .call(ROOT, SERVICE_FACE, "OpenSession", &plain)
+            .await?;
+        session.path = path;
+        Ok(session)
     }
 }
 
+/// Where the session's bus listens, in the form that D-Bus has for it; nothing where there is none.
+fn addresses(variables: &Variables) -> Option<String> {
+    let named = variables(ADDRESS).filter(|address| !address.is_empty());
+    named.or_else(|| {
+        let folder = variables(RUNTIME_FOLDER).filter(|folder| !folder.is_empty())?;
+        let socket = Path::new(&folder).join("bus");
+        socket
+            .exists()
+            .then(|| format!("unix:path={}", socket.display()))
+    })
+}
+
+/// Connects to the first of the addresses that can be reached.
+async fn connect(addresses: &str) -> Result<Connection, KeyringError> {
+    let mut fault = KeyringError::Absent("no session bus: no address".to_owned());
+    for address in addresses.split(';') {
+        match Builder::address(address).build().await {
+            Ok(bus) => return Ok(bus),
+            Err(error) => fault = KeyringError::Absent(format!("no session bus: {error}")),
+        }
+    }
+    Err(fault)
+}
+
 /// A session with the service.
-struct Service {
-    bus: Bus,
-    session: String,
+struct Session {
+    bus: Connection,
+    path: OwnedObjectPath,
     dialogs: Dialogs,
 }
 
-impl Service {
-    fn call(
-        &mut self,
-        path: &str,
+impl Session {
+    async fn call<T: DeserializeOwned + Type>(
+        &self,
+        object: &str,
         interface: &str,
         member: &str,
-        signature: &str,
-        body: &BusWriter,
-    ) -> Result<BusMessage, KeyringError> {
-        let method = Method {
-            destination: SERVICE,
-            path,
-            interface,
-            member,
-        };
-        let answer = self.bus.call(method, signature, body);
+        body: &(impl Serialize + DynamicType),
+    ) -> Result<T, KeyringError> {
+        let bus = &self.bus;
+        let answer = bus.call_method(Some(SERVICE), object, Some(interface), member, body);
+        let answer = answer.await.and_then(|answer| read(&answer));
         answer.map_err(|error| fault(&format!("do {member}"), &error))
     }
 
     /// Items with these attributes: those that are open, and those that are locked.
-    fn search(
-        &mut self,
-        attributes: &[(&str, &str)],
-    ) -> Result<(Vec<String>, Vec<String>), KeyringError> {
-        let mut asked = BusWriter::default();
-        asked.texts(attributes);
-        let answer = self.call(ROOT, SERVICE_FACE, "SearchItems", "a{ss}", &asked)?;
-        read(&answer, "aoao", "search", |values| {
-            Ok((values.paths()?, values.paths()?))
-        })
+    async fn search(
+        &self,
+        attributes: BTreeMap<&str, &str>,
+    ) -> Result<(Vec<OwnedObjectPath>, Vec<OwnedObjectPath>), KeyringError> {
+        self.call(ROOT, SERVICE_FACE, "SearchItems", &attributes)
+            .await
     }
 
     /// The item of this name, unlocked.
-    fn item(&mut self, name: &str) -> Result<Option<String>, KeyringError> {
-        let (open, locked) = self.search(&[OWNER, (NAME, name)])?;
+    async fn item(&self, name: &str) -> Result<Option<OwnedObjectPath>, KeyringError> {
+        let (open, locked) = self.search(BTreeMap::from([OWNER, (NAME, name)])).await?;
         if let Some(item) = open.into_iter().next() {
             return Ok(Some(item));
         }
         let Some(item) = locked.into_iter().next() else {
             return Ok(None);
         };
-        self.unlock(&item)?;
+        self.unlock(&item).await?;
         Ok(Some(item))
     }
 
-    fn unlock(&mut self, object: &str) -> Result<(), KeyringError> {
-        let mut asked = BusWriter::default();
-        asked.array(4, |objects| objects.text(object));
-        let answer = self.call(ROOT, SERVICE_FACE, "Unlock", "ao", &asked)?;
-        let (unlocked, prompt) = read(&answer, "aoo", "be unlocked", |values| {
-            Ok((values.paths()?, values.text()?))
-        })?;
-        if unlocked.iter().any(|done| done == object) {
+    async fn unlock(&self, object: &OwnedObjectPath) -> Result<(), KeyringError> {
+        let (unlocked, prompt): (Vec<OwnedObjectPath>, OwnedObjectPath) = self
+            .call(ROOT, SERVICE_FACE, "Unlock", &[object.as_ref()].as_slice())
+            .await?;
+        if unlocked.contains(object) {
             return Ok(());
         }
-        self.settle(&prompt)
+        self.settle(prompt).await
     }
 
-    fn value(&mut self, item: &str) -> Result<Secret, KeyringError> {
-        let mut session = BusWriter::default();
-        session.text(&self.session);
-        let answer = self.call(item, ITEM_FACE, "GetSecret", "o", &session)?;
-        let value = read(&answer, "(oayays)", "give a secret", |values| {
-            values.begin();
-            values.text()?;
-            values.bytes()?;
-            Ok(values.bytes()?.to_vec())
-        })?;
+    async fn value(&self, item: &str) -> Result<Secret, KeyringError> {
+        let passed = self.call(item, ITEM_FACE, "GetSecret", &self.path);
+        let (_, _, value, _): PassedSecret = passed.await?;
         // The error would have the bytes in it.
         let text = String::from_utf8(value);
         let text = text.map_err(|_| refused("give a secret", "it is no text"))?;
         Ok(Secret::new(text))
     }
 
-    fn name_of(&mut self, item: &str) -> Result<Option<String>, KeyringError> {
-        let mut property = BusWriter::default();
-        property.text(ITEM_FACE);
-        property.text("Attributes");
-        let answer = self.call(item, PROPERTIES_FACE, "Get", "ss", &property)?;
-        let attributes = read(&answer, "v", "list its items", |values| {
-            if values.signature()? != "a{ss}" {
-                return Err(BadMessage);
-            }
-            values.array(8, |attribute| {
-                attribute.begin();
-                Ok((attribute.text()?, attribute.text()?))
-            })
-        })?;
-        let mut attributes = attributes.into_iter();
-        let name = attributes.find(|(key, _)| key == NAME);
-        Ok(name.map(|(_, name)| name))
+    async fn name_of(&self, item: &str) -> Result<Option<String>, KeyringError> {
+        let property = (ITEM_FACE, "Attributes");
+        let found: OwnedVariant = self.call(item, PROPERTIES_FACE, "Get", &property).await?;
+        let attributes = BTreeMap::<String, String>::try_from(found);
+        let attributes = attributes.map_err(|error| fault("list its items", &error))?;
+        Ok(attributes.get(NAME).cloned())
     }
 
     /// Where new secrets are kept.
-    fn default_collection(&mut self) -> Result<String, KeyringError> {
-        let mut alias = BusWriter::default();
-        alias.text("default");
-        let answer = self.call(ROOT, SERVICE_FACE, "ReadAlias", "s", &alias)?;
-        let collection = read(&answer, "o", "say where it keeps secrets", BusReader::text)?;
-        if collection == NOTHING {
+    async fn default_collection(&self) -> Result<OwnedObjectPath, KeyringError> {
+        let collection: OwnedObjectPath = self
+            .call(ROOT, SERVICE_FACE, "ReadAlias", &"default")
+            .await?;
+        if collection.as_str() == NOTHING {
             let why = "it has no default keyring; the desktop's password program makes one";
             return Err(KeyringError::Absent(why.to_owned()));
         }
         Ok(collection)
     }
 
-    fn store(&mut self, name: &str, value: &Secret) -> Result<(), KeyringError> {
-        let collection = self.default_collection()?;
-        self.unlock(&collection)?;
-        let mut item = BusWriter::default();
-        item.array(8, |properties| {
-            properties.begin();
-            properties.text("org.freedesktop.Secret.Item.Label");
-            properties.signature("s");
-            properties.text(&format!("mcpproxy: {name}"));
-            properties.begin();
-            properties.text("org.freedesktop.Secret.Item.Attributes");
-            properties.signature("a{ss}");
-            properties.texts(&[OWNER, (NAME, name)]);
-        });
-        item.begin();
-        item.text(&self.session);
-        item.bytes(&[]);
-        item.bytes(value.reveal().as_bytes());
-        item.text("text/plain");
+    async fn store(&self, name: &str, value: &Secret) -> Result<(), KeyringError> {
+        let collection = self.default_collection().await?;
+        self.unlock(&collection).await?;
+        let attributes = BTreeMap::from([OWNER, (NAME, name)]);
+        let properties = BTreeMap::from([
+            (
+                "org.freedesktop.Secret.Item.Label",
+                Variant::from(format!("mcpproxy: {name}")),
+            ),
+            (
+                "org.freedesktop.Secret.Item.Attributes",
+                Variant::from(attributes),
+            ),
+        ]);
+        let nothing: &[u8] = &[];
+        let secret = (&self.path, nothing, value.reveal().as_bytes(), "text/plain");
         // In place of the one that has the same attributes.
-        item.flag(true);
-        let signature = "a{sv}(oayays)b";
-        let answer = self.call(&collection, COLLECTION_FACE, "CreateItem", signature, &item)?;
-        let prompt = read(&answer, "oo", "store it", |values| {
-            values.text()?;
-            values.text()
-        })?;
-        self.settle(&prompt)
+        let item = (properties, secret, true);
+        let (_, prompt): (OwnedObjectPath, OwnedObjectPath) = self
+            .call(&collection, COLLECTION_FACE, "CreateItem", &item)
+            .await?;
+        self.settle(prompt).await
     }
 
     /// Has the dialog shown that the service wants to show, if it wants one, and waits for its end.
-    fn settle(&mut self, prompt: &str) -> Result<(), KeyringError> {
-        if prompt == NOTHING {
+    async fn settle(&self, prompt: OwnedObjectPath) -> Result<(), KeyringError> {
+        if prompt.as_str() == NOTHING {
             return Ok(());
         }
         if self.dialogs == Dialogs::Unwanted {
             return Err(KeyringError::Locked);
         }
-        let bus = &mut self.bus;
-        let failed = |error: BusError| fault("show its dialog", &error);
-        bus.subscribe(prompt, "Completed").map_err(failed)?;
+        let failed = |error: Error| fault("show its dialog", &error);
+        let rule = MatchRule::builder().msg_type(message::Type::Signal);
+        let rule = rule.path(&prompt).member("Completed").build();
+        let rule = rule.map_err(failed)?;
+        let completed = MessageStream::for_match_rule(rule, &self.bus, None);
+        let mut completed = completed.await.map_err(failed)?;
         // The number of a window to stand before: none.
-        let mut window = BusWriter::default();
-        window.text("");
-        self.call(prompt, PROMPT_FACE, "Prompt", "s", &window)?;
-        let completed = self.bus.signal(prompt, "Completed").map_err(failed)?;
-        if read(&completed, "bv", "show its dialog", BusReader::flag)? {
+        let () = self.call(&prompt, PROMPT_FACE, "Prompt", &"").await?;
+        let ended = completed.next().await;
+        let ended = ended.ok_or_else(|| refused("show its dialog", "the bus is gone"))?;
+        let ended = ended.and_then(|signal| read(&signal));
+        let (is_dismissed, _): (bool, OwnedVariant) = ended.map_err(failed)?;
+        if is_dismissed {
             return Err(KeyringError::Dismissed);
         }
         Ok(())
     }
 }
 
-fn read<'m, T>(
-    message: &'m BusMessage,
-    signature: &str,
-    doing: &str,
-    values: impl FnOnce(&mut BusReader<'m>) -> Result<T, BadMessage>,
-) -> Result<T, KeyringError> {
-    let read = message
-        .body(signature)
-        .and_then(|mut body| values(&mut body));
-    read.map_err(|error| refused(doing, &error.to_string()))
+fn read<T: DeserializeOwned + Type>(message: &Message) -> Result<T, Error> {
+    message.body().deserialize()
 }
 
 fn refused(doing: &str, reason: &str) -> KeyringError {
     KeyringError::Failed(format!("the Secret Service could not {doing}: {reason}"))
 }
 
-fn fault(doing: &str, error: &BusError) -> KeyringError {
-    match error {
-        BusError::Silent => KeyringError::Silent,
-        BusError::NoBus(_) => KeyringError::Absent(error.to_string()),
-        BusError::Refused { name, .. } if name == LOCKED => KeyringError::Locked,
-        BusError::Refused { name, .. } if SILENT.contains(&name.as_str()) => KeyringError::Silent,
-        BusError::Refused { name, .. } if ABSENT.iter().any(|absent| name.starts_with(absent)) => {
+fn fault(doing: &str, error: &Error) -> KeyringError {
+    let name = match error {
+        Error::FDO(error) => error.name().to_string(),
+        Error::MethodError(name, ..) => name.to_string(),
+        _ => String::new(),
+    };
+    match &*name {
+        LOCKED => KeyringError::Locked,
+        name if SILENT.contains(&name) => KeyringError::Silent,
+        name if ABSENT.iter().any(|absent| name.starts_with(absent)) => {
             KeyringError::Absent("none answers on the session bus".to_owned())
         }
         _ => refused(doing, &error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn where_nothing_is_said_the_bus_is_in_the_folder_of_the_session() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().display().to_string();
+        let find = |said: Option<&'static str>| {
+            let place = place.clone();
+            let variables: Variables = Arc::new(move |name| match name {
+                ADDRESS => said.map(str::to_owned),
+                RUNTIME_FOLDER => Some(place.clone()),
+                _ => None,
+            });
+            addresses(&variables)
+        };
+        assert_eq!(find(None), None);
+        std::fs::write(folder.path().join("bus"), "").expect("writable");
+        assert_eq!(find(Some("")), Some(format!("unix:path={place}/bus")));
+        assert_eq!(find(Some("unix:path=/x")).as_deref(), Some("unix:path=/x"));
     }
 }

@@ -24,6 +24,7 @@ const MAX_LINES: usize = 500;
 const DOORS: &[(&str, &[&str])] = &[
     ("aho_corasick", &["scanner"]),
     ("axum", &["inbound", "api", "daemon", "page"]),
+    ("chrono", &["moment"]),
     ("clap", &["cli"]),
     ("clap_complete", &["cli/completions"]),
     ("directories", &["config"]),
@@ -89,6 +90,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("unicode_width", &["cli"]),
     ("unicode_security", &["scanner", "visible/letters"]),
     ("which", &["process"]),
+    ("zbus", &["keyring/secret_service"]),
 ];
 
 /// What stands at the top of the repository.

@@ -11,17 +11,18 @@ use super::{
         queue::Waiting,
         record::{ActivityRecord, RecordMaker},
         seen_call::SeenCall,
-        span, time,
+        span,
     },
     RecordWriter,
 };
+use crate::moment;
 
 impl RecordWriter {
     /// Makes records of what waited.
     pub(in crate::activity) fn take_in(&mut self, waiting: &Waiting) {
         if waiting.shed > 0 {
             // What nobody heard of is not counted.
-            self.shared.figures.lock().lost = time::millis(SystemTime::now());
+            self.shared.figures.lock().lost = moment::millis(SystemTime::now());
         }
         self.miss(waiting.shed);
         for event in &waiting.events {
@@ -31,7 +32,7 @@ impl RecordWriter {
     }
 
     pub(super) fn take_event(&mut self, event: &ActivityEvent) {
-        let millis = time::millis(event.time);
+        let millis = moment::millis(event.time);
         match &event.what {
             EventKind::Call(call) => self.take_call(event, call, millis),
             EventKind::Refusal(_) | EventKind::Change(_) | EventKind::Server(_) => {

@@ -1,4 +1,5 @@
-//! What a service starts: which program, with which arguments. The two service managers write it down each in its own way.
+//! What a service starts: which program, with which arguments. Each service manager has a template of its own for it, and both have a line
+//! that says it once more, for `mcpproxy service status`.
 
 use std::{
     env,
@@ -17,26 +18,27 @@ use crate::{
 /// Stands in every file that we write, and in nobody else's.
 pub(super) const MARK: &str = "Written by `mcpproxy service install`";
 
-/// What a service starts.
+/// Begins the line that repeats what is started.
+const STARTS: &str = "Starts: ";
+
+/// A program with its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CommandLine {
+    /// By its whole path.
+    pub(super) program: String,
+    pub(super) arguments: Vec<String>,
+}
+
+/// What a service starts, and in which surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServiceDefinition {
-    /// The program, by its whole path.
-    pub(super) program: String,
-    /// What stands behind it.
-    pub(super) arguments: Vec<String>,
+    pub(super) command: CommandLine,
     /// Variables that say where folders are. Never secrets.
     pub(super) variables: Vec<(String, String)>,
     /// Where a person may put values for references in the configuration.
     pub(super) environment_file: String,
     /// Where the daemon keeps its logs, under a service manager that keeps none.
     pub(super) log_folder: String,
-}
-
-/// What an installed file says that it starts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Installed {
-    pub(super) program: String,
-    pub(super) arguments: Vec<String>,
 }
 
 impl ServiceDefinition {
@@ -59,28 +61,31 @@ impl ServiceDefinition {
             .filter(|_| !is_chosen)
             .map(|folder| ("XDG_DATA_HOME".to_owned(), folder));
         Ok(Self {
-            program: utf8(&own_program()?)?,
-            arguments,
+            command: CommandLine {
+                program: utf8(&own_program()?)?,
+                arguments,
+            },
             variables: variables.into_iter().collect(),
             environment_file: utf8(&environment_file(&places.config_file))?,
             log_folder: utf8(&files.data_dir().join("logs"))?,
         })
     }
-
-    /// The same with what an installed file starts.
-    pub(super) fn with_arguments_of(self, installed: &Installed) -> Self {
-        let config_file = installed.option("--config");
-        let environment_file = config_file.map(|file| environment_file(Path::new(file)));
-        let environment_file = environment_file.and_then(|file| utf8(&file).ok());
-        Self {
-            arguments: installed.arguments.clone(),
-            environment_file: environment_file.unwrap_or(self.environment_file),
-            ..self
-        }
-    }
 }
 
-impl Installed {
+impl CommandLine {
+    /// The line that repeats it: JSON without two hyphens in a row, which no comment of XML may have.
+    pub(super) fn record(&self) -> String {
+        let words = serde_json::json!([self.program, self.arguments]);
+        format!("{STARTS}{}", words.to_string().replace("--", r"-\u002d"))
+    }
+
+    /// What a file repeats.
+    pub(super) fn recorded_in(text: &str) -> Option<Self> {
+        let line = text.lines().find_map(|line| line.split_once(STARTS))?.1;
+        let (program, arguments) = serde_json::from_str(line).ok()?;
+        Some(Self { program, arguments })
+    }
+
     /// The value of an option.
     pub(super) fn option(&self, option: &str) -> Option<&str> {
         let at = self.arguments.iter().position(|found| found == option)?;

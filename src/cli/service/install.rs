@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::{
     Found, ServiceChoice, ServiceFile,
     definition::ServiceDefinition,
-    environment,
     places::{self, ServiceKind},
     state::ServiceState,
     steps::{StartNow, Step},
@@ -20,7 +19,7 @@ use crate::{
         location::Location,
         output::{self, Output},
     },
-    config::{self, Places},
+    config,
     daemon_client::DaemonClient,
     management::{Management, OverFiles, StatusReport},
     storage,
@@ -81,23 +80,14 @@ impl InstallService {
     ) -> Result<(ServiceFile, ServiceDefinition), CommandFailure> {
         let file = ServiceFile::of(&self.manager)?;
         let definition = ServiceDefinition::new(files, &self.options)?;
-        let read_file = read_file(file.kind, &definition);
-        // What a service reads and this shell has not counts.
-        let there = environment::with_file(read_file);
-        let there = Management::over_files(files.places().clone(), there);
-        let settings = there.settings().map_err(|failure| {
-            let step = if config::lacks_variable(&failure.error) {
-                let place = place_of_variables(file.kind, read_file);
-                format!(
-                    "a service has none of this shell's variables: {place}; then run this again"
-                )
-            } else {
-                "correct the file: `mcpproxy config check` shows the mistake".to_owned()
-            };
-            CommandFailure::failed(format!("the daemon would not start: {}", failure.error))
-                .next(step)
+        // A service has variables of its own, so none is missing here.
+        let variables = config::process_environment();
+        let there = config::load_supposing(files.places(), &variables, &config::no_values());
+        let there = there.map_err(|error| {
+            CommandFailure::failed(format!("the daemon would not start: {error}"))
+                .next("correct the file: `mcpproxy config check` shows the mistake")
         })?;
-        self.options.check(&settings)?;
+        self.options.check(&there.settings)?;
         Ok((file, definition))
     }
 
@@ -130,7 +120,7 @@ impl InstallService {
             changed,
             started: false,
             state: ServiceState::default(),
-            program: definition.program.clone(),
+            program: definition.command.program.clone(),
             config_file: files.config_file().display().to_string(),
             logs: logs(file.kind, &definition),
             next_steps: Vec::new(),
@@ -139,7 +129,7 @@ impl InstallService {
         self.tell(file.kind, other, &mut report).await?;
         report
             .next_steps
-            .extend(hints(file.kind, &definition, files.places()).await);
+            .extend(hints(file.kind, &definition, files.config_file()));
         Ok((report, before.is_some()))
     }
 
@@ -288,49 +278,21 @@ pub(super) fn logs(kind: ServiceKind, definition: &ServiceDefinition) -> String 
     }
 }
 
-/// The file with variables that the manager reads, where it reads one.
-fn read_file(kind: ServiceKind, definition: &ServiceDefinition) -> &Path {
-    match kind {
-        ServiceKind::Systemd => Path::new(&definition.environment_file),
-        ServiceKind::Launchd => Path::new(""),
-    }
-}
-
-/// Where variables for a service belong.
-fn place_of_variables(kind: ServiceKind, read_file: &Path) -> String {
-    match kind {
-        ServiceKind::Systemd => format!(
-            "put NAME=VALUE lines into {}, readable by you alone (chmod 600)",
-            read_file.display()
-        ),
-        ServiceKind::Launchd => {
-            "set them with `launchctl setenv NAME VALUE`, or store them with `mcpproxy secret set NAME` and refer to them as ${keyring:NAME}".to_owned()
-        }
-    }
-}
-
 /// What the person may have to do.
-async fn hints(kind: ServiceKind, definition: &ServiceDefinition, places: &Places) -> Vec<String> {
-    let read_file = read_file(kind, definition);
-    let manager = match kind {
-        ServiceKind::Systemd => Step::reach(kind).run().await.stdout,
-        ServiceKind::Launchd => String::new(),
-    };
-    let given = environment::given(&manager, read_file);
-    let lacking = environment::lacking(places, &given);
-    let place = place_of_variables(kind, read_file);
+fn hints(kind: ServiceKind, definition: &ServiceDefinition, config_file: &Path) -> Vec<String> {
     let mut hints = Vec::new();
-    if !lacking.whole.is_empty() {
-        let names: Vec<String> = lacking.whole.into_iter().collect();
+    let config = fs::read_to_string(config_file).unwrap_or_default();
+    let mut references = config.split("${").skip(1);
+    if references.any(|reference| !reference.starts_with("keyring:")) {
+        let place = match kind {
+            ServiceKind::Systemd => format!(
+                "put NAME=VALUE lines into {}, readable by you alone (chmod 600), and restart the service",
+                definition.environment_file
+            ),
+            ServiceKind::Launchd => "set them with `launchctl setenv NAME VALUE`, or store them with `mcpproxy secret set NAME` and refer to them as ${keyring:NAME}".to_owned(),
+        };
         hints.push(format!(
-            "a service does not see this shell's variables, and without these the daemon refuses the configuration and does not start: {}; {place}; then run `mcpproxy service install` again",
-            names.join(", ")
-        ));
-    }
-    if !lacking.servers.is_empty() {
-        hints.push(format!(
-            "a service does not see this shell's variables, and lacks some that the configuration refers to for {}: {place}",
-            lacking.servers.join(", ")
+            "the configuration refers to variables, and a service does not see those of this shell: {place}"
         ));
     }
     if kind == ServiceKind::Systemd && places::lingers() == Some(false) {

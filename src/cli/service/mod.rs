@@ -3,7 +3,6 @@
 //! Writes one file and tells the service manager. What runs is `mcpproxy serve`, as by hand.
 
 mod definition;
-mod environment;
 mod install;
 mod launchd;
 mod places;
@@ -19,7 +18,7 @@ use clap::{Args, Subcommand};
 
 pub(super) use self::install::install;
 use self::{
-    definition::{Installed, ServiceDefinition},
+    definition::{CommandLine, ServiceDefinition},
     places::ServiceKind,
 };
 use super::{failure::CommandFailure, location::Location, output::Output};
@@ -77,7 +76,7 @@ enum Found {
     Ours {
         text: String,
         /// What it starts, where that can still be read.
-        installed: Option<Installed>,
+        installed: Option<CommandLine>,
     },
     /// Somebody else wrote it.
     Foreign,
@@ -96,10 +95,7 @@ impl ServiceFile {
     fn read(&self) -> Result<Found, CommandFailure> {
         match std::fs::read_to_string(&self.path) {
             Ok(text) if text.contains(definition::MARK) => {
-                let installed = match self.kind {
-                    ServiceKind::Systemd => systemd::parse(&text),
-                    ServiceKind::Launchd => launchd::parse(&text),
-                };
+                let installed = CommandLine::recorded_in(&text);
                 Ok(Found::Ours { text, installed })
             }
             Ok(_) => Ok(Found::Foreign),

@@ -16,42 +16,16 @@ pub(super) enum ServiceKind {
     Launchd,
 }
 
-/// What was found of service managers.
-struct Signs {
-    is_macos: bool,
-    /// A `systemctl` on `PATH`.
-    has_systemctl: bool,
-    /// The system was started by systemd.
-    is_booted: bool,
-}
-
-impl Signs {
-    fn kind(&self) -> Result<ServiceKind, String> {
-        if self.is_macos {
-            return Ok(ServiceKind::Launchd);
-        }
-        if self.has_systemctl || self.is_booted {
-            return Ok(ServiceKind::Systemd);
-        }
-        Err("neither systemd nor launchd was found on this machine: there is no `systemctl` on PATH and no /run/systemd/system; \
-             have whatever starts programs here run `mcpproxy serve`"
-            .to_owned())
-    }
-}
-
 /// The service manager of this machine, or why there is none.
 pub(super) fn present() -> Result<ServiceKind, String> {
-    let signs = Signs {
-        is_macos: cfg!(target_os = "macos"),
-        has_systemctl: is_on_path("systemctl"),
-        is_booted: Path::new("/run/systemd/system").is_dir(),
-    };
-    signs.kind()
-}
-
-fn is_on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    if cfg!(target_os = "macos") {
+        Ok(ServiceKind::Launchd)
+    } else if env::split_paths(&path).any(|folder| folder.join("systemctl").is_file()) {
+        Ok(ServiceKind::Systemd)
+    } else {
+        Err("neither systemd nor launchd was found on this machine: there is no `systemctl` on PATH; have whatever starts programs here run `mcpproxy serve`".to_owned())
+    }
 }
 
 /// Where the file of our service belongs.
@@ -79,26 +53,4 @@ pub(super) fn lingers() -> Option<bool> {
     Path::new("/var/lib/systemd")
         .is_dir()
         .then(|| folder.join(user).exists())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{ServiceKind, Signs};
-
-    #[test]
-    fn a_machine_with_neither_is_told_so() {
-        let kind = |is_macos, has_systemctl, is_booted| {
-            let signs = Signs {
-                is_macos,
-                has_systemctl,
-                is_booted,
-            };
-            signs.kind()
-        };
-        assert_eq!(kind(true, false, false), Ok(ServiceKind::Launchd));
-        assert_eq!(kind(false, true, false), Ok(ServiceKind::Systemd));
-        assert_eq!(kind(false, false, true), Ok(ServiceKind::Systemd));
-        let reason = kind(false, false, false).expect_err("there is none");
-        assert!(reason.contains("mcpproxy serve"), "{reason}");
-    }
 }

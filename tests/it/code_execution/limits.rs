@@ -167,7 +167,7 @@ async fn what_ends_a_script_from_outside_names_the_call_that_was_waited_for() {
             "let n = 0;\nawait call_tool('up', 'echo');\nwhile (true) {\n}",
             &short,
             "TIMEOUT",
-            3,
+            2,
         ),
     ] {
         let error = failure(&client, code, options.clone()).await;

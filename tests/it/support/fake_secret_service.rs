@@ -105,13 +105,17 @@ impl Drop for FakeSecretService {
 
 async fn serve(mut client: UnixStream, kept: &Mutex<Kept>) -> std::io::Result<()> {
     let (mut line, mut byte) = (Vec::new(), [0]);
-    for answer in [&b"OK 0123456789abcdef\r\n"[..], b""] {
+    while line != b"BEGIN\r\n" {
         line.clear();
         while !line.ends_with(b"\r\n") {
             client.read_exact(&mut byte).await?;
             line.extend(byte);
         }
-        assert!(line.starts_with(b"\0AUTH EXTERNAL ") || line == b"BEGIN\r\n");
+        let answer: &[u8] = match &line[..] {
+            b"BEGIN\r\n" => b"",
+            b"NEGOTIATE_UNIX_FD\r\n" => b"ERROR\r\n",
+            _ => b"OK 0123456789abcdef0123456789abcdef\r\n",
+        };
         client.write_all(answer).await?;
     }
     loop {
@@ -147,7 +151,7 @@ fn answers(call: &Call, kept: &mut Kept) -> Vec<Vec<u8>> {
     let out = Out::default();
     match &*call.member {
         "Hello" => answer(call, "s", out.text(":1.7")),
-        "AddMatch" => answer(call, "", out),
+        "AddMatch" | "RemoveMatch" => answer(call, "", out),
         _ if kept.behaviour == Behaviour::Absent => {
             error(call, "org.freedesktop.DBus.Error.ServiceUnknown")
         }
