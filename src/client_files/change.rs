@@ -3,31 +3,51 @@
 
 use serde_json::{Map, Value};
 
-use super::{clients::Client, fault::FileFault, formats::FileFormat, toml_change, yaml_edit};
+use super::{clients::Client, fault::FileFault, formats::FileFormat, toml_change, yaml};
 use crate::config;
 
 const NOT_SAFE: &str = "it is laid out in a way that is not changed by a program";
 
-/// Why a list of servers cannot take an entry: what it is instead of a map.
-fn no_map(root: &Value, list: &[String]) -> FileFault {
-    let mut value = root;
-    for (depth, key) in list.iter().enumerate() {
-        let Some(inside) = value.get(key) else {
-            break;
-        };
-        let found = match inside {
-            Value::Object(_) => {
-                value = inside;
-                continue;
-            }
+/// The file with an entry, as a value; or why its list cannot take one.
+fn with_entry(
+    mut root: Value,
+    format: FileFormat,
+    list: &[String],
+    name: &str,
+    entry: &Map<String, Value>,
+) -> Result<Value, FileFault> {
+    // An empty text, and in YAML a key with nothing behind it, is an empty map.
+    let is_empty =
+        |value: &Value, depth: usize| value.is_null() && (depth == 0 || format == FileFormat::Yaml);
+    let mut value = &mut root;
+    for (depth, key) in list.iter().map(Some).chain([None]).enumerate() {
+        if is_empty(value, depth) {
+            *value = Value::Object(Map::new());
+        }
+        let found = match value {
+            Value::Object(members) => match key {
+                Some(key) => {
+                    let empty = || Value::Object(Map::new());
+                    value = members.entry(key).or_insert_with(empty);
+                    continue;
+                }
+                None => {
+                    members.insert(name.to_owned(), Value::Object(entry.clone()));
+                    break;
+                }
+            },
             Value::Null => "null",
             Value::Array(_) => "a list",
             _ => "a single value",
         };
-        let path = list.get(..=depth).unwrap_or_default().join(".");
-        return FileFault::new(format!("`{path}` in it is {found} and no map of servers"));
+        let path = list.get(..depth).unwrap_or_default().join(".");
+        return Err(FileFault::new(if depth == 0 {
+            "it holds no map of keys".to_owned()
+        } else {
+            format!("`{path}` in it is {found} and no map of servers")
+        }));
     }
-    FileFault::new(NOT_SAFE)
+    Ok(root)
 }
 
 /// The text with an entry of this name.
@@ -38,22 +58,20 @@ pub(super) fn put(
     name: &str,
     entry: &Map<String, Value>,
 ) -> Result<String, FileFault> {
-    let list = client.list_keys(&format.read(text)?);
+    let root = format.read(text)?;
+    let list = client.list_keys(&root);
+    let expected = with_entry(root, format, &list, name, entry)?;
     let edited = match (format, list.first()) {
         (FileFormat::Json, _) => {
-            let keys = below(&list, name);
-            let edited = config::json_with(text, &keys, &Value::Object(entry.clone()))?;
-            match edited {
-                Some(edited) => edited,
-                None => return Err(no_map(&format.read(text)?, &list)),
-            }
+            let edited =
+                config::json_with(text, &below(&list, name), &Value::Object(entry.clone()))?;
+            edited.ok_or_else(|| FileFault::new(NOT_SAFE))?
         }
         (FileFormat::Toml, Some(list)) => toml_change::put(text, list, name, entry)?,
-        (FileFormat::Yaml, Some(list)) => yaml_edit::put(text, list, name, entry)?,
+        (FileFormat::Yaml, Some(list)) => yaml::put(text, list, name, entry)?,
         (_, None) => return Err(FileFault::new(NOT_SAFE)),
     };
-    let now = at(&format.read(&edited)?, &list, name).cloned();
-    if now.as_ref().and_then(Value::as_object) == Some(entry) {
+    if format.read(&edited)? == expected {
         Ok(edited)
     } else {
         Err(FileFault::new(NOT_SAFE))
@@ -74,7 +92,7 @@ pub(super) fn take_out(
             edited.ok_or_else(|| FileFault::new(NOT_SAFE))?
         }
         (FileFormat::Toml, Some(list)) => toml_change::take_out(text, list, name)?,
-        (FileFormat::Yaml, Some(list)) => yaml_edit::take_out(text, list, name)?,
+        (FileFormat::Yaml, Some(list)) => yaml::take_out(text, list, name)?,
         (_, None) => return Err(FileFault::new(NOT_SAFE)),
     };
     match at(&format.read(&edited)?, &list, name) {

@@ -28,8 +28,6 @@ mod secret_names;
 mod toml;
 mod toml_change;
 mod yaml;
-mod yaml_edit;
-mod yaml_scalars;
 
 pub use self::{
     clients::Client,

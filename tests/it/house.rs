@@ -65,7 +65,6 @@ const DOORS: &[(&str, &[&str])] = &[
     ("rquickjs", &["code_execution/engine"]),
     ("rmcp", &["upstream/connect/control", "authorization"]),
     ("rustls", &["link"]),
-    ("saphyr_parser", &["client_files/yaml"]),
     (
         "schemars",
         &[
@@ -89,6 +88,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("unicode_width", &["cli"]),
     ("unicode_security", &["scanner", "visible/letters"]),
     ("which", &["process"]),
+    ("yaml_edit", &["client_files/yaml"]),
 ];
 
 /// What stands at the top of the repository.
