@@ -71,9 +71,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "activity",
             "api",
             "authorization/pending",
-            "client_files/clients",
-            "client_files/needs",
-            "client_setup",
+            "clients",
             "config/settings",
             "doctor",
             "management",
@@ -83,12 +81,12 @@ const DOORS: &[(&str, &[&str])] = &[
     ("sd_notify", &["daemon"]),
     ("security_framework", &["keyring"]),
     ("tantivy", &["catalog/index"]),
-    ("toml_edit", &["client_files"]),
+    ("toml_edit", &["clients/toml"]),
     ("tracing_subscriber", &["logging"]),
     ("unicode_width", &["cli"]),
     ("unicode_security", &["scanner", "visible/letters"]),
     ("which", &["process"]),
-    ("yaml_edit", &["client_files/yaml"]),
+    ("yaml_edit", &["clients/yaml"]),
 ];
 
 /// What stands at the top of the repository.
