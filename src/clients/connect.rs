@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::{
     client::Client,
+    fault::FileFault,
     file::ClientFile,
     file_change::{ClientFileError, FileChange, Wanted, connected, disconnected, our_entry_in},
-    formats::FileFault,
     line_diff,
     places::ClientPlaces,
     reach::Reaching,

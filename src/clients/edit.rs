@@ -3,11 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    client::Client,
-    formats::{FileFault, FileFormat},
-    toml, yaml,
-};
+use super::{client::Client, fault::FileFault, formats::FileFormat, toml, yaml};
 use crate::config;
 
 const NOT_SAFE: &str = "it is laid out in a way that is not changed by a program";

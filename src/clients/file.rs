@@ -8,9 +8,9 @@ use std::{
 
 use super::{
     client::Client,
-    formats::{FileFault, FileFormat},
-    places::Scope,
-    servers::{self, ClientServer},
+    fault::FileFault,
+    formats::FileFormat,
+    servers::{self, ClientServer, Scope},
 };
 
 /// Limit: Claude Code keeps its history in the same file.

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::{
     client::Client,
     edit,
+    fault::FileFault,
     file::{ClientFile, FoundFile},
-    formats::FileFault,
     our_entry::{self, ConnectTarget},
     replace::{self, ReplaceError},
     servers::ClientServer,

@@ -1,11 +1,11 @@
-//! Files of clients as values, whatever they are written in, and why one cannot be read.
+//! Files of clients as values, whatever they are written in.
 
-use std::{fmt, path::Path};
+use std::path::Path;
 
 use serde_json::Value;
 
-use super::{toml, yaml};
-use crate::config::{self, ConfigError};
+use super::{fault::FileFault, toml, yaml};
+use crate::config;
 
 /// What a file is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,49 +43,6 @@ impl FileFormat {
             Self::Json => Ok(config::json_of(text)?),
             Self::Toml => toml::read(text),
             Self::Yaml => yaml::read(text),
-        }
-    }
-}
-
-/// Why a file cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileFault {
-    /// Where, counted from 1, if that is known.
-    pub line: Option<usize>,
-    /// What is wrong.
-    pub problem: String,
-}
-
-impl FileFault {
-    pub(super) fn new(problem: impl Into<String>) -> Self {
-        Self {
-            line: None,
-            problem: problem.into(),
-        }
-    }
-
-    pub(super) fn at(line: usize, problem: impl Into<String>) -> Self {
-        Self {
-            line: Some(line),
-            problem: problem.into(),
-        }
-    }
-}
-
-impl fmt::Display for FileFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.problem),
-            None => f.write_str(&self.problem),
-        }
-    }
-}
-
-impl From<ConfigError> for FileFault {
-    fn from(error: ConfigError) -> Self {
-        match error {
-            ConfigError::Syntax { line, problem, .. } => Self::at(line, problem),
-            other => Self::new(other.to_string()),
         }
     }
 }

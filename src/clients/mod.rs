@@ -10,6 +10,7 @@ mod conversion;
 mod convert;
 mod convert_remote;
 mod edit;
+mod fault;
 mod file;
 mod file_change;
 mod formats;

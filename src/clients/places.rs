@@ -5,16 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{client::Client, file::ClientFile, table::Folder};
-
-/// Whom a file is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
-    /// The person.
-    User,
-    /// The project in this folder.
-    Project(PathBuf),
-}
+use super::{client::Client, file::ClientFile, servers::Scope, table::Folder};
 
 /// The folders below which files of clients are looked for.
 #[derive(Debug, Clone)]

@@ -244,7 +244,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Client, ClientFile, FoundFile, FoundOutcome, OurAddress, SecretNames, plan};
-    use crate::clients::{places::Scope, secret_names::StoredUnderName};
+    use crate::clients::{secret_names::StoredUnderName, servers::Scope};
 
     fn found(client: &str, root: &Value) -> (ClientFile, FoundFile) {
         let client = Client::from_word(client).expect("a client");

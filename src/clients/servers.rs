@@ -4,7 +4,16 @@ use std::{fmt, path::PathBuf, sync::Arc};
 
 use serde_json::{Map, Value};
 
-use super::{client::Client, formats::FileFault, places::Scope, table::CLIENTS};
+use super::{client::Client, fault::FileFault, table::CLIENTS};
+
+/// Whom a file is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// The person.
+    User,
+    /// The project in this folder.
+    Project(PathBuf),
+}
 
 /// A server as a client's file names it. Its entry may hold secrets.
 #[derive(Clone, PartialEq)]

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
 
-use super::formats::FileFault;
+use super::fault::FileFault;
 
 /// The text as a value.
 pub(super) fn read(text: &str) -> Result<Value, FileFault> {

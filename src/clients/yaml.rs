@@ -9,7 +9,7 @@ use yaml_edit::{
     validator::{Severity, Validator},
 };
 
-use super::formats::FileFault;
+use super::fault::FileFault;
 
 /// Limit: values in one file, those that anchors repeat counted each time.
 const MOST_VALUES: usize = 200_000;

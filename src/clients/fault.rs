@@ -1,0 +1,48 @@
+//! Why a file of a client cannot be read, and where.
+
+use std::fmt;
+
+use crate::config::ConfigError;
+
+/// Why a file cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFault {
+    /// Where, counted from 1, if that is known.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl FileFault {
+    pub(super) fn new(problem: impl Into<String>) -> Self {
+        Self {
+            line: None,
+            problem: problem.into(),
+        }
+    }
+
+    pub(super) fn at(line: usize, problem: impl Into<String>) -> Self {
+        Self {
+            line: Some(line),
+            problem: problem.into(),
+        }
+    }
+}
+
+impl fmt::Display for FileFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.problem),
+            None => f.write_str(&self.problem),
+        }
+    }
+}
+
+impl From<ConfigError> for FileFault {
+    fn from(error: ConfigError) -> Self {
+        match error {
+            ConfigError::Syntax { line, problem, .. } => Self::at(line, problem),
+            other => Self::new(other.to_string()),
+        }
+    }
+}
