@@ -221,7 +221,7 @@ mod tests {
             (&deep.concat(), "deep"),
             (&"[".repeat(10_000), "deep"),
             ("a: &a [*a]\n", "deep"),
-            ("a: *b\n", "anchor"),
+            ("a: *b\n", "alias"),
             ("a: 1\na: 2\n", "line 2: "),
             ("? [a, b]\n: 1\n", "a list or a map"),
             ("a:\n\tb: 1\n", "line 2: "),
