@@ -33,11 +33,10 @@ pub mod spans;
 pub mod text_index;
 
 // Floor 2: what we say and write down, who asks, what was approved, secrets by name, children, connections, what strangers' texts are up to, what is kept
-// of sessions, scripts of agents, files of clients.
+// of sessions, scripts of agents.
 pub mod access;
 pub mod activity;
 pub mod approvals;
-pub mod client_files;
 pub mod code_execution;
 pub mod keyring;
 pub mod link;
@@ -63,21 +62,23 @@ pub mod forward;
 pub mod management;
 pub mod search;
 
-// Floor 7: what an MCP client can ask, what may be wrong, and what is done with the files of clients.
-pub mod client_setup;
-pub mod doctor;
+// Floor 7: what an MCP client can ask, and what is done with the files of clients.
+pub mod clients;
 pub mod router;
 
-// Floor 8: the faces, and the client of one of them.
+// Floor 8: what may be wrong.
+pub mod doctor;
+
+// Floor 9: the faces, and the client of one of them.
 pub mod api;
 pub mod daemon_client;
 pub mod inbound;
 pub mod page;
 
-// Floor 9: everything put together, and the programs that run beside it.
+// Floor 10: everything put together, and the programs that run beside it.
 pub mod bridge;
 pub mod daemon;
 pub mod demo_server;
 
-// Floor 10: the command line.
+// Floor 11: the command line.
 pub mod cli;

@@ -12,9 +12,8 @@ use super::{
     wrong,
 };
 use crate::{
-    client_files::Client,
-    client_setup::{
-        ClientList, ConnectRequest, Connected, Reaching, check_endpoint, client_of_word,
+    clients::{
+        Client, ClientList, ConnectRequest, Connected, Reaching, check_endpoint, client_of_word,
         client_rows, connect, disconnect, endpoint_path, entry_name, home_places, our_address,
     },
     error_code::{ErrorCode, Failure},

@@ -12,10 +12,7 @@ use super::{
     wrong,
 };
 use crate::{
-    client_setup::{
-        AddedServer, Gathered, ImportReport, NewEntry, chosen_entries, gather, home_places,
-        import_report, our_address, picked_by,
-    },
+    clients::{ImportReport, gather, home_places, our_address},
     error_code::ErrorCode,
 };
 
@@ -63,9 +60,9 @@ struct Picked {
     is_held: bool,
 }
 
-async fn found(api: &Api) -> Result<Gathered, FailureResponse> {
+async fn found(api: &Api) -> Result<ImportReport, FailureResponse> {
     let api = api.clone();
-    let gathered = blocking(move || {
+    let found = blocking(move || {
         let files = config::files(&api);
         let places = home_places()?;
         let us = our_address(&files, Some(&api.0.location));
@@ -73,13 +70,14 @@ async fn found(api: &Api) -> Result<Gathered, FailureResponse> {
         candidates.retain(|file| file.project().is_none());
         gather(&files, &us, places.home(), candidates, false)
     });
-    Ok(gathered.await??)
+    Ok(found.await??)
 }
 
 async fn preview(State(api): State<Api>) -> Answer {
-    let gathered = found(&api).await?;
-    let chosen = picked_by(&gathered, &[])?;
-    ok(&import_report(&gathered, &chosen, &[]))
+    let mut report = found(&api).await?;
+    let new = report.picked(&[])?;
+    report.choose(&new);
+    ok(&report)
 }
 
 async fn take_over(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
@@ -87,16 +85,16 @@ async fn take_over(State(api): State<Api>, body: Result<Bytes, BytesRejection>) 
     if picked.servers.is_empty() || picked.servers.len() > MOST {
         return Err(wrong(format!("`servers` names 1 to {MOST} servers")));
     }
-    let gathered = found(&api).await?;
-    let chosen = picked_by(&gathered, &picked.servers)?;
+    let mut report = found(&api).await?;
+    let chosen = report.picked(&picked.servers)?;
+    report.choose(&chosen);
     let management = &api.0.management;
-    let mut added = Vec::new();
-    for NewEntry { at, name, entry } in chosen_entries(&gathered, &chosen, picked.is_held) {
+    for (at, name, entry) in report.entries(picked.is_held) {
         let done = management.add_server(&name, entry).await;
         let error = done
             .err()
             .map(|failure| management.for_operator(failure).error);
-        added.push(AddedServer { at, name, error });
+        report.note(at, error);
     }
-    ok(&import_report(&gathered, &chosen, &added))
+    ok(&report)
 }

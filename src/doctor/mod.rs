@@ -33,7 +33,7 @@ pub use self::{
     port::{taken_by, who_has},
 };
 use crate::{
-    client_files::ClientPlaces,
+    clients::ClientPlaces,
     config::{self, OurAddress, Settings},
     management::{ConfigReport, Management, OverFiles, ServerRow, StatusReport},
     process::{BaseEnvironment, LoginPath},

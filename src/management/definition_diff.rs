@@ -75,6 +75,15 @@ fn sorted(value: Value) -> Value {
     }
 }
 
+/// The lines that changed, each with `-` or `+` before it, and three around them with a blank.
+pub fn changed_lines(before: &str, now: &str) -> Vec<String> {
+    let diff = TextDiff::from_lines(before, now);
+    let text = diff.unified_diff().context_radius(3).to_string();
+    // The heads of its parts say line numbers, which say nothing to a reader of the lines.
+    let lines = text.lines().filter(|line| !line.starts_with("@@"));
+    lines.map(str::to_owned).collect()
+}
+
 /// What changed, as lines that begin with `-`, `+` or a blank.
 pub(super) fn diff(before: &str, now: &str) -> String {
     let objects = |text: &str| {
@@ -91,11 +100,8 @@ pub(super) fn diff(before: &str, now: &str) -> String {
         lines.push('\n');
         lines
     });
-    let diff = TextDiff::from_lines(&before, &now);
-    let text = diff.unified_diff().context_radius(3).to_string();
-    // The heads of its parts say line numbers of a text that nobody has.
-    let lines = text.lines().filter(|line| !line.starts_with("@@"));
-    let lines: Vec<&str> = lines.collect();
+    let lines = changed_lines(&before, &now);
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let mut shown = Vec::with_capacity(lines.len());
     let mut rest = &lines[..];
     while let Some(line) = rest.first() {

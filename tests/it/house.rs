@@ -66,16 +66,13 @@ const DOORS: &[(&str, &[&str])] = &[
     ("rquickjs", &["code_execution/engine"]),
     ("rmcp", &["upstream/connect/control", "authorization"]),
     ("rustls", &["link"]),
-    ("saphyr_parser", &["client_files/yaml"]),
     (
         "schemars",
         &[
             "activity",
             "api",
             "authorization/pending",
-            "client_files/clients",
-            "client_files/needs",
-            "client_setup",
+            "clients",
             "config/settings",
             "doctor",
             "management",
@@ -85,12 +82,13 @@ const DOORS: &[(&str, &[&str])] = &[
     ("sd_notify", &["daemon"]),
     ("security_framework", &["keyring"]),
     ("tantivy", &["catalog/index"]),
-    ("toml_edit", &["client_files"]),
+    ("toml_edit", &["clients/toml"]),
     ("tracing_subscriber", &["logging"]),
     ("unicode_width", &["cli"]),
     ("unicode_security", &["scanner", "visible/letters"]),
     ("which", &["process"]),
     ("zbus", &["keyring/secret_service"]),
+    ("yaml_edit", &["clients/yaml"]),
 ];
 
 /// What stands at the top of the repository.

@@ -6,17 +6,17 @@ use super::super::{
     failure::CommandFailure,
     output::{self, Output},
 };
-use crate::{
-    client_files::{Client, ClientPlaces},
-    client_setup::{ConnectOutcome, Connected, Reaching, TOKEN_VARIABLE},
-};
+use crate::clients::{Client, ClientPlaces, ConnectOutcome, Connected, Reaching, TOKEN_VARIABLE};
 
-/// Says what was done with one client.
-pub(in crate::cli) fn say_done(
+/// Says to people what was done with one client.
+pub(super) fn say_done(
     done: &Connected,
     places: &ClientPlaces,
     out: Output,
 ) -> Result<(), CommandFailure> {
+    if out.is_json() {
+        return Ok(());
+    }
     let client = done.client.name();
     let home = places.home().display().to_string();
     let short = |path: &str| match path.strip_prefix(&home) {

@@ -5,7 +5,7 @@ use super::super::{
     output::{self, Output},
     table::{name, text},
 };
-use crate::client_setup::{ClientList, ClientRow};
+use crate::clients::{ClientList, ClientRow};
 
 pub(super) fn print(
     list: &ClientList,

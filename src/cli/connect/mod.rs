@@ -5,7 +5,8 @@ mod list;
 
 use clap::Args;
 
-pub(super) use self::file::{say_done, say_token};
+use self::file::say_done;
+pub(super) use self::file::say_token;
 use super::{
     connection,
     failure::CommandFailure,
@@ -14,11 +15,10 @@ use super::{
     output::{self, Output},
 };
 use crate::{
-    client_files::{Client, ClientPlaces},
-    client_setup::{
-        ClientList, ConnectRequest, Connected, Reaching, check_endpoint, client_of_word,
-        client_rows, connect, disconnect, endpoint_path, entry_name, has_file, home_places,
-        is_free, may_be_connected, our_address,
+    clients::{
+        Client, ClientList, ClientPlaces, ConnectRequest, Connected, Reaching, check_endpoint,
+        client_of_word, client_rows, connect, disconnect, endpoint_path, entry_name, has_file,
+        home_places, is_free, may_be_connected, our_address,
     },
     daemon_client::{self, DaemonClient},
     management::{Management, OverFiles, ServerList},
@@ -71,6 +71,29 @@ Examples:
   mcpproxy connect claude-code --project    only in this project, by its .mcp.json
   mcpproxy connect cursor --undo            take it out again
 Clients: claude-code, claude-desktop, cursor, vscode, windsurf, codex, gemini-cli, zed, goose, opencode";
+
+/// Connects one client, and says so to people.
+pub(super) fn put_in(
+    places: &ClientPlaces,
+    reaching: &Reaching,
+    asked: &ConnectRequest<'_>,
+    out: Output,
+) -> Result<Connected, CommandFailure> {
+    let done = connect(places, reaching, asked)?;
+    say_done(&done, places, out)?;
+    Ok(done)
+}
+
+fn take_out(
+    places: &ClientPlaces,
+    reaching: &Reaching,
+    asked: &ConnectRequest<'_>,
+    out: Output,
+) -> Result<Connected, CommandFailure> {
+    let done = disconnect(places, reaching, asked)?;
+    say_done(&done, places, out)?;
+    Ok(done)
+}
 
 /// That there is what an endpoint names. The daemon may have a server that stands in no file, as the demo does.
 async fn check_named(
@@ -141,14 +164,10 @@ impl ConnectCommand {
                 spares_found: self.all,
             };
             let outcome = if self.undo {
-                disconnect(&places, &reaching, &asked)
+                take_out(&places, &reaching, &asked, out)
             } else {
-                connect(&places, &reaching, &asked)
+                put_in(&places, &reaching, &asked, out)
             };
-            let outcome = outcome.map_err(CommandFailure::from);
-            if let (Ok(outcome), false) = (&outcome, out.is_json()) {
-                say_done(outcome, &places, out)?;
-            }
             done.push((client, outcome));
         }
         if !answers && !self.undo {
@@ -169,7 +188,7 @@ impl ConnectCommand {
                 has_file(places, *client, self.project) && places.is_present(*client)
             }
         };
-        Client::ALL.into_iter().filter(is_meant).collect()
+        Client::all().filter(is_meant).collect()
     }
 
     fn conclude(

@@ -1,19 +1,17 @@
 //! `mcpproxy import`: takes servers over from the files of clients and other proxies, after a look at what would come.
 
-mod apply;
-mod gathered;
+mod files;
 mod notes;
 mod pick;
-mod preview;
 
 use clap::Args;
+use http::Method;
+use serde_json::{Value, json};
 
 pub(super) use self::{
-    apply::add,
-    gathered::{check_words, gather, location_of, say_empty, say_faults},
-    notes::{NotedServers, say as say_notes, say_readable},
+    files::{check_words, gather, location_of},
+    notes::{say_faults, say_needs, say_readable, show_table},
     pick::asked,
-    preview::show_table,
 };
 use super::{
     connection,
@@ -21,7 +19,11 @@ use super::{
     location::Location,
     output::{self, Output},
 };
-use crate::client_setup::{AddedServer, Gathered, here_already, import_report, picked_by};
+use crate::{
+    clients::ImportReport,
+    daemon_client::{AnswerDeadline, DaemonClient},
+    management::{Management, OverFiles},
+};
 
 /// Take over the servers that your AI clients and other proxies have in their files
 ///
@@ -68,61 +70,44 @@ impl ImportCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let mut daemon = connection::open_if_running(&files, out).await?;
-        let gathered = gather(&files, daemon.as_ref(), &self.from)?;
+        let mut report = gather(&files, daemon.as_ref(), &self.from)?;
         let is_decided = self.all || self.yes || !self.server.is_empty();
-        let same = here_already(&gathered, &self.server);
         let mut wanted = self.server.clone();
-        wanted.retain(|name| !same.contains(&name));
-        let mut chosen = if wanted.is_empty() && !same.is_empty() {
-            Vec::new()
-        } else {
-            picked_by(&gathered, &wanted)?
+        wanted.retain(|name| !report.is_here(name));
+        let mut chosen = match wanted.is_empty() && !self.server.is_empty() {
+            true => Vec::new(),
+            false => report.picked(&wanted)?,
         };
         let asks = !is_decided && !self.dry_run && out.is_interactive();
         if !out.is_json() {
-            show_table(&gathered)?;
-            say_faults(&gathered, out);
-            say_empty(&gathered, out);
+            show_table(&report)?;
+            say_faults(&report, out);
         }
         let offered = chosen.len();
         if asks && !chosen.is_empty() {
             chosen = asked(&chosen, out);
         }
         let takes = !self.dry_run && (is_decided || asks);
-        let added = if takes {
-            add(
-                &files,
-                daemon.as_mut(),
-                &gathered,
-                &chosen,
-                self.is_held,
-                out,
-            )
-            .await
-        } else {
-            Vec::new()
-        };
+        report.choose(&chosen);
+        if takes {
+            add(&files, daemon.as_mut(), &mut report, self.is_held, out).await;
+        }
         if out.is_json() {
-            let report = import_report(&gathered, &chosen, &added);
             output::json(&output::as_json(&report)?)?;
         } else {
-            let told = if takes {
-                NotedServers::Taken(&added)
-            } else {
-                NotedServers::Offered(&chosen)
-            };
-            say_notes(&gathered, told, out);
-            self.conclude((offered, &chosen), &added, takes, out);
-            say_readable(files.config_file(), &gathered, &added, out);
+            say_needs(&report, takes, out);
+            self.conclude(offered, chosen.len(), &report, takes, out);
+            say_readable(files.config_file(), &report, out);
         }
-        verdict(&gathered, &added)
+        verdict(&report)
     }
 
     /// Says what came of those that could be taken, and of those of them that were chosen.
     fn conclude(
         &self,
-        (offered, chosen): (usize, &[usize]),
-        added: &[AddedServer],
+        offered: usize,
+        chosen: usize,
+        report: &ImportReport,
         takes: bool,
         out: Output,
     ) {
@@ -130,38 +115,67 @@ impl ImportCommand {
             1 => "1 server".to_owned(),
             n => format!("{n} servers"),
         };
-        if chosen.is_empty() && offered > 0 {
-            out.note(&format!("nothing was taken over; {} could be", n(offered)));
-        } else if chosen.is_empty() {
-            out.note("there is nothing to take over");
+        out.note(&if chosen == 0 && offered > 0 {
+            format!("nothing was taken over; {} could be", n(offered))
+        } else if chosen == 0 {
+            "there is nothing to take over".to_owned()
         } else if takes {
-            let done = added.iter().filter(|added| added.error.is_none()).count();
-            out.note(&format!(
+            format!(
                 "{} taken over; next step: `mcpproxy connect` puts mcpproxy into your clients, `mcpproxy upstream list` shows how the servers are",
-                n(done)
-            ));
+                n(report.imported)
+            )
         } else if self.dry_run {
-            out.note(&format!("{} would be taken over", n(chosen.len())));
+            format!("{} would be taken over", n(chosen))
         } else {
-            out.note(&format!(
+            format!(
                 "nothing was taken over; next step: --all takes {}, --server NAME one",
-                n(chosen.len())
-            ));
+                n(chosen)
+            )
+        });
+    }
+}
+
+/// Adds those that were chosen one after the other, through the daemon where one runs; what fails with one leaves the others alone.
+pub(super) async fn add(
+    files: &Management<OverFiles>,
+    mut daemon: Option<&mut DaemonClient>,
+    report: &mut ImportReport,
+    is_held: bool,
+    out: Output,
+) {
+    let entries = report.entries(is_held);
+    let n = entries.len();
+    for (done, (at, name, mut entry)) in entries.into_iter().enumerate() {
+        out.progress(&format!("adding {name} ({} of {n})", done + 1));
+        let added = if let Some(daemon) = &mut daemon {
+            entry.insert("name".to_owned(), json!(name));
+            let body = Value::Object(entry).to_string();
+            let path = "/api/v1/servers";
+            let answer = daemon.send(Method::POST, path, body, AnswerDeadline::Daemon);
+            answer.await.map(drop).map_err(CommandFailure::from)
+        } else {
+            let added = files.add_server(&name, entry).await;
+            added.map(drop).map_err(CommandFailure::from)
+        };
+        let error = added.err().map(|failure| failure.what);
+        if let Some(error) = &error {
+            out.warning(&format!("{name} was not added: {error}"));
         }
+        report.note(at, error);
     }
 }
 
 /// What was named and could not be read, and what could not be added, is a failure.
-fn verdict(gathered: &Gathered, added: &[AddedServer]) -> Result<(), CommandFailure> {
-    let failed: Vec<&AddedServer> = added.iter().filter(|added| added.error.is_some()).collect();
-    if let Some(first) = failed.first() {
-        let names: Vec<&str> = failed.iter().map(|added| added.name.as_str()).collect();
-        let why = first.error.as_deref().unwrap_or_default();
+fn verdict(report: &ImportReport) -> Result<(), CommandFailure> {
+    let failed = report.servers.iter();
+    let failed = failed.filter_map(|server| Some((server.new_name()?, server.error.as_deref()?)));
+    let (names, errors): (Vec<&str>, Vec<&str>) = failed.unzip();
+    if let Some(why) = errors.first() {
         let what = format!("these were not added: {}: {why}", names.join(", "));
         return Err(CommandFailure::failed(what).shown());
     }
     // Why was said above.
-    if gathered.faults.iter().any(|fault| fault.is_named) {
+    if report.faults.iter().any(|fault| fault.is_named) {
         let what = "not every file that was named could be read";
         return Err(CommandFailure::failed(what).shown());
     }

@@ -1,76 +1,95 @@
-//! What a person has to know of the servers that are taken: what they need, secrets that stand in the file, and what was left behind.
+//! What a person has to know of the servers that were found: the table, files that could not be read, and of those that are taken what they
+//! need, secrets that stand in the file, and what was left behind.
 
 use std::path::Path;
 
-use super::super::output::Output;
+use super::super::{
+    failure::CommandFailure,
+    output::{self, Output},
+    table::{name, text},
+};
 use crate::{
-    client_files::{Carried, ImportOutcome, NeededKind, NeededValue},
-    client_setup::{AddedServer, Gathered, is_set},
+    clients::{FoundServer, ImportReport, NeededKind, NeededValue},
     storage,
 };
 
-/// The servers that are spoken of.
-#[derive(Clone, Copy)]
-pub(in crate::cli) enum NotedServers<'a> {
-    /// These places in the plan could be taken, and none was: what has to be done afterwards cannot be done yet.
-    Offered(&'a [usize]),
-    /// Those of these that were added are here now.
-    Taken(&'a [AddedServer]),
+/// Prints a row for each server; those that can be taken are numbered.
+pub(in crate::cli) fn show_table(report: &ImportReport) -> Result<(), CommandFailure> {
+    if report.servers.is_empty() {
+        return Ok(());
+    }
+    let mut n = 0;
+    let rows = report.servers.iter().map(|server| {
+        let number = server.new_name().map(|_| {
+            n += 1;
+            n.to_string()
+        });
+        [
+            number.unwrap_or_else(|| "-".to_owned()),
+            server.written_name.clone(),
+            place(report, server),
+            server.starts.clone(),
+            server.summary(),
+        ]
+    });
+    let rows: Vec<[String; 5]> = rows.collect();
+    let columns = [
+        name("#"),
+        name("SERVER"),
+        text("FROM", 2),
+        text("STARTS", 2),
+        text("WHAT HAPPENS", 4),
+    ];
+    output::table(columns, rows)
 }
 
-/// Says it, server by server.
-pub(in crate::cli) fn say(gathered: &Gathered, told: NotedServers<'_>, out: Output) {
-    let (places, words): (Vec<usize>, &Words) = match told {
-        NotedServers::Offered(chosen) => (chosen.to_vec(), &OFFERED),
-        NotedServers::Taken(added) => {
-            let done = added.iter().filter(|added| added.error.is_none());
-            (done.map(|added| added.at).collect(), &TAKEN)
+fn place(report: &ImportReport, server: &FoundServer) -> String {
+    let (client, file) = (server.client.name(), report.shown(&server.file));
+    match &server.project {
+        Some(project) if !Path::new(&server.file).starts_with(project) => {
+            format!("{client}: {file}, for {}", report.shown(project))
         }
-    };
-    for server in places.into_iter().filter_map(|at| gathered.plan.get(at)) {
-        if let ImportOutcome::New { name, carried, .. } = &server.outcome {
-            say_of(name.as_str(), server.client.name(), carried, words, out);
-        }
+        _ => format!("{client}: {file}"),
     }
 }
 
-/// How it is said.
-struct Words {
-    /// What happens with a secret that stands in the file.
-    carried: &'static str,
-    /// What happens with keys that say nothing here.
-    left: &'static str,
-    /// When the step is to be done.
-    step: &'static str,
+/// Says which files could not be read, which have no server, and where a key stands twice.
+pub(in crate::cli) fn say_faults(report: &ImportReport, out: Output) {
+    for fault in &report.faults {
+        let (file, error, step) = (report.shown(&fault.file), &fault.error, &fault.next_step);
+        out.warning(&format!("{file} was not read: {error}; next step: {step}"));
+    }
+    for twice in &report.repeated {
+        let (file, key, step) = (report.shown(&twice.file), &twice.key, &twice.next_step);
+        out.warning(&format!(
+            "{file}: `{key}` stands twice, and only the last one counts; next step: {step}"
+        ));
+    }
+    for file in &report.empty {
+        let file = report.shown(file);
+        out.note(&format!("{file} has no list of servers, or an empty one"));
+    }
 }
 
-const TAKEN: Words = Words {
-    carried: "was taken over as it is",
-    left: "was left behind",
-    step: "next step",
-};
-
-/// A secret that is stored before is not given to a server that is taken over later, so not even that is a step now.
-const OFFERED: Words = Words {
-    carried: "would be taken over as it is",
-    left: "would be left behind",
-    step: "once it is taken over",
-};
+/// What is to be done for the servers that were taken over; of those that only could be, what is to be done once they are.
+pub(in crate::cli) fn say_needs(report: &ImportReport, is_taken: bool, out: Output) {
+    let servers = report.servers.iter();
+    for server in servers.filter(|server| {
+        if is_taken {
+            server.imported
+        } else {
+            server.chosen
+        }
+    }) {
+        say_needs_of(server, is_taken, out);
+    }
+}
 
 /// Warns where secrets were written as they are and others can read the file.
-pub(in crate::cli) fn say_readable(
-    file: &Path,
-    gathered: &Gathered,
-    added: &[AddedServer],
-    out: Output,
-) {
-    let has_secrets = |added: &AddedServer| {
-        let server = gathered.plan.get(added.at).map(|server| &server.outcome);
-        let is_written = added.error.is_none();
-        is_written
-            && matches!(server, Some(ImportOutcome::New { carried, .. }) if !carried.literals.is_empty())
-    };
-    if added.iter().any(has_secrets) && storage::is_open_to_others(file) {
+pub(in crate::cli) fn say_readable(file: &Path, report: &ImportReport, out: Output) {
+    let mut taken = report.taken();
+    let has_secrets = taken.any(|server| !server.literal_secrets.is_empty());
+    if has_secrets && storage::is_open_to_others(file) {
         let file = file.display();
         out.warning(&format!(
             "other users can read {file}, which has secrets now; next step: `chmod 600 {file}`"
@@ -78,24 +97,28 @@ pub(in crate::cli) fn say_readable(
     }
 }
 
-fn say_of(name: &str, client: &str, carried: &Carried, words: &Words, out: Output) {
-    let when = words.step;
-    for need in carried.needs.iter().filter(|need| !is_set(need)) {
-        let (wants, step) = (wants(need), need.step());
+fn say_needs_of(server: &FoundServer, is_taken: bool, out: Output) {
+    // A secret that is stored before is not given to a server that is taken over later, so not even that is a step now.
+    let (when, modal) = match is_taken {
+        true => ("next step", "was"),
+        false => ("once it is taken over", "would be"),
+    };
+    let name = server.new_name().unwrap_or_default();
+    for need in server.needs.iter().filter(|need| !need.is_set) {
+        let (wants, step) = (wants(need), &need.next_step);
         out.note(&format!("{name} {wants}; {when}: {step}"));
     }
-    for secret in &carried.literals {
-        let (place, step) = (&secret.place, secret.step(name));
+    for (secret, step) in server.literal_secrets.iter().zip(&server.secret_steps) {
+        let place = &secret.place;
         out.note(&format!(
-            "{name} has a secret in `{place}`, which {}; {when}: {step}",
-            words.carried
+            "{name} has a secret in `{place}`, which {modal} taken over as it is; {when}: {step}"
         ));
     }
-    if !carried.left_behind.is_empty() {
+    if !server.left_behind.is_empty() {
         out.note(&format!(
-            "{name}: of its entry in the file of {client} this {}, because it says nothing here: {}",
-            words.left,
-            carried.left_behind.join(", ")
+            "{name}: of its entry in the file of {} this {modal} left behind, because it says nothing here: {}",
+            server.client.name(),
+            server.left_behind.join(", ")
         ));
     }
 }

@@ -1,4 +1,5 @@
-//! One call of a tool, as a client makes it: over HTTP at the address that clients are given.
+//! That what was set up works: the servers are listed, and one call of a tool is made as a client makes it, over HTTP at the address
+//! that clients are given.
 
 use std::{
     net::SocketAddr,
@@ -9,19 +10,26 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 use super::{
-    super::{failure::CommandFailure, output::Output},
+    super::{failure::CommandFailure, import, output::Output},
     report::{ProofRow, SetupReport},
     step,
 };
 use crate::{
     config::Provider,
-    daemon_client::DaemonClient,
-    management::{Management, OverFiles, StatusReport},
+    daemon_client::{self, DaemonClient},
+    gate::Standing,
+    management::{Management, OverFiles, ServerList, ServerRow, ServerState},
 };
+
+/// How long it is waited for first lists. A first start may download for minutes, and nobody should have to watch that.
+const LISTED_WITHIN: Duration = Duration::from_secs(20);
+
+/// Between two looks at the servers.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Limit: a search costs milliseconds.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
@@ -36,8 +44,7 @@ pub(super) async fn call(
     report: &mut SetupReport,
     out: Output,
 ) -> Result<(), CommandFailure> {
-    let status: Option<StatusReport> = serde_json::from_slice(daemon.status()).ok();
-    let location = status.map(|status| status.location);
+    let location = import::location_of(Some(daemon));
     let address = location
         .as_ref()
         .and_then(|location| location.listen.first());
@@ -129,4 +136,45 @@ async fn ask(address: SocketAddr, token: Option<&str>) -> Result<(), String> {
         return Err(text.unwrap_or("the tool reports an error").to_owned());
     }
     Ok(())
+}
+
+/// Waits until the tools of every server are known, or it is clear that they will not be soon.
+pub(super) async fn wait_until_listed(
+    daemon: &mut DaemonClient,
+    report: &mut SetupReport,
+    out: Output,
+) -> Result<(), CommandFailure> {
+    let deadline = Instant::now() + LISTED_WITHIN;
+    let mut said = usize::MAX;
+    loop {
+        let path = "/api/v1/servers";
+        let list: ServerList = daemon_client::read(path, &daemon.get(path).await?)?;
+        let usable = list
+            .servers
+            .iter()
+            .filter(|row| row.standing() == Standing::Usable);
+        let waiting = usable.filter(|row| is_awaited(row)).count();
+        if waiting == 0 || Instant::now() > deadline {
+            report.take_servers(&list.servers, waiting);
+            return Ok(());
+        }
+        if waiting != said {
+            said = waiting;
+            let of = list.servers.len();
+            out.progress(&format!(
+                "waiting for the tools of {waiting} of {of} servers"
+            ));
+        }
+        sleep(LOOK).await;
+    }
+}
+
+/// Whether its tools may be known in a moment.
+fn is_awaited(row: &ServerRow) -> bool {
+    let is_listed = row.tools.is_some_and(|tools| tools > 0);
+    let is_on_its_way = matches!(
+        row.state,
+        ServerState::Connecting | ServerState::Disconnected
+    );
+    !is_listed && is_on_its_way && row.last_error.is_none()
 }

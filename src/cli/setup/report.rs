@@ -5,7 +5,10 @@ use std::{path::Path, time::Duration};
 use serde::Serialize;
 
 use super::super::output::Output;
-use crate::{client_files::Client, client_setup::Connected, management::ServerRow};
+use crate::{
+    clients::{Client, Connected},
+    management::ServerRow,
+};
 
 /// Limit: servers that do not work and are named one by one.
 const MOST_PROBLEMS: usize = 5;
@@ -37,8 +40,8 @@ pub(super) struct SetupReport {
 pub(super) struct DaemonRow {
     /// `running`, `service` or `background`.
     pub(super) how: &'static str,
-    pub(super) url: Option<String>,
-    pub(super) pid: Option<u32>,
+    pub(super) url: String,
+    pub(super) pid: u32,
 }
 
 #[derive(Serialize)]

@@ -6,9 +6,7 @@ use serde_json::Value;
 
 use super::{DoctorFinding, commands};
 use crate::{
-    client_files::{
-        ClientFile, ClientPlaces, ClientServer, FoundFile, ImportOutcome, SecretNames, plan,
-    },
+    clients::{ClientFile, ClientPlaces, ClientServer, FoundFile, FoundOutcome, SecretNames, plan},
     config::{OurAddress, Settings},
 };
 
@@ -119,11 +117,13 @@ impl ServedHere<'_> {
         );
         let is_used =
             |name: &str| commands::usable(self.settings).any(|server| server.name.as_str() == name);
-        let doubled = planned.iter().filter(|server| match &server.outcome {
-            ImportOutcome::Same { name, differing } => {
-                is_used(name) && differing.iter().all(|key| self.is_reference(name, key))
-            }
-            _ => false,
+        let doubled = planned.iter().filter(|server| {
+            let same = server.name.as_deref();
+            let same = same.filter(|_| server.outcome == FoundOutcome::Same);
+            same.is_some_and(|name| {
+                let mut differing = server.differing.iter();
+                is_used(name) && differing.all(|key| self.is_reference(name, key))
+            })
         });
         let doubled: Vec<&str> = doubled.map(|server| &*server.written_name).collect();
         (!doubled.is_empty()).then(|| {
@@ -168,7 +168,7 @@ mod tests {
 
     use super::{ServedHere, check};
     use crate::{
-        client_files::ClientPlaces,
+        clients::ClientPlaces,
         config::{self, OurAddress, Surroundings, parse},
         doctor::{DoctorFinding, DoctorSeverity},
     };

@@ -143,7 +143,7 @@ fn a_file_that_cannot_be_changed_says_why_and_what_helps() {
     put(
         place.folder(),
         ".config/goose/config.yaml",
-        "x: 1\nextensions: {a: {type: stdio, cmd: b}}\n",
+        "x: 1\nextensions: [a]\n",
     );
     let settings = file(".gemini/settings.json");
     fs::remove_file(&settings).expect("ours");
@@ -156,8 +156,8 @@ fn a_file_that_cannot_be_changed_says_why_and_what_helps() {
         ),
         (
             "goose",
-            "line 2: `extensions` cannot be changed by a program here",
-            "correct line 2",
+            "`extensions` in it is a list and no map of servers",
+            "write the entry by hand",
         ),
         ("gemini-cli", "it is no file", "write the entry by hand"),
     ] {

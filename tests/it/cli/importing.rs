@@ -6,74 +6,28 @@ use serde_json::{Value, json};
 
 use super::{Place, serving::Serving};
 
-/// A client, where its file lies in a home folder, and a file of it.
-pub(super) const FILES: [(&str, &str, &str); 13] = [
-    (
-        "claude-code",
-        ".claude.json",
-        include_str!("client_files/claude-code.json"),
-    ),
-    (
-        "claude-desktop",
-        ".config/Claude/claude_desktop_config.json",
-        include_str!("client_files/claude-desktop.json"),
-    ),
-    (
-        "cursor",
-        ".cursor/mcp.json",
-        include_str!("client_files/cursor.json"),
-    ),
-    (
-        "vscode",
-        ".config/Code/User/mcp.json",
-        include_str!("client_files/vscode.json"),
-    ),
-    (
-        "windsurf",
-        ".codeium/windsurf/mcp_config.json",
-        include_str!("client_files/windsurf.json"),
-    ),
-    (
-        "codex",
-        ".codex/config.toml",
-        include_str!("client_files/codex.toml"),
-    ),
-    (
-        "gemini-cli",
-        ".gemini/settings.json",
-        include_str!("client_files/gemini-cli.json"),
-    ),
-    (
-        "zed",
-        ".config/zed/settings.json",
-        include_str!("client_files/zed.json"),
-    ),
-    (
-        "goose",
-        ".config/goose/config.yaml",
-        include_str!("client_files/goose.yaml"),
-    ),
-    (
-        "opencode",
-        ".config/opencode/opencode.json",
-        include_str!("client_files/opencode.json"),
-    ),
-    (
-        "mcpproxy-go",
-        ".mcpproxy/mcp_config.json",
-        include_str!("client_files/mcpproxy-go.json"),
-    ),
-    (
-        "servers-json",
-        ".config/mcp/servers.json",
-        include_str!("client_files/servers-json.json"),
-    ),
-    (
-        "magg",
-        ".magg/config.json",
-        include_str!("client_files/magg.json"),
-    ),
-];
+/// Rows of a client, where its file lies in a home folder, and a file of it.
+macro_rules! files {
+    ($($client:literal $path:literal $file:literal)*) => {
+        [$(($client, $path, include_str!(concat!("client_files/", $file)))),*]
+    };
+}
+
+pub(super) const FILES: [(&str, &str, &str); 13] = files! {
+    "claude-code" ".claude.json" "claude-code.json"
+    "claude-desktop" ".config/Claude/claude_desktop_config.json" "claude-desktop.json"
+    "cursor" ".cursor/mcp.json" "cursor.json"
+    "vscode" ".config/Code/User/mcp.json" "vscode.json"
+    "windsurf" ".codeium/windsurf/mcp_config.json" "windsurf.json"
+    "codex" ".codex/config.toml" "codex.toml"
+    "gemini-cli" ".gemini/settings.json" "gemini-cli.json"
+    "zed" ".config/zed/settings.json" "zed.json"
+    "goose" ".config/goose/config.yaml" "goose.yaml"
+    "opencode" ".config/opencode/opencode.json" "opencode.json"
+    "mcpproxy-go" ".mcpproxy/mcp_config.json" "mcpproxy-go.json"
+    "servers-json" ".config/mcp/servers.json" "servers-json.json"
+    "magg" ".magg/config.json" "magg.json"
+};
 
 /// A home folder with the files of these clients, and a program for the servers that they name.
 pub(super) fn furnished(clients: &[&str]) -> Place {

@@ -1,0 +1,101 @@
+//! Which files are looked at.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use super::super::failure::CommandFailure;
+use crate::{
+    clients::{
+        self, Client, ClientFile, ClientPlaces, ImportReport, home_places, our_address, real_path,
+    },
+    daemon_client::DaemonClient,
+    management::{DaemonLocation, Management, OverFiles, StatusReport},
+};
+
+/// Reads the files of these clients and paths, or all that are known.
+pub(in crate::cli) fn gather(
+    files: &Management<OverFiles>,
+    daemon: Option<&DaemonClient>,
+    from: &[String],
+) -> Result<ImportReport, CommandFailure> {
+    let places = home_places()?;
+    let candidates = if from.is_empty() {
+        places.files()
+    } else {
+        let own = real_path(files.config_file());
+        named(&places, from, &own)?
+    };
+    let us = our_address(files, location_of(daemon).as_ref());
+    let is_named = !from.is_empty();
+    let gathered = clients::gather(files, &us, places.home(), candidates, is_named);
+    gathered.map_err(CommandFailure::from)
+}
+
+/// Where the daemon that runs is.
+pub(in crate::cli) fn location_of(daemon: Option<&DaemonClient>) -> Option<DaemonLocation> {
+    let status = serde_json::from_slice(daemon?.status()).ok();
+    status.map(|status: StatusReport| status.location)
+}
+
+fn named(
+    places: &ClientPlaces,
+    words: &[String],
+    own: &Path,
+) -> Result<Vec<ClientFile>, CommandFailure> {
+    let mut files = Vec::new();
+    for word in words {
+        let path = std::path::absolute(word).unwrap_or_else(|_| PathBuf::from(word));
+        if real_path(&path) == own {
+            let what = format!("{} is the configuration of mcpproxy itself", path.display());
+            return Err(CommandFailure::usage(what));
+        }
+        let is_path = word.contains(['/', '.']) || path.exists();
+        match Client::from_word(word).filter(|_| !is_path) {
+            Some(client) => files.extend(of_client(places, client)?),
+            None if path.exists() => files.push(places.named(&path)),
+            None if is_path => {
+                let what = format!("there is no file {}", path.display());
+                return Err(CommandFailure::failed(what)
+                    .next("`mcpproxy import` without a name looks in all known places"));
+            }
+            None => {
+                let known: Vec<&str> = Client::all().map(Client::id).collect();
+                let what = format!("{word:?} is neither a file nor a client that is known");
+                return Err(CommandFailure::usage(what)
+                    .next(format!("name a file, or one of {}", known.join(", "))));
+            }
+        }
+    }
+    // In the home folder the files of the project are those of the person.
+    let mut known = BTreeSet::new();
+    files.retain(|file: &ClientFile| known.insert(file.path.clone()));
+    Ok(files)
+}
+
+/// That every word is a client or a file, before anything is done.
+pub(in crate::cli) fn check_words(
+    files: &Management<OverFiles>,
+    words: &[String],
+) -> Result<(), CommandFailure> {
+    let own = real_path(files.config_file());
+    named(&home_places()?, words, &own).map(|_| ())
+}
+
+fn of_client(places: &ClientPlaces, client: Client) -> Result<Vec<ClientFile>, CommandFailure> {
+    let files = places.files_of(client);
+    if files.iter().any(|file| file.path.exists()) {
+        return Ok(files);
+    }
+    let looked: Vec<String> = files
+        .iter()
+        .map(|file| file.path.display().to_string())
+        .collect();
+    let what = format!(
+        "{} has no file here; looked for {}",
+        client.name(),
+        looked.join(", ")
+    );
+    Err(CommandFailure::failed(what).next("name its file, if it is elsewhere"))
+}

@@ -1,0 +1,104 @@
+//! Which clients are here, and whether they are connected.
+
+use std::{
+    io,
+    net::{Ipv4Addr, TcpListener},
+};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{client::Client, connect::step_about, file_change::our_entry_in, places::ClientPlaces};
+use crate::config::OurAddress;
+
+/// The clients that can be connected.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ClientList {
+    /// The home folder in which their files are looked for: that of the user who runs the daemon.
+    pub home: String,
+    /// Each of them, found here or not.
+    pub clients: Vec<ClientRow>,
+}
+
+/// One client.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ClientRow {
+    /// The word for it in commands and paths.
+    pub client: Client,
+    /// Its name for people.
+    pub title: &'static str,
+    /// The file in which we are, or would be.
+    pub file: String,
+    /// Whether there are signs of it.
+    pub found: bool,
+    /// Whether it leads to us.
+    pub connected: bool,
+    /// The name of our entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What is wrong with its file, or with our entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What to do about that, where connecting it would not do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<String>,
+}
+
+/// Every client that can be connected. Blocks.
+/// `answers` says whether it is we who answer, or would, at our address.
+pub fn client_rows(places: &ClientPlaces, us: &OurAddress, answers: bool) -> Vec<ClientRow> {
+    let clients = Client::all();
+    clients
+        .filter_map(|client| row(places, us, client, answers))
+        .collect()
+}
+
+/// Whether the port is free for a daemon that would be started.
+pub fn is_free(us: &OurAddress) -> bool {
+    let taken = us.ports.first().is_some_and(|port| {
+        let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, *port));
+        bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
+    });
+    !taken
+}
+
+fn row(places: &ClientPlaces, us: &OurAddress, client: Client, answers: bool) -> Option<ClientRow> {
+    let file = places.file_to_connect(client, false)?;
+    let mut row = ClientRow {
+        client,
+        title: client.name(),
+        file: file.path.display().to_string(),
+        found: places.is_present(client),
+        connected: false,
+        name: None,
+        error: None,
+        next_step: None,
+    };
+    match file.read() {
+        Ok(None) => (),
+        Ok(Some(found)) => {
+            if let Some(ours) = our_entry_in(&found, &file, us) {
+                row.name = Some(ours.name.clone());
+                row.connected = us.is_us(ours);
+                if !row.connected {
+                    row.error = Some(
+                        "its entry leads to an address where this mcpproxy does not listen"
+                            .to_owned(),
+                    );
+                } else if !answers && ours.command().is_none() {
+                    row.connected = false;
+                    row.error = Some(
+                        "its entry leads to our address, where another program has the port; `mcpproxy doctor` says which"
+                            .to_owned(),
+                    );
+                    row.next_step = Some("mcpproxy doctor".to_owned());
+                }
+            }
+        }
+        Err(fault) => {
+            row.error = Some(fault.to_string());
+            row.next_step = Some(step_about(&fault, &file.path));
+        }
+    }
+    Some(row)
+}

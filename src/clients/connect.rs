@@ -1,0 +1,371 @@
+//! One client: what is written to its file. Only files that are known as a client's are written, each with a copy of what was there.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    client::Client,
+    fault::FileFault,
+    file::ClientFile,
+    file_change::{ClientFileError, FileChange, Wanted, connected, disconnected, our_entry_in},
+    line_diff,
+    places::ClientPlaces,
+    reach::Reaching,
+    replace::ReplaceError,
+};
+use crate::{
+    config::Settings,
+    error_code::{ErrorCode, Failure},
+    names::{self, ServerName},
+    storage,
+};
+
+/// What is asked for.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub struct ConnectRequest<'a> {
+    /// Which client.
+    pub client: Client,
+    /// Whether the project's file is meant, and not the person's.
+    pub is_for_project: bool,
+    /// The name of our entry, if none is there yet.
+    pub name: Option<&'a str>,
+    /// What the client gets.
+    pub endpoint: Option<&'a str>,
+    /// Whether the client is to start a process, also where it could connect to the address.
+    pub by_process: bool,
+    /// Whether only what would change is wanted.
+    pub is_dry: bool,
+    /// Whether an entry stays that somebody else may have written: it leads to us, and there is no copy of the file without it.
+    pub spares_found: bool,
+}
+
+impl ConnectRequest<'_> {
+    /// The usual: the person's file, our address.
+    pub fn usual(client: Client) -> Self {
+        Self {
+            client,
+            is_for_project: false,
+            name: None,
+            endpoint: None,
+            by_process: false,
+            is_dry: false,
+            spares_found: false,
+        }
+    }
+}
+
+/// What came of one client.
+#[derive(Serialize, JsonSchema)]
+pub struct Connected {
+    /// Which client.
+    pub client: Client,
+    /// Its file.
+    pub file: String,
+    /// The name of our entry.
+    pub name: String,
+    /// What was done, or would be.
+    pub outcome: ConnectOutcome,
+    /// Where what was there before is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
+    /// What would change, line by line: `-` is what goes, `+` what comes; everything secret masked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub diff: Vec<String>,
+    /// Whether there was any sign of the client.
+    pub is_found: bool,
+}
+
+/// What was done with a client's file, or would be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConnectOutcome {
+    /// Our entry was written.
+    Connected,
+    /// It was there.
+    AlreadyConnected,
+    /// It was taken out.
+    Disconnected,
+    /// It stays: it was there before anybody connected the client.
+    LeftAsFound,
+    /// The file is as it was before, with an entry that leads to where mcpproxy is not.
+    PutBack,
+    /// It would be written.
+    WouldConnect,
+    /// It would be taken out.
+    WouldDisconnect,
+}
+
+impl Connected {
+    /// Whether the client is connected now.
+    pub fn is_connected(&self) -> bool {
+        matches!(
+            self.outcome,
+            ConnectOutcome::Connected | ConnectOutcome::AlreadyConnected
+        )
+    }
+}
+
+/// The client of a word, or which there are.
+pub fn client_of_word(word: &str) -> Result<Client, String> {
+    let known = Client::all().filter(|client| client.can_connect());
+    let found = Client::from_word(word).filter(|client| client.can_connect());
+    found.ok_or_else(|| {
+        let known: Vec<&str> = known.map(Client::id).collect();
+        format!("known are {}", known.join(", "))
+    })
+}
+
+/// A name that our entry can have in every client's file.
+pub fn entry_name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) {
+        return Err("letters, digits, '-' and '_' are understood by every client".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// A path at which clients are served.
+pub fn endpoint_path(text: &str) -> Result<String, String> {
+    let is_path = text
+        .parse::<http::Uri>()
+        .is_ok_and(|uri| uri.path() == text);
+    if !is_path {
+        return Err("an endpoint is a path such as /mcp or /mcp/all".to_owned());
+    }
+    let of_one = ["/mcp/server/", "/mcp/p/"]
+        .iter()
+        .find_map(|folder| text.strip_prefix(folder));
+    let is_of_one = of_one.is_some_and(|name| !name.is_empty() && !name.contains('/'));
+    if is_of_one || ENDPOINTS.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    let known = format!(
+        "known are {}, /mcp/server/NAME and /mcp/p/NAME",
+        ENDPOINTS.join(", ")
+    );
+    Err(match names::closest(text, ENDPOINTS.into_iter()) {
+        Some(close) => format!("there is no such endpoint; did you mean {close}? {known}"),
+        None => format!("there is no such endpoint; {known}"),
+    })
+}
+
+/// The endpoints without a name in their path.
+const ENDPOINTS: [&str; 5] = ["/mcp", "/mcp/all", "/mcp/call", "/mcp/code", "/mcp/proxy"];
+
+/// Whether there is something to take out of the file of a client, or it cannot be read, so that nobody knows. Blocks.
+pub fn may_be_connected(
+    places: &ClientPlaces,
+    reaching: &Reaching,
+    client: Client,
+    is_for_project: bool,
+) -> bool {
+    let Some(file) = places.file_to_connect(client, is_for_project) else {
+        return false;
+    };
+    match file.read() {
+        Ok(None) => false,
+        Ok(Some(found)) => our_entry_in(&found, &file, &reaching.us).is_some(),
+        Err(_) => true,
+    }
+}
+
+/// Whether a client has a file in which we can be: its own, or that of a project.
+pub fn has_file(places: &ClientPlaces, client: Client, is_for_project: bool) -> bool {
+    places.file_to_connect(client, is_for_project).is_some()
+}
+
+/// The endpoint, if this configuration has what it names, or if `has_server` says that the daemon has.
+pub fn check_endpoint(
+    settings: &Settings,
+    has_server: impl Fn(&str) -> bool,
+    endpoint: &str,
+) -> Result<(), Failure> {
+    let servers = settings.servers.keys().map(ServerName::as_str);
+    let broken = settings.broken.iter().map(|broken| broken.name.as_str());
+    let (kind, name, known): (_, _, Vec<&str>) =
+        if let Some(name) = endpoint.strip_prefix("/mcp/server/") {
+            ("server", name, servers.chain(broken).collect())
+        } else if let Some(name) = endpoint.strip_prefix("/mcp/p/") {
+            let known = settings.profiles.keys().map(String::as_str);
+            ("profile", name, known.collect())
+        } else {
+            return Ok(());
+        };
+    if known.contains(&name) || kind == "server" && has_server(name) {
+        return Ok(());
+    }
+    let meant = names::closest(name, known.iter().copied());
+    let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
+    let step = match (kind, known.is_empty()) {
+        ("server", true) => "no server is configured; `mcpproxy upstream add` adds one".to_owned(),
+        (_, true) => "no profile is configured; docs/access.md says what one is".to_owned(),
+        (_, false) => format!("known are {}", known.join(", ")),
+    };
+    let what = format!("there is no endpoint {endpoint}: no {kind} {name:?} is configured{meant}");
+    Err(left_alone(what, step))
+}
+
+/// Puts us into the file of a client. Blocks.
+pub fn connect(
+    places: &ClientPlaces,
+    reaching: &Reaching,
+    asked: &ConnectRequest<'_>,
+) -> Result<Connected, Failure> {
+    let file = file_of(places, asked)?;
+    let wanted = Wanted {
+        target: reaching.target(asked.client, asked.endpoint, asked.by_process)?,
+        name: asked.name.unwrap_or("mcpproxy").to_owned(),
+        is_exact: asked.endpoint.is_some() || asked.by_process,
+    };
+    let change = connected(asked.client, &file, &wanted, &reaching.us)
+        .map_err(|error| refused(asked.client, &file, &error))?;
+    if !change.is_needed() {
+        let outcome = ConnectOutcome::AlreadyConnected;
+        return Ok(done(places, asked, change, outcome));
+    }
+    let outcomes = [ConnectOutcome::WouldConnect, ConnectOutcome::Connected];
+    carry_out(places, asked, change, outcomes)
+}
+
+/// Takes us out of the file of a client. Blocks.
+pub fn disconnect(
+    places: &ClientPlaces,
+    reaching: &Reaching,
+    asked: &ConnectRequest<'_>,
+) -> Result<Connected, Failure> {
+    let file = file_of(places, asked)?;
+    let change = disconnected(asked.client, &file, &reaching.us)
+        .map_err(|error| refused(asked.client, &file, &error))?;
+    if asked.spares_found && change.is_found {
+        return Ok(done(places, asked, change, ConnectOutcome::LeftAsFound));
+    }
+    let outcomes = [
+        ConnectOutcome::WouldDisconnect,
+        ConnectOutcome::Disconnected,
+    ];
+    carry_out(places, asked, change, outcomes)
+}
+
+fn carry_out(
+    places: &ClientPlaces,
+    asked: &ConnectRequest<'_>,
+    change: FileChange,
+    [would, did]: [ConnectOutcome; 2],
+) -> Result<Connected, Failure> {
+    if asked.is_dry {
+        let before = change.before.as_deref().unwrap_or_default();
+        let diff = line_diff::lines(before, change.after.as_deref().unwrap_or_default());
+        return Ok(Connected {
+            diff,
+            ..done(places, asked, change, would)
+        });
+    }
+    let backup = change.write().map_err(|error| not_written(&error))?;
+    let did = if change.puts_back_another() {
+        ConnectOutcome::PutBack
+    } else {
+        did
+    };
+    Ok(Connected {
+        backup: backup.map(|copy| copy.display().to_string()),
+        ..done(places, asked, change, did)
+    })
+}
+
+fn done(
+    places: &ClientPlaces,
+    asked: &ConnectRequest<'_>,
+    change: FileChange,
+    outcome: ConnectOutcome,
+) -> Connected {
+    Connected {
+        client: asked.client,
+        file: change.path.display().to_string(),
+        name: change.name,
+        outcome,
+        backup: None,
+        diff: Vec::new(),
+        is_found: asked.is_for_project || places.is_present(asked.client),
+    }
+}
+
+fn file_of(places: &ClientPlaces, asked: &ConnectRequest<'_>) -> Result<ClientFile, Failure> {
+    let file = places.file_to_connect(asked.client, asked.is_for_project);
+    file.ok_or_else(|| {
+        let what = format!("{} has no file for a project", asked.client.name());
+        left_alone(what, "leave out --project")
+    })
+}
+
+fn left_alone(what: impl Into<String>, hint: impl Into<String>) -> Failure {
+    Failure::new(ErrorCode::ClientUnchanged, what, hint)
+}
+
+fn refused(client: Client, file: &ClientFile, error: &ClientFileError) -> Failure {
+    let path = file.path.display();
+    let what = format!(
+        "the file of {} was left as it is: {path}: {error}",
+        client.name()
+    );
+    let step = match error {
+        ClientFileError::Fault(fault) => step_about(fault, &file.path),
+        ClientFileError::NameTaken(_) => "choose another name with --name".to_owned(),
+        ClientFileError::NotThere => "`mcpproxy connect` lists where it is".to_owned(),
+    };
+    left_alone(what, step)
+}
+
+/// What to do about a file that cannot be read, or not be changed.
+pub(super) fn step_about(fault: &FileFault, path: &Path) -> String {
+    match fault.line {
+        Some(line) => format!("correct line {line} of {}, and try again", path.display()),
+        None => "write the entry by hand: docs/clients.md shows it".to_owned(),
+    }
+}
+
+fn not_written(error: &ReplaceError) -> Failure {
+    let step = match error {
+        ReplaceError::ChangedMeanwhile(_) => {
+            "try again; end the client first if it writes its file often"
+        }
+        ReplaceError::ReadOnly(_) => "make it writable, or change the file that it is made from",
+        ReplaceError::Io { reason, .. } => storage::disk_step(reason),
+    };
+    left_alone(error.to_string(), step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::endpoint_path;
+
+    #[test]
+    fn an_endpoint_is_one_that_there_is() {
+        for known in [
+            "/mcp",
+            "/mcp/all",
+            "/mcp/proxy",
+            "/mcp/server/time",
+            "/mcp/p/work",
+        ] {
+            assert_eq!(endpoint_path(known).as_deref(), Ok(known));
+        }
+        for unknown in [
+            "/mcp/al",
+            "/mcp/server/",
+            "/mcp/p/a/b",
+            "/mcpx",
+            "/",
+            "x",
+            "/mcp?x",
+        ] {
+            endpoint_path(unknown).expect_err(unknown);
+        }
+        let why = endpoint_path("/mcp/al").expect_err("there is none");
+        assert!(why.contains("did you mean /mcp/all?"), "{why}");
+    }
+}

@@ -1,0 +1,141 @@
+//! An entry of a client while it is made into one of ours: what of it was not read yet, and what came of the rest.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::{
+    client::Client,
+    needs::NeededValue,
+    our_text::{OurText, is_variable},
+    references::{self, Meanings},
+};
+
+/// An entry on its way.
+pub(super) struct Conversion<'a> {
+    pub(super) client: Client,
+    pub(super) project: Option<&'a Path>,
+    pub(super) meanings: Meanings<'a>,
+    /// What of the client's entry was not read yet.
+    pub(super) rest: Map<String, Value>,
+    pub(super) entry: Map<String, Value>,
+    pub(super) needs: Vec<NeededValue>,
+}
+
+impl Conversion<'_> {
+    /// A text with references of ours.
+    pub(super) fn text(&mut self, text: &str, is_address: bool) -> Result<String, String> {
+        self.parts(text, is_address)?.written()
+    }
+
+    /// The same before it is written.
+    pub(super) fn parts(&mut self, text: &str, is_address: bool) -> Result<OurText, String> {
+        let spelling = self.client.spelling(is_address);
+        references::carried(text, spelling, &self.meanings, &mut self.needs)
+    }
+
+    /// A reference to a variable that a key of the entry names, behind `before`. What such a key holds is not repeated: it may be a secret
+    /// that was written in its place.
+    pub(super) fn variable(
+        &mut self,
+        before: &str,
+        name: &str,
+        key: &str,
+    ) -> Result<Value, String> {
+        let mut text = OurText::literal(before);
+        if !text.push_variable(name, None, &mut self.needs) {
+            return Err(not_a_variable(key));
+        }
+        text.written().map(Value::from)
+    }
+
+    /// A reference to a secret that a key of the entry names, as the variable that it is for.
+    pub(super) fn secret(&mut self, name: &str, about: String, key: &str) -> Result<Value, String> {
+        if !is_variable(name) {
+            return Err(not_a_variable(key));
+        }
+        let mut text = OurText::default();
+        let need = NeededValue::secret(name.to_owned(), Some(about));
+        text.push_secret(need, &mut self.needs);
+        text.written().map(Value::from)
+    }
+
+    /// Every text in a value with references of ours.
+    pub(super) fn with_references(
+        &mut self,
+        value: Value,
+        is_address: bool,
+    ) -> Result<Value, String> {
+        Ok(match value {
+            Value::String(text) => Value::from(self.text(&text, is_address)?),
+            Value::Array(values) => {
+                let values = values
+                    .into_iter()
+                    .map(|value| self.with_references(value, is_address));
+                Value::Array(values.collect::<Result<_, _>>()?)
+            }
+            Value::Object(members) => {
+                let mut carried = Map::new();
+                for (key, value) in members {
+                    carried.insert(key, self.with_references(value, is_address)?);
+                }
+                Value::Object(carried)
+            }
+            other => other,
+        })
+    }
+
+    /// Of the keys the first that is there.
+    pub(super) fn take(&mut self, keys: &[&str]) -> Option<Value> {
+        let mut found = None;
+        for key in keys {
+            let value = self
+                .rest
+                .shift_remove(*key)
+                .filter(|value| !value.is_null());
+            found = found.or(value);
+        }
+        found
+    }
+
+    pub(super) fn take_text(&mut self, keys: &[&str]) -> Option<String> {
+        let value = self.take(keys)?;
+        value.as_str().map(str::to_owned)
+    }
+
+    /// A map of texts; numbers and switches are written as texts.
+    pub(super) fn take_texts(
+        &mut self,
+        keys: &[&str],
+        is_address: bool,
+    ) -> Result<Map<String, Value>, String> {
+        let Some(found) = self.take(keys) else {
+            return Ok(Map::new());
+        };
+        let Value::Object(found) = found else {
+            return Err(format!("its `{}` is no map", keys.first().unwrap_or(&"")));
+        };
+        let mut texts = Map::new();
+        for (key, value) in found {
+            if let Some(text) = as_text(&value) {
+                let text = self.text(&text, is_address)?;
+                texts.insert(key, Value::from(text));
+            }
+        }
+        Ok(texts)
+    }
+}
+
+fn not_a_variable(key: &str) -> String {
+    format!("its `{key}` has something that is no name of an environment variable")
+}
+
+/// A text, a number or a switch as text.
+pub(super) fn as_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(is) => Some(is.to_string()),
+        _ => None,
+    }
+}

@@ -1,0 +1,318 @@
+//! An entry of a client as an entry of ours: the same program or address, with references of ours, and what could not be carried. Pure.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    client::Client,
+    conversion::{Conversion, as_text},
+    convert_remote,
+    literal_secrets::{LiteralSecret, literals},
+    needs::NeededValue,
+    our_text::OurText,
+    references::{Meanings, Spelling},
+    servers::ClientServer,
+    table::{RemoteKind, Unit},
+};
+use crate::config;
+
+/// An entry of ours that was made from one of a client. It may hold secrets.
+#[derive(Clone, PartialEq)]
+pub(super) struct Carried {
+    /// The entry.
+    pub entry: Map<String, Value>,
+    /// What it refers to.
+    pub needs: Vec<NeededValue>,
+    /// Secrets that stand in it as they are.
+    pub literals: Vec<LiteralSecret>,
+    /// Keys of the client's entry that say nothing here.
+    pub left_behind: Vec<String>,
+}
+
+/// Keys that describe a server to people, or that a client keeps for itself.
+const SILENT: [&str; 20] = [
+    "name",
+    "display_name",
+    "description",
+    "title",
+    "icon",
+    "$schema",
+    "gallery",
+    "version",
+    "source",
+    "notes",
+    "prefix",
+    "kits",
+    "bundled",
+    "available_tools",
+    "created",
+    "updated",
+    "changed_by",
+    "alwaysLoad",
+    "env_keys",
+    "transport",
+];
+
+/// Makes an entry of ours; or says why there can be none.
+pub(super) fn carried(client: Client, server: &ClientServer) -> Result<Carried, String> {
+    let Value::Object(rest) = server.entry.clone() else {
+        return Err("its entry is no map of keys".to_owned());
+    };
+    let mut work = Conversion {
+        client,
+        project: server.project.as_deref(),
+        meanings: Meanings {
+            project: server.project.as_deref(),
+            inputs: &server.inputs,
+        },
+        rest,
+        entry: Map::new(),
+        needs: Vec::new(),
+    };
+    if client.spelling(false) == Spelling::Ours {
+        work.as_it_is()?;
+    } else {
+        work.kind()?;
+        match work.program()? {
+            Some(program) => work.start(&program)?,
+            None => convert_remote::address(&mut work)?,
+        }
+        work.switches();
+        work.timeouts();
+        work.tools();
+    }
+    let silent = |key: &&String| !SILENT.contains(&key.as_str());
+    let left_behind = work.rest.keys().filter(silent).cloned().collect();
+    Ok(Carried {
+        literals: literals(&work.entry),
+        entry: work.entry,
+        needs: work.needs,
+        left_behind,
+    })
+}
+
+/// A program and its arguments, as they are written.
+struct Program {
+    command: String,
+    args: Vec<Value>,
+}
+
+impl Conversion<'_> {
+    /// An entry that is written as ours are.
+    fn as_it_is(&mut self) -> Result<(), String> {
+        for (key, value) in std::mem::take(&mut self.rest) {
+            if value.is_null() || SILENT.contains(&key.as_str()) && key != "transport" {
+                continue;
+            }
+            if !config::is_entry_key(&key) {
+                self.rest.insert(key, value);
+                continue;
+            }
+            let value = self.with_references(value, false)?;
+            self.entry.insert(key, value);
+        }
+        if self.entry.get("enabled") == Some(&Value::Bool(true)) {
+            self.entry.shift_remove("enabled");
+        }
+        Ok(())
+    }
+
+    /// What kind of server it is; some only their client can start.
+    fn kind(&mut self) -> Result<(), String> {
+        let own = self.client.name();
+        let kind = self.take_text(&["type"]);
+        let is_extension = self.rest.get("source").and_then(Value::as_str) == Some("extension");
+        let has_program = ["command", "cmd", "url"]
+            .iter()
+            .any(|key| self.rest.contains_key(*key));
+        if self.client.0.has_extensions && (is_extension || !has_program) {
+            return Err(format!(
+                "it comes with an extension of {own}, which only {own} can start"
+            ));
+        }
+        match kind.as_deref() {
+            Some("builtin" | "platform" | "frontend" | "inline_python") => {
+                Err(format!("it is a part of {own}, which only {own} has"))
+            }
+            Some("ws" | "websocket") => {
+                Err("it is reached by WebSocket, which is no transport of MCP".to_owned())
+            }
+            Some("sse") => {
+                self.entry.insert("type".to_owned(), json!("sse"));
+                Ok(())
+            }
+            Some("http" | "streamable-http" | "streamableHttp" | "streamable_http")
+                if self.client.0.transport != RemoteKind::Either =>
+            {
+                self.entry.insert("type".to_owned(), json!("http"));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn program(&mut self) -> Result<Option<Program>, String> {
+        let args = match self.take(&["args"]) {
+            None => Vec::new(),
+            Some(Value::Array(args)) => args,
+            Some(_) => return Err("its `args` are no list".to_owned()),
+        };
+        let Some(command) = self.take(&["command", "cmd"]) else {
+            return Ok(None);
+        };
+        let (command, args) = match command {
+            Value::String(command) if self.client.0.splits_command && args.is_empty() => {
+                let mut words = command.split_whitespace().map(str::to_owned);
+                let command = words.next().unwrap_or_default();
+                (command, words.map(Value::from).collect())
+            }
+            Value::String(command) => (command, args),
+            Value::Array(words) => {
+                let mut words = words.into_iter().chain(args);
+                let command = words.next().as_ref().and_then(as_text);
+                (command.unwrap_or_default(), words.collect())
+            }
+            Value::Object(mut inside) => {
+                let args = inside.shift_remove("args");
+                let args = args.and_then(|args| args.as_array().cloned());
+                if let Some(env) = inside.shift_remove("env") {
+                    self.rest.insert("env".to_owned(), env);
+                }
+                let path = inside.get("path").and_then(as_text);
+                (path.unwrap_or_default(), args.unwrap_or_default())
+            }
+            _ => return Err("its `command` is no text".to_owned()),
+        };
+        if command.trim().is_empty() {
+            return Err("its `command` is empty".to_owned());
+        }
+        Ok(Some(Program { command, args }))
+    }
+
+    fn start(&mut self, program: &Program) -> Result<(), String> {
+        self.entry.shift_remove("type");
+        let mut args = Vec::new();
+        let mut names_file = false;
+        for arg in &program.args {
+            let arg = as_text(arg).ok_or("its `args` have something other than texts")?;
+            let arg = self.parts(&arg, false)?;
+            names_file |= self
+                .project
+                .zip(arg.plain())
+                .is_some_and(|(project, arg)| is_file_of(project, arg));
+            args.push(arg.written()?);
+        }
+        let cwd = self.take_text(&["cwd", "working_dir", "workingDirectory"]);
+        let cwd = cwd.map(|cwd| self.parts(&cwd, false)).transpose()?;
+        let cwd = match (cwd, self.project) {
+            (Some(cwd), Some(project)) => Some(inside(project, &cwd).unwrap_or(cwd)),
+            (None, Some(project)) if names_file => {
+                Some(OurText::literal(&project.display().to_string()))
+            }
+            (cwd, _) => cwd,
+        };
+        let command = self.parts(&program.command, false)?;
+        let command = match self.project {
+            Some(project) if command.plain().is_some_and(is_path_inside) => {
+                inside(project, &command).unwrap_or(command)
+            }
+            _ => command,
+        };
+        let command = command.written()?;
+        self.entry.insert("command".to_owned(), json!(command));
+        if !args.is_empty() {
+            self.entry.insert("args".to_owned(), json!(args));
+        }
+        let mut env = self.take_texts(&["env", "envs", "environment"], false)?;
+        self.passed_on(&mut env)?;
+        if !env.is_empty() {
+            self.entry.insert("env".to_owned(), Value::Object(env));
+        }
+        if let Some(cwd) = cwd {
+            self.entry.insert("cwd".to_owned(), json!(cwd.written()?));
+        }
+        Ok(())
+    }
+
+    /// Variables that a client passes on from its own environment, or from where it keeps secrets.
+    fn passed_on(&mut self, env: &mut Map<String, Value>) -> Result<(), String> {
+        const VARIABLES: &str = "env_vars";
+        const SECRETS: &str = "env_keys";
+        let names = |value: Option<Value>| {
+            let listed = value.and_then(|value| value.as_array().cloned());
+            let listed = listed.into_iter().flatten();
+            let name = |value: Value| {
+                let named = value.get("name").and_then(Value::as_str);
+                named.or(value.as_str()).map(str::to_owned)
+            };
+            listed.filter_map(name).collect::<Vec<String>>()
+        };
+        for name in names(self.take(&[VARIABLES])) {
+            let value = self.variable("", &name, VARIABLES)?;
+            env.entry(name).or_insert(value);
+        }
+        for name in names(self.take(&[SECRETS])) {
+            if env.contains_key(&name) {
+                continue;
+            }
+            let about = format!("{} has it in its own keyring", self.client.name());
+            let value = self.secret(&name, about, SECRETS)?;
+            env.insert(name, value);
+        }
+        Ok(())
+    }
+
+    fn switches(&mut self) {
+        let enabled = self.take(&["enabled"]).and_then(|is| is.as_bool());
+        let disabled = self.take(&["disabled"]).and_then(|is| is.as_bool());
+        if enabled == Some(false) || disabled == Some(true) {
+            self.entry.insert("enabled".to_owned(), json!(false));
+        }
+    }
+
+    /// How long a start and a call may take. Those of the listing of tools are not meant.
+    fn timeouts(&mut self) {
+        for (theirs, ours, unit) in self.client.0.timeouts {
+            let value = self.take(&[*theirs]).and_then(|value| match unit {
+                Unit::Seconds => value.is_number().then_some(value),
+                Unit::Milliseconds => Some(json!(format!("{}ms", value.as_u64()?))),
+            });
+            if let Some(value) = value {
+                self.entry.entry(*ours).or_insert(value);
+            }
+        }
+    }
+
+    /// Which of its tools are wanted.
+    fn tools(&mut self) {
+        let enabled = self.take(&["enabled_tools", "includeTools"]);
+        let disabled = self.take(&["disabled_tools", "excludeTools", "disabledTools"]);
+        for (key, value) in [("enabled_tools", enabled), ("disabled_tools", disabled)] {
+            let Some(Value::Array(names)) = value else {
+                continue;
+            };
+            let literal = |name: &Value| OurText::literal(name.as_str()?).written().ok();
+            let literal: Option<Vec<String>> = names.iter().map(literal).collect();
+            if let Some(names) = literal.filter(|names| !names.is_empty()) {
+                self.entry.insert(key.to_owned(), json!(names));
+            }
+        }
+    }
+}
+
+/// Whether a command is a path that means nothing outside of its folder.
+fn is_path_inside(command: &str) -> bool {
+    command.contains('/') && !command.starts_with(['/', '~'])
+}
+
+/// A path that refers to nothing, in its project.
+fn inside(project: &Path, path: &OurText) -> Option<OurText> {
+    let path: PathBuf = project.join(path.plain()?).components().collect();
+    Some(OurText::literal(&path.display().to_string()))
+}
+
+fn is_file_of(project: &Path, arg: &str) -> bool {
+    let path = Path::new(arg);
+    !arg.is_empty() && !arg.starts_with('-') && path.is_relative() && project.join(path).is_file()
+}

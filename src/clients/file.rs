@@ -1,0 +1,122 @@
+//! A file of a client, and what is read out of it.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    client::Client,
+    fault::FileFault,
+    formats::FileFormat,
+    servers::{self, ClientServer, Scope},
+};
+
+/// Limit: Claude Code keeps its history in the same file.
+const LARGEST: u64 = 64 << 20;
+
+/// A file that a client may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientFile {
+    /// Whose it is; nothing where only what stands in it can tell.
+    pub client: Option<Client>,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is written in.
+    pub format: FileFormat,
+    /// Whom it is for.
+    pub scope: Scope,
+}
+
+/// What stands in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundFile {
+    /// Whose it is.
+    pub client: Client,
+    /// The servers in it.
+    pub servers: Vec<ClientServer>,
+    /// The paths of keys that stand twice among them; the last one counts.
+    pub repeated: Vec<String>,
+}
+
+impl ClientFile {
+    /// What it is written in shows in its ending.
+    pub(super) fn new(client: Option<Client>, scope: Scope, path: PathBuf) -> Self {
+        Self {
+            client,
+            format: FileFormat::of(&path),
+            scope,
+            path,
+        }
+    }
+
+    /// The project that it is for.
+    pub fn project(&self) -> Option<&Path> {
+        match &self.scope {
+            Scope::User => None,
+            Scope::Project(folder) => Some(folder),
+        }
+    }
+
+    /// The servers in it; nothing where there is no such file.
+    pub fn read(&self) -> Result<Option<FoundFile>, FileFault> {
+        match self.text()? {
+            Some(text) => self.servers_in(&text).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The servers in a text of this file.
+    pub fn servers_in(&self, text: &str) -> Result<FoundFile, FileFault> {
+        let root = self.format.read(text)?;
+        let client = self.client.unwrap_or_else(|| Client::of_content(&root));
+        let servers = servers::all(client, &root, &self.scope)?;
+        let mut repeated = self.format.repeated(text)?;
+        repeated.retain(|path| servers::is_of_servers(path));
+        Ok(FoundFile {
+            client,
+            servers,
+            repeated,
+        })
+    }
+
+    /// Its text; nothing where there is no such file.
+    pub fn text(&self) -> Result<Option<String>, FileFault> {
+        match self.read_text() {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if is_absence(&error) => Ok(None),
+            Err(error) => Err(FileFault::new(error.to_string())),
+        }
+    }
+
+    fn read_text(&self) -> io::Result<String> {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        // Opening a pipe would wait for its writer.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(
+            &mut options,
+            rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+        );
+        let file: File = options.open(&self.path)?;
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(io::Error::other("it is no file"));
+        }
+        if found.len() > LARGEST {
+            return Err(io::Error::other("it is larger than 64 MiB"));
+        }
+        let mut text = String::new();
+        file.take(LARGEST).read_to_string(&mut text)?;
+        Ok(text)
+    }
+}
+
+/// Whether an error says that there is nothing at a path.
+fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}

@@ -1,0 +1,176 @@
+//! Reads files of clients and says what is to become of the servers in them.
+
+use std::{
+    cell::OnceCell,
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use super::{
+    file::{ClientFile, FoundFile},
+    places::ClientPlaces,
+    plan::plan,
+    report::{ImportReport, RepeatedKey, UnreadFile},
+    secret_names::{SecretNames, StoredUnderName},
+};
+use crate::{
+    config::{self, OurAddress},
+    error_code::{ErrorCode, Failure},
+    keyring::{Keyring, KeyringError},
+    management::{DaemonLocation, Management, OverFiles},
+    secret::Secret,
+};
+
+/// Where clients of the person have their files who runs this process.
+pub fn home_places() -> Result<ClientPlaces, Failure> {
+    ClientPlaces::of_process().ok_or_else(|| {
+        Failure::new(
+            ErrorCode::ClientUnchanged,
+            "there is no home folder to look for files of clients in",
+            "set $HOME, or name the files",
+        )
+    })
+}
+
+/// Where clients reach us: the daemon that is at `location`, or one that would be started.
+pub fn our_address(files: &Management<OverFiles>, location: Option<&DaemonLocation>) -> OurAddress {
+    let listened = location.map(|location| location.listen.as_slice());
+    let port = |address: &String| address.rsplit_once(':')?.1.parse::<u16>().ok();
+    let listened = listened.unwrap_or_default().iter();
+    let mut ports: Vec<u16> = listened.filter_map(port).collect();
+    let configured = files.supposed_settings().map(|found| found.settings.listen);
+    ports.push(configured.unwrap_or_default().port());
+    OurAddress {
+        ports,
+        places: Some(files.places().clone()),
+    }
+}
+
+/// Reads these files; our own configuration is left out. `is_named` says that each was asked for. Blocks.
+pub fn gather(
+    files: &Management<OverFiles>,
+    us: &OurAddress,
+    home: &Path,
+    candidates: Vec<ClientFile>,
+    is_named: bool,
+) -> Result<ImportReport, Failure> {
+    let own = real_path(files.config_file());
+    let mut report = ImportReport {
+        home: home.display().to_string(),
+        servers: Vec::new(),
+        files: Vec::new(),
+        faults: Vec::new(),
+        repeated: Vec::new(),
+        imported: 0,
+        empty: Vec::new(),
+    };
+    let mut found: Vec<(ClientFile, FoundFile)> = Vec::new();
+    for file in candidates {
+        if real_path(&file.path) == own {
+            continue;
+        }
+        let path = file.path.display().to_string();
+        match file.read() {
+            Ok(Some(in_file)) => {
+                let repeated = in_file.repeated.iter().map(|key| RepeatedKey {
+                    file: path.clone(),
+                    key: key.clone(),
+                    next_step: format!(
+                        "where both are meant, give one of them another name in {path}"
+                    ),
+                });
+                report.repeated.extend(repeated);
+                if is_named && in_file.servers.is_empty() {
+                    report.empty.push(path.clone());
+                }
+                report.files.push(path);
+                found.push((file, in_file));
+            }
+            Ok(None) => (),
+            Err(fault) => report.faults.push(UnreadFile {
+                error: fault.to_string(),
+                line: fault.line,
+                next_step: match fault.line {
+                    Some(line) => format!("correct line {line} of {path}, and import again"),
+                    None => format!("look at {path}, and import again"),
+                },
+                file: path,
+                is_named,
+            }),
+        }
+    }
+    let existing = existing(files.config_file())?;
+    let used = files.secret_uses().unwrap_or_default().into_keys();
+    let stored = StoredNames::new(files);
+    let stored = |name: &str, value: Option<&str>| stored.compared(name, value);
+    let names = SecretNames::new(used.collect(), &stored);
+    report.servers = plan(&found, &existing, us, names);
+    Ok(report)
+}
+
+/// Which secrets are stored. The keyring is asked when the first one is looked for.
+struct StoredNames {
+    /// Nothing where the configuration does not say which.
+    keyring: Option<Keyring>,
+    /// Nothing where it could not be asked.
+    names: OnceCell<Option<BTreeSet<String>>>,
+}
+
+impl StoredNames {
+    fn new(files: &Management<OverFiles>) -> Self {
+        Self {
+            keyring: files.keyring().ok(),
+            names: OnceCell::new(),
+        }
+    }
+
+    /// What is stored under a name.
+    fn compared(&self, name: &str, value: Option<&str>) -> StoredUnderName {
+        let Some(keyring) = &self.keyring else {
+            return StoredUnderName::Unknown;
+        };
+        let names = self.names.get_or_init(|| {
+            let stored = keyring.stored().ok()?;
+            // Where there is none of the platform, there is nothing in it.
+            let is_whole = matches!(stored.fault, None | Some(KeyringError::Absent(_)));
+            is_whole.then(|| stored.names.into_keys().collect())
+        });
+        let Some(names) = names else {
+            return StoredUnderName::Unknown;
+        };
+        if !names.contains(name) {
+            return StoredUnderName::Nothing;
+        }
+        match value {
+            Some(value) if keyring.holds(name, &Secret::new(value)) => StoredUnderName::This,
+            _ => StoredUnderName::Other,
+        }
+    }
+}
+
+/// The servers of our configuration, as they are written.
+fn existing(config_file: &Path) -> Result<Vec<(String, Value)>, Failure> {
+    let unusable = |error: String, hint| Failure::new(ErrorCode::ConfigUnusable, error, hint);
+    let text = match fs::read_to_string(config_file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => {
+            let what = format!("failed to read {}: {error}", config_file.display());
+            return Err(unusable(what, "check that the file may be read"));
+        }
+    };
+    config::written_entries(&text).map_err(|error| {
+        let hint = "`mcpproxy config check` shows the mistake; correct it first";
+        unusable(error.to_string(), hint)
+    })
+}
+
+/// The file itself, where the path leads to it by symbolic links.
+pub fn real_path(path: &Path) -> PathBuf {
+    fs::canonicalize(path)
+        .or_else(|_| std::path::absolute(path))
+        .unwrap_or_else(|_| path.to_owned())
+}

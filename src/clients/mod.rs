@@ -1,0 +1,53 @@
+//! AI clients and other proxies: where they keep their MCP servers and what stands there, which servers are taken over from them, and how
+//! an entry of ours is put into their files and taken out. The command line, REST and the page share it.
+//!
+//! The only door to the TOML and YAML parsers. It reads and changes files of others; our own configuration is `config`'s.
+
+mod client;
+mod client_list;
+mod connect;
+mod conversion;
+mod convert;
+mod convert_remote;
+mod edit;
+mod fault;
+mod file;
+mod file_change;
+mod formats;
+mod gather;
+mod line_diff;
+mod literal_secrets;
+mod needs;
+mod our_entry;
+mod our_text;
+mod ours;
+mod places;
+mod plan;
+mod reach;
+mod references;
+mod replace;
+mod report;
+mod same;
+mod secret_names;
+mod servers;
+mod table;
+mod toml;
+mod yaml;
+
+pub use self::{
+    client::Client,
+    client_list::{ClientList, ClientRow, client_rows, is_free},
+    connect::{
+        ConnectOutcome, ConnectRequest, Connected, check_endpoint, client_of_word, connect,
+        disconnect, endpoint_path, entry_name, has_file, may_be_connected,
+    },
+    file::{ClientFile, FoundFile},
+    gather::{gather, home_places, our_address, real_path},
+    needs::{NeededKind, NeededValue},
+    places::ClientPlaces,
+    plan::plan,
+    reach::{Reaching, TOKEN_VARIABLE},
+    report::{FoundOutcome, FoundServer, ImportReport},
+    secret_names::SecretNames,
+    servers::ClientServer,
+};

@@ -1,0 +1,117 @@
+//! What a server needs beside its entry: variables and secrets that the entry refers to.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What something is that an entry refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NeededKind {
+    /// A variable of the daemon's environment.
+    Variable,
+    /// A secret by name.
+    Secret,
+}
+
+/// One thing that an entry refers to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NeededValue {
+    /// What it is.
+    pub kind: NeededKind,
+    /// Its name.
+    pub name: String,
+    /// What the client's file says of it, or where the client has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The file whose content it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The name under which a secret is, or a variable's value could be, in the keyring: its server's own.
+    #[serde(skip)]
+    pub kept_as: String,
+    /// A secret that is stored under the name that its server's would have, and was not given to it: nothing refers to it here, and what it
+    /// is for nobody can tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_given: Option<String>,
+    /// Whether a variable of that name is set here. Of a secret that is stored nobody can tell here whether it is the right one.
+    pub is_set: bool,
+    /// What to do about it.
+    pub next_step: String,
+}
+
+impl NeededValue {
+    pub(super) fn variable(name: &str) -> Self {
+        Self::new(NeededKind::Variable, name.to_owned(), None)
+    }
+
+    pub(super) fn secret(name: String, about: Option<String>) -> Self {
+        Self::new(NeededKind::Secret, name, about)
+    }
+
+    fn new(kind: NeededKind, name: String, about: Option<String>) -> Self {
+        Self {
+            kind,
+            name,
+            about,
+            file: None,
+            kept_as: String::new(),
+            not_given: None,
+            is_set: false,
+            next_step: String::new(),
+        }
+    }
+
+    /// Its name is settled: what to do about it can be said.
+    pub(super) fn settle(&mut self, name: String) {
+        self.kept_as = name;
+        self.is_set = self.kind == NeededKind::Variable && std::env::var_os(&self.name).is_some();
+        self.next_step = self.step();
+    }
+
+    /// The command that stores a secret, or what to do about a variable.
+    fn step(&self) -> String {
+        let from = self.file.as_ref().map(|file| format!(" < {file}"));
+        let command = format!(
+            "`mcpproxy secret set {}{}`",
+            self.kept_as,
+            from.unwrap_or_default()
+        );
+        match self.kind {
+            NeededKind::Secret => match &self.not_given {
+                Some(stored) => format!(
+                    "{command}, or, if {stored:?} is meant, write ${{keyring:{stored}}} for ${{keyring:{}}} (`mcpproxy config path` names the file)",
+                    self.kept_as
+                ),
+                None => command,
+            },
+            NeededKind::Variable => format!(
+                "set {} in the environment of the daemon, or keep it with {command} and write ${{keyring:{}}} for it",
+                self.name, self.kept_as
+            ),
+        }
+    }
+}
+
+/// Adds what is not there yet.
+pub(super) fn note(needs: &mut Vec<NeededValue>, need: NeededValue) {
+    let is_known = |known: &NeededValue| known.kind == need.kind && known.name == need.name;
+    if !needs.iter().any(is_known) {
+        needs.push(need);
+    }
+}
+
+/// A name that a secret can have, as close to the text as can be.
+pub(super) fn secret_name(text: &str) -> String {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let name: String = text
+        .chars()
+        .map(|c| if is_allowed(c) { c } else { '-' })
+        .take(100)
+        .collect();
+    let name = name.trim_matches(['-', '.']).to_owned();
+    if name.is_empty() {
+        "secret".to_owned()
+    } else {
+        name
+    }
+}

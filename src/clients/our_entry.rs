@@ -1,0 +1,205 @@
+//! The entry that leads a client to us, as its file wants it. Pure.
+
+use serde_json::{Map, Value, json};
+
+use super::{client::Client, table::TokenPlace};
+
+/// How a client is to reach us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ConnectTarget {
+    /// At an address.
+    Http {
+        /// The address.
+        url: String,
+        /// The variable of the client's environment that has its token, where one is asked for.
+        token: Option<String>,
+    },
+    /// By a program that the client starts.
+    Process {
+        /// The program, by its whole path.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+    },
+}
+
+/// Keys that say what an entry leads to: an entry that is changed keeps all others.
+const TARGET_KEYS: [&str; 11] = [
+    "type",
+    "url",
+    "serverUrl",
+    "httpUrl",
+    "uri",
+    "command",
+    "cmd",
+    "args",
+    "headers",
+    "bearer_token_env_var",
+    "source",
+];
+
+/// Keys whose value in an entry that is there already is a person's choice.
+const PREFERENCES: [&str; 3] = ["alwaysLoad", "tool_timeout_sec", "timeout"];
+
+/// The entry; `present` is what stands there now.
+pub(super) fn entry(
+    client: Client,
+    target: &ConnectTarget,
+    name: &str,
+    present: Option<&Map<String, Value>>,
+) -> Map<String, Value> {
+    let mut entry = made(client, target, name);
+    for (key, value) in present.into_iter().flatten() {
+        let is_kept = !TARGET_KEYS.contains(&key.as_str());
+        // A token that somebody wrote there is theirs.
+        let is_their_header = key == "headers" && !entry.contains_key("command");
+        let is_chosen = PREFERENCES.contains(&key.as_str());
+        if is_chosen || (is_kept || is_their_header) && !entry.contains_key(key) {
+            entry.insert(key.clone(), value.clone());
+        }
+    }
+    entry
+}
+
+fn made(client: Client, target: &ConnectTarget, name: &str) -> Map<String, Value> {
+    let mut entry = Map::new();
+    let Some(shape) = &client.0.entry else {
+        return entry;
+    };
+    let mut put = |key: &str, value: Value| entry.insert(key.to_owned(), value);
+    let kind = match target {
+        ConnectTarget::Http { .. } => shape.http_type,
+        ConnectTarget::Process { .. } => shape.process_type,
+    };
+    if let Some(kind) = kind {
+        put("type", json!(kind));
+    }
+    match target {
+        ConnectTarget::Http { url, .. } => {
+            put(shape.url, json!(url));
+        }
+        ConnectTarget::Process { command, args } if shape.is_one_list => {
+            put(
+                shape.command,
+                [command].into_iter().chain(args).cloned().collect(),
+            );
+        }
+        ConnectTarget::Process { command, args } => {
+            put(shape.command, json!(command));
+            put("args", json!(args));
+        }
+    }
+    if let Value::Object(more) = (shape.more)(name) {
+        entry.extend(more);
+    }
+    if let ConnectTarget::Http {
+        token: Some(token), ..
+    } = target
+    {
+        let (key, value) = match shape.token {
+            TokenPlace::Nowhere => return entry,
+            TokenPlace::Key(key) => (key, json!(token)),
+            TokenPlace::Header(reference) => {
+                let bearer = format!("Bearer {}", reference.replace("NAME", token));
+                ("headers", json!({ "Authorization": bearer }))
+            }
+        };
+        entry.insert(key.to_owned(), value);
+    }
+    entry
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Client, ConnectTarget, entry};
+
+    fn client(word: &str) -> Client {
+        Client::from_word(word).expect("a client")
+    }
+
+    #[test]
+    fn every_client_gets_the_entry_that_it_understands() {
+        let http = ConnectTarget::Http {
+            url: "u".to_owned(),
+            token: Some("T".to_owned()),
+        };
+        let process = ConnectTarget::Process {
+            command: "/m".to_owned(),
+            args: vec!["stdio".to_owned()],
+        };
+        let bearer = |reference: &str| json!({ "Authorization": format!("Bearer {reference}") });
+        for (word, target, expected) in [
+            (
+                "claude-code",
+                &http,
+                json!({ "type": "http", "url": "u", "alwaysLoad": true, "headers": bearer("${T}") }),
+            ),
+            (
+                "cursor",
+                &http,
+                json!({ "url": "u", "headers": bearer("${env:T}") }),
+            ),
+            (
+                "vscode",
+                &http,
+                json!({ "type": "http", "url": "u", "headers": bearer("${env:T}") }),
+            ),
+            (
+                "windsurf",
+                &http,
+                json!({ "serverUrl": "u", "headers": bearer("${env:T}") }),
+            ),
+            (
+                "codex",
+                &http,
+                json!({ "url": "u", "bearer_token_env_var": "T", "tool_timeout_sec": 300 }),
+            ),
+            (
+                "gemini-cli",
+                &http,
+                json!({ "httpUrl": "u", "headers": bearer("${T}") }),
+            ),
+            ("zed", &http, json!({ "url": "u" })),
+            (
+                "opencode",
+                &http,
+                json!({ "type": "remote", "url": "u", "enabled": true, "headers": bearer("{env:T}") }),
+            ),
+            (
+                "claude-desktop",
+                &process,
+                json!({ "command": "/m", "args": ["stdio"] }),
+            ),
+            (
+                "opencode",
+                &process,
+                json!({ "type": "local", "command": ["/m", "stdio"], "enabled": true }),
+            ),
+            (
+                "goose",
+                &process,
+                json!({ "type": "stdio", "cmd": "/m", "args": ["stdio"], "enabled": true, "name": "us", "description": "", "timeout": 300 }),
+            ),
+        ] {
+            let made = entry(client(word), target, "us", None);
+            assert_eq!(json!(made), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn what_a_person_added_to_an_entry_of_ours_stays() {
+        let http = ConnectTarget::Http {
+            url: "new".to_owned(),
+            token: None,
+        };
+        let present =
+            json!({ "url": "old", "alwaysLoad": false, "headers": { "X": "y" }, "args": ["x"] });
+        let made = entry(client("claude-code"), &http, "us", present.as_object());
+        assert_eq!(
+            json!(made),
+            json!({ "type": "http", "url": "new", "alwaysLoad": false, "headers": { "X": "y" } })
+        );
+    }
+}

@@ -1,0 +1,409 @@
+//! What becomes of the servers that were found: which are new, which are here already, and under which names the new ones come. Pure.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::{
+    client::Client,
+    convert::{self, Carried},
+    file::{ClientFile, FoundFile},
+    report::{FoundOutcome, FoundServer},
+    same::StartedThing,
+    secret_names::SecretNames,
+    servers::ClientServer,
+};
+use crate::{
+    config::{self, OurAddress, TextsOfList},
+    names::ServerName,
+    secret::MASK,
+};
+
+/// Decides, in the order of the files. `existing` are the entries that are here, by name, `secrets` the names that theirs have.
+pub fn plan(
+    found: &[(ClientFile, FoundFile)],
+    existing: &[(String, Value)],
+    us: &OurAddress,
+    secrets: SecretNames<'_>,
+) -> Vec<FoundServer> {
+    let known = existing
+        .iter()
+        .filter_map(|(name, entry)| Known::of(name, entry.as_object()?));
+    let mut planning = Planning {
+        us,
+        known: known.collect(),
+        taken: existing.iter().map(|(name, _)| name.clone()).collect(),
+        secrets,
+    };
+    let mut planned = Vec::new();
+    for (file, found) in found {
+        for server in &found.servers {
+            let mut row = row(file, found.client, server);
+            if let Err(why) = planning.decide(found.client, server, &mut row) {
+                row.outcome = FoundOutcome::Unusable;
+                row.reason = Some(why);
+            }
+            planned.push(row);
+        }
+    }
+    planned
+}
+
+/// A server of which nothing is decided yet.
+fn row(file: &ClientFile, client: Client, server: &ClientServer) -> FoundServer {
+    let project = server.project.as_ref();
+    FoundServer {
+        written_name: server.name.clone(),
+        client,
+        file: file.path.display().to_string(),
+        project: project.map(|folder| folder.display().to_string()),
+        starts: shown(server),
+        outcome: FoundOutcome::Ourselves,
+        name: None,
+        reason: None,
+        differing: Vec::new(),
+        disabled: false,
+        is_held: false,
+        needs: Vec::new(),
+        literal_secrets: Vec::new(),
+        secret_steps: Vec::new(),
+        left_behind: Vec::new(),
+        chosen: false,
+        imported: false,
+        error: None,
+        entry: Map::new(),
+    }
+}
+
+/// An entry that is here, or comes.
+struct Known {
+    name: String,
+    start: StartedThing,
+    /// The names of the secrets that it refers to.
+    secrets: BTreeSet<String>,
+}
+
+impl Known {
+    /// Nothing where the entry starts and reaches nothing.
+    fn of(name: &str, entry: &Map<String, Value>) -> Option<Self> {
+        Some(Self {
+            name: name.to_owned(),
+            start: StartedThing::of(entry)?,
+            secrets: config::secrets_of(entry),
+        })
+    }
+}
+
+struct Planning<'a> {
+    us: &'a OurAddress,
+    /// What is here, and what comes.
+    known: Vec<Known>,
+    taken: Vec<String>,
+    secrets: SecretNames<'a>,
+}
+
+impl Planning<'_> {
+    /// What is to become of a server; or why there can be no entry for it here.
+    fn decide(
+        &mut self,
+        client: Client,
+        server: &ClientServer,
+        row: &mut FoundServer,
+    ) -> Result<(), String> {
+        if self.us.is_us(server) || self.us.is_us_elsewhere(server) {
+            return Ok(());
+        }
+        let mut carried = convert::carried(client, server)?;
+        if StartedThing::of(&carried.entry).is_none() {
+            return Err("it has neither a command nor an address".to_owned());
+        }
+        if let Some((name, differing)) = self.same(server, &carried) {
+            row.outcome = FoundOutcome::Same;
+            row.name = Some(name);
+            row.differing = differing;
+            return Ok(());
+        }
+        let (name, renamed) = self.name(client, server, &carried.entry);
+        if let Some(why) = config::entry_fault(&name, &carried.entry, self.us) {
+            return Err(why);
+        }
+        self.secrets.give(name.as_str(), &mut carried)?;
+        self.known.extend(Known::of(name.as_str(), &carried.entry));
+        self.taken.push(name.to_string());
+        let is = |key: &str, value: bool| carried.entry.get(key) == Some(&Value::Bool(value));
+        row.outcome = match renamed {
+            Some(_) => FoundOutcome::Renamed,
+            None => FoundOutcome::New,
+        };
+        row.reason = renamed;
+        row.disabled = is("enabled", false);
+        row.is_held = is("quarantined", true);
+        let secrets = carried.literals.iter();
+        row.secret_steps = secrets.map(|secret| secret.step(name.as_str())).collect();
+        row.name = Some(name.to_string());
+        row.needs = carried.needs;
+        row.literal_secrets = carried.literals;
+        row.left_behind = carried.left_behind;
+        row.entry = carried.entry;
+        Ok(())
+    }
+
+    /// What starts the same thing with the same values, or with others under the same name. Others under another name are another account.
+    fn same(&self, server: &ClientServer, carried: &Carried) -> Option<(String, Vec<String>)> {
+        // Its secrets are called after whatever it is called here.
+        let alike = self.known.iter().filter_map(|known| {
+            let (name, theirs) = (&known.name, &known.secrets);
+            let start = StartedThing::of(&self.secrets.entry_as(name, theirs, carried))?;
+            let is_alike = known.start.is_same_target(&start);
+            is_alike.then_some((name, &known.start, start))
+        });
+        // One with a variable that the other has not, a path of its data for example, does something else.
+        let same = alike.filter_map(|(name, known, start)| {
+            let differing = known.differing(&start);
+            let is_meant = differing.is_empty()
+                || name.eq_ignore_ascii_case(&server.name) && known.has_names_of(&start);
+            is_meant.then_some((name, differing))
+        });
+        let (name, differing) = same.min_by_key(|(_, differing)| differing.len())?;
+        Some((name.clone(), differing))
+    }
+
+    fn name(
+        &self,
+        client: Client,
+        server: &ClientServer,
+        entry: &Map<String, Value>,
+    ) -> (ServerName, Option<String>) {
+        let (wanted, why) = match ServerName::parse(&server.name) {
+            Ok(name) => (name, None),
+            Err(error) => {
+                let is_said = server.name.chars().any(char::is_alphanumeric);
+                let own = if is_said {
+                    server.name.clone()
+                } else {
+                    fallback(entry)
+                };
+                (ServerName::made_of(&own, ""), Some(error.to_string()))
+            }
+        };
+        let is_taken = |name: &ServerName| {
+            let mut taken = self.taken.iter();
+            taken.any(|taken| taken.eq_ignore_ascii_case(name.as_str()))
+        };
+        if !is_taken(&wanted) {
+            return (wanted, why);
+        }
+        let why = format!("a server named {wanted:?} exists already");
+        let mut name = ServerName::made_of(wanted.as_str(), &format!("-{}", client.id()));
+        let mut n = 1;
+        while is_taken(&name) {
+            n += 1;
+            name = ServerName::made_of(wanted.as_str(), &format!("-{n}"));
+        }
+        (name, Some(why))
+    }
+}
+
+/// What a server starts or reaches, in one line without secrets.
+fn shown(server: &ClientServer) -> String {
+    let Some(command) = server.command() else {
+        let url = server.url().unwrap_or("-");
+        return config::mask_text_of_strangers(url).into_owned();
+    };
+    let mut list = TextsOfList::default();
+    let mut line = config::mask_text_of_strangers(command).into_owned();
+    for arg in server.args() {
+        line.push(' ');
+        if list.is_secret(arg) {
+            line.push_str(MASK);
+        } else {
+            line.push_str(&config::mask_text_of_strangers(arg));
+        }
+    }
+    line
+}
+
+/// What a server without a usable name is called after: its program or its host.
+fn fallback(entry: &Map<String, Value>) -> String {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str);
+    let word = match (text("command"), text("url")) {
+        (Some(command), _) => command.rsplit('/').next(),
+        (_, Some(url)) => url
+            .split("//")
+            .nth(1)
+            .and_then(|rest| rest.split(['/', ':']).next()),
+        _ => None,
+    };
+    word.unwrap_or("server").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, path::PathBuf};
+
+    use serde_json::{Value, json};
+
+    use super::{Client, ClientFile, FoundFile, FoundOutcome, OurAddress, SecretNames, plan};
+    use crate::clients::{secret_names::StoredUnderName, servers::Scope};
+
+    fn found(client: &str, root: &Value) -> (ClientFile, FoundFile) {
+        let client = Client::from_word(client).expect("a client");
+        let file = ClientFile::new(Some(client), Scope::User, PathBuf::from("/f"));
+        let found = file.servers_in(&root.to_string()).expect("a good file");
+        (file, found)
+    }
+
+    /// What becomes of each server, in a word or two.
+    fn outcomes(files: &[(&str, Value)], existing: &[(&str, Value)]) -> Vec<String> {
+        let files: Vec<_> = files
+            .iter()
+            .map(|(client, root)| found(client, root))
+            .collect();
+        let existing: Vec<_> = existing
+            .iter()
+            .map(|(name, entry)| ((*name).to_owned(), entry.clone()))
+            .collect();
+        let us = OurAddress {
+            ports: vec![8080],
+            places: None,
+        };
+        let planned = plan(&files, &existing, &us, SecretNames::none());
+        let outcomes = planned.into_iter().map(|server| {
+            let name = server.name.unwrap_or_default();
+            match server.outcome {
+                FoundOutcome::New => format!("new {name}"),
+                FoundOutcome::Renamed => format!("renamed {name}"),
+                FoundOutcome::Same => format!("same {name} {}", server.differing.join(",")),
+                FoundOutcome::Ourselves => "ourselves".to_owned(),
+                FoundOutcome::Unusable => {
+                    format!("unusable: {}", server.reason.unwrap_or_default())
+                }
+            }
+        });
+        outcomes.map(|text| text.trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn what_is_here_already_is_left_out_and_a_taken_name_is_changed() {
+        let time = json!({ "command": "uvx", "args": ["mcp-server-time"] });
+        let said = outcomes(
+            &[
+                (
+                    "claude-code",
+                    json!({ "mcpServers": {
+                        "time": { "command": "uvx", "args": ["mcp-server-time", "--x"] },
+                        "clock": time,
+                        "mcpproxy": { "type": "http", "url": "http://127.0.0.1:8080/mcp" },
+                        "git hub": { "command": "npx", "args": ["gh"], "env": { "TOKEN": "a" } },
+                        "none": {},
+                    } }),
+                ),
+                (
+                    "cursor",
+                    json!({ "mcpServers": {
+                        "other": { "command": "npx", "args": ["-y", "gh"], "env": { "TOKEN": "a" } },
+                        "git-hub": { "command": "npx", "args": ["-y", "gh"], "env": { "TOKEN": "b" } },
+                        "second": { "command": "npx", "args": ["-y", "gh"], "env": { "TOKEN": "b" } },
+                    } }),
+                ),
+            ],
+            &[("TIME", time.clone())],
+        );
+        assert_eq!(
+            said,
+            [
+                "renamed time-claude-code",
+                "same TIME",
+                "ourselves",
+                "renamed git-hub",
+                "unusable: it has neither a command nor an address",
+                "same git-hub",
+                "same git-hub TOKEN",
+                "new second",
+            ]
+        );
+    }
+
+    #[test]
+    fn one_with_another_variable_does_something_else() {
+        let memory = |env: Value| json!({ "command": "npx", "args": ["-y", "memory"], "env": env });
+        let files = [(
+            "windsurf",
+            json!({ "mcpServers": { "memory": memory(json!({ "FILE": "/a.jsonl" })) } }),
+        )];
+        let check = |env: Value, expected: &str| {
+            assert_eq!(outcomes(&files, &[("memory", memory(env))]), [expected]);
+        };
+        check(json!({}), "renamed memory-windsurf");
+        check(json!({ "OTHER": "x" }), "renamed memory-windsurf");
+        check(json!({ "FILE": "/b.jsonl" }), "same memory FILE");
+        check(json!({ "FILE": "/a.jsonl" }), "same memory");
+    }
+
+    #[test]
+    fn secrets_of_one_name_are_as_many_as_their_servers() {
+        let asks = |url: &str| json!({ "url": url, "headers": { "X-Key": "${input:token}" } });
+        let literal = json!({ "command": "c", "env": { "TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345" } });
+        let files = [
+            found(
+                "vscode",
+                &json!({
+                    "inputs": [{ "id": "token", "password": true }],
+                    "servers": { "a": asks("https://a.example/mcp"), "b": asks("https://b.example/mcp") },
+                }),
+            ),
+            found(
+                "cursor",
+                &json!({ "mcpServers": { "gh": literal, "hg": literal } }),
+            ),
+        ];
+        let used = BTreeSet::from(["a-token".to_owned()]);
+        let stored = |name: &str, value: Option<&str>| match (name, value) {
+            ("b-token", None) | ("gh-TOKEN", Some(_)) => StoredUnderName::Other,
+            ("hg-TOKEN", Some("ghp_0123456789abcdefghijABCDEFGHIJ012345")) => StoredUnderName::This,
+            _ => StoredUnderName::Nothing,
+        };
+        let names = SecretNames::new(used, &stored);
+        let planned = plan(&files, &[], &OurAddress::default(), names);
+        let told = planned.iter().map(|server| {
+            let header = &server.entry.get("headers").unwrap_or(&Value::Null)["X-Key"];
+            let needs = server.needs.iter();
+            let mut told: Vec<String> = needs
+                .map(|need| format!("{} {header} {:?}", need.name, need.not_given))
+                .collect();
+            let secrets = server.literal_secrets.iter();
+            told.extend(secrets.map(|secret| format!("{} {}", secret.name, secret.is_stored)));
+            told.join(", ")
+        });
+        let told: Vec<String> = told.collect();
+        assert_eq!(
+            told,
+            [
+                // The plain name is another server's here.
+                "a-token-2 \"${keyring:a-token-2}\" None",
+                // What is stored there is left alone.
+                "b-token-2 \"${keyring:b-token-2}\" Some(\"b-token\")",
+                "gh-TOKEN-2 false",
+                "",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_line_about_a_server_has_no_secret() {
+        let (file, found) = found(
+            "cursor",
+            &json!({ "mcpServers": {
+                "a": { "command": "x", "args": ["--token", "s3cr3t-value", "--plain", "y"] },
+                "b": { "url": "https://h/mcp?api_key=s3cr3t-value" },
+            } }),
+        );
+        let us = OurAddress::default();
+        let planned = plan(&[(file, found)], &[], &us, SecretNames::none());
+        for server in &planned {
+            assert!(!server.starts.contains("s3cr3t"), "{}", server.starts);
+        }
+        assert!(planned[0].starts.contains("--plain y"));
+        assert_eq!(planned[0].file, "/f");
+    }
+}

@@ -1,0 +1,127 @@
+//! How clients reach us: the address of the daemon that runs or would run, or our program.
+
+use std::path::Path;
+
+use super::{client::Client, our_entry::ConnectTarget};
+use crate::{
+    config::{OurAddress, Provider, Settings},
+    error_code::{ErrorCode, Failure},
+    management::{DaemonLocation, Management, OverFiles},
+    process,
+};
+
+/// The variable of a client's environment that has its token.
+pub const TOKEN_VARIABLE: &str = "MCPPROXY_TOKEN";
+
+/// How clients reach us.
+pub struct Reaching {
+    /// Where entries that lead to us lead to.
+    pub us: OurAddress,
+    /// Whether clients have to show a token.
+    pub needs_token: bool,
+    /// Whether a daemon runs.
+    pub is_running: bool,
+    /// `http://HOST:PORT`; nothing where the port is not known before the daemon runs, or it serves no HTTP.
+    address: Option<String>,
+    program: String,
+    /// What `mcpproxy stdio` has to be told of places.
+    arguments: Vec<String>,
+}
+
+impl Reaching {
+    /// For the daemon that is at `location`, or for one that would be started.
+    pub fn new(
+        files: &Management<OverFiles>,
+        location: Option<&DaemonLocation>,
+        us: OurAddress,
+    ) -> Result<Self, Failure> {
+        // Whether clients have to show a token must be known before an entry is written.
+        let settings = files.supposed_settings()?.settings;
+        let address = match location {
+            Some(location) => {
+                let url = location.url.as_deref();
+                url.and_then(|url| url.strip_suffix("/mcp"))
+                    .map(on_this_machine)
+            }
+            None => configured(&settings),
+        };
+        let places = files.places();
+        let mut arguments = Vec::new();
+        if places.asked_by().is_some() {
+            arguments.extend(["--config".to_owned(), text(&places.config_file)]);
+        }
+        if places.data_dir_given {
+            arguments.extend(["--data-dir".to_owned(), text(&places.data_dir)]);
+        }
+        let program = process::own_program_on_path().map_err(|error| {
+            Failure::new(
+                ErrorCode::Internal,
+                format!("failed to find our own program: {error}"),
+                "start mcpproxy by its whole path",
+            )
+        })?;
+        Ok(Self {
+            us,
+            needs_token: needs_token(&settings),
+            is_running: location.is_some(),
+            address,
+            program: text(&program),
+            arguments,
+        })
+    }
+
+    /// For one client.
+    pub(super) fn target(
+        &self,
+        client: Client,
+        endpoint: Option<&str>,
+        by_process: bool,
+    ) -> Result<ConnectTarget, Failure> {
+        if by_process || !client.speaks_http() {
+            let mut args = self.arguments.clone();
+            args.push("stdio".to_owned());
+            if let Some(endpoint) = endpoint {
+                args.extend(["--endpoint".to_owned(), endpoint.to_owned()]);
+            }
+            return Ok(ConnectTarget::Process {
+                command: self.program.clone(),
+                args,
+            });
+        }
+        let Some(address) = &self.address else {
+            let what = if self.is_running {
+                "the daemon that runs serves no HTTP, only its local socket"
+            } else {
+                "the configured `listen` leaves the port to the system, so clients cannot be told it"
+            };
+            let hint = "set `listen` to a port that is free, or use --stdio";
+            return Err(Failure::new(ErrorCode::ClientUnchanged, what, hint));
+        };
+        Ok(ConnectTarget::Http {
+            url: format!("{address}{}", endpoint.unwrap_or("/mcp")),
+            token: self.needs_token.then(|| TOKEN_VARIABLE.to_owned()),
+        })
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn needs_token(settings: &Settings) -> bool {
+    let auth = settings.server_auth.as_ref();
+    auth.is_some_and(|auth| auth.providers.contains(&Provider::Bearer))
+}
+
+/// The address of a daemon that would be started.
+fn configured(settings: &Settings) -> Option<String> {
+    let first = settings.listen.addresses().first().copied()?;
+    (first.port() > 0).then(|| on_this_machine(&format!("http://{first}")))
+}
+
+/// The same from this machine: all addresses stand for one that can be connected to.
+fn on_this_machine(address: &str) -> String {
+    address
+        .replace("http://0.0.0.0:", "http://127.0.0.1:")
+        .replace("http://[::]:", "http://[::1]:")
+}

@@ -1,0 +1,385 @@
+//! References in files of clients, each client in its own spelling, as references of ours.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::{
+    needs::{NeededValue, secret_name},
+    our_text::OurText,
+};
+use crate::config;
+
+/// Which spellings stand for something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// None: what is written is meant.
+    Nothing,
+    /// Ours: `${X}`, `${X:-default}`, `${keyring:X}`, and `$${` for a literal `${`.
+    Ours,
+    /// `${X}` and `${X:-default}`.
+    Shell,
+    /// `${env:X}`, `${input:X}`, `${workspaceFolder}`, and `${X}`.
+    Editor,
+    /// `$X` and `${X}`.
+    Dollar,
+    /// `{env:X}` and `{file:X}`.
+    Braces,
+}
+
+/// What references of a file may mean.
+pub(super) struct Meanings<'a> {
+    /// The folder of the project.
+    pub(super) project: Option<&'a Path>,
+    /// What the file asks the person for.
+    pub(super) inputs: &'a Map<String, Value>,
+}
+
+/// A text with references of ours, and what it needs; or why it cannot be carried.
+pub(super) fn carried(
+    text: &str,
+    spelling: Spelling,
+    meanings: &Meanings<'_>,
+    needs: &mut Vec<NeededValue>,
+) -> Result<OurText, String> {
+    let mut work = Reading {
+        spelling,
+        meanings,
+        needs,
+        out: OurText::default(),
+    };
+    match spelling {
+        Spelling::Nothing => work.out.push_literal(text),
+        Spelling::Braces => work.braces(text)?,
+        Spelling::Dollar => work.dollars(text),
+        Spelling::Ours | Spelling::Shell | Spelling::Editor => work.dollar_braces(text)?,
+    }
+    Ok(work.out)
+}
+
+/// A text while it is read.
+struct Reading<'a> {
+    spelling: Spelling,
+    meanings: &'a Meanings<'a>,
+    needs: &'a mut Vec<NeededValue>,
+    out: OurText,
+}
+
+impl Reading<'_> {
+    fn dollar_braces(&mut self, text: &str) -> Result<(), String> {
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            if let Some(before) = before.strip_suffix('$').filter(|_| self.is_ours()) {
+                self.out.push_literal(before);
+                self.out.push_literal("${");
+                rest = after;
+                continue;
+            }
+            self.out.push_literal(before);
+            let Some((inside, after)) = after.split_once('}') else {
+                self.out.push_literal("${");
+                rest = after;
+                continue;
+            };
+            if self.spelling == Spelling::Editor {
+                self.editors(inside)?;
+            } else {
+                self.ours(inside);
+            }
+            rest = after;
+        }
+        self.out.push_literal(rest);
+        Ok(())
+    }
+
+    fn is_ours(&self) -> bool {
+        self.spelling == Spelling::Ours
+    }
+
+    /// `${X}`, `${env:X}`, `${X:-default}` and, where the program has it, `${keyring:X}`; anything else stands for itself.
+    fn ours(&mut self, inside: &str) {
+        if let Some(name) = inside.strip_prefix("keyring:")
+            && self.is_ours()
+            && config::is_secret_name(name)
+        {
+            let about = "it is in the keyring of the other program".to_owned();
+            let need = NeededValue::secret(name.to_owned(), Some(about));
+            self.out.push_secret(need, self.needs);
+            return;
+        }
+        let named = inside.strip_prefix("env:").unwrap_or(inside);
+        let (name, default) = match named.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (named, None),
+        };
+        if !self.out.push_variable(name, default, self.needs) {
+            self.itself(inside);
+        }
+    }
+
+    /// What is no reference there.
+    fn itself(&mut self, inside: &str) {
+        self.out.push_literal("${");
+        self.out.push_literal(inside);
+        self.out.push_literal("}");
+    }
+
+    fn editors(&mut self, inside: &str) -> Result<(), String> {
+        let (kind, name) = inside.split_once(':').unwrap_or((inside, ""));
+        match kind {
+            "input" => self.input(name),
+            "file" => self.content_of(name),
+            "userHome" => self.ours("HOME"),
+            "pathSeparator" | "/" => self.out.push_literal("/"),
+            "workspaceFolder" | "workspaceRoot" => match self.meanings.project {
+                Some(folder) => self.out.push_literal(&folder.display().to_string()),
+                None => {
+                    return Err(format!(
+                        "it refers to the folder that is open (${{{inside}}}), and a server that all clients share has none"
+                    ));
+                }
+            },
+            "workspaceFolderBasename" => {
+                let name = self.meanings.project.and_then(Path::file_name);
+                let name = name.ok_or_else(|| {
+                    format!("it refers to the folder that is open (${{{inside}}})")
+                })?;
+                self.out.push_literal(&name.to_string_lossy());
+            }
+            "command" | "config" => {
+                return Err(format!(
+                    "it refers to something that only the editor knows (${{{inside}}})"
+                ));
+            }
+            _ => self.ours(inside),
+        }
+        Ok(())
+    }
+
+    /// What the editor asks for: the default where it is no secret, else a secret of that name.
+    fn input(&mut self, id: &str) {
+        let asked = self.meanings.inputs.get(id);
+        let text = |key: &str| asked.and_then(|asked| asked.get(key)?.as_str());
+        let is_secret = asked.and_then(|asked| asked.get("password")?.as_bool()) == Some(true);
+        if let Some(default) = text("default").filter(|default| !is_secret && !default.is_empty()) {
+            self.out.push_literal(default);
+            return;
+        }
+        let about = text("description").map(str::to_owned);
+        let need = NeededValue::secret(secret_name(id), about);
+        self.out.push_secret(need, self.needs);
+    }
+
+    /// What stands in a file: a secret.
+    fn content_of(&mut self, path: &str) {
+        let stem = Path::new(path).file_name().unwrap_or_default();
+        let need = NeededValue {
+            file: Some(path.to_owned()),
+            ..NeededValue::secret(secret_name(&stem.to_string_lossy()), None)
+        };
+        self.out.push_secret(need, self.needs);
+    }
+
+    /// `{env:X}` and `{file:X}`.
+    fn braces(&mut self, text: &str) -> Result<(), String> {
+        let mut rest = text;
+        while let Some(at) = ["{env:", "{file:"]
+            .iter()
+            .filter_map(|begin| rest.find(begin))
+            .min()
+        {
+            let (before, after) = rest.split_at(at);
+            self.out.push_literal(before);
+            let Some((inside, after)) = after.split_once('}') else {
+                return Err("it has a \"{env:\" or \"{file:\" without its \"}\"".to_owned());
+            };
+            match inside.split_once(':') {
+                Some(("{file", path)) => self.content_of(path),
+                Some((_, name)) if self.out.push_variable(name, None, self.needs) => (),
+                _ => {
+                    self.out.push_literal(inside);
+                    self.out.push_literal("}");
+                }
+            }
+            rest = after;
+        }
+        self.out.push_literal(rest);
+        Ok(())
+    }
+
+    /// `$X` and `${X}`.
+    fn dollars(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('$') {
+            self.out.push_literal(before);
+            if let Some((inside, after)) = after.strip_prefix('{').and_then(|i| i.split_once('}')) {
+                self.ours(inside);
+                rest = after;
+                continue;
+            }
+            let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let (name, after) = after.split_at(end.unwrap_or(after.len()));
+            if !self.out.push_variable(name, None, self.needs) {
+                self.out.push_literal("$");
+                self.out.push_literal(name);
+            }
+            rest = after;
+        }
+        self.out.push_literal(rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::{Map, json};
+
+    use super::{Meanings, Spelling, carried};
+
+    /// What becomes of a text, and the names of what it needs.
+    fn of(text: &str, spelling: Spelling) -> (Result<String, String>, Vec<String>) {
+        of_project(text, spelling, "/p")
+    }
+
+    fn of_project(
+        text: &str,
+        spelling: Spelling,
+        project: &str,
+    ) -> (Result<String, String>, Vec<String>) {
+        let mut inputs = Map::new();
+        inputs.insert(
+            "token".to_owned(),
+            json!({ "id": "token", "password": true, "default": "x" }),
+        );
+        inputs.insert(
+            "dollar".to_owned(),
+            json!({ "id": "dollar", "default": "$" }),
+        );
+        inputs.insert(
+            "host".to_owned(),
+            json!({ "id": "host", "default": "localhost" }),
+        );
+        let meanings = Meanings {
+            project: Some(Path::new(project)),
+            inputs: &inputs,
+        };
+        let mut needs = Vec::new();
+        let text = carried(text, spelling, &meanings, &mut needs);
+        let text = text.and_then(|text| text.written());
+        let needs = needs.into_iter().map(|need| need.name).collect();
+        (text, needs)
+    }
+
+    #[track_caller]
+    fn check(spelling: Spelling, text: &str, expected: &str, needs: &[&str]) {
+        let (found, needed) = of(text, spelling);
+        assert_eq!(found.as_deref(), Ok(expected), "{text}");
+        assert_eq!(needed, needs, "{text}");
+    }
+
+    #[test]
+    fn every_spelling_becomes_ours() {
+        check(Spelling::Nothing, "${A} $B", "$${A} $B", &[]);
+        check(
+            Spelling::Ours,
+            "x ${A} ${env:B} ${C:-d}",
+            "x ${A} ${B} ${C:-d}",
+            &["A", "B"],
+        );
+        check(
+            Spelling::Ours,
+            "$${A} ${keyring:k/v}",
+            "$${A} ${keyring:k/v}",
+            &["k/v"],
+        );
+        check(Spelling::Ours, "${what is this}", "$${what is this}", &[]);
+        check(Spelling::Editor, "Bearer ${env:A}", "Bearer ${A}", &["A"]);
+        check(
+            Spelling::Editor,
+            "${input:token}@${input:host}",
+            "${keyring:token}@localhost",
+            &["token"],
+        );
+        check(
+            Spelling::Editor,
+            "${input:new one}",
+            "${keyring:new-one}",
+            &["new-one"],
+        );
+        check(
+            Spelling::Editor,
+            "${workspaceFolder}/x ${workspaceFolderBasename}",
+            "/p/x p",
+            &[],
+        );
+        check(Spelling::Editor, "${userHome}${/}a", "${HOME}/a", &["HOME"]);
+        check(
+            Spelling::Editor,
+            "${file:~/.keys/gh.txt}",
+            "${keyring:gh.txt}",
+            &["gh.txt"],
+        );
+        check(Spelling::Editor, "a ${", "a $${", &[]);
+        check(Spelling::Dollar, "$A-${B}", "${A}-${B}", &["A", "B"]);
+        check(Spelling::Dollar, "5$ $1 ${", "5$ $1 $${", &[]);
+        check(
+            Spelling::Braces,
+            "k={env:A} {file:/s/t} {x} ${y}",
+            "k=${A} ${keyring:t} {x} $${y}",
+            &["A", "t"],
+        );
+        let (refused, _) = of("${command:pick}", Spelling::Editor);
+        assert!(refused.is_err());
+        assert!(of("{env:A", Spelling::Braces).0.is_err());
+    }
+
+    #[test]
+    fn no_reference_comes_into_being_where_pieces_meet() {
+        use Spelling::{Braces, Dollar, Editor, Nothing, Ours, Shell};
+        let secret = "$${keyring:x}";
+        check(Editor, "${input:dollar}{keyring:x}", secret, &[]);
+        check(Editor, "${input:dollar}${input:dollar}{k}", "$$${k}", &[]);
+        check(Editor, "${env:A}{keyring:x}", "${A}{keyring:x}", &["A"]);
+        for (text, expected) in [
+            ("${workspaceFolder}{keyring:x}", "/q$${keyring:x}"),
+            ("${workspaceFolderBasename}{keyring:x}", "q$${keyring:x}"),
+            ("${workspaceFolder}${/}{b}", "/q$/{b}"),
+        ] {
+            let (found, _) = of_project(text, Editor, "/q$");
+            assert_eq!(found.as_deref(), Ok(expected), "{text}");
+        }
+        let (found, _) = of_project("${workspaceFolder}", Editor, "/${keyring:x}");
+        assert_eq!(found.as_deref(), Ok("/$${keyring:x}"));
+        // Our own references are those of two programs alone.
+        for spelling in [Nothing, Shell, Editor, Dollar, Braces] {
+            check(spelling, "${keyring:x}", secret, &[]);
+        }
+        check(Ours, "${keyring:x}", "${keyring:x}", &["x"]);
+        for spelling in [Nothing, Ours, Shell, Editor, Dollar] {
+            let (found, needs) = of("${env:keyring:x}", spelling);
+            assert_eq!(found.as_deref(), Ok("$${env:keyring:x}"), "{spelling:?}");
+            assert!(needs.is_empty(), "{needs:?}");
+        }
+        check(Ours, "$${A${keyring:x}}", "$${A${keyring:x}}", &["x"]);
+        check(Shell, "${A:-${keyring:x}}", "$${A:-$${keyring:x}}", &[]);
+        check(Dollar, "$keyring:x $", "${keyring}:x $", &["keyring"]);
+        check(
+            Braces,
+            "{env:keyring:x} {env:A}${B}",
+            "{env:keyring:x} ${A}$${B}",
+            &["A"],
+        );
+        check(Braces, "${{env:A}x}", "$${${A}x}", &["A"]);
+        for (text, spelling) in [
+            ("$${env:A}", Editor),
+            ("$${A}", Shell),
+            ("$$A", Dollar),
+            ("${input:dollar}${input:token}", Editor),
+        ] {
+            let (found, _) = of(text, spelling);
+            let why = found.expect_err(text);
+            assert!(why.contains("right before a reference"), "{why}");
+        }
+    }
+}

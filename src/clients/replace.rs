@@ -1,0 +1,238 @@
+//! Replacing a file of a client: whole or not at all, with its mode, through symbolic links, with a copy of what was there beside it, and
+//! only if nobody changed it meanwhile.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use crate::{moment, storage::private};
+
+/// Why a file was not replaced. It is then as it was.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReplaceError {
+    /// Somebody else wrote to it since it was read.
+    #[error("{} was changed meanwhile", .0.display())]
+    ChangedMeanwhile(PathBuf),
+    /// Somebody does not want it written to.
+    #[error("{} may not be written to", .0.display())]
+    ReadOnly(PathBuf),
+    /// The disk said no.
+    #[error("failed to {doing} {}: {reason}", file.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// With which file.
+        file: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+}
+
+/// How the names of files end that are not in their place yet.
+const NEW: &str = ".new";
+
+/// Between the name of a file and the moment at which it was set aside.
+const BACKUP: &str = ".before-mcpproxy-";
+
+/// Puts `after` in place of `before`, which is nothing where there was no file. Gives the copy of what was there.
+pub(super) fn replace(
+    path: &Path,
+    before: Option<&str>,
+    after: &str,
+) -> Result<Option<PathBuf>, ReplaceError> {
+    let real = real(path);
+    check_unchanged(&real, before)?;
+    let folder = real.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder).map_err(failed("create the folder", folder))?;
+    let backup = match before {
+        Some(before) => {
+            let copy = free_backup(&real);
+            write_like(&copy, &real, before)?;
+            Some(copy)
+        }
+        None => None,
+    };
+    let written = put_in_place(&real, &real, after, || check_unchanged(&real, before));
+    if let (Err(_), Some(copy)) = (&written, &backup) {
+        // The first failure is the one worth reporting.
+        let _ = fs::remove_file(copy);
+    }
+    written?;
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+    Ok(backup)
+}
+
+/// Takes a file away that is as it was read.
+pub(super) fn remove(path: &Path, before: &str) -> Result<(), ReplaceError> {
+    let real = real(path);
+    check_unchanged(&real, Some(before))?;
+    fs::remove_file(&real).map_err(failed("remove", &real))
+}
+
+/// The copies that were set aside beside a file, the newest first.
+pub(super) fn backups(path: &Path) -> Vec<PathBuf> {
+    let real = real(path);
+    let name = real.file_name().unwrap_or_default().to_string_lossy();
+    let begin = format!("{name}{BACKUP}");
+    let folder = fs::read_dir(real.parent().unwrap_or(Path::new("/")));
+    let entries = folder.into_iter().flatten().flatten();
+    let copies = entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&begin))
+        .filter(|entry| !entry.file_name().to_string_lossy().ends_with(NEW));
+    let mut copies: Vec<PathBuf> = copies.map(|entry| entry.path()).collect();
+    copies.sort();
+    copies.reverse();
+    copies
+}
+
+fn check_unchanged(real: &Path, before: Option<&str>) -> Result<(), ReplaceError> {
+    let now = match fs::read(real) {
+        Ok(now) => Some(now),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(failed("read", real)(error)),
+    };
+    if now.as_deref() != before.map(str::as_bytes) {
+        return Err(ReplaceError::ChangedMeanwhile(real.to_owned()));
+    }
+    match fs::metadata(real) {
+        Ok(found) if found.permissions().readonly() => Err(ReplaceError::ReadOnly(real.to_owned())),
+        _ => Ok(()),
+    }
+}
+
+/// The file itself, where the path leads to it by symbolic links.
+fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = fs::canonicalize(path) {
+        return real;
+    }
+    match fs::read_link(path) {
+        // It leads to a file that is not there yet.
+        Ok(target) => path.parent().unwrap_or(Path::new("/")).join(target),
+        Err(_) => path.to_owned(),
+    }
+}
+
+fn free_backup(real: &Path) -> PathBuf {
+    let now = moment::utc(std::time::SystemTime::now()).replace(['-', ':'], "");
+    let plain = neighbour(real, &format!("{BACKUP}{now}"));
+    let numbered = (2..100).map(|n| neighbour(real, &format!("{BACKUP}{now}-{n}")));
+    let mut free = [plain.clone()]
+        .into_iter()
+        .chain(numbered)
+        .filter(|path| !path.exists());
+    free.next().unwrap_or(plain)
+}
+
+fn neighbour(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(ending);
+    file.with_file_name(name)
+}
+
+/// Writes a file with the mode of another one, whole or not at all; without that one only its owner can read it.
+fn write_like(path: &Path, like: &Path, text: &str) -> Result<(), ReplaceError> {
+    put_in_place(path, like, text, || Ok(()))
+}
+
+/// Writes a file beside its place and moves it there if it still may. Nothing is left of it where one of that fails: a copy that is cut
+/// off looks like a whole one.
+fn put_in_place(
+    path: &Path,
+    like: &Path,
+    text: &str,
+    may: impl FnOnce() -> Result<(), ReplaceError>,
+) -> Result<(), ReplaceError> {
+    let temporary = neighbour(path, &format!(".mcpproxy-{}{NEW}", std::process::id()));
+    let written = write_new(&temporary, like, text)
+        .map_err(failed("write", path))
+        .and_then(|()| may())
+        .and_then(|()| fs::rename(&temporary, path).map_err(failed("write", path)));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn write_new(path: &Path, like: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true);
+    let mut file = private(&mut options).open(path)?;
+    if let Ok(found) = fs::metadata(like) {
+        file.set_permissions(found.permissions())?;
+    }
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+fn failed(doing: &'static str, file: &Path) -> impl FnOnce(io::Error) -> ReplaceError {
+    let file = file.to_owned();
+    move |reason| ReplaceError::Io {
+        doing,
+        file,
+        reason,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{
+        fs::{self, Permissions},
+        os::unix::fs::{PermissionsExt, symlink},
+    };
+
+    use super::{ReplaceError, backups, remove, replace};
+
+    #[test]
+    fn a_file_is_replaced_through_links_with_its_mode_and_a_copy_of_it() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let file = ground.path().join("dotfiles/mcp.json");
+        let link = ground.path().join("mcp.json");
+        fs::create_dir(ground.path().join("dotfiles")).expect("ours");
+        fs::write(&file, "old").expect("ours");
+        fs::set_permissions(&file, Permissions::from_mode(0o640)).expect("ours");
+        symlink(&file, &link).expect("ours");
+        let copy = replace(&link, Some("old"), "new").expect("it is replaced");
+        let copy = copy.expect("there was a file");
+        assert_eq!(fs::read_to_string(&file).expect("it is there"), "new");
+        assert!(
+            fs::symlink_metadata(&link)
+                .expect("it is there")
+                .is_symlink()
+        );
+        for path in [&file, &copy] {
+            let mode = fs::metadata(path)
+                .expect("it is there")
+                .permissions()
+                .mode();
+            assert_eq!(mode & 0o777, 0o640, "{}", path.display());
+        }
+        assert_eq!(fs::read_to_string(&copy).expect("it is there"), "old");
+        assert_eq!(backups(&link), [copy]);
+        // Somebody was faster.
+        let changed = replace(&link, Some("old"), "newer").expect_err("it was changed");
+        assert!(matches!(changed, ReplaceError::ChangedMeanwhile(_)));
+        assert_eq!(backups(&link).len(), 1);
+        fs::set_permissions(&file, Permissions::from_mode(0o440)).expect("ours");
+        let refused = replace(&link, Some("new"), "newer").expect_err("it is read-only");
+        assert!(matches!(refused, ReplaceError::ReadOnly(_)));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_made_private() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let file = ground.path().join("a/b/mcp.json");
+        assert!(replace(&file, None, "{}").expect("it is made").is_none());
+        let mode = fs::metadata(&file)
+            .expect("it is there")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(remove(&file, "other").is_err());
+        remove(&file, "{}").expect("it is taken away");
+        assert!(!file.exists());
+    }
+}

@@ -1,0 +1,270 @@
+//! The servers in files of clients, what is to become of each, and what came of those that were taken over.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{client::Client, literal_secrets::LiteralSecret, needs::NeededValue};
+use crate::error_code::{ErrorCode, Failure};
+
+/// The servers in files of clients.
+#[derive(Serialize, JsonSchema)]
+pub struct ImportReport {
+    /// The home folder below which files were looked for.
+    pub home: String,
+    /// Every server that was found, in the order of the files.
+    pub servers: Vec<FoundServer>,
+    /// The files that were read.
+    pub files: Vec<String>,
+    /// The files that could not be read.
+    pub faults: Vec<UnreadFile>,
+    /// The keys that stand twice among the servers of a file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repeated: Vec<RepeatedKey>,
+    /// How many were taken over.
+    pub imported: usize,
+    /// The files that were named and have no server.
+    #[serde(skip)]
+    pub empty: Vec<String>,
+}
+
+/// A key that stands twice in a file. The last one counts, as it does for most clients.
+#[derive(Serialize, JsonSchema)]
+pub struct RepeatedKey {
+    /// Which file.
+    pub file: String,
+    /// The path of the key there: `mcpServers.github`.
+    pub key: String,
+    /// What to do about it.
+    pub next_step: String,
+}
+
+/// A file that could not be read.
+#[derive(Serialize, JsonSchema)]
+pub struct UnreadFile {
+    /// Which.
+    pub file: String,
+    /// Why.
+    pub error: String,
+    /// Where, counted from 1.
+    pub line: Option<usize>,
+    /// What to do about it.
+    pub next_step: String,
+    /// Whether it was named.
+    #[serde(skip)]
+    pub is_named: bool,
+}
+
+/// A server that was found.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a member of the document that says something of its own"
+)]
+#[derive(Serialize, JsonSchema)]
+pub struct FoundServer {
+    /// Its name there.
+    pub written_name: String,
+    /// Whose file it stands in.
+    pub client: Client,
+    /// Which file.
+    pub file: String,
+    /// The project that it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// What it starts or reaches, everything secret masked.
+    pub starts: String,
+    /// What is to become of it.
+    pub outcome: FoundOutcome,
+    /// Its name here, or the name of the one that is the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Why it is called otherwise, or cannot be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The variables or headers that have other values here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differing: Vec<String>,
+    /// Whether it comes switched off, as it is there.
+    pub disabled: bool,
+    /// Whether it comes quarantined, as it is there.
+    #[serde(rename = "quarantined")]
+    pub is_held: bool,
+    /// What it refers to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<NeededValue>,
+    /// The keys whose secrets stand in the file as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>")]
+    pub literal_secrets: Vec<LiteralSecret>,
+    /// For each of these the commands that put it into the keyring.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secret_steps: Vec<String>,
+    /// Keys of its entry that say nothing here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_behind: Vec<String>,
+    /// Whether it is among those that are, or would be, taken.
+    pub chosen: bool,
+    /// Whether it was taken over.
+    pub imported: bool,
+    /// Why it was not, where that was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Its entry here, which may hold secrets.
+    #[serde(skip)]
+    pub(super) entry: Map<String, Value>,
+}
+
+/// What is to become of a server that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FoundOutcome {
+    /// It can be taken over under its own name.
+    New,
+    /// It can be taken over under another name.
+    Renamed,
+    /// It is here already.
+    Same,
+    /// It leads to us.
+    Ourselves,
+    /// There can be no entry for it here.
+    Unusable,
+}
+
+impl FoundServer {
+    /// Its name here, if it can be taken over.
+    pub fn new_name(&self) -> Option<&str> {
+        let is_new = matches!(self.outcome, FoundOutcome::New | FoundOutcome::Renamed);
+        self.name.as_deref().filter(|_| is_new)
+    }
+
+    /// What happens with it, in words.
+    pub fn summary(&self) -> String {
+        let (name, reason) = (self.name.as_deref(), self.reason.as_deref());
+        let (name, reason) = (name.unwrap_or_default(), reason.unwrap_or_default());
+        let mut off = String::new();
+        if self.disabled {
+            off.push_str(", switched off as it is there");
+        }
+        if self.is_held {
+            off.push_str(", quarantined as it is there");
+        }
+        match self.outcome {
+            FoundOutcome::New => format!("new{off}"),
+            FoundOutcome::Renamed => format!("new, as {name}{off}: {reason}"),
+            FoundOutcome::Same if self.differing.is_empty() => format!("same as {name}"),
+            FoundOutcome::Same => {
+                let differing = self.differing.join(", ");
+                format!("same as {name}, which has another value for {differing}")
+            }
+            FoundOutcome::Ourselves => "left out: it is mcpproxy itself".to_owned(),
+            FoundOutcome::Unusable => format!("cannot be used: {reason}"),
+        }
+    }
+
+    fn is_written_as(&self, name: &str) -> bool {
+        self.written_name.eq_ignore_ascii_case(name)
+    }
+
+    fn is_here_as_it_is(&self) -> bool {
+        self.outcome == FoundOutcome::Same && self.differing.is_empty()
+    }
+}
+
+impl ImportReport {
+    /// A path as people write it.
+    pub fn shown(&self, path: &str) -> String {
+        match Path::new(path).strip_prefix(&self.home) {
+            Ok(inside) if !inside.as_os_str().is_empty() => format!("~/{}", inside.display()),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// The places of those that can be taken; of those with these names, there or here, if any are given.
+    pub fn picked(&self, names: &[String]) -> Result<Vec<usize>, Failure> {
+        let new = self.servers.iter().enumerate();
+        let new = new.filter_map(|(at, server)| Some((at, server.new_name()?, server)));
+        if names.is_empty() {
+            return Ok(new.map(|(at, ..)| at).collect());
+        }
+        let mut picked = Vec::new();
+        for name in names {
+            let meant = new.clone().filter(|(_, here, server)| {
+                here.eq_ignore_ascii_case(name) || server.is_written_as(name)
+            });
+            let before = picked.len();
+            picked.extend(meant.map(|(at, ..)| at));
+            if picked.len() == before {
+                return Err(self.not_picked(name));
+            }
+        }
+        picked.sort_unstable();
+        picked.dedup();
+        Ok(picked)
+    }
+
+    /// Whether there are servers of this name, and all are here already just as they were found.
+    pub fn is_here(&self, name: &str) -> bool {
+        let mut meant = self
+            .servers
+            .iter()
+            .filter(|server| server.is_written_as(name));
+        let mut others = meant.clone().filter(|server| !server.is_here_as_it_is());
+        meant.next().is_some() && others.next().is_none()
+    }
+
+    fn not_picked(&self, name: &str) -> Failure {
+        let Some(server) = self
+            .servers
+            .iter()
+            .find(|server| server.is_written_as(name))
+        else {
+            let error = format!("no server named {name:?} was found");
+            let hint = "`mcpproxy import --dry-run` shows what there is";
+            return Failure::new(ErrorCode::UnknownServer, error, hint);
+        };
+        let code = match server.outcome {
+            FoundOutcome::Same => ErrorCode::ServerExists,
+            _ => ErrorCode::ServerMisconfigured,
+        };
+        let error = format!("{name:?} cannot be taken over: {}", server.summary());
+        let hint = "`mcpproxy import --dry-run` shows what can be taken";
+        Failure::new(code, error, hint)
+    }
+
+    /// Notes which are to be taken, or would be.
+    pub fn choose(&mut self, chosen: &[usize]) {
+        for (at, server) in self.servers.iter_mut().enumerate() {
+            server.chosen = chosen.contains(&at);
+        }
+    }
+
+    /// The place, the name and the entry of each that was chosen, held until it is approved if that is wanted. Entries may hold secrets.
+    pub fn entries(&self, is_held: bool) -> Vec<(usize, String, Map<String, Value>)> {
+        let chosen = self.servers.iter().enumerate();
+        let chosen = chosen.filter(|(_, server)| server.chosen);
+        let entries = chosen.filter_map(|(at, server)| {
+            let mut entry = server.entry.clone();
+            if is_held {
+                entry.insert("quarantined".to_owned(), json!(true));
+            }
+            Some((at, server.new_name()?.to_owned(), entry))
+        });
+        entries.collect()
+    }
+
+    /// Notes what came of adding one.
+    pub fn note(&mut self, at: usize, error: Option<String>) {
+        if let Some(server) = self.servers.get_mut(at) {
+            server.imported = error.is_none();
+            server.error = error;
+            self.imported += usize::from(server.imported);
+        }
+    }
+
+    /// Those that were taken over.
+    pub fn taken(&self) -> impl Iterator<Item = &FoundServer> {
+        self.servers.iter().filter(|server| server.imported)
+    }
+}

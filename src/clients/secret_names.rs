@@ -1,0 +1,192 @@
+//! Names of secrets for servers that are taken over: `SERVER-NAME`, each for one server alone, because what two clients call by one name
+//! need not be one value. Pure: what is stored is asked of whoever plans.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::{
+    convert::Carried,
+    literal_secrets::LiteralSecret,
+    needs::{NeededKind, secret_name},
+};
+use crate::config;
+
+/// What is stored under the name of a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoredUnderName {
+    /// Nothing, as far as is known.
+    Nothing,
+    /// The value that was asked for.
+    This,
+    /// Another value, or one with which nothing was compared.
+    Other,
+    /// Nobody knows: whoever keeps secrets could not be asked.
+    Unknown,
+}
+
+/// Says what is stored under a name, compared with a value if one is given.
+pub(super) type StoredLookup<'a> = &'a dyn Fn(&str, Option<&str>) -> StoredUnderName;
+
+/// The names that are in use: of existing entries, and those that were given here.
+pub struct SecretNames<'a> {
+    used: BTreeSet<String>,
+    stored: StoredLookup<'a>,
+}
+
+impl<'a> SecretNames<'a> {
+    /// With those that our configuration refers to.
+    pub fn new(used: BTreeSet<String>, stored: StoredLookup<'a>) -> Self {
+        Self { used, stored }
+    }
+
+    /// For whoever takes nothing over: nothing is in use, and nothing stored.
+    pub fn none() -> Self {
+        Self::new(BTreeSet::new(), &|_, _| StoredUnderName::Nothing)
+    }
+
+    /// Gives every secret of an entry a name of its server's own, under which nothing is stored: a value that is there was stored for
+    /// something else, and whoever wrote the file could name it. Or says why that cannot be.
+    pub(super) fn give(&mut self, server: &str, carried: &mut Carried) -> Result<(), String> {
+        let mut given = BTreeMap::new();
+        for need in &mut carried.needs {
+            let wanted = own_name(server, &need.name);
+            let stored = |name: &str| (self.stored)(name, None);
+            let is_secret = need.kind == NeededKind::Secret;
+            if is_secret && stored(&wanted) == StoredUnderName::Unknown {
+                let why = "it needs a secret, and it cannot be asked which names of secrets are taken (`mcpproxy doctor` says why)";
+                return Err(why.to_owned());
+            }
+            let is_left_over =
+                !self.used.contains(&wanted) && stored(&wanted) == StoredUnderName::Other;
+            need.not_given = Some(wanted.clone()).filter(|_| is_secret && is_left_over);
+            let lookup = self.stored;
+            let name = self.take(&wanted, |name| lookup(name, None) != StoredUnderName::Other);
+            if is_secret {
+                given.insert(need.name.clone(), name.clone());
+                need.name.clone_from(&name);
+            }
+            need.settle(name);
+        }
+        carried.entry = renamed(&carried.entry, &|name| given.get(name).cloned());
+        let is_given = |name: &String| given.values().any(|given| given == name);
+        if !config::secrets_of(&carried.entry).iter().all(is_given) {
+            return Err("it refers to a secret that is not its own".to_owned());
+        }
+        for secret in &mut carried.literals {
+            let stored = self.stored;
+            let value = value_of(&carried.entry, secret);
+            let found = |name: &str| stored(name, value.as_deref());
+            let wanted = secret
+                .key()
+                .map_or_else(|| secret_name(server), |key| own_name(server, key));
+            // A command that stores it must not replace what somebody else's is.
+            let name = self.take(&wanted, |name| found(name) != StoredUnderName::Other);
+            secret.is_stored = found(&name) == StoredUnderName::This;
+            secret.name = name;
+        }
+        Ok(())
+    }
+
+    /// The entry as it would be if it were the server of that name, which refers to `theirs`. A number that was added because the name was
+    /// taken makes no other secret.
+    pub(super) fn entry_as(
+        &self,
+        server: &str,
+        theirs: &BTreeSet<String>,
+        carried: &Carried,
+    ) -> Map<String, Value> {
+        let secrets = carried.needs.iter();
+        let mut secrets = secrets.filter(|need| need.kind == NeededKind::Secret);
+        if secrets.next().is_none() {
+            return carried.entry.clone();
+        }
+        let is_taken = |name: &String| {
+            self.used.contains(name) || (self.stored)(name, None) == StoredUnderName::Other
+        };
+        renamed(&carried.entry, &|name| {
+            let own = own_name(server, name);
+            if theirs.contains(&own) || !is_taken(&own) {
+                return Some(own);
+            }
+            let numbered = theirs.iter().find(|name| is_numbered(name, &own));
+            Some(numbered.cloned().unwrap_or(own))
+        })
+    }
+
+    /// The name, or the first numbered one that is free and will do.
+    fn take(&mut self, wanted: &str, will_do: impl Fn(&str) -> bool) -> String {
+        let mut name = wanted.to_owned();
+        let mut n = 1;
+        while self.used.contains(&name) || !will_do(&name) {
+            n += 1;
+            name = format!("{wanted}-{n}");
+        }
+        self.used.insert(name.clone());
+        name
+    }
+}
+
+/// Whether it is that name with a number of [`SecretNames::take`].
+fn is_numbered(name: &str, own: &str) -> bool {
+    let number = name.strip_prefix(own);
+    let number = number.and_then(|rest| rest.strip_prefix('-'));
+    number.is_some_and(|n| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// `SERVER-NAME`; a name that begins with the server's stays. The page names what is typed there by the same rule: `secretName` in
+/// `src/page/assets/entry.js`.
+fn own_name(server: &str, name: &str) -> String {
+    let name = secret_name(name);
+    let rest = name.strip_prefix(server);
+    if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_', '.'])) {
+        return name;
+    }
+    secret_name(&format!("{server}-{name}"))
+}
+
+fn renamed(
+    entry: &Map<String, Value>,
+    name: &dyn Fn(&str) -> Option<String>,
+) -> Map<String, Value> {
+    let members = entry.iter();
+    let members = members.map(|(key, value)| (key.clone(), renamed_value(value, name)));
+    members.collect()
+}
+
+fn renamed_value(value: &Value, name: &dyn Fn(&str) -> Option<String>) -> Value {
+    match value {
+        Value::String(text) => Value::from(config::with_secrets_renamed(text, name)),
+        Value::Array(values) => values
+            .iter()
+            .map(|value| renamed_value(value, name))
+            .collect(),
+        Value::Object(members) => Value::Object(renamed(members, name)),
+        other => other.clone(),
+    }
+}
+
+/// The secret itself, where its place has nothing else but a scheme before it.
+fn value_of(entry: &Map<String, Value>, secret: &LiteralSecret) -> Option<String> {
+    let (list, key) = secret.place.split_once('.')?;
+    let text = entry.get(list)?.get(key)?.as_str()?;
+    let text = text.get(secret.scheme.len()..)?;
+    Some(text.replace("$${", "${"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_name;
+
+    #[test]
+    fn a_secret_is_called_after_its_server() {
+        let check = |server: &str, name: &str, expected: &str| {
+            assert_eq!(own_name(server, name), expected);
+        };
+        check("docs", "TOKEN", "docs-TOKEN");
+        check("docs", "docs-key", "docs-key");
+        check("docs", "docs", "docs");
+        check("docs", "docsearch", "docs-docsearch");
+        check("a", "team/key", "a-team-key");
+    }
+}

@@ -1,0 +1,251 @@
+//! The servers that a file names, as they are written there: each client has its key for them. What an entry means is `convert`'s.
+
+use std::{fmt, path::PathBuf, sync::Arc};
+
+use serde_json::{Map, Value};
+
+use super::{client::Client, fault::FileFault, table::CLIENTS};
+
+/// Whom a file is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// The person.
+    User,
+    /// The project in this folder.
+    Project(PathBuf),
+}
+
+/// A server as a client's file names it. Its entry may hold secrets.
+#[derive(Clone, PartialEq)]
+pub struct ClientServer {
+    /// Its name there.
+    pub name: String,
+    /// The project it is for; nothing where it is for the person.
+    pub project: Option<PathBuf>,
+    /// What stands under its name.
+    pub entry: Value,
+    /// What the file asks the person for, by id.
+    pub(super) inputs: Arc<Map<String, Value>>,
+}
+
+impl fmt::Debug for ClientServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientServer")
+            .field("name", &self.name)
+            .field("project", &self.project)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The keys under which clients write the address of a server.
+const URLS: [&str; 4] = ["url", "serverUrl", "httpUrl", "uri"];
+
+impl ClientServer {
+    /// Its address, as it is written.
+    pub fn url(&self) -> Option<&str> {
+        URLS.iter().find_map(|key| self.text(key))
+    }
+
+    /// Its program, as it is written.
+    pub fn command(&self) -> Option<&str> {
+        let named = self.text("command").or_else(|| self.text("cmd"));
+        let inside = || self.entry.get("command")?.get("path")?.as_str();
+        named.or_else(|| self.words().next()).or_else(inside)
+    }
+
+    /// The arguments of its program, as they are written.
+    pub fn args(&self) -> Vec<&str> {
+        let inside = self
+            .entry
+            .get("command")
+            .and_then(|command| command.get("args"));
+        let args = self.entry.get("args").or(inside);
+        let args = args.and_then(Value::as_array).into_iter().flatten();
+        self.words()
+            .skip(1)
+            .chain(args.filter_map(Value::as_str))
+            .collect()
+    }
+
+    /// A command that is written as a list.
+    fn words(&self) -> impl Iterator<Item = &str> {
+        let words = self.entry.get("command").and_then(Value::as_array);
+        words.into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.entry.get(key)?.as_str()
+    }
+}
+
+/// All servers of a file, in its order.
+pub(super) fn all(
+    client: Client,
+    root: &Value,
+    scope: &Scope,
+) -> Result<Vec<ClientServer>, FileFault> {
+    if root.is_null() {
+        return Ok(Vec::new());
+    }
+    if !root.is_object() {
+        return Err(FileFault::new("it holds no map of keys"));
+    }
+    let project = match scope {
+        Scope::User => None,
+        Scope::Project(folder) => Some(folder.clone()),
+    };
+    let mut servers = Vec::new();
+    for path in client.lists_in(root) {
+        let Some((key, above)) = path.split_last() else {
+            continue;
+        };
+        let beside = above.iter().try_fold(root, |value, key| value.get(key));
+        // What a file asks for stands beside its list: of old under a name with a dot, too.
+        let inputs = key
+            .rsplit_once('.')
+            .map(|(above, _)| format!("{above}.inputs"));
+        let inputs = beside.and_then(|beside| beside.get(inputs.as_deref().unwrap_or("inputs")));
+        if let Some(list) = beside.and_then(|beside| beside.get(key)) {
+            servers.extend(of_list(list, inputs, &path.join("."), project.as_ref())?);
+        }
+    }
+    if client.0.has_projects {
+        let projects = root.get("projects").and_then(Value::as_object);
+        for (folder, inside) in projects.into_iter().flatten() {
+            if let Some(list) = inside.get("mcpServers") {
+                let folder = PathBuf::from(folder);
+                servers.extend(of_list(list, None, "mcpServers", Some(&folder))?);
+            }
+        }
+    }
+    Ok(servers)
+}
+
+/// Whether the path of a key leads to servers or into one.
+pub(super) fn is_of_servers(path: &str) -> bool {
+    match path.split_once('.') {
+        // Of a project only its servers are looked at; its name is a path.
+        Some(("projects", inside)) => inside.contains(".mcpServers"),
+        _ => {
+            let first = path.split(['.', '[']).next();
+            let mut lists = CLIENTS.iter().flat_map(|client| client.lists);
+            lists.any(|list| list.first().copied() == first)
+        }
+    }
+}
+
+fn of_list(
+    list: &Value,
+    inputs: Option<&Value>,
+    key: &str,
+    project: Option<&PathBuf>,
+) -> Result<Vec<ClientServer>, FileFault> {
+    let inputs = Arc::new(by_id(inputs));
+    let server = |name: String, entry: &Value| ClientServer {
+        name,
+        project: project.cloned(),
+        entry: entry.clone(),
+        inputs: Arc::clone(&inputs),
+    };
+    match list {
+        Value::Null => Ok(Vec::new()),
+        Value::Object(map) => Ok(map
+            .iter()
+            .map(|(name, entry)| server(name.clone(), entry))
+            .collect()),
+        Value::Array(entries) => Ok(entries
+            .iter()
+            .map(|entry| {
+                let name = entry.get("name").and_then(Value::as_str);
+                server(name.unwrap_or_default().to_owned(), entry)
+            })
+            .collect()),
+        _ => Err(FileFault::new(format!(
+            "`{key}` is no map of servers by name"
+        ))),
+    }
+}
+
+fn by_id(inputs: Option<&Value>) -> Map<String, Value> {
+    let inputs = inputs.and_then(Value::as_array).into_iter().flatten();
+    let named = inputs.filter_map(|input| {
+        let id = input.get("id")?.as_str()?;
+        Some((id.to_owned(), input.clone()))
+    });
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use serde_json::{Value, json};
+
+    use super::{Client, Scope, all};
+
+    fn client(word: &str) -> Client {
+        Client::from_word(word).expect("a client")
+    }
+
+    #[test]
+    fn every_client_has_its_key() {
+        for (word, root, expected) in [
+            (
+                "claude-code",
+                json!({ "mcpServers": { "a": {} }, "projects": { "/p": { "mcpServers": { "b": {} } }, "/q": {} } }),
+                "a b",
+            ),
+            (
+                "vscode",
+                json!({ "servers": { "a": {} }, "mcp": { "servers": { "b": {} } }, "mcp.servers": { "c": {} } }),
+                "a b c",
+            ),
+            ("codex", json!({ "mcp_servers": { "a": {} } }), "a"),
+            ("zed", json!({ "context_servers": { "a": {} } }), "a"),
+            ("goose", json!({ "extensions": { "a": {} } }), "a"),
+            (
+                "opencode",
+                json!({ "mcp": { "a": {}, "servers": { "type": "local" } } }),
+                "a servers",
+            ),
+            (
+                "opencode",
+                json!({ "mcp": { "servers": { "a": {} } } }),
+                "a",
+            ),
+            (
+                "mcpproxy-go",
+                json!({ "mcpServers": [{ "name": "a" }, {}] }),
+                "a ",
+            ),
+            ("magg", json!({ "servers": { "a": {} } }), "a"),
+            ("cursor", json!({ "mcpServers": null, "else": 1 }), ""),
+            ("cursor", Value::Null, ""),
+        ] {
+            let servers = all(client(word), &root, &Scope::User).expect("a good file");
+            let names: Vec<&str> = servers.iter().map(|server| &*server.name).collect();
+            assert_eq!(names.join(" "), expected, "{root}");
+        }
+        let project = Scope::Project(PathBuf::from("/p"));
+        let of_project = |root: Value| all(client("cursor"), &root, &project);
+        let servers = of_project(json!({ "mcpServers": { "a": {} } })).expect("a good file");
+        assert_eq!(servers[0].project, Some(PathBuf::from("/p")));
+        assert!(of_project(json!({ "mcpServers": 7 })).is_err());
+        assert!(of_project(json!([])).is_err());
+    }
+
+    #[test]
+    fn a_command_is_found_in_every_shape() {
+        for entry in [
+            json!({ "command": "npx", "args": ["-y", "x"] }),
+            json!({ "command": ["npx", "-y", "x"] }),
+            json!({ "command": { "path": "npx", "args": ["-y", "x"] } }),
+            json!({ "cmd": "npx", "args": ["-y", "x"] }),
+        ] {
+            let root = json!({ "mcpServers": { "a": entry } });
+            let servers = all(client("cursor"), &root, &Scope::User).expect("a good file");
+            assert_eq!(servers[0].command(), Some("npx"), "{root}");
+            assert_eq!(servers[0].args(), ["-y", "x"], "{root}");
+        }
+    }
+}
