@@ -49,19 +49,12 @@ impl Buckets {
         now: Instant,
     ) -> Result<(), Duration> {
         let mut full_at = self.0.lock();
-        let until_full = full_at
-            .get(&counted)
-            .map_or(Duration::ZERO, |at| at.saturating_duration_since(now));
-        let room = limit.interval.saturating_mul(limit.burst - 1);
-        if let Some(wait) = until_full.checked_sub(room)
-            && !wait.is_zero()
-        {
-            return Err(wait);
-        }
+        let full = full_at.get(&counted).copied().unwrap_or(now);
+        let full = limit.take(full, now)?;
         if full_at.len() >= MOST && !full_at.contains_key(&counted) {
             make_room(&mut full_at, now);
         }
-        full_at.insert(counted, now + until_full + limit.interval);
+        full_at.insert(counted, full);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! `rate_limit`: how much one caller may ask.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -16,6 +16,18 @@ pub struct RateLimit {
     pub interval: Duration,
     /// How many may come at once after a while of silence.
     pub burst: u32,
+}
+
+impl RateLimit {
+    /// Takes a request out of a bucket that is full again at `full`: when it is then, or after what time there will be a request in it.
+    pub fn take(self, full: Instant, now: Instant) -> Result<Instant, Duration> {
+        let until_full = full.saturating_duration_since(now);
+        let room = self.interval.saturating_mul(self.burst - 1);
+        match until_full.checked_sub(room) {
+            Some(wait) if !wait.is_zero() => Err(wait),
+            _ => Ok(now + until_full + self.interval),
+        }
+    }
 }
 
 /// Limit: requests in one unit of time. More is no limit.

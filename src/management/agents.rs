@@ -270,6 +270,7 @@ impl AgentRequest<'_> {
         name: &str,
         plan: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
     ) -> Result<Arc<Planned>, Failure> {
+        self.management.backing().agent_changes.take()?;
         let planned = self.management.rewrite_seeing(plan).await;
         if let Ok(planned) = &planned {
             self.management.keep_for_review(name, planned).await;

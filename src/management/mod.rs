@@ -5,6 +5,7 @@
 
 mod access;
 mod activity;
+mod agent_changes;
 mod agent_rules;
 mod agent_texts;
 mod agents;

@@ -9,7 +9,9 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Backing, Connections, Management, entry_review,
+    Backing, Connections, Management,
+    agent_changes::AgentChanges,
+    entry_review,
     gated::server_refusal,
     servers::{ServerChange, ServerDetails},
 };
@@ -48,6 +50,7 @@ pub struct OverDaemon {
     pub(super) activity: Activity,
     pub(super) logins: Logins,
     started: Instant,
+    pub(super) agent_changes: AgentChanges,
 }
 
 impl Management {
@@ -68,6 +71,7 @@ impl Management {
             data_dir,
             activity,
             started: Instant::now(),
+            agent_changes: AgentChanges::default(),
         }))
     }
 

@@ -14,17 +14,27 @@ use serde_json::{Value, json};
 
 use crate::support::{
     behaviours::*,
-    client::TestClient,
+    client::{Reply, TestClient},
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
     patience::until_async,
 };
 
+/// The answer to a call that agents make in its turn: they change the file a few times a second.
+async fn in_turn(client: &TestClient, arguments: &str) -> Reply {
+    until_async("room for a change", async || {
+        let reply = client.call("upstream_servers", arguments).await;
+        (!reply
+            .frame
+            .contains("agents change the configuration too often"))
+        .then_some(reply)
+    })
+    .await
+}
+
 /// What the tool answers to a call that it does.
 async fn done(client: &TestClient, arguments: &Value) -> Value {
-    let reply = client
-        .call("upstream_servers", &arguments.to_string())
-        .await;
+    let reply = in_turn(client, &arguments.to_string()).await;
     let answer = reply.value();
     assert_ne!(answer["isError"], true, "{arguments}: {}", reply.frame);
     let text: Value = serde_json::from_str(&reply.text()).expect("JSON");
@@ -34,9 +44,7 @@ async fn done(client: &TestClient, arguments: &Value) -> Value {
 
 /// What it answers to one that it does not.
 async fn refused(client: &TestClient, arguments: &Value) -> Value {
-    let reply = client
-        .call("upstream_servers", &arguments.to_string())
-        .await;
+    let reply = in_turn(client, &arguments.to_string()).await;
     let failure = reply.failure();
     let hint = failure["hint"].as_str().expect("a hint");
     let has_command = ["`", "mcpproxy upstream", "mcpproxy serve"]

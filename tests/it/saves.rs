@@ -7,10 +7,10 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{
-    client::TestClient,
+    client::{Reply, TestClient},
     daemon::{Builder, TestDaemon},
     http::{self, BOTH, JSON, PING, Reachable},
     patience::until_async,
@@ -225,4 +225,32 @@ async fn what_a_person_saves_stays_while_others_change_the_file() {
     };
     let (patched, ()) = tokio::join!(patching, saving);
     assert!(patched.iter().sum::<usize>() > SAVES, "{patched:?}");
+}
+
+#[tokio::test]
+async fn agents_change_the_file_a_few_times_a_second() {
+    let daemon = TestDaemon::builder()
+        .entry("up", json!({ "command": "nothing-here", "enabled": false }))
+        .start()
+        .await;
+    let client = daemon.client("/mcp").await;
+    let patch = json!({ "operation": "patch", "name": "up", "idle_timeout": "2m" }).to_string();
+    let calls = (0..50).map(|_| client.call("upstream_servers", &patch));
+    let replies = join_all(calls).await;
+    let failures: Vec<Value> = replies
+        .iter()
+        .filter(|reply| reply.value()["isError"] == true)
+        .map(Reply::failure)
+        .collect();
+    assert!((10..50).contains(&failures.len()), "{failures:?}");
+    for failure in failures {
+        assert_eq!(failure["code"], "overloaded", "{failure}");
+        let hint = failure["hint"].as_str().expect("a hint");
+        assert!(hint.contains("Try again"), "{hint}");
+    }
+    until_async("there to be room again", async || {
+        let reply = client.call("upstream_servers", &patch).await;
+        (reply.value()["isError"] != true).then_some(())
+    })
+    .await;
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{entry, written};
+use super::{done, entry, in_turn, written};
 use crate::support::{
     behaviours::*, client::TestClient, daemon::TestDaemon, fake_upstream::FakeUpstream,
 };
@@ -257,7 +257,7 @@ async fn no_attempt_runs_contacts_or_reveals_anything() {
     for (fate, arguments) in attempts.concat() {
         let shown: String = arguments.chars().take(200).collect();
         daemon.home().write_config(&start);
-        let reply = client.call("upstream_servers", &arguments).await;
+        let reply = in_turn(&client, &arguments).await;
         assert!(!reply.frame.contains(SECRET), "{shown}");
         let is_error = !reply.frame.contains("\"result\"") || reply.value()["isError"] == true;
         assert_eq!(is_error, fate == Refused, "{shown}: {}", reply.frame);
@@ -268,8 +268,7 @@ async fn no_attempt_runs_contacts_or_reveals_anything() {
                 let marks = (&stored["quarantined"], &stored["changed_by"]);
                 assert_eq!(marks, (&json!(true), &json!("agent")), "{shown}");
                 // Switching it on does not start it.
-                let enable = json!({ "operation": "enable", "name": "up" }).to_string();
-                client.call("upstream_servers", &enable).await;
+                done(&client, &json!({ "operation": "enable", "name": "up" })).await;
                 let call = client
                     .call("call_tool_write", r#"{"name":"up:get_it"}"#)
                     .await;
@@ -290,7 +289,7 @@ async fn only_so_many_servers_of_agents_wait() {
     let (daemon, client) = house().await;
     for n in 0..50 {
         let add = json!({ "operation": "add", "name": format!("n{n}"), "command": "none" });
-        super::done(&client, &add).await;
+        done(&client, &add).await;
     }
     let add = json!({ "operation": "add", "name": "more", "command": "none" });
     let failure = super::refused(&client, &add).await;
@@ -302,7 +301,7 @@ async fn only_so_many_servers_of_agents_wait() {
 async fn what_is_approved_is_what_was_seen_however_fast_it_is_changed() {
     let (daemon, client) = house().await;
     let add = json!({ "operation": "add", "name": "new", "command": "seen" });
-    super::done(&client, &add).await;
+    done(&client, &add).await;
     let shown = daemon.rest("GET", "/api/v1/servers/new/inspect", "").await;
     let body = json!({ "seen": shown.json()["seen"], "all": true }).to_string();
     // The file says something else already, which is not in force yet.

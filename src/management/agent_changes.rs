@@ -1,0 +1,36 @@
+//! How often agents change the configuration.
+
+use std::time::{Duration, Instant};
+
+use crate::{
+    config::RateLimit,
+    error_code::{ErrorCode, Failure},
+    sync::Guarded,
+};
+
+/// Limit: changes by all agents together. Each is a write to the disk, after which everything is read again.
+const LIMIT: RateLimit = RateLimit {
+    interval: Duration::from_millis(250),
+    burst: 10,
+};
+
+/// When the bucket of changes is full again.
+pub(super) struct AgentChanges(Guarded<Instant>);
+
+impl Default for AgentChanges {
+    fn default() -> Self {
+        Self(Guarded::new(Instant::now()))
+    }
+}
+
+impl AgentChanges {
+    /// Takes one, if there is one.
+    pub(super) fn take(&self) -> Result<(), Failure> {
+        let mut full = self.0.lock();
+        *full = LIMIT.take(*full, Instant::now()).map_err(|_| {
+            let error = "agents change the configuration too often; nothing was changed";
+            Failure::new(ErrorCode::Overloaded, error, "Try again in a moment.")
+        })?;
+        Ok(())
+    }
+}
