@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::support::{
-    client::TestClient,
+    client::{Reply, TestClient},
     daemon::{Builder, TestDaemon},
     http::{self, BOTH, JSON, PING, Reachable},
     patience::until_async,
@@ -240,7 +240,7 @@ async fn agents_change_the_file_a_few_times_a_second() {
     let failures: Vec<Value> = replies
         .iter()
         .filter(|reply| reply.value()["isError"] == true)
-        .map(|reply| reply.failure())
+        .map(Reply::failure)
         .collect();
     assert!((10..50).contains(&failures.len()), "{failures:?}");
     for failure in failures {
