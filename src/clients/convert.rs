@@ -13,7 +13,7 @@ use super::{
     our_text::OurText,
     references::{Meanings, Spelling},
     servers::ClientServer,
-    table::{RemoteKind, Unit},
+    table::{EntryTransport, Unit},
 };
 use crate::config;
 
@@ -143,7 +143,7 @@ impl Conversion<'_> {
                 Ok(())
             }
             Some("http" | "streamable-http" | "streamableHttp" | "streamable_http")
-                if self.client.0.transport != RemoteKind::Either =>
+                if self.client.0.transport != EntryTransport::Either =>
             {
                 self.entry.insert("type".to_owned(), json!("http"));
                 Ok(())

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{conversion::Conversion, our_text::OurText, table::RemoteKind};
+use super::{conversion::Conversion, our_text::OurText, table::EntryTransport};
 
 /// The address, the headers and the login.
 pub(super) fn address(work: &mut Conversion<'_>) -> Result<(), String> {
@@ -15,7 +15,7 @@ pub(super) fn address(work: &mut Conversion<'_>) -> Result<(), String> {
         return Err("its address is none of HTTP".to_owned());
     }
     work.entry.insert("url".to_owned(), json!(url));
-    let is_either = work.client.0.transport != RemoteKind::Said;
+    let is_either = work.client.0.transport != EntryTransport::Said;
     let kind = match is_streamable {
         true => Some("http"),
         false => is_either.then_some("auto"),

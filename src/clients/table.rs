@@ -33,7 +33,7 @@ pub(super) struct ClientSpec {
     /// The same in addresses and headers, where that is another.
     pub(super) address_spelling: Option<Spelling>,
     /// Which transport its entries with an address mean.
-    pub(super) transport: RemoteKind,
+    pub(super) transport: EntryTransport,
     /// Its keys for timeouts, with ours.
     pub(super) timeouts: &'static [(&'static str, &'static str, Unit)],
     /// Whether its command is a line of words.
@@ -57,7 +57,7 @@ pub(super) enum Folder {
 
 /// What an entry with an address speaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum RemoteKind {
+pub(super) enum EntryTransport {
     /// What it says, else ours to choose.
     Said,
     /// What it says, else one after the other.
@@ -129,7 +129,7 @@ const CLIENT: ClientSpec = ClientSpec {
     has_projects: false,
     spelling: Spelling::Nothing,
     address_spelling: None,
-    transport: RemoteKind::Said,
+    transport: EntryTransport::Said,
     timeouts: &[],
     splits_command: false,
     has_extensions: false,
@@ -188,7 +188,7 @@ pub(super) static CLIENTS: [ClientSpec; 13] = [
         endings: &[".cursor/mcp.json"],
         is_its: |root| some_entry_has(root, "mcpServers", &["envFile"]),
         spelling: Spelling::Editor,
-        transport: RemoteKind::SaidOrEither,
+        transport: EntryTransport::SaidOrEither,
         entry: Some(EntryShape {
             token: TokenPlace::Header("${env:NAME}"),
             ..ENTRY
@@ -223,7 +223,7 @@ pub(super) static CLIENTS: [ClientSpec; 13] = [
             &["mcp.servers"],
         ],
         spelling: Spelling::Editor,
-        transport: RemoteKind::Either,
+        transport: EntryTransport::Either,
         entry: Some(EntryShape {
             http_type: Some("http"),
             process_type: Some("stdio"),
@@ -242,7 +242,7 @@ pub(super) static CLIENTS: [ClientSpec; 13] = [
         endings: &["windsurf/mcp_config.json", ".codeium/mcp_config.json"],
         is_its: |root| some_entry_has(root, "mcpServers", &["serverUrl", "disabledTools"]),
         spelling: Spelling::Editor,
-        transport: RemoteKind::SaidOrEither,
+        transport: EntryTransport::SaidOrEither,
         entry: Some(EntryShape {
             url: "serverUrl",
             token: TokenPlace::Header("${env:NAME}"),
@@ -283,7 +283,7 @@ pub(super) static CLIENTS: [ClientSpec; 13] = [
             some_entry_has(root, "mcpServers", own)
         },
         spelling: Spelling::Dollar,
-        transport: RemoteKind::SaidOrEither,
+        transport: EntryTransport::SaidOrEither,
         timeouts: &[
             ("timeout", "call_tool_timeout", Unit::Milliseconds),
             (
@@ -347,7 +347,7 @@ pub(super) static CLIENTS: [ClientSpec; 13] = [
         // Since version 2 the inner one.
         lists: &[&["mcp"], &["mcp", "servers"]],
         spelling: Spelling::Braces,
-        transport: RemoteKind::SaidOrEither,
+        transport: EntryTransport::SaidOrEither,
         entry: Some(EntryShape {
             http_type: Some("remote"),
             process_type: Some("local"),
