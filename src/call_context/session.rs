@@ -105,15 +105,15 @@ impl ClientSession {
         self.0.state.lock().stream = stream;
     }
 
-    /// Asks the client on the stream of a request, or on its own where that one leads nowhere, and waits for the answer. Dropping the
-    /// future withdraws the question.
+    /// Asks the client on its own stream, or on that of a request where it does not listen, which may end sooner. Waits for the
+    /// answer; dropping the future withdraws the question.
     pub async fn ask(
         &self,
         request: &ClientSender,
         method: &str,
         params: Option<&Raw>,
     ) -> Result<Outcome, Unasked> {
-        let stream = [request.clone(), self.stream()];
+        let stream = [self.stream(), request.clone()];
         let Some(stream) = stream.into_iter().find(ClientSender::is_heard) else {
             return Err(Unasked::NoWay);
         };

@@ -236,7 +236,7 @@ impl ServedClient {
         let (calls, caller) = (&self.inbound.0.calls, self.caller.clone());
         let mut context = CallContext::alone(calls, caller, method);
         context.to_client = to_client;
-        context.connection = self.connection.clone();
+        context.connection.clone_from(&self.connection);
         context
     }
 

@@ -124,7 +124,14 @@ impl RequestsInFlight {
     /// Hands a question to the newest call of the client whose connection this is.
     pub(super) fn attribute_question(&self, question: Request) -> Result<(), Unattributed> {
         let task = task_named(&question.method, question.params.as_ref());
-        self.attributed(task.as_deref())?.push_question(question)
+        loop {
+            let call = self.attributed(task.as_deref())?;
+            match call.push_question(question.clone()) {
+                // It was over just now, and is passed over next time.
+                Err(Unattributed::NoCall) => (),
+                given => return given,
+            }
+        }
     }
 
     /// The same with a notice; gives it back if there is no such call.
@@ -144,7 +151,7 @@ impl RequestsInFlight {
         let table = self.table.lock();
         let newest = |is_meant: &dyn Fn(&Purpose) -> bool| {
             let open = table.open.iter();
-            let meant = open.filter(|(_, open)| is_meant(&open.purpose));
+            let meant = open.filter(|(_, open)| is_meant(&open.purpose) && !open.slot.is_closed());
             let newest = meant.max_by_key(|(number, open)| (!open.slot.is_parked(), **number));
             newest.map(|(_, open)| open.slot.clone())
         };
@@ -313,7 +320,7 @@ mod tests {
             assert_eq!(late, Err(Unattributed::NoCall), "it is a's still");
             let later = call(&in_flight, 2, "a");
             assert_eq!(in_flight.attribute_question(question()), Ok(()));
-            assert_eq!(later.unread_questions().len(), 1);
+            assert_eq!(later.close().len(), 1);
             answer(&in_flight, 2);
             let stranger = call(&in_flight, 3, "b");
             let of_nobody = in_flight.attribute_question(question());
@@ -329,10 +336,10 @@ mod tests {
         let (read, parked) = (call(&in_flight, 1, "a"), call(&in_flight, 2, "a"));
         parked.set_parked(true);
         assert_eq!(in_flight.attribute_question(question()), Ok(()));
-        assert_eq!(read.unread_questions().len(), 1);
+        assert_eq!(read.close().len(), 1);
         answer(&in_flight, 1);
         assert_eq!(in_flight.attribute_question(question()), Ok(()));
-        assert_eq!(parked.unread_questions().len(), 1);
+        assert_eq!(parked.close().len(), 1);
     }
 
     #[test]
@@ -368,8 +375,10 @@ mod tests {
         let slot = call(&in_flight, 1, "a");
         in_flight.notice(1, line()).expect("it is in flight");
         assert_eq!(in_flight.attribute_question(question()), Ok(()));
-        assert_eq!(slot.unread_questions().len(), 1);
-        assert!(slot.unread_questions().is_empty());
+        assert_eq!(slot.close().len(), 1);
+        // From then on there is nobody who would.
+        let late = in_flight.attribute_question(question());
+        assert_eq!(late, Err(Unattributed::NoCall));
     }
 
     #[test]

@@ -244,9 +244,9 @@ impl Exchange {
         }
     }
 
-    /// Takes out the questions that nobody has read.
-    pub fn unread_questions(&self) -> Vec<Request> {
-        self.slot().map(Slot::unread_questions).unwrap_or_default()
+    /// Nobody reads any more: takes out the questions that nobody has read.
+    pub fn close(&self) -> Vec<Request> {
+        self.slot().map(Slot::close).unwrap_or_default()
     }
 
     /// Where messages wait. A stream that carries only this request's needs none.

@@ -162,6 +162,7 @@ mod tests {
 
     #[test]
     fn who_wants_log_lines_shares_with_nobody_where_they_are_kept() {
+        use Entered::{First, LosesLines, Owner, Several};
         let [one, other, ..] = clients();
         let check = |calls: &[(&ClientKey, bool)], keeps, expected: &[Entered]| {
             let owner = ConnectionOwner::default();
@@ -170,7 +171,6 @@ mod tests {
             assert_eq!(entered, expected, "{calls:?}");
             owner
         };
-        use Entered::{First, LosesLines, Owner, Several};
         // The owner keeps its connection.
         let owner = check(
             &[(&one, true), (&other, false), (&one, true)],

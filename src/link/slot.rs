@@ -36,6 +36,8 @@ struct Arrived {
     bytes: usize,
     /// Nobody reads for a while.
     parked: bool,
+    /// Nobody will read any more.
+    closed: bool,
 }
 
 impl Arrived {
@@ -67,6 +69,9 @@ impl Slot {
 
     pub(super) fn push_question(&self, question: Request) -> Result<(), Unattributed> {
         let mut arrived = self.arrived.lock();
+        if arrived.closed {
+            return Err(Unattributed::NoCall);
+        }
         let is_question = |message: &&_| matches!(message, Ok(Incoming::Question(_)));
         if arrived.messages.iter().filter(is_question).count() >= WAITING_QUESTIONS {
             return Err(Unattributed::TooMany);
@@ -87,9 +92,17 @@ impl Slot {
         self.arrived.lock().parked
     }
 
-    /// Takes out the questions that nobody has read.
-    pub(super) fn unread_questions(&self) -> Vec<Request> {
-        let messages = std::mem::take(&mut self.arrived.lock().messages);
+    /// Whether nobody will read any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.arrived.lock().closed
+    }
+
+    /// Takes out the questions that nobody has read. From now on it takes no more.
+    pub(super) fn close(&self) -> Vec<Request> {
+        let mut arrived = self.arrived.lock();
+        arrived.closed = true;
+        let messages = std::mem::take(&mut arrived.messages);
+        drop(arrived);
         let question = |message| match message {
             Ok(Incoming::Question(question)) => Some(question),
             _ => None,

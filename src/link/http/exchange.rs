@@ -107,7 +107,12 @@ impl Withdrawal {
     /// The request is over: there is nothing to withdraw any more.
     fn settle(&mut self) {
         self.sent_in = None;
-        if self.slot.take().is_some() {
+        self.forget();
+    }
+
+    /// Questions go to others from now on; those that have come stay.
+    fn forget(&self) {
+        if self.slot.is_some() {
             self.link.shared.in_flight.forget(self.number);
         }
     }
@@ -115,13 +120,10 @@ impl Withdrawal {
     /// The request has failed. When it is not known to be over, the server should stop working on it.
     pub(super) fn failed(&mut self, error: &LinkError) {
         match error {
-            LinkError::NotDelivered(_) | LinkError::HeaderMismatch(_) | LinkError::Ourselves => {
-                self.sent_in = None;
-                if self.slot.take().is_some() {
-                    self.link.shared.in_flight.forget(self.number);
-                }
-            }
-            LinkError::Status { .. } => self.settle(),
+            LinkError::NotDelivered(_)
+            | LinkError::HeaderMismatch(_)
+            | LinkError::Ourselves
+            | LinkError::Status { .. } => self.settle(),
             LinkError::Lost(_) | LinkError::Broken(_) => (),
         }
     }
@@ -129,9 +131,7 @@ impl Withdrawal {
 
 impl Drop for Withdrawal {
     fn drop(&mut self) {
-        if self.slot.is_some() {
-            self.link.shared.in_flight.forget(self.number);
-        }
+        self.forget();
         // A stateless request is withdrawn by closing its stream, as whoever drops it does.
         let Some(session) = self
             .sent_in

@@ -183,10 +183,9 @@ impl Drop for ActiveCall {
     /// what it asks for, it may have asked for another call of the client, or for something that goes on after the answer.
     fn drop(&mut self) {
         self.resume();
-        let is_anyones = self.is_answered && !self.link.has_headers();
-        let unread = self.exchange.unread_questions();
+        let unread = self.exchange.close();
         for question in self.open.drain(..).chain(unread) {
-            if is_anyones {
+            if self.is_answered {
                 self.link.news().post(News::Question(question));
             } else {
                 let why = "the call that it belongs to is over";

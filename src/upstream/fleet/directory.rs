@@ -145,13 +145,13 @@ impl Upstreams {
         scope: InstanceScope,
     ) -> Result<Upstream, Failure> {
         let (entered, answer) = oneshot::channel();
-        let order = Order::Enter(Entering {
+        let order = Order::Enter(Box::new(Entering {
             server: base.name().clone(),
             user,
             ended,
             scope,
             entered,
-        });
+        }));
         // The supervisor is gone only while shutting down.
         let _ = self.orders.send(order).await;
         let (patience, _) = base.limits();

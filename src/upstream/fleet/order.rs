@@ -14,7 +14,7 @@ use crate::{
 /// What the supervisor is asked.
 pub(in crate::upstream) enum Order {
     /// An instance is wanted.
-    Enter(Entering),
+    Enter(Box<Entering>),
     /// The client's roots are others now: its next requests will name the workspace that they go to.
     Move(ClientKey, oneshot::Sender<()>),
 }

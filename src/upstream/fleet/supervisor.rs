@@ -172,7 +172,7 @@ impl Supervisor {
 
     fn order(&mut self, order: Order) {
         match order {
-            Order::Enter(entering) => self.enter(entering),
+            Order::Enter(entering) => self.enter(*entering),
             Order::Move(client, done) => {
                 self.instances.moved(&client);
                 self.publish();
