@@ -28,8 +28,8 @@ async fn all_calls_over_one_connection_go_to_one_instance_that_ends_with_it() {
     );
     let refused = client.request("tools/call", &of_another_call).await;
     assert_eq!(refused.error_code(), -32602, "{}", refused.frame);
-    upstream.wait_for("notifications/cancelled").await;
-    assert_eq!(pid_for_modern(&client).await, pid, "after one was given up");
+    assert!(go_on(&client, &states[0]).await.text().contains("decline"));
+    assert_eq!(pid_for_modern(&client).await, pid, "after one has ended");
     let unable = ModernClient::new(&daemon, "/mcp/server/up");
     let shared = daemon.client("/mcp/server/up").await;
     let pid_of_unable = pid_for_modern(&unable).await;

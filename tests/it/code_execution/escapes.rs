@@ -308,7 +308,6 @@ async fn a_script_computes_no_longer_than_it_may_and_ends_without_the_daemon() {
         failed["message"],
         "the script computed for longer than 200 ms, calls not counted"
     );
-    assert!(failed["position"][0].is_u64(), "{failed}");
     // Whoever asked is gone, and hears nothing.
     for code in ["for (;;) {}", "call_tool('a', 'b')"] {
         let (process, input) = process_of(code, 600_000).await;
