@@ -190,7 +190,7 @@ impl Running<'_> {
                     // What stops the script settles no promise.
                     Some(failure) if self.watch.stopped().is_some() => return Err(failure),
                     Some(failure) if failure.code == ScriptCode::OutOfMemory => {
-                        lost = Some(failure)
+                        lost = Some(failure);
                     }
                     _ => (),
                 },

@@ -110,9 +110,7 @@ impl Interruption {
     pub(super) fn failure_near(self, stack: String, position: Option<(u32, u32)>) -> ScriptFailure {
         let mut failure = self.failure();
         if let Some((line, _)) = position {
-            failure
-                .message
-                .push_str(&format!("; it was stopped near line {line}"));
+            failure.message = format!("{}; it was stopped near line {line}", failure.message);
         }
         failure.at(CodePlace { stack, position })
     }
