@@ -16,9 +16,10 @@ pub(super) fn address(work: &mut Conversion<'_>) -> Result<(), String> {
     }
     work.entry.insert("url".to_owned(), json!(url));
     let is_either = work.client.0.transport != EntryTransport::Said;
-    let kind = match is_streamable {
-        true => Some("http"),
-        false => is_either.then_some("auto"),
+    let kind = if is_streamable {
+        Some("http")
+    } else {
+        is_either.then_some("auto")
     };
     if let Some(kind) = kind
         && !work.entry.contains_key("type")

@@ -123,15 +123,13 @@ pub(super) fn all(
 
 /// Whether the path of a key leads to servers or into one.
 pub(super) fn is_of_servers(path: &str) -> bool {
-    match path.split_once('.') {
-        // Of a project only its servers are looked at; its name is a path.
-        Some(("projects", inside)) => inside.contains(".mcpServers"),
-        _ => {
-            let first = path.split(['.', '[']).next();
-            let mut lists = CLIENTS.iter().flat_map(|client| client.lists);
-            lists.any(|list| list.first().copied() == first)
-        }
+    // Of a project only its servers are looked at; its name is a path.
+    if let Some(("projects", inside)) = path.split_once('.') {
+        return inside.contains(".mcpServers");
     }
+    let first = path.split(['.', '[']).next();
+    let mut lists = CLIENTS.iter().flat_map(|client| client.lists);
+    lists.any(|list| list.first().copied() == first)
 }
 
 fn of_list(

@@ -42,12 +42,11 @@ pub(super) fn put(
 ) -> Result<String, FileFault> {
     let document = document(text)?;
     let entry = YamlValue::Mapping(members(entry));
-    match document.get_mapping(list).filter(|list| !list.is_empty()) {
-        Some(list) => list.set(name, entry),
-        None => {
-            let made = YamlValue::Mapping([(name.to_owned(), entry)].into());
-            document.set(list, made);
-        }
+    if let Some(list) = document.get_mapping(list).filter(|list| !list.is_empty()) {
+        list.set(name, entry);
+    } else {
+        let made = YamlValue::Mapping([(name.to_owned(), entry)].into());
+        document.set(list, made);
     }
     Ok(document.to_string())
 }
@@ -237,8 +236,7 @@ mod tests {
     fn an_entry_is_put_in_and_taken_out_and_comments_stay() {
         let entry = json!({ "enabled": true, "uri": "http://h/mcp", "headers": { "A": "b c" } });
         let entry: &Map<String, Value> = entry.as_object().expect("an entry");
-        const BLOCK: &str =
-            "  us:\n    enabled: true\n    headers:\n      A: b c\n    uri: http://h/mcp\n";
+        let block = "  us:\n    enabled: true\n    headers:\n      A: b c\n    uri: http://h/mcp\n";
         // `@` is where it comes.
         for text in [
             "extensions: {}\n=extensions:\n@",
@@ -250,7 +248,7 @@ mod tests {
             let (before, expected) = text.split_once('=').unwrap_or((text, text));
             let before = before.replace('@', "");
             let newline = if before.contains('\r') { "\r\n" } else { "\n" };
-            let expected = expected.replace('@', &BLOCK.replace('\n', newline));
+            let expected = expected.replace('@', &block.replace('\n', newline));
             let with = put(&before, "extensions", "us", entry).expect("it can be put in");
             assert_eq!(with, expected);
             assert_eq!(put(&with, "extensions", "us", entry).as_deref(), Ok(&*with));

@@ -74,9 +74,10 @@ impl ImportCommand {
         let is_decided = self.all || self.yes || !self.server.is_empty();
         let mut wanted = self.server.clone();
         wanted.retain(|name| !report.is_here(name));
-        let mut chosen = match wanted.is_empty() && !self.server.is_empty() {
-            true => Vec::new(),
-            false => report.picked(&wanted)?,
+        let mut chosen = if wanted.is_empty() && !self.server.is_empty() {
+            Vec::new()
+        } else {
+            report.picked(&wanted)?
         };
         let asks = !is_decided && !self.dry_run && out.is_interactive();
         if !out.is_json() {

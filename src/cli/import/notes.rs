@@ -99,9 +99,10 @@ pub(in crate::cli) fn say_readable(file: &Path, report: &ImportReport, out: Outp
 
 fn say_needs_of(server: &FoundServer, is_taken: bool, out: Output) {
     // A secret that is stored before is not given to a server that is taken over later, so not even that is a step now.
-    let (when, modal) = match is_taken {
-        true => ("next step", "was"),
-        false => ("once it is taken over", "would be"),
+    let (when, modal) = if is_taken {
+        ("next step", "was")
+    } else {
+        ("once it is taken over", "would be")
     };
     let name = server.new_name().unwrap_or_default();
     for need in server.needs.iter().filter(|need| !need.is_set) {

@@ -361,9 +361,10 @@ async fn take_over(
     }
     for server in found.servers.iter().filter(|server| server.chosen) {
         let name = server.new_name().unwrap_or_default().to_owned();
-        match server.imported {
-            true => report.imported.push(name),
-            false => report.not_imported.push(name),
+        if server.imported {
+            report.imported.push(name);
+        } else {
+            report.not_imported.push(name);
         }
     }
     say(&found, offered, report, out);
