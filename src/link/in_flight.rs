@@ -122,7 +122,7 @@ impl RequestsInFlight {
     }
 
     /// Hands a question to the newest call of the client whose connection this is.
-    pub(super) fn attribute_question(&self, question: Request) -> Result<(), Unattributed> {
+    pub(super) fn attribute_question(&self, question: &Request) -> Result<(), Unattributed> {
         let task = task_named(&question.method, question.params.as_ref());
         loop {
             let call = self.attributed(task.as_deref())?;
@@ -262,16 +262,16 @@ mod tests {
         let in_flight = RequestsInFlight::default();
         let _own = in_flight.insert(1, Purpose::Own).expect("it is open");
         let _heard = in_flight.insert(2, Purpose::Listening).expect("open");
-        let nobodys = in_flight.attribute_question(question());
+        let nobodys = in_flight.attribute_question(&question());
         assert_eq!(nobodys, Err(Unattributed::Nobody), "ours count for no one");
         let (_older, newer) = (call(&in_flight, 3, "a"), call(&in_flight, 4, "a"));
-        assert_eq!(in_flight.attribute_question(question()), Ok(()));
+        assert_eq!(in_flight.attribute_question(&question()), Ok(()));
         assert!(in_flight.attribute_notice(line()).is_ok());
         let arrived = || newer.next().now_or_never().expect("it is there");
         assert!(matches!(arrived(), Ok(Incoming::Question(_))));
         assert!(matches!(arrived(), Ok(Incoming::Notice(_))));
         let _stranger = call(&in_flight, 5, "b");
-        let several = in_flight.attribute_question(question());
+        let several = in_flight.attribute_question(&question());
         assert_eq!(several, Err(Unattributed::Several));
         assert!(in_flight.attribute_notice(line()).is_err());
     }
@@ -295,11 +295,11 @@ mod tests {
             params: line(task).params,
             ..question()
         };
-        let refused = in_flight.attribute_question(asked("t"));
+        let refused = in_flight.attribute_question(&asked("t"));
         assert_eq!(refused, Err(Unattributed::Several));
         let purpose = Purpose::of_client(method::TASKS_RESULT, Some(&about("t")));
         let slot = in_flight.insert(2, purpose).expect("it is open");
-        assert_eq!(in_flight.attribute_question(asked("t")), Ok(()));
+        assert_eq!(in_flight.attribute_question(&asked("t")), Ok(()));
         assert!(in_flight.attribute_notice(status("t")).is_ok());
         assert!(in_flight.attribute_notice(line("t")).is_ok());
         assert!(in_flight.attribute_notice(line("u")).is_err());
@@ -316,14 +316,14 @@ mod tests {
             let in_flight = RequestsInFlight::default();
             let _first = call(&in_flight, 1, "a");
             end(&in_flight);
-            let late = in_flight.attribute_question(question());
+            let late = in_flight.attribute_question(&question());
             assert_eq!(late, Err(Unattributed::NoCall), "it is a's still");
             let later = call(&in_flight, 2, "a");
-            assert_eq!(in_flight.attribute_question(question()), Ok(()));
+            assert_eq!(in_flight.attribute_question(&question()), Ok(()));
             assert_eq!(later.close().len(), 1);
             answer(&in_flight, 2);
             let stranger = call(&in_flight, 3, "b");
-            let of_nobody = in_flight.attribute_question(question());
+            let of_nobody = in_flight.attribute_question(&question());
             assert_eq!(of_nobody, Err(Unattributed::Several));
             assert!(in_flight.attribute_notice(line()).is_err());
             assert!(stranger.take().is_none());
@@ -335,10 +335,10 @@ mod tests {
         let in_flight = RequestsInFlight::default();
         let (read, parked) = (call(&in_flight, 1, "a"), call(&in_flight, 2, "a"));
         parked.set_parked(true);
-        assert_eq!(in_flight.attribute_question(question()), Ok(()));
+        assert_eq!(in_flight.attribute_question(&question()), Ok(()));
         assert_eq!(read.close().len(), 1);
         answer(&in_flight, 1);
-        assert_eq!(in_flight.attribute_question(question()), Ok(()));
+        assert_eq!(in_flight.attribute_question(&question()), Ok(()));
         assert_eq!(parked.close().len(), 1);
     }
 
@@ -374,10 +374,10 @@ mod tests {
         let in_flight = RequestsInFlight::default();
         let slot = call(&in_flight, 1, "a");
         in_flight.notice(1, line()).expect("it is in flight");
-        assert_eq!(in_flight.attribute_question(question()), Ok(()));
+        assert_eq!(in_flight.attribute_question(&question()), Ok(()));
         assert_eq!(slot.close().len(), 1);
         // From then on there is nobody who would.
-        let late = in_flight.attribute_question(question());
+        let late = in_flight.attribute_question(&question());
         assert_eq!(late, Err(Unattributed::NoCall));
     }
 
@@ -385,7 +385,7 @@ mod tests {
     fn questions_to_one_call_are_bounded() {
         let in_flight = RequestsInFlight::default();
         let _call = call(&in_flight, 1, "a");
-        let given = (0..=WAITING_QUESTIONS).map(|_| in_flight.attribute_question(question()));
+        let given = (0..=WAITING_QUESTIONS).map(|_| in_flight.attribute_question(&question()));
         assert_eq!(given.last(), Some(Err(Unattributed::TooMany)));
     }
 }

@@ -181,7 +181,7 @@ impl Link {
     }
 
     /// Hands a question that named no request to the newest call of the client whose connection this is.
-    pub fn attribute(&self, question: Request) -> Result<(), Unattributed> {
+    pub fn attribute(&self, question: &Request) -> Result<(), Unattributed> {
         match self {
             Self::Stdio(link) => link.attribute(question),
             Self::Http(link) => link.attribute(question),

@@ -141,7 +141,7 @@ impl StdioLink {
     }
 
     /// See [`super::Link::attribute`].
-    pub fn attribute(&self, question: Request) -> Result<(), Unattributed> {
+    pub fn attribute(&self, question: &Request) -> Result<(), Unattributed> {
         self.0.in_flight.attribute_question(question)
     }
 

@@ -1,6 +1,8 @@
 //! Questions and log lines that do not say which call they belong to, on a connection that clients share: whom they reach, and
 //! above all whom they do not.
 
+mod interleavings;
+
 use serde_json::json;
 
 use crate::support::{

@@ -6,7 +6,6 @@ mod daemon;
 mod faults;
 mod judge;
 mod plan;
-mod random;
 mod run;
 mod servers;
 mod tests;

@@ -128,7 +128,7 @@ impl LegacySseLink {
     }
 
     /// See [`super::Link::attribute`].
-    pub fn attribute(&self, question: Request) -> Result<(), Unattributed> {
+    pub fn attribute(&self, question: &Request) -> Result<(), Unattributed> {
         self.shared.in_flight.attribute_question(question)
     }
 

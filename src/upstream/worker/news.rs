@@ -119,7 +119,7 @@ impl Worker {
                 known(Outcome::Error(RpcError::invalid_request(why).to_raw()))
             }
             Some(outcome) => known(outcome),
-            None => match connected.open.link.attribute(question.clone()) {
+            None => match connected.open.link.attribute(&question) {
                 Ok(()) => return,
                 Err(why) => match self.shared.client_of(&connected.live) {
                     Some(client) => {

@@ -21,10 +21,9 @@ use super::{
     faults::{History, Scene},
     judge::{self, Call, End, Outcome, RECOVERY, Tally, Violation},
     plan::Plan,
-    random::Random,
     servers::{self, Config, Server, TOOLS},
 };
-use crate::support::processes;
+use crate::support::{processes, random::Random};
 
 /// How many calls a client has in flight.
 const LANES: u64 = 2;

@@ -81,6 +81,11 @@ pub fn environment() -> Behaviour {
     step(Step::Environment)
 }
 
+/// Logs, asks, pauses and replies as the arguments' `course` says, and names their `token` each time.
+pub fn course() -> Behaviour {
+    step(Step::Course)
+}
+
 /// Never ends.
 pub fn hang() -> Behaviour {
     step(Step::Hang)

@@ -49,11 +49,19 @@ pub struct Shared {
     pub interpreter: Arc<Interpreter>,
     record: Record,
     sessions: Mutex<Sessions>,
-    /// Frames for every GET stream; `None` ends the streams.
-    pub pushed: broadcast::Sender<Option<String>>,
+    /// Frames for every GET stream, or for those of one session; `None` ends the streams.
+    pub pushed: broadcast::Sender<Option<Pushed>>,
     /// The streams of HTTP+SSE.
     pub streams: fake_sse::Streams,
     cut: watch::Sender<Cut>,
+}
+
+/// A frame that belongs to no request.
+#[derive(Debug, Clone)]
+pub struct Pushed {
+    /// The session that it is for, if it is not for all.
+    session: Option<String>,
+    pub frame: String,
 }
 
 #[derive(Default)]
@@ -71,7 +79,7 @@ impl FakeHttp {
             interpreter: Arc::new(Interpreter::new(script)),
             record,
             sessions: Mutex::default(),
-            pushed: broadcast::Sender::new(64),
+            pushed: broadcast::Sender::new(256),
             streams: fake_sse::Streams::default(),
             cut: watch::Sender::new(Cut::default()),
         });
@@ -120,8 +128,7 @@ impl FakeHttp {
     }
 
     pub fn push(&self, frame: String) {
-        // Nobody may listen.
-        let _ = self.shared.pushed.send(Some(frame));
+        self.shared.push(None, frame);
     }
 
     /// Forgets every session, as a restarted server does; requests that name one get `refusal`.
@@ -169,6 +176,12 @@ impl Shared {
             Some(HttpTrouble::Failed(status)) => Some(failure(status)),
             _ => None,
         }
+    }
+
+    /// Says something on the GET streams of a session, or on all.
+    fn push(&self, session: Option<String>, frame: String) {
+        // Nobody may listen.
+        let _ = self.pushed.send(Some(Pushed { session, frame }));
     }
 
     pub fn forget_sessions(&self, refusal: Option<StatusCode>) {
@@ -285,7 +298,9 @@ async fn post(shared: Arc<Shared>, headers: HeaderMap, body: &Bytes) -> Response
         shared.interpreter.receive(&body, words, out).await;
         return StatusCode::ACCEPTED.into_response();
     }
-    let mut response = exchange(shared.clone(), habits.answer, body, words).await;
+    let session = headers.get("mcp-session-id");
+    let session = session.map(|id| String::from_utf8_lossy(id.as_bytes()).into_owned());
+    let mut response = exchange(shared.clone(), session, habits.answer, body, words).await;
     if habits.sessions && opening {
         let id = shared.mint_session().parse().expect("plain text");
         response.headers_mut().insert("mcp-session-id", id);
@@ -312,7 +327,7 @@ async fn modern_post(
         });
         return (StatusCode::BAD_REQUEST, json(error.to_string())).into_response();
     }
-    let mut response = exchange(shared, answers, body, words).await;
+    let mut response = exchange(shared, None, answers, body, words).await;
     if let Some(status) = response.extensions().get::<StatusCode>() {
         *response.status_mut() = *status;
     }
@@ -355,9 +370,15 @@ fn get(shared: &Arc<Shared>, headers: &HeaderMap) -> Response {
     {
         return refusal.into_response();
     }
-    let chunks = stream::unfold(pushed, |mut pushed| async move {
-        let frame = pushed.recv().await.ok()??;
-        Some((Ok::<_, Infallible>(event(&frame)), pushed))
+    let session = shared.check_session(headers).ok();
+    let chunks = stream::unfold((pushed, session), |(mut pushed, session)| async move {
+        loop {
+            let heard = pushed.recv().await.ok()??;
+            if heard.session.is_none() || heard.session == session {
+                let event = event(&heard.frame);
+                return Some((Ok::<_, Infallible>(event), (pushed, session)));
+            }
+        }
     });
     event_stream(Body::from_stream(chunks))
 }

@@ -19,7 +19,7 @@ use futures_util::stream;
 use tokio::sync::{broadcast, mpsc};
 
 use super::{
-    fake_http::{Shared, event, event_stream, is_request},
+    fake_http::{Pushed, Shared, event, event_stream, is_request},
     interpreter::Output,
     record::How,
     script::HttpAnswers,
@@ -57,7 +57,7 @@ struct Source {
     rest: Bytes,
     piece: usize,
     own: mpsc::UnboundedReceiver<String>,
-    pushed: broadcast::Receiver<Option<String>>,
+    pushed: broadcast::Receiver<Option<Pushed>>,
 }
 
 impl Source {
@@ -65,7 +65,7 @@ impl Source {
         if self.rest.is_empty() {
             let frame = tokio::select! {
                 frame = self.own.recv() => frame?,
-                frame = self.pushed.recv() => frame.ok()??,
+                pushed = self.pushed.recv() => pushed.ok()??.frame,
             };
             self.rest = event(&frame);
         } else {

@@ -263,6 +263,7 @@ impl Interpreter {
                 Step::EchoAtLength => return request.echo_at_length().await,
                 Step::Journal(file) => request.journal(file),
                 Step::HalfEcho => return request.half_echo().await,
+                Step::Course => return self.run(request).await,
                 Step::Environment => return request.reply(&text_result(&environment())).await,
                 Step::Oversized(size) => {
                     return request.reply(&text_result(&"x".repeat(*size))).await;
@@ -290,13 +291,48 @@ impl Interpreter {
 
     async fn ask(&self, method: &str, params: &str, request: &Request<'_>) -> String {
         let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
+        self.ask_as(&number.to_string(), method, params, request)
+            .await
+    }
+
+    async fn run(&self, request: &Request<'_>) {
+        #[derive(Deserialize)]
+        struct Course {
+            token: String,
+            course: Vec<String>,
+        }
+        let Course { token, course } = serde_json::from_str(request.arguments()).expect("a course");
+        for (n, step) in course.iter().enumerate() {
+            match &**step {
+                "log" => {
+                    let line = format!(
+                        r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"error","data":"of {token}"}}}}"#
+                    );
+                    send(&request.out, Output::Notice(line)).await;
+                }
+                "ask" => {
+                    let params = format!(
+                        r#"{{"message":"of {token}","requestedSchema":{{"type":"object","properties":{{}}}}}}"#
+                    );
+                    let id = format!(r#""{token}/{n}""#);
+                    self.ask_as(&id, "elicitation/create", &params, request)
+                        .await;
+                }
+                "pause" => tokio::time::sleep(Duration::from_millis(3)).await,
+                "reply" => request.reply(&text_result(&token)).await,
+                other => panic!("no step of a course: {other}"),
+            }
+        }
+    }
+
+    async fn ask_as(&self, id: &str, method: &str, params: &str, request: &Request<'_>) -> String {
         let (asked, answer) = oneshot::channel();
         self.questions
             .lock()
             .expect("no panic under lock")
-            .insert(number.to_string(), asked);
+            .insert(id.to_owned(), asked);
         let question =
-            format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"{method}","params":{params}}}"#);
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
         send(&request.out, Output::Notice(question)).await;
         tokio::select! {
             answer = answer => answer.unwrap_or_default(),

@@ -28,6 +28,7 @@ mod person;
 pub mod pipe_client;
 mod presentation;
 pub mod processes;
+pub mod random;
 pub mod record;
 mod request;
 pub mod script;

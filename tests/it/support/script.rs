@@ -147,6 +147,9 @@ pub enum Step {
     ReplyToTheAble { capability: String, result: String },
     /// Ends with the environment of the server's process, a line each.
     Environment,
+    /// Does what the arguments' `course` says, under the arguments' `token`: `log`, `ask`, `pause` and `reply`, in their order. What
+    /// stands after `reply` is done when the request is over.
+    Course,
     /// Ends with a text block of this many characters.
     Oversized(usize),
     /// Ends with a line that carries the id but is no JSON.

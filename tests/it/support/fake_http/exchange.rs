@@ -18,11 +18,17 @@ struct Exchange {
     outputs: mpsc::Receiver<Output>,
     complete: bool,
     shared: Arc<Shared>,
+    session: Option<String>,
     body: String,
 }
 
 impl Exchange {
-    fn start(shared: Arc<Shared>, body: String, words: broadcast::Receiver<Word>) -> Self {
+    fn start(
+        shared: Arc<Shared>,
+        session: Option<String>,
+        body: String,
+        words: broadcast::Receiver<Word>,
+    ) -> Self {
         let (out, outputs) = mpsc::channel(16);
         let (interpreter, frame) = (shared.interpreter.clone(), body.clone());
         tokio::spawn(async move { interpreter.receive(&frame, words, out).await });
@@ -30,6 +36,7 @@ impl Exchange {
             outputs,
             complete: false,
             shared,
+            session,
             body,
         }
     }
@@ -80,17 +87,27 @@ impl Drop for Exchange {
         if !self.complete {
             self.shared
                 .note(How::Abandoned, &HeaderMap::new(), &self.body);
+            return;
         }
+        // What comes after the answer has only the session's own stream left.
+        let (shared, session) = (self.shared.clone(), self.session.take());
+        let mut outputs = std::mem::replace(&mut self.outputs, mpsc::channel(1).1);
+        tokio::spawn(async move {
+            while let Some(Output::Notice(frame)) = outputs.recv().await {
+                shared.push(session.clone(), frame);
+            }
+        });
     }
 }
 
 pub(super) async fn exchange(
     shared: Arc<Shared>,
+    session: Option<String>,
     answers: HttpAnswers,
     body: String,
     words: broadcast::Receiver<Word>,
 ) -> Response {
-    let mut exchange = Exchange::start(shared, body, words);
+    let mut exchange = Exchange::start(shared, session, body, words);
     let piece = match answers {
         HttpAnswers::SseInPieces(size) => size,
         HttpAnswers::Json | HttpAnswers::Sse => usize::MAX,
