@@ -325,7 +325,11 @@ impl KeeperTask {
 
     fn publish(&mut self, mut new: Settings) {
         let old = self.settings.borrow().clone();
-        self.has_lost_auth = old.server_auth.is_some() && new.server_auth.is_none();
+        let auth = new.server_auth.as_deref();
+        self.has_lost_auth = old
+            .server_auth
+            .as_ref()
+            .is_some_and(|old| old.is_lost_in(auth));
         if self.has_lost_auth {
             new.server_auth.clone_from(&old.server_auth);
         }

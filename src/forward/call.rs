@@ -149,6 +149,7 @@ impl Forwarding<'_> {
         Ok(RetryKey {
             caller: self.admitted.caller().clone(),
             server: self.admitted.server().clone(),
+            endpoint: self.request.endpoint,
             method: self.admitted.method().into(),
             params: self.request.fingerprint(self.admitted)?,
         })

@@ -55,12 +55,14 @@ impl PageRetries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forward::request::EndpointKind;
     use crate::{access::Caller, fingerprint::Fingerprint, names::ServerName, wire::Raw};
 
     fn key(caller: &str) -> RetryKey {
         RetryKey {
             caller: Caller::named(caller),
             server: ServerName::parse("s").expect("a name"),
+            endpoint: EndpointKind::OneServer,
             method: "tools/call".into(),
             params: Fingerprint::of_value(&Raw::empty_object()),
         }

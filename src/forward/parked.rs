@@ -7,7 +7,7 @@ use std::{collections::HashMap, time::Instant};
 
 use tokio::sync::Notify;
 
-use super::{progress::ProgressTokens, state::CallState};
+use super::{progress::ProgressTokens, request::EndpointKind, state::CallState};
 use crate::{
     access::Caller,
     fingerprint::Fingerprint,
@@ -73,6 +73,7 @@ pub(super) struct ParkedCall {
 pub(super) struct RetryKey {
     pub(super) caller: Caller,
     pub(super) server: ServerName,
+    pub(super) endpoint: EndpointKind,
     pub(super) method: Box<str>,
     /// Of the params as the upstream gets them, answers and metadata left out.
     pub(super) params: Fingerprint,
@@ -214,6 +215,7 @@ mod tests {
         RetryKey {
             caller: Caller::named(caller),
             server: ServerName::parse(server).expect("a name"),
+            endpoint: EndpointKind::OneServer,
             method: "tools/call".into(),
             params: Fingerprint::of_value(&Raw::empty_object()),
         }

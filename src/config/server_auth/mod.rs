@@ -39,6 +39,13 @@ pub struct ServerAuth {
     pub acl: Option<Acl>,
 }
 
+impl ServerAuth {
+    /// Whether these settings open the daemon: without any of it, or without a provider where there was one.
+    pub(super) fn is_lost_in(&self, new: Option<&Self>) -> bool {
+        new.is_none_or(|new| new.providers.is_empty() && !self.providers.is_empty())
+    }
+}
+
 /// What says who a client is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {

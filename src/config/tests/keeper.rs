@@ -293,6 +293,10 @@ async fn access_control_that_falls_away_is_in_force_until_a_restart() {
         (&*other, none),
         ("{\"top_k\": 1}", &["serverAuth"]),
         ("{\"top_k\": 2}", &["serverAuth"]),
+        (
+            r#"{"serverAuth": {"acl": {"default": "allow", "rules": []}}}"#,
+            &["serverAuth"],
+        ),
         (&*one, none),
     ] {
         fs::write(kept.file(), text).expect("a write");

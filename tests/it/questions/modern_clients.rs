@@ -136,6 +136,15 @@ async fn a_state_works_once_and_for_its_request_only() {
     let good = params("form", &responses, state_of(&result));
     // Of another request, which uses nothing up.
     refused(&good.replace(r#"{"a":1}"#, r#"{"a":2}"#)).await;
+    daemon
+        .client("/mcp/all")
+        .await
+        .wait_for_tool("up__form")
+        .await;
+    let elsewhere = able(&daemon, "/mcp/all");
+    let there = good.replace(r#""form""#, r#""up__form""#);
+    let reply = elsewhere.request("tools/call", &there).await;
+    assert_eq!(reply.error_code(), -32602, "at another endpoint");
     client.request("tools/call", &good).await.result();
     // Used.
     refused(&good).await;
