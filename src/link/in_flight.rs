@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    Incoming, LinkError,
+    Incoming, LinkError, News, NewsSender,
     owner::{ConnectionOwner, Unattributed},
     slot::Slot,
 };
@@ -94,6 +94,15 @@ impl RequestsInFlight {
         };
         table.open.insert(number, open);
         Ok(slot)
+    }
+
+    /// Forgets a request that nobody waits for any more, and hands on the questions that nobody has read; whether it was there.
+    pub(super) fn leave(&self, number: u64, slot: &Slot, news: &NewsSender) -> bool {
+        let was_there = self.forget(number);
+        for question in slot.close() {
+            news.post(News::Question(question));
+        }
+        was_there
     }
 
     /// Forgets a request; whether anybody waited for it.

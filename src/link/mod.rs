@@ -244,11 +244,6 @@ impl Exchange {
         }
     }
 
-    /// Nobody reads any more: takes out the questions that nobody has read.
-    pub fn close(&self) -> Vec<Request> {
-        self.slot().map(Slot::close).unwrap_or_default()
-    }
-
     /// Where messages wait. A stream that carries only this request's needs none.
     fn slot(&self) -> Option<&Slot> {
         match self {

@@ -194,7 +194,10 @@ impl StdioExchange {
 impl Drop for StdioExchange {
     fn drop(&mut self) {
         // A request that was answered, or has failed, is not in the table any more.
-        if self.link.0.in_flight.forget(self.number) && !self.quiet {
+        let StdioShared {
+            in_flight, news, ..
+        } = &*self.link.0;
+        if in_flight.leave(self.number, &self.slot, news) && !self.quiet {
             // An error says that the link is over, and the request with it.
             let _ = self.link.0.outbox.push(&withdrawal_frame(self.number));
         }

@@ -107,11 +107,6 @@ impl Withdrawal {
     /// The request is over: there is nothing to withdraw any more.
     fn settle(&mut self) {
         self.sent_in = None;
-        self.forget();
-    }
-
-    /// Questions go to others from now on; those that have come stay.
-    fn forget(&self) {
         if self.slot.is_some() {
             self.link.shared.in_flight.forget(self.number);
         }
@@ -131,7 +126,10 @@ impl Withdrawal {
 
 impl Drop for Withdrawal {
     fn drop(&mut self) {
-        self.forget();
+        if let Some(slot) = &self.slot {
+            let (in_flight, news) = (&self.link.shared.in_flight, &self.link.shared.news);
+            in_flight.leave(self.number, slot, news);
+        }
         // A stateless request is withdrawn by closing its stream, as whoever drops it does.
         let Some(session) = self
             .sent_in

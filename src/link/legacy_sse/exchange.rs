@@ -71,7 +71,8 @@ impl LegacySseExchange {
 impl Drop for LegacySseExchange {
     fn drop(&mut self) {
         // A request that was answered, or has failed, is not in the table any more.
-        if !self.shared.in_flight.forget(self.number) {
+        let (in_flight, news) = (&self.shared.in_flight, &self.shared.news);
+        if !in_flight.leave(self.number, &self.slot, news) {
             return;
         }
         let (shared, number) = (self.shared.clone(), self.number);

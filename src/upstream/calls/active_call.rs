@@ -183,8 +183,7 @@ impl Drop for ActiveCall {
     /// what it asks for, it may have asked for another call of the client, or for something that goes on after the answer.
     fn drop(&mut self) {
         self.resume();
-        let unread = self.exchange.close();
-        for question in self.open.drain(..).chain(unread) {
+        for question in self.open.drain(..) {
             if self.is_answered {
                 self.link.news().post(News::Question(question));
             } else {

@@ -67,6 +67,7 @@ pub struct LegacyClient {
     pub part: Part,
     pub client: Arc<TestClient>,
     listener: tokio::task::JoinHandle<()>,
+    withdrawn: Vec<u64>,
 }
 
 impl Drop for LegacyClient {
@@ -91,6 +92,7 @@ impl LegacyClient {
             part,
             client,
             listener,
+            withdrawn: Vec::new(),
         }
     }
 
@@ -115,6 +117,16 @@ impl LegacyClient {
                 }
             }
         }
+        // The withdrawal may have been faster than the request, for whose stream the daemon would wait.
+        for id in std::mem::take(&mut self.withdrawn) {
+            self.cancel(id).await;
+        }
+    }
+
+    async fn cancel(&self, id: u64) {
+        let cancelled = json!({ "requestId": id }).to_string();
+        let noted = self.client.notify("notifications/cancelled", &cancelled);
+        assert_eq!(noted.await.status, 202);
     }
 
     /// Has each server ask once.
@@ -163,9 +175,8 @@ impl LegacyClient {
         };
         // How far it comes is a matter of luck, as it is with people.
         let _ = tokio::time::timeout(moment, calling).await;
-        let cancelled = json!({ "requestId": self.client.last_id() }).to_string();
-        let noted = self.client.notify("notifications/cancelled", &cancelled);
-        assert_eq!(noted.await.status, 202);
+        self.withdrawn.push(self.client.last_id());
+        self.cancel(self.client.last_id()).await;
         // What it was asked for another call on the stream of this one went with it.
         self.part.scene.forgive(&self.part.name);
     }
