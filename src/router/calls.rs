@@ -1,7 +1,7 @@
 //! Tools, prompts and completions under the names that the aggregated view offers.
 
 use super::{
-    Reply, RequestError, Router, View, built_in, large_results::Cutting, recording,
+    Reply, RequestError, Router, View, built_in, cutting::Cutting, recording,
     tasks::NOT_AS_A_TASK,
 };
 use crate::{

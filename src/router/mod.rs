@@ -10,7 +10,7 @@ mod discovery;
 mod forward;
 mod header_params;
 mod instructions;
-mod large_results;
+mod cutting;
 mod lists;
 mod opening;
 mod operator_scripts;

@@ -1,7 +1,7 @@
 //! Calls of tools by server and own name, declared as a variant: what the tools of our own and operators make.
 
 use super::{
-    Reply, RequestError, Router, large_results::Cutting, recording, repeated::repeated,
+    Reply, RequestError, Router, cutting::Cutting, recording, repeated::repeated,
     tasks::NOT_AS_A_TASK,
 };
 use crate::{

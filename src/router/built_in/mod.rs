@@ -21,7 +21,7 @@ pub use self::{
     call_arguments::stated_intent,
 };
 use super::{
-    Reply, RequestError, Router, large_results::Cutting, recording, things::Things,
+    Reply, RequestError, Router, cutting::Cutting, recording, things::Things,
     tool_calls::ToolCalls,
 };
 use crate::{
