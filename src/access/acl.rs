@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 
 use crate::{
     config::{Acl, AclRule, ComparedName, Coverage, Fold, NamePattern, Policy, UriPattern},
-    visible::{letters, uris},
+    text::visible::{letters, uris},
 };
 
 /// What is asked about.

@@ -30,7 +30,7 @@ use self::{
 };
 use crate::{
     config::{Provider, RateLimit, ServerAuth, Settings, TokenHash},
-    secret::Secret,
+    text::secret::Secret,
 };
 
 /// Tells who asks. Cheap to clone.

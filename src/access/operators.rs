@@ -15,7 +15,7 @@ use self::page_logins::{PageLogins, SessionNumber};
 use super::Peer;
 use crate::{
     config::{Settings, TokenHash},
-    secret::Secret,
+    text::secret::Secret,
 };
 
 /// The header with the API key.

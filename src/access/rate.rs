@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{config::RateLimit, sync::Guarded};
+use crate::{config::RateLimit, runtime::sync::Guarded};
 
 /// Limit: callers that are counted. Beyond, those are forgotten who asked least of late.
 const MOST: usize = 10_000;

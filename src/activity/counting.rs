@@ -14,7 +14,7 @@ use super::{
     seen_call::{SeenCall, ThingCalled},
     store::{ActivityStore, LookedBack},
 };
-use crate::{metrics::EndedCall, moment};
+use crate::{telemetry::metrics::EndedCall, text::moment};
 
 /// Limit: records that are read.
 const MOST: usize = 500_000;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{fingerprint::Fingerprint, sync::Guarded, wire::Raw};
+use crate::{runtime::sync::Guarded, trust::fingerprint::Fingerprint, wire::Raw};
 
 /// So much of a fingerprint stands in a record: too long to be met by trying.
 pub(super) const FINGERPRINT: usize = 16;

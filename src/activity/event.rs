@@ -6,7 +6,9 @@ use std::{
 };
 
 use super::seen_call::SeenCall;
-use crate::{error_code::ErrorCode, fingerprint::Fingerprint, metrics::Metrics};
+use crate::{
+    failure::error_code::ErrorCode, telemetry::metrics::Metrics, trust::fingerprint::Fingerprint,
+};
 
 /// Who changes servers and settings.
 pub(super) const OPERATOR: &str = "operator";

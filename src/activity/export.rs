@@ -2,7 +2,7 @@
 
 use super::record::ActivityRecord;
 use crate::{
-    visible::{push_json, visible_json},
+    text::visible::{push_json, visible_json},
     wire::Raw,
 };
 
@@ -192,7 +192,7 @@ mod tests {
             let line = format.line(&record);
             let line = line.trim_end_matches(['\r', '\n']);
             assert!(
-                !line.chars().any(crate::visible::is_invisible),
+                !line.chars().any(crate::text::visible::is_invisible),
                 "{name}: {line}"
             );
             assert!(

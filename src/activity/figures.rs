@@ -12,7 +12,7 @@ use super::{
     figures_cell::{CallSums, Cell, CountedCall},
     redaction::Redaction,
 };
-use crate::moment;
+use crate::text::moment;
 
 const MINUTE: u64 = 60_000;
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::moment;
+use crate::text::moment;
 
 /// Limit: those that are named of one server or tool.
 pub(super) const MOST_NAMED: usize = 20;

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use crate::{log_limit::LogLimit, sync::Guarded};
+use crate::{runtime::sync::Guarded, telemetry::log_limit::LogLimit};
 
 /// Limit: callers who are told apart. The others have records in common.
 const MOST_CALLERS: usize = 256;

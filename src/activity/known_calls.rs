@@ -14,8 +14,8 @@ use super::{
     seen_call::{CallEnd, CallEntrance, SeenCall, ThingCalled},
 };
 use crate::{
-    metrics::EndedCall,
-    quick_map::{QuickHash, QuickMap},
+    runtime::quick_map::{QuickHash, QuickMap},
+    telemetry::metrics::EndedCall,
     wire::Raw,
 };
 
@@ -295,7 +295,7 @@ mod tests {
             seen_call::{SeenBody, well_known},
         },
         config::{ActivitySettings, Kept},
-        secret::Secrets,
+        text::secret::Secrets,
     };
 
     fn raw(text: &str) -> Raw {

@@ -2,7 +2,7 @@
 //! clients cause as many as they like; the records are all there.
 
 use super::record::ActivityRecord;
-use crate::error_code::ErrorCode;
+use crate::failure::error_code::ErrorCode;
 
 /// By what these lines are told from others, and left out: `MCPPROXY_LOG=info,mcpproxy::activity=warn`.
 pub(super) const TARGET: &str = "mcpproxy::activity";

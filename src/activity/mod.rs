@@ -71,11 +71,10 @@ use self::{
 };
 use crate::{
     config::{Kept, Settings},
-    error_code::ErrorCode,
-    metrics::Metrics,
-    moment,
-    spans::Spans,
-    sync::Guarded,
+    failure::error_code::ErrorCode,
+    runtime::sync::Guarded,
+    telemetry::{metrics::Metrics, spans::Spans},
+    text::moment,
 };
 
 /// How long whoever reads waits for what was noted to be written. It reads what is there then.

@@ -13,8 +13,8 @@ use super::{
     },
 };
 use crate::{
-    error_code::Failure,
-    spans::CallTrace,
+    failure::error_code::Failure,
+    telemetry::spans::CallTrace,
     wire::{Raw, RpcError, Thing},
 };
 

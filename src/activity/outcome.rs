@@ -2,7 +2,7 @@
 
 use super::seen_call::{CallEnd, IS_ERROR, is_true};
 use crate::{
-    error_code::ErrorCode,
+    failure::error_code::ErrorCode,
     wire::{Raw, result_type},
 };
 

@@ -7,9 +7,11 @@ use serde::Deserialize;
 use super::{figures::program, record::ActivityRecord, redaction::Redaction};
 use crate::{
     config::duration,
-    error_code::ErrorCode,
-    moment,
-    names::{self, ServerName},
+    failure::error_code::ErrorCode,
+    text::{
+        moment,
+        names::{self, ServerName},
+    },
 };
 
 /// What is asked for, as the parameters of an address say it. What is not said is not asked for.
@@ -252,7 +254,7 @@ mod tests {
     use proptest::{option, proptest};
 
     use super::*;
-    use crate::secret::Secrets;
+    use crate::text::secret::Secrets;
 
     fn record() -> ActivityRecord {
         let text = |text: &str| Some(text.to_owned());

@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     config::{self, Kept, TextsOfList},
-    secret::{MASK, Secrets},
-    sync::Guarded,
+    runtime::sync::Guarded,
+    text::secret::{MASK, Secrets},
     wire::Raw,
 };
 

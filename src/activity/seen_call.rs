@@ -5,9 +5,9 @@ use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
 
 use super::course::CallCourse;
 use crate::{
-    error_code::Failure,
-    names::ServerName,
-    spans::CallTrace,
+    failure::error_code::Failure,
+    telemetry::spans::CallTrace,
+    text::names::ServerName,
     wire::{Raw, Thing, method},
 };
 

@@ -6,7 +6,7 @@ use super::{
     redaction::Redaction,
     seen_call::CallEnd,
 };
-use crate::spans::{EndedSpan, Spans};
+use crate::telemetry::spans::{EndedSpan, Spans};
 
 /// Hands over what the record of an event says, if that is a call with a place in a trace.
 pub(super) fn export(

@@ -24,8 +24,8 @@ use super::{
 };
 use crate::{
     config::ActivitySettings,
-    moment,
     storage::{self, FileIdentity},
+    text::moment,
 };
 
 const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records");

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     config::{ActivitySettings, Settings},
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     wire::{Raw, Thing},
 };
 

@@ -24,7 +24,7 @@ use super::{
     redaction::Redaction,
     store::{ActivityStore, Totals},
 };
-use crate::{config::Settings, log_limit::LogLimit, moment, storage};
+use crate::{config::Settings, storage, telemetry::log_limit::LogLimit, text::moment};
 
 /// The file in the data folder.
 const FILE: &str = "activity.redb";

@@ -8,7 +8,7 @@ use super::{
     routes::{About, Routes},
 };
 use crate::{
-    error_code::ErrorCode,
+    failure::error_code::ErrorCode,
     management::{AccessQuestion, AccessVerdict, KnownCallers},
 };
 

@@ -26,7 +26,7 @@ use crate::{
         ActivityRecord, CallFigures, ExportFormat, FigurePeriod, PAGE, RecordPage, RecordQuery,
         WantedFigures,
     },
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     management::Management,
 };
 

@@ -16,11 +16,10 @@ use super::{
 use crate::{
     access::Caller,
     call_context::CallContext,
-    error_code::Failure,
+    failure::{error_code::Failure, shown_failure::shown_failure},
     gate::Variant,
-    log_context::LoggedWork,
     router::ToolRequest,
-    shown_failure::shown_failure,
+    telemetry::log_context::LoggedWork,
     wire::{Outcome, Raw, method},
 };
 

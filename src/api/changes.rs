@@ -11,7 +11,7 @@ use super::{
     wrong,
 };
 use crate::{
-    error_code::Failure,
+    failure::error_code::Failure,
     management::{Enabled, Management, ServerChange},
 };
 

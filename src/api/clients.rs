@@ -16,7 +16,7 @@ use crate::{
         Client, ClientList, ConnectRequest, Connected, Reaching, check_endpoint, client_of_word,
         client_rows, connect, disconnect, endpoint_path, entry_name, home_places, our_address,
     },
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     management::{Management, OverFiles},
 };
 

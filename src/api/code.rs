@@ -16,9 +16,8 @@ use super::{
 use crate::{
     access::Caller,
     call_context::CallContext,
-    error_code::Failure,
-    log_context::LoggedWork,
-    shown_failure::shown_failure,
+    failure::{error_code::Failure, shown_failure::shown_failure},
+    telemetry::log_context::LoggedWork,
     wire::{Raw, method},
 };
 

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     config::{self, Surroundings, with_variables},
     process::{BaseEnvironment, find_program},
-    secret::Secrets,
+    text::secret::Secrets,
 };
 
 pub(super) fn routes() -> Routes {

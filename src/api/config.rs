@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     config::{self, Places},
-    error_code::ErrorCode,
+    failure::error_code::ErrorCode,
     management::{ConfigReport, Exposure, Management, OverFiles, WrittenConfig},
 };
 

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     doctor::{self, DoctorReport, SeenDaemon, StartServers},
-    error_code::ErrorCode,
+    failure::error_code::ErrorCode,
 };
 
 pub(super) fn routes() -> Routes {

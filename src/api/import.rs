@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     clients::{ImportReport, gather, home_places, our_address},
-    error_code::ErrorCode,
+    failure::error_code::ErrorCode,
 };
 
 /// Limit: servers of one request.

@@ -20,7 +20,7 @@ use super::{
     wrong,
 };
 use crate::{
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     management::{FollowedLog, LogLines, Management, last_lines},
 };
 

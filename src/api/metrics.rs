@@ -10,7 +10,7 @@ use axum::{
 use http::header;
 
 use super::{Api, FailureResponse, METRICS, shared_text::SharedText};
-use crate::metrics::{CONTENT_TYPE, Figure, Metrics};
+use crate::telemetry::metrics::{CONTENT_TYPE, Figure, Metrics};
 
 pub(super) fn routes(api: Api, metrics: Metrics) -> HttpRouter {
     HttpRouter::new()

@@ -18,6 +18,7 @@ mod login;
 mod logs;
 mod metrics;
 mod openapi;
+pub mod page;
 mod page_login;
 mod plain_words;
 mod record_news;
@@ -56,11 +57,11 @@ use crate::{
     access::Access,
     call_context::CallIds,
     config::{Places, read_unrepeated_object},
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     management::{DaemonLocation, Management},
-    metrics::Metrics,
     process::LoginPath,
     router::Router,
+    telemetry::metrics::Metrics,
     wire::Raw,
 };
 

@@ -12,7 +12,7 @@ use super::{
     json_response,
     routes::{About, Body, EVENTS, Route},
 };
-use crate::{config, error_code::ErrorCode};
+use crate::{config, failure::error_code::ErrorCode};
 
 /// Where it is.
 pub(super) const PATH: &str = "/api/v1/openapi.json";
@@ -282,7 +282,7 @@ fn point_here(schema: &mut Value) {
     }
 }
 
-/// [`crate::error_code::Failure`] writes itself.
+/// [`crate::failure::error_code::Failure`] writes itself.
 fn failure() -> Value {
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     let text = |description: &str| json!({ "type": "string", "description": description });

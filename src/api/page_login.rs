@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     access::operators::{LINK_LIFETIME, OperatorPass},
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     management::PageLink,
 };
 

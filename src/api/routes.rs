@@ -12,7 +12,7 @@ use super::{
     Api,
     described::{Described, only_described},
 };
-use crate::error_code::ErrorCode;
+use crate::failure::error_code::ErrorCode;
 
 /// Writes a schema down, and what it refers to into the generator.
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;

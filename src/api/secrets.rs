@@ -11,9 +11,9 @@ use super::{
     wrong,
 };
 use crate::{
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     management::{Management, OverFiles, SecretList, SecretRow, secret_value},
-    secret::Secret,
+    text::secret::Secret,
 };
 
 pub(super) fn routes() -> Routes {

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     access::Caller,
     config::read_unrepeated_object,
-    error_code::ErrorCode,
+    failure::error_code::ErrorCode,
     management::{
         ApprovalBody, Enabled, Inspection, Management, ServerChange, ServerDetails, ServerList,
         ToolList, approver,

@@ -11,9 +11,8 @@ use serde_json::json;
 
 use crate::{
     call_context::{ClientReceiver, ClientSender},
-    lines,
-    memory_budget::MemoryBudget,
-    wire::Raw,
+    runtime::memory_budget::MemoryBudget,
+    wire::{Raw, lines},
 };
 
 /// The type of such an answer. Whoever accepts it wants to be told.

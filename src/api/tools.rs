@@ -15,10 +15,10 @@ use super::{
 use crate::{
     access::Caller,
     catalog::Matching,
-    error_code::ErrorCode,
+    failure::error_code::ErrorCode,
     gate::Variant,
     management::{Management, ShownTool, ToolList},
-    search::{Detail, Search, SearchAnswer},
+    router::search::{Detail, Search, SearchAnswer},
 };
 
 pub(super) fn routes() -> Routes {

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{LoginError, callback::Callback};
-use crate::loopback::is_loopback;
+use crate::config::loopback::is_loopback;
 
 /// Limit: bytes of a request's head.
 const LARGEST: usize = 16 << 10;

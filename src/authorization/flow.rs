@@ -19,7 +19,7 @@ use super::{
     terms::is_safe,
     token::now,
 };
-use crate::secret::Secret;
+use crate::text::secret::Secret;
 
 /// How we present ourselves where we register.
 const CLIENT_NAME: &str = "mcpproxy";

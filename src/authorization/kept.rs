@@ -10,7 +10,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{names::ServerName, secret::Secret, storage};
+use crate::{
+    storage,
+    text::{names::ServerName, secret::Secret},
+};
 
 /// The folder of these files, in the data folder.
 const FOLDER: &str = "logins";
@@ -209,7 +212,7 @@ fn read(file: &Path) -> io::Result<Option<KeptLogin>> {
 mod text {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use crate::secret::Secret;
+    use crate::text::secret::Secret;
 
     #[expect(clippy::ref_option, reason = "what serde wants")]
     pub(super) fn serialize<S: Serializer>(
@@ -234,7 +237,7 @@ mod text {
 mod whole_text {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use crate::secret::Secret;
+    use crate::text::secret::Secret;
 
     pub(super) fn serialize<S: Serializer>(
         secret: &Secret,

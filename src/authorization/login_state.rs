@@ -23,10 +23,12 @@ use super::{
     token::AccessToken,
 };
 use crate::{
-    names::ServerName,
-    secret::{Secret, Secrets},
+    runtime::sync::Guarded,
     storage,
-    sync::Guarded,
+    text::{
+        names::ServerName,
+        secret::{Secret, Secrets},
+    },
 };
 
 /// Whether a person has to log in.

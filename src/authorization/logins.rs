@@ -10,7 +10,7 @@ use std::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{LoginError, kept, server_login::ServerLogin, terms::Terms};
-use crate::{config::ServerEntry, names::ServerName, storage, sync::Guarded};
+use crate::{config::ServerEntry, runtime::sync::Guarded, storage, text::names::ServerName};
 
 /// How long the end waits for a renewal: torn off, it may cost the login.
 const GRACE: Duration = Duration::from_secs(5);

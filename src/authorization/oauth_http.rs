@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::terms::{Terms, is_safe};
 use crate::{
     link::{AddressReach, Fetching},
-    secret::Secret,
-    sync::Guarded,
+    runtime::sync::Guarded,
+    text::secret::Secret,
 };
 
 /// Limit: authorization servers of one server that are asked about themselves.

@@ -18,7 +18,7 @@ use super::{
     kept::Grant,
     login_state::LoginState,
 };
-use crate::sync::Guarded;
+use crate::runtime::sync::Guarded;
 
 /// How long a person may take.
 const PATIENCE: Duration = Duration::from_mins(10);

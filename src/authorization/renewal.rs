@@ -25,7 +25,7 @@ use super::{
     renewal_pauses::LoginTrouble,
     token::{AccessToken, now},
 };
-use crate::{secret::Secret, sync::Guarded};
+use crate::{runtime::sync::Guarded, text::secret::Secret};
 
 /// What came of a renewal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

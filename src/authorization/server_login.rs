@@ -24,8 +24,7 @@ use super::{
 };
 use crate::{
     link::{Authorization, Challenge, Supply},
-    names::ServerName,
-    secret::Secrets,
+    text::{names::ServerName, secret::Secrets},
 };
 
 /// Limit: scopes that are asked for because calls were refused for want of them.

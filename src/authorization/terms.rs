@@ -6,10 +6,8 @@ use http::Uri;
 
 use super::LoginError;
 use crate::{
-    config::{OAuth, ServerEntry, Transport, mask_text_of_strangers},
-    loopback::is_loopback,
-    secret::Secrets,
-    visible::is_invisible,
+    config::{OAuth, ServerEntry, Transport, loopback::is_loopback, mask_text_of_strangers},
+    text::{secret::Secrets, visible::is_invisible},
 };
 
 /// Limit: characters of what a stranger says in an error.

@@ -79,7 +79,7 @@ pub(super) fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::Secret;
+    use crate::text::secret::Secret;
 
     fn token(lifetime: Option<u64>) -> AccessToken {
         AccessToken::of(&Grant {

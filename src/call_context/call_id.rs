@@ -11,7 +11,7 @@ use std::{
 use http::HeaderMap;
 
 use crate::{
-    spans::Spans,
+    telemetry::spans::Spans,
     wire::{SaidTrace, meta},
 };
 

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
+use crate::runtime::{
     memory_budget::{MemoryBudget, MemoryShare},
     sync::Guarded,
 };

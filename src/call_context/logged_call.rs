@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::CallId;
 use crate::{
-    log_context::{ContextFields, LogContext, LoggedAs},
+    telemetry::log_context::{ContextFields, LogContext, LoggedAs},
     wire::method,
 };
 

@@ -26,8 +26,10 @@ use crate::{
     access::Caller,
     activity::CallCourse,
     link::ClientKey,
-    log_context::LoggedAs,
-    spans::{CallTrace, TracedRequest},
+    telemetry::{
+        log_context::LoggedAs,
+        spans::{CallTrace, TracedRequest},
+    },
     wire::{
         Edit, Id, LogLevel, Outcome, Raw, Revision, RpcError, SaidTrace, bridge::Sender, method,
         splice,

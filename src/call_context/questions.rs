@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::ClientSender;
 use crate::{
-    sync::Guarded,
+    runtime::sync::Guarded,
     wire::{Id, Outcome, Raw, method, notification_frame, request_frame},
 };
 
@@ -128,7 +128,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::{memory_budget::MemoryBudget, wire::Message};
+    use crate::{runtime::memory_budget::MemoryBudget, wire::Message};
 
     fn sent(receiver: &super::super::ClientReceiver) -> Message {
         Message::parse(&receiver.take().expect("a frame")).expect("a message")

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ClientSender, Questions, Unasked};
 use crate::{
-    session_records::{RecordedSession, SessionRecords},
-    sync::Guarded,
+    runtime::sync::Guarded,
+    sessions::session_records::{RecordedSession, SessionRecords},
     wire::{Outcome, Raw},
 };
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::last_known;
-use crate::{names::ServerName, storage};
+use crate::{storage, text::names::ServerName};
 
 /// Notes that a server asks. `entry` is the fingerprint of its configuration: under another one it may be another program.
 pub(super) fn save(data_dir: &Path, server: &ServerName, entry: &str) -> io::Result<()> {

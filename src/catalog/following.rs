@@ -11,9 +11,9 @@ use super::{
     task::{CatalogTask, Difference, Published},
 };
 use crate::{
-    approvals::{self, PinPolicy, Pins},
-    error_code::Failure,
-    names::ServerName,
+    failure::error_code::Failure,
+    text::names::ServerName,
+    trust::approvals::{self, PinPolicy, Pins},
 };
 
 impl CatalogTask {

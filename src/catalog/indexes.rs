@@ -1,7 +1,7 @@
 //! The indexes of one server's lists. Pure.
 
 use super::uri_templates::loosely;
-use crate::{text_index::TextIndex, visible::letters};
+use crate::{runtime::text_index::TextIndex, text::visible::letters};
 
 /// What of one server's lists is looked up by name or URI, and by what a lenient server may take one for.
 #[derive(Debug, Default)]

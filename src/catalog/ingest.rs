@@ -13,12 +13,12 @@ use super::{
     uri_templates::LooseTemplate,
 };
 use crate::{
-    fingerprint::Fingerprint,
-    names::{self, ServerName},
-    quick_map::QuickMap,
-    scanner,
-    secret::Secrets,
-    sync::Guarded,
+    runtime::{quick_map::QuickMap, sync::Guarded},
+    text::{
+        names::{self, ServerName},
+        secret::Secrets,
+    },
+    trust::{fingerprint::Fingerprint, scanner},
     wire::{
         Raw, Revision,
         header_params::{self, HeaderParam},

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Listing;
 use crate::{
-    names::ServerName,
     storage,
+    text::names::ServerName,
     wire::{Raw, Revision},
 };
 

@@ -2,7 +2,7 @@
 //! a whole list.
 
 use super::{AskedUri, Prompt, Resource, ServerCatalog, Template, Tool, uri_templates::loosely};
-use crate::visible::letters;
+use crate::text::visible::letters;
 
 impl ServerCatalog {
     /// A prompt by the server's own name.

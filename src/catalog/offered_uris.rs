@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{ServerCatalog, uri_templates::fits};
-use crate::{approvals::ThingKind, names::ServerName};
+use crate::{text::names::ServerName, trust::approvals::ThingKind};
 
 type Servers = BTreeMap<ServerName, Arc<ServerCatalog>>;
 

@@ -11,13 +11,15 @@ use std::{
 use super::{ServerCatalog, Snapshot, Tool, suspicion::is_grave};
 use crate::{
     activity::{Activity, TouchedThing},
-    approvals::{
-        self, Approval, Ledger, Listed, Lock, NotApproved, PinPolicy, Pins, ThingKind, now,
+    failure::error_code::{ErrorCode, Failure},
+    text::names::{ServerName, as_argument},
+    trust::{
+        approvals::{
+            self, Approval, Ledger, Listed, Lock, NotApproved, PinPolicy, Pins, ThingKind, now,
+        },
+        fingerprint::Fingerprint,
+        scanner::{self, Finding, Neighbours},
     },
-    error_code::{ErrorCode, Failure},
-    fingerprint::Fingerprint,
-    names::{ServerName, as_argument},
-    scanner::{self, Finding, Neighbours},
     wire::Raw,
 };
 

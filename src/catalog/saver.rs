@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ServerCatalog, asking, last_known, pinning::not_saved};
 use crate::{
-    approvals::{self, Ledger},
-    error_code::Failure,
-    names::ServerName,
+    failure::error_code::Failure,
+    text::names::ServerName,
+    trust::approvals::{self, Ledger},
 };
 
 /// Who waits for a ledger to be on disk.

@@ -11,8 +11,8 @@ use super::{
     offered_uris::{OfferedTemplate, OfferedUris, Owner},
 };
 use crate::{
-    approvals::{Hold, Lock, Pins, ThingKind},
-    names::ServerName,
+    text::names::ServerName,
+    trust::approvals::{Hold, Lock, Pins, ThingKind},
 };
 
 /// Everything that is known at one moment. Immutable; readers keep it as long as they need it.
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(snapshot.tool_count(), 3);
         for name in snapshot.offered_tool_names() {
             let (server, tool) = snapshot.offered_tool(name).expect("offered");
-            assert_eq!(crate::names::offered(server, &tool.name), name);
+            assert_eq!(crate::text::names::offered(server, &tool.name), name);
         }
         assert!(snapshot.offered_tool("a__z").is_none());
     }

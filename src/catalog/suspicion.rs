@@ -1,7 +1,7 @@
 //! What the scanner holds of a listing where no other server matters. Pure.
 
 use crate::{
-    scanner::{self, Finding, Severity},
+    trust::scanner::{self, Finding, Severity},
     wire::Raw,
 };
 

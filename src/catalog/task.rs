@@ -19,10 +19,10 @@ use super::{
 };
 use crate::{
     activity::Activity,
-    approvals::{self, Lock, PinPolicy, Pins},
-    error_code::{ErrorCode, Failure},
-    names::ServerName,
-    sync::Guarded,
+    failure::error_code::{ErrorCode, Failure},
+    runtime::sync::Guarded,
+    text::names::ServerName,
+    trust::approvals::{self, Lock, PinPolicy, Pins},
     wire::Raw,
 };
 

@@ -1,6 +1,6 @@
 //! Which URIs a template describes, and which spellings of a URI a server may take for one. Pure; guesses, where it must, that they fit.
 
-use crate::visible::uris;
+use crate::text::visible::uris;
 
 /// The literal parts of a URI template, between its expressions.
 fn literals(template: &str) -> impl Iterator<Item = &str> {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::ingest::Tool;
-use crate::{config::Settings, secret::Secrets, wire::Raw};
+use crate::{config::Settings, text::secret::Secrets, wire::Raw};
 
 /// What must not show of the entry of a server.
 pub fn secrets_of(settings: &Settings, server: &str) -> Secrets {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
-    error_code::ErrorCode,
+    failure::error_code::ErrorCode,
     management::{AccessQuestion, AccessVerdict, AskedKind, Management, OverFiles, StatusReport},
     router,
 };

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     activity::{ActivityRecord, PAGE, RecordQuery},
-    moment::utc,
+    text::moment::utc,
 };
 
 /// Show what was called, refused and changed

@@ -20,9 +20,9 @@ use super::{
     platform,
 };
 use crate::{
-    bridge::BridgeHost,
     config::{Places, duration},
     daemon::ServeError,
+    daemon_client::bridge::BridgeHost,
     process,
 };
 

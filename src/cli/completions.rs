@@ -6,7 +6,7 @@ use clap::{Arg, Args, Command};
 use clap_complete::Shell;
 
 use super::{failure::CommandFailure, location::Location, output};
-use crate::names::ServerName;
+use crate::text::names::ServerName;
 
 /// Print the script by which a shell completes commands, options and, in bash, zsh and fish, names of servers
 #[derive(Debug, Args)]

@@ -1,8 +1,8 @@
 //! Strangers' text, made harmless for a terminal: what could steer it, or hides from the eye, is shown escaped.
 
-pub(super) use crate::visible::{push_json, visible_json};
+pub(super) use crate::text::visible::{push_json, visible_json};
 
-use crate::visible::is_invisible;
+use crate::text::visible::is_invisible;
 
 /// One line of text in which nothing steers a terminal or hides from the eye.
 pub(super) fn visible(text: &str) -> String {

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 
 use crate::{
     daemon_client::DaemonError,
-    error_code::{ErrorCode, Failure, as_step},
+    failure::error_code::{ErrorCode, Failure, as_step},
 };
 
 /// The outcome of a command that did not do what it was asked.
@@ -121,7 +121,7 @@ impl From<Failure> for CommandFailure {
 #[cfg(test)]
 mod tests {
     use super::CommandFailure;
-    use crate::error_code::{ErrorCode, Failure, as_step};
+    use crate::failure::error_code::{ErrorCode, Failure, as_step};
 
     #[test]
     fn a_next_step_begins_alike_whoever_wrote_it() {

@@ -14,6 +14,7 @@ mod completions;
 mod config;
 mod connect;
 mod connection;
+pub mod demo_server;
 mod doctor;
 mod escapes;
 mod failure;
@@ -136,7 +137,7 @@ impl InnerCommand {
 
     fn run(self) -> Result<(), CommandFailure> {
         match self {
-            Self::DemoServer => crate::demo_server::run().map_err(|source| {
+            Self::DemoServer => demo_server::run().map_err(|source| {
                 CommandFailure::failed(format!("failed to serve on stdin and stdout: {source}"))
             }),
             Self::RunScript => crate::code_execution::run_sandbox().map_err(|source| {

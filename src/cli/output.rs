@@ -17,7 +17,7 @@ use super::{
     platform, pretty_json,
     table::{self, Column},
 };
-use crate::{daemon_client, error_code::ErrorCode};
+use crate::{daemon_client, failure::error_code::ErrorCode};
 
 /// How a command shows its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

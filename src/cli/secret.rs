@@ -23,7 +23,7 @@ use crate::{
         self, Management, OverFiles, SECRET_NAMES, SecretRow, SecretUses, ServerList, ServerRow,
         secret_value,
     },
-    secret::Secret,
+    text::secret::Secret,
 };
 
 /// Keep secrets out of the configuration, which refers to them as `${keyring:NAME}`

@@ -13,12 +13,12 @@ use super::{
     platform, stdio,
 };
 use crate::{
-    bridge::{self, DaemonSocket},
     config::SOCKET,
     daemon::{self, LogFormat, RunningDaemon, ServeError, ServeOptions, Signals, Tcp},
+    daemon_client::bridge::{self, DaemonSocket},
     management::{Management, OverFiles},
     process::{self, LoginPath},
-    secret::Secret,
+    text::secret::Secret,
 };
 
 /// Run the daemon in the foreground: HTTP on 127.0.0.1:8080, logs on stderr

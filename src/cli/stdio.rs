@@ -8,10 +8,10 @@ use super::{
     background::Starter, failure::CommandFailure, location::Location, output::Output, platform,
 };
 use crate::{
-    bridge::{self, DaemonSocket},
     config::{SOCKET, duration},
+    daemon_client::bridge::{self, DaemonSocket},
     process,
-    secret::Secret,
+    text::secret::Secret,
 };
 
 /// Serve one client on stdin and stdout, by way of the daemon

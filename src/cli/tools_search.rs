@@ -12,10 +12,10 @@ use crate::{
     access::Access,
     catalog::Matching,
     daemon_client::{self, DaemonClient},
-    error_code::Failure,
+    failure::error_code::Failure,
     gate::Variant,
     management::{Management, OverFiles},
-    search::{self, Detail},
+    router::search::{self, Detail},
     wire::Raw,
 };
 

@@ -17,9 +17,9 @@ use super::{
 };
 use crate::{
     config::Settings,
-    error_code::{ErrorCode, Failure},
-    names::{self, ServerName},
+    failure::error_code::{ErrorCode, Failure},
     storage,
+    text::names::{self, ServerName},
 };
 
 /// What is asked for.

@@ -18,10 +18,10 @@ use super::{
 };
 use crate::{
     config::{self, OurAddress},
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     keyring::{Keyring, KeyringError},
     management::{DaemonLocation, Management, OverFiles},
-    secret::Secret,
+    text::secret::Secret,
 };
 
 /// Where clients of the person have their files who runs this process.

@@ -3,7 +3,7 @@
 use crate::{
     config::{self, TextsOfList},
     management,
-    secret::MASK,
+    text::secret::MASK,
 };
 
 /// The changed lines with some around them: `-` is what goes, `+` what comes.

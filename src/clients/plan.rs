@@ -15,8 +15,7 @@ use super::{
 };
 use crate::{
     config::{self, OurAddress, TextsOfList},
-    names::ServerName,
-    secret::MASK,
+    text::{names::ServerName, secret::MASK},
 };
 
 /// Decides, in the order of the files. `existing` are the entries that are here, by name, `secrets` the names that theirs have.

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{client::Client, our_entry::ConnectTarget};
 use crate::{
     config::{OurAddress, Provider, Settings},
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     management::{DaemonLocation, Management, OverFiles},
     process,
 };

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{moment, storage::private};
+use crate::{storage::private, text::moment};
 
 /// Why a file was not replaced. It is then as it was.
 #[derive(Debug, thiserror::Error)]

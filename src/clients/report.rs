@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{client::Client, literal_secrets::LiteralSecret, needs::NeededValue};
-use crate::error_code::{ErrorCode, Failure};
+use crate::failure::error_code::{ErrorCode, Failure};
 
 /// The servers in files of clients.
 #[derive(Serialize, JsonSchema)]

@@ -135,7 +135,7 @@ fn is_numbered(name: &str, own: &str) -> bool {
 }
 
 /// `SERVER-NAME`; a name that begins with the server's stays. The page names what is typed there by the same rule: `secretName` in
-/// `src/page/assets/entry.js`.
+/// `src/api/page/assets/entry.js`.
 fn own_name(server: &str, name: &str) -> String {
     let name = secret_name(name);
     let rest = name.strip_prefix(server);

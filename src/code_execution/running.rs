@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{CodePlace, ScriptCode, ScriptEnd, ScriptEvent, ScriptFailure, limits};
-use crate::lines::{self, Line, Lines};
+use crate::wire::lines::{self, Line, Lines};
 
 /// How long a process may take to be gone after it closed its output.
 const REAPING: Duration = Duration::from_secs(1);

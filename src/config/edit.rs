@@ -9,7 +9,7 @@ use super::{
     splice::{self, NewMember},
     tree::{Place, container, property, remove, remove_member, set, value_at},
 };
-use crate::{error_code::Failure, names::ServerName};
+use crate::{failure::error_code::Failure, text::names::ServerName};
 
 /// One change. Values may hold secrets, so it has no `Debug`.
 #[derive(Clone, PartialEq)]

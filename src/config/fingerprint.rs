@@ -10,7 +10,7 @@ use super::{
     server_entry::{ProtocolEra, Root, Transport},
     settings::{Environment, Inherit},
 };
-use crate::secret::Secret;
+use crate::text::secret::Secret;
 
 /// Hashes everything that a running connection was made from.
 pub(super) fn fingerprint(

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::secret::Secret;
+use crate::text::secret::Secret;
 
 /// Where secrets are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

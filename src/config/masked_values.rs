@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{masking, references};
-use crate::secret::MASK;
+use crate::text::secret::MASK;
 
 /// Keys of an entry of whose values listings mask something.
 const MASKED_KEYS: &[&str] = &[

@@ -6,7 +6,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use percent_encoding::percent_decode_str;
 
 use super::settings::is_safe_variable;
-use crate::secret::MASK;
+use crate::text::secret::MASK;
 
 /// Parts of names whose values are secrets, in lower case without `_` and `-`.
 pub(super) const SECRET_NAMES: &[&str] = &[

@@ -24,6 +24,7 @@ mod keyring_place;
 mod line_column;
 mod listen;
 mod lock_key;
+pub mod loopback;
 mod masked_values;
 mod masking;
 mod mistakes;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::secret::Secret;
+use crate::text::secret::Secret;
 
 /// What is configured of logging in to a server. `Debug` shows no secret.
 #[derive(Clone, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::secret::Secret;
+use crate::text::secret::Secret;
 
 /// A collector that takes spans over HTTP. Shows itself without what is secret of its address.
 #[derive(Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::{
     server_entry::{ServerEntry, Transport},
     settings::{BrokenEntry, Settings},
 };
-use crate::{loopback, sync::Guarded};
+use crate::{config::loopback, runtime::sync::Guarded};
 
 /// Where on this machine we are, or would be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

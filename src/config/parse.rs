@@ -30,7 +30,10 @@ use super::{
     surroundings::Surroundings,
     unknown_keys, unknown_servers,
 };
-use crate::{names::ServerName, secret::Secret, sync::Guarded};
+use crate::{
+    runtime::sync::Guarded,
+    text::{names::ServerName, secret::Secret},
+};
 
 /// Every key of the top level, for suggestions.
 pub(super) const KEYS: &[&str] = &[

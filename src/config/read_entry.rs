@@ -24,9 +24,11 @@ use super::{
     unknown_keys,
 };
 use crate::{
-    names::ServerName,
-    secret::{Secret, Secrets},
-    sync::Guarded,
+    runtime::sync::Guarded,
+    text::{
+        names::ServerName,
+        secret::{Secret, Secrets},
+    },
 };
 
 /// What an entry needs to know of the rest of the configuration.

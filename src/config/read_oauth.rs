@@ -9,7 +9,7 @@ use super::{
     oauth::OAuth,
     references::Text,
 };
-use crate::secret::{MASK, Secret};
+use crate::text::secret::{MASK, Secret};
 
 const KEYS: &[&str] = &[
     "client_id",

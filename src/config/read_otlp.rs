@@ -8,7 +8,7 @@ use super::{
     otlp::OtlpEndpoint,
     references::Text,
 };
-use crate::secret::{MASK, Secret};
+use crate::text::secret::{MASK, Secret};
 
 /// Where a collector takes spans, below the address that is configured (OpenTelemetry Protocol Exporter, "Endpoint URLs for OTLP/HTTP").
 const TRACES: &str = "/v1/traces";

@@ -15,7 +15,7 @@ use super::{
     strangers_text::{mask_text_of_strangers, names_a_secret},
     surroundings::Surroundings,
 };
-use crate::{instance::INSTANCE, secret::Secret};
+use crate::{text::secret::Secret, wire::instance::INSTANCE};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {

@@ -3,7 +3,7 @@
 //! Where values come from is the caller's business: a lookup is passed in. What a value resolved to is never resolved again.
 
 use super::keyring::{self, is_secret_name};
-use crate::secret::{MASK, Secret};
+use crate::text::secret::{MASK, Secret};
 
 /// Gives the value of an environment variable, if it is set.
 pub type VariableLookup<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);

@@ -14,7 +14,7 @@ use super::{
     review_mask::{self, SCHEMES},
     strangers_text::mask_text_of_strangers,
 };
-use crate::secret::MASK;
+use crate::text::secret::MASK;
 
 /// Keys whose members are places of their own.
 const OBJECTS: &[&str] = &["env", "headers", "isolation", "oauth", "tool_acl"];

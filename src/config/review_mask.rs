@@ -5,7 +5,7 @@ use super::{
     masking::{is_one_of, is_secret_flag, is_secret_name, mask_text},
     references::with_literals_and_defaults,
 };
-use crate::secret::MASK;
+use crate::text::secret::MASK;
 
 /// What a header begins with before its credential.
 pub(super) const SCHEMES: &[&str] = &["Bearer", "Basic", "Token", "token", "ApiKey"];

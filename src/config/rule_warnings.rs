@@ -7,7 +7,7 @@ use super::{
     trusted,
     wildcard::{Coverage, NamePattern, Wildcard},
 };
-use crate::names::{self, BUILT_IN_TOOLS, ServerName};
+use crate::text::names::{self, BUILT_IN_TOOLS, ServerName};
 
 /// What is said of them.
 pub(super) fn warnings(settings: &Settings) -> Vec<String> {

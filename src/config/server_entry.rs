@@ -10,7 +10,7 @@ use super::{
     oauth::OAuth,
     tool_filter::{ToolAcl, ToolFilter},
 };
-use crate::{
+use crate::text::{
     names::ServerName,
     secret::{MASK, Secret, Secrets},
 };

@@ -7,7 +7,7 @@ use super::{
     profiles::Profile, rate_limit::RateLimit, server_auth::ServerAuth, server_entry::ServerEntry,
     tool_filter::Globs,
 };
-use crate::{
+use crate::text::{
     names::ServerName,
     secret::{Secret, Secrets},
 };

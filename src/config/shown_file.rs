@@ -9,7 +9,7 @@ use super::{
     review::{OpenTexts, shown_entry},
     strangers_text::mask_text_of_strangers,
 };
-use crate::secret::MASK;
+use crate::text::secret::MASK;
 
 /// Keys of the top level whose values are secret, whatever they are.
 const KEYS: &[&str] = &["api_key", "session_key"];

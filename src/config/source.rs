@@ -22,7 +22,10 @@ use super::{
     settings::{DemoOrigin, RoutingMode, Settings},
     surroundings::Surroundings,
 };
-use crate::{names::ServerName, secret::Secret, sync::Guarded};
+use crate::{
+    runtime::sync::Guarded,
+    text::{names::ServerName, secret::Secret},
+};
 
 /// Gives the value of an environment variable; [`process_environment`] outside tests.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;

@@ -10,7 +10,7 @@ use super::{
     next_place::{NextPlace, find},
     secret_words::{LONGEST_NAME, Ranges, is_of_name, words},
 };
-use crate::secret::MASK;
+use crate::text::secret::MASK;
 
 /// Headers whose values are secret in all their parts.
 const SECRET_HEADERS: [&str; 4] = [

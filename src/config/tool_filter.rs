@@ -2,7 +2,7 @@
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::visible::letters;
+use crate::text::visible::letters;
 
 /// A set of globs, compiled once. Equal when its patterns are.
 #[derive(Debug, Clone, Default)]

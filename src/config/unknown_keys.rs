@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::names;
+use crate::text::names;
 
 /// What other programs, and people, call keys of ours.
 const OTHER_WORDS: &[(&str, &str)] = &[

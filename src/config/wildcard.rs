@@ -6,7 +6,7 @@
 use std::cell::OnceCell;
 
 use super::fields::BadField;
-use crate::visible::{letters, uris};
+use crate::text::visible::{letters, uris};
 
 /// One pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -292,7 +292,7 @@ impl UriWildcard {
 impl UriPattern {
     /// Reads a pattern.
     pub fn parse(pattern: &str) -> Result<Self, String> {
-        if pattern.is_empty() || pattern.chars().any(crate::visible::is_invisible) {
+        if pattern.is_empty() || pattern.chars().any(crate::text::visible::is_invisible) {
             return Err("is empty, or has characters in it that cannot be seen".to_owned());
         }
         let is_server = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '*');
@@ -367,7 +367,7 @@ fn check(pattern: &str) -> Result<(), String> {
     if pattern.is_empty() {
         return Err("is empty".to_owned());
     }
-    if pattern.trim() != pattern || pattern.chars().any(crate::visible::is_invisible) {
+    if pattern.trim() != pattern || pattern.chars().any(crate::text::visible::is_invisible) {
         return Err("has blanks at its ends, or characters in it that cannot be seen".to_owned());
     }
     if pattern.starts_with('!') {

@@ -6,7 +6,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    authorization::Logins, config::Settings, inbound::Sessions, logging, process::ChildLedger,
+    authorization::Logins, config::Settings, inbound::Sessions, process::ChildLedger,
+    telemetry::logging,
 };
 
 /// How often silent sessions are looked for, and streams that nobody will ask for any more.

@@ -17,7 +17,7 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-use crate::memory_budget::MemoryBudget;
+use crate::runtime::memory_budget::MemoryBudget;
 
 /// How long a client may leave unread what it is told.
 const PATIENCE: Duration = Duration::from_mins(1);

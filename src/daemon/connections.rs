@@ -15,7 +15,11 @@ use std::{
 use http::Method;
 use tokio_util::sync::CancellationToken;
 
-use crate::{access::Peer, call_context::OwnConnection, quick_map::QuickMap, sync::Guarded};
+use crate::{
+    access::Peer,
+    call_context::OwnConnection,
+    runtime::{quick_map::QuickMap, sync::Guarded},
+};
 
 /// Limit: file descriptors that are left for servers, logs, the local socket and what we open ourselves; a quarter of them all, and
 /// not fewer than this.

@@ -6,7 +6,9 @@ use std::{io, path::Path, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use super::lock::{DataLock, LockState};
-use crate::{log_limit::LogLimit, sealing::KeptKey, storage, sync::Guarded};
+use crate::{
+    runtime::sync::Guarded, sessions::sealing::KeptKey, storage, telemetry::log_limit::LogLimit,
+};
 
 /// How often it is looked whether they are still there.
 const LOOK: Duration = Duration::from_secs(5);

@@ -22,7 +22,7 @@ use crate::{
     activity::Activity,
     api,
     inbound::{self, Presence},
-    instance::InstanceId,
+    wire::instance::InstanceId,
 };
 
 /// The way in to some routes.

@@ -7,9 +7,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 use crate::{
     api,
-    config::Settings,
-    log_limit::LogLimit,
-    loopback::{is_loopback, without_brackets},
+    config::{
+        Settings,
+        loopback::{is_loopback, without_brackets},
+    },
+    telemetry::log_limit::LogLimit,
 };
 
 /// Headers that say what a request may do. Whoever else reads them may take another of two than we do. Those that repeat the body are

@@ -20,7 +20,10 @@ use super::{
     entrance::Entrance,
     response_body::ResponseBody,
 };
-use crate::{access::Peer, config::Listen, log_limit::LogLimit, memory_budget::MemoryBudget};
+use crate::{
+    access::Peer, config::Listen, runtime::memory_budget::MemoryBudget,
+    telemetry::log_limit::LogLimit,
+};
 
 /// How long a connection may be silent before it has sent the head of a request. One that is silent gives way to others.
 const HEAD_DEADLINE: Duration = Duration::from_mins(10);

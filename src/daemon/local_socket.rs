@@ -12,7 +12,9 @@ use super::ServeError;
 #[cfg(unix)]
 use super::http::Accept;
 #[cfg(unix)]
-use crate::{access::Peer, config::SOCKET, log_limit::LogLimit, storage, sync::Guarded};
+use crate::{
+    access::Peer, config::SOCKET, runtime::sync::Guarded, storage, telemetry::log_limit::LogLimit,
+};
 
 /// How often it is looked whether it is still there.
 #[cfg(unix)]

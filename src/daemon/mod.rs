@@ -36,14 +36,15 @@ use self::{
     lock::DataLock,
     running::{DaemonParts, DaemonTasks},
 };
-pub use crate::logging::LogFormat;
+pub use crate::telemetry::logging::LogFormat;
 use crate::{
-    approvals::Lock,
     config::{self, Keeper, Listen, NotLoopback, Overrides, Places, RoutingMode, Settings},
-    doctor, keyring, logging,
+    doctor, keyring,
     management::DaemonLocation,
     process::LoginPath,
     router::View,
+    telemetry::logging,
+    trust::approvals::Lock,
 };
 
 /// What the command line says about serving.

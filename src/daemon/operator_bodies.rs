@@ -12,7 +12,7 @@ use http::StatusCode;
 use crate::{
     api,
     inbound::{self, UnreadBody},
-    memory_budget::MemoryBudget,
+    runtime::memory_budget::MemoryBudget,
 };
 
 /// The routes, which get bodies that are read already.

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
 use super::connections::Busy;
-use crate::memory_budget::MemoryBudget;
+use crate::runtime::memory_budget::MemoryBudget;
 
 /// Limit: a piece of a body that is not counted. Connections are bounded, and nearly all answers are smaller.
 const UNCOUNTED: usize = 64 << 10;

@@ -28,8 +28,7 @@ use super::{
 use crate::{
     access::Access,
     activity::Activity,
-    api::Api,
-    approvals::Lock,
+    api::{Api, page},
     authorization::Logins,
     call_context::CallIds,
     catalog::{Catalog, CatalogTask, KnownServer},
@@ -37,16 +36,18 @@ use crate::{
     config::{Keeper, KeeperTask, Places, Settings},
     gate::{self, Gate},
     inbound::{Inbound, Presence, Sessions},
-    instance::InstanceId,
-    logging,
     management::{DaemonLocation, Management},
-    memory_budget::MemoryBudget,
-    page,
     process::{self, ChildLedger, LoginPath},
     router::Router,
-    sealing::{API_KEY_FILE, KEY_FILE, KeptKey, SealingKey, SessionIds},
-    session_records::{SessionRecords, SessionRecordsTask},
+    runtime::memory_budget::MemoryBudget,
+    sessions::{
+        sealing::{API_KEY_FILE, KEY_FILE, KeptKey, SealingKey, SessionIds},
+        session_records::{SessionRecords, SessionRecordsTask},
+    },
+    telemetry::logging,
+    trust::approvals::Lock,
     upstream::{ConnectContext, Supervisor, Upstreams},
+    wire::instance::InstanceId,
 };
 
 /// How long calls in flight may take to end after the first signal.

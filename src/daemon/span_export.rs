@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     config::{OtlpEndpoint, Settings},
     link::{AddressReach, Fetching},
-    spans::{Collector, FormerCollector, PostSpans, Spans},
+    telemetry::spans::{Collector, FormerCollector, PostSpans, Spans},
 };
 
 /// How long one request to a collector may take (the exporter's own default).

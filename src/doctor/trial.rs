@@ -22,10 +22,9 @@ use crate::{
     config::Settings,
     gate,
     management::LeftOut,
-    names::ServerName,
     process::{ChildLedger, LoginPath},
-    secret::Secrets,
     storage,
+    text::{names::ServerName, secret::Secrets},
     upstream::{ConnectContext, ConnectError, Supervisor, Upstream, step_without_log},
 };
 

@@ -25,11 +25,11 @@ use super::{
 use crate::{
     activity::CallStage,
     call_context::CallContext,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::Admitted,
     link::Incoming,
-    names::ServerName,
-    spans::CallTrace,
+    telemetry::spans::CallTrace,
+    text::names::ServerName,
     upstream::{NotSent, Outgoing, Upstreams},
     wire::{
         Id, Notification, Outcome, Raw, Request, RpcError, bridge,

@@ -9,10 +9,10 @@ use super::{label, questions::answer_or_refusal, request::EndpointKind};
 use crate::{
     call_context::{CallContext, ClientIdentity, ClientSender, ClientSession, Unasked},
     config::Root,
-    error_code::{ErrorCode, Failure},
-    fingerprint::Fingerprint,
+    failure::error_code::{ErrorCode, Failure},
     gate::Admitted,
-    names::ServerName,
+    text::names::ServerName,
+    trust::fingerprint::Fingerprint,
     upstream::{
         ClientKey, ClientReach, InstanceScope, InstanceUser, ReachableClient, Sharing, Upstream,
         Upstreams,

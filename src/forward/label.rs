@@ -2,7 +2,7 @@
 
 use super::request::EndpointKind;
 use crate::{
-    names::ServerName,
+    text::names::ServerName,
     wire::{
         Edit, Raw,
         input_required::{self, MAX_REQUESTS},

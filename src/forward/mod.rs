@@ -31,9 +31,9 @@ pub use self::{
 };
 use crate::{
     call_context::{CallContext, ClientSession},
-    error_code::Failure,
+    failure::error_code::Failure,
     gate::Admitted,
-    names::ServerName,
+    text::names::ServerName,
     upstream::{Upstream, Upstreams},
     wire::{Outcome, Raw},
 };

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::parked::{RetryKey, new_handle};
-use crate::sync::Guarded;
+use crate::runtime::sync::Guarded;
 
 /// How long a user may take. Pages are mostly there to log in.
 const OPEN: Duration = Duration::from_mins(10);
@@ -56,7 +56,9 @@ impl PageRetries {
 mod tests {
     use super::*;
     use crate::forward::request::EndpointKind;
-    use crate::{access::Caller, fingerprint::Fingerprint, names::ServerName, wire::Raw};
+    use crate::{
+        access::Caller, text::names::ServerName, trust::fingerprint::Fingerprint, wire::Raw,
+    };
 
     fn key(caller: &str) -> RetryKey {
         RetryKey {

@@ -10,9 +10,9 @@ use tokio::sync::Notify;
 use super::{progress::ProgressTokens, request::EndpointKind, state::CallState};
 use crate::{
     access::Caller,
-    fingerprint::Fingerprint,
-    names::ServerName,
-    sync::Guarded,
+    runtime::sync::Guarded,
+    text::names::ServerName,
+    trust::fingerprint::Fingerprint,
     upstream::ActiveCall,
     wire::{
         Id, Raw, Revision, RpcError, bridge,

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     call_context::{CallContext, Unasked, capability_for},
-    error_code::{ErrorCode, Failure},
-    names::ServerName,
+    failure::error_code::{ErrorCode, Failure},
+    text::names::ServerName,
     wire::{Id, Outcome, Raw, Request, RpcError, bridge, input_required::InputRequest},
 };
 

@@ -1,9 +1,9 @@
 //! What is to be forwarded, and what of its params changes on the way.
 
 use crate::{
-    error_code::Failure,
-    fingerprint::Fingerprint,
+    failure::error_code::Failure,
     gate::{Admitted, AdmittedMessage},
+    trust::fingerprint::Fingerprint,
     wire::{Edit, Raw, RpcError, input_required, meta},
 };
 

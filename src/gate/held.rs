@@ -1,13 +1,15 @@
 //! What is held of a server, and how its refusal reads. Pure.
 
 use crate::{
-    approvals::{Hold, HoldReason, Pins, ThingKind},
     catalog::{AskedUri, ServerCatalog, Snapshot, literal_length},
     config::{ServerEntry, ToolChanges},
-    error_code::{ErrorCode, Failure},
-    fingerprint::Fingerprint,
-    scanner::is_only_a_name,
-    visible::uris,
+    failure::error_code::{ErrorCode, Failure},
+    text::visible::uris,
+    trust::{
+        approvals::{Hold, HoldReason, Pins, ThingKind},
+        fingerprint::Fingerprint,
+        scanner::is_only_a_name,
+    },
     wire::{Raw, Thing},
 };
 
@@ -207,11 +209,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        approvals::{Ledger, Listed, PinPolicy},
         catalog::Listing,
         config::{self, Surroundings},
-        names::ServerName,
-        visible::letters,
+        text::{names::ServerName, visible::letters},
+        trust::approvals::{Ledger, Listed, PinPolicy},
         wire::Revision,
     };
 

@@ -32,7 +32,7 @@ use crate::{
     activity::GateDecision,
     catalog::{Catalog, ServerCatalog, Snapshot},
     config::Settings,
-    error_code::Failure,
+    failure::error_code::Failure,
     wire::Target,
 };
 

@@ -8,8 +8,8 @@ use crate::{
     },
     activity::DecidedAccess,
     config::{Policy, ServerAuth},
-    error_code::Failure,
-    visible::letters,
+    failure::error_code::Failure,
+    text::visible::letters,
     wire::{Target, Thing, method},
 };
 
@@ -349,7 +349,7 @@ mod tests {
         access::Access,
         catalog::{Listing, ServerCatalog, Snapshot},
         config::{self, Surroundings},
-        names::ServerName,
+        text::names::ServerName,
         wire::{Raw, Revision},
     };
 

@@ -4,12 +4,14 @@ use super::{Admitted, Effect, Standing, Variant, effect, held, standing, standin
 use crate::{
     access::Caller,
     activity::{DecidedAccess, GateDecision},
-    approvals::{Hold, ThingKind},
     catalog::{ServerCatalog, Snapshot, Tool},
     config::{BrokenEntry, ServerEntry, Settings, ToolChanges},
-    error_code::{ErrorCode, Failure},
-    names::{self, ServerName},
-    visible::letters,
+    failure::error_code::{ErrorCode, Failure},
+    text::{
+        names::{self, ServerName},
+        visible::letters,
+    },
+    trust::approvals::{Hold, ThingKind},
     wire::{Raw, Target, Thing, TooLong, method},
 };
 
@@ -436,9 +438,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        approvals::{Ledger, Listed, Lock, PinPolicy},
         catalog::Listing,
         config::{self, Surroundings},
+        trust::approvals::{Ledger, Listed, Lock, PinPolicy},
         wire::{Raw, Revision},
     };
 
@@ -569,7 +571,9 @@ mod tests {
             let listed = [Listed {
                 kind: ThingKind::Tool,
                 name: "a",
-                fingerprint: crate::fingerprint::Fingerprint::of_tool(&Raw::author(&definition)),
+                fingerprint: crate::trust::fingerprint::Fingerprint::of_tool(&Raw::author(
+                    &definition,
+                )),
                 definition: "",
             }];
             let ledger = Arc::new(Ledger::lost());

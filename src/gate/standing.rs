@@ -2,9 +2,9 @@
 //! configuration itself nobody else reads the two keys. Pure: needs no daemon.
 
 use crate::{
-    approvals::PinPolicy,
     config::{BrokenEntry, ServerEntry, Settings, ToolChanges},
-    names::ServerName,
+    text::names::ServerName,
+    trust::approvals::PinPolicy,
 };
 
 /// Whether a server may be used at all.

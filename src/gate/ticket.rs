@@ -7,12 +7,14 @@ use super::{Variant, held};
 use crate::{
     access::Caller,
     activity::GateDecision,
-    approvals::{Hold, HoldReason, ThingKind},
     catalog::Snapshot,
     config::Settings,
-    error_code::Failure,
-    fingerprint::Fingerprint,
-    names::ServerName,
+    failure::error_code::Failure,
+    text::names::ServerName,
+    trust::{
+        approvals::{Hold, HoldReason, ThingKind},
+        fingerprint::Fingerprint,
+    },
     wire::{Edit, Raw, RpcError, Target, Thing},
 };
 

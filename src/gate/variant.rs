@@ -4,7 +4,7 @@ use super::classify::{Effect, effect};
 use crate::{
     catalog::Tool,
     config::ServerEntry,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
 };
 
 /// How a caller declares a call. A client can approve each separately.
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::{
         catalog::{Listing, ServerCatalog},
-        names::ServerName,
+        text::names::ServerName,
         wire::{Raw, Revision},
     };
 

@@ -3,7 +3,7 @@
 use super::{Gate, Moment, Rules};
 use crate::{
     access::{Caller, acl::RulesFor},
-    fingerprint::Fingerprint,
+    trust::fingerprint::Fingerprint,
     wire::Raw,
 };
 

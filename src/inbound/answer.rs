@@ -7,10 +7,14 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use super::{answering::Answer, bounds};
 use crate::{
     access::Refused,
-    error_code::{ErrorCode, Failure},
-    instance::{INSTANCE, IS_OURSELVES},
-    shown_failure::shown_failure,
-    wire::{FrameError, Id, Raw, RpcError, error_frame},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        shown_failure::shown_failure,
+    },
+    wire::{
+        FrameError, Id, Raw, RpcError, error_frame,
+        instance::{INSTANCE, IS_OURSELVES},
+    },
 };
 
 /// Carries the session's id both ways.

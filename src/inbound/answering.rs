@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::{bounds, session::LegacySession};
 use crate::{
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     router::failed_result,
     wire::{Id, Outcome, Raw, RpcError, error_frame, method, result_frame},
 };

@@ -16,7 +16,7 @@ use super::{
     answer,
     dispatch::{MAX_MESSAGE, too_large},
 };
-use crate::{memory_budget::MemoryBudget, wire::RpcError};
+use crate::{runtime::memory_budget::MemoryBudget, wire::RpcError};
 
 /// Limit: bytes of a body.
 pub const LARGEST_BODY: u64 = MAX_MESSAGE as u64;

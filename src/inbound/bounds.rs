@@ -1,8 +1,10 @@
 //! What one client may make us keep, and what it is told when there is no room for more.
 
 use crate::{
-    error_code::{ErrorCode, Failure},
-    shown_failure::shown_failure,
+    failure::{
+        error_code::{ErrorCode, Failure},
+        shown_failure::shown_failure,
+    },
     wire::RpcError,
 };
 

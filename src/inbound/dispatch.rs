@@ -21,9 +21,8 @@ use super::{
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity, ClientSender, OwnConnection},
-    log_context::LoggedWork,
-    log_limit::LogLimit,
     router::View,
+    telemetry::{log_context::LoggedWork, log_limit::LogLimit},
     wire::{
         self, FrameError, Id, Message, Notification, Outcome, Raw, Request, RequestMeta, Response,
         Revision, RpcError, SaidTrace, error_frame, method, parse_client,

@@ -22,9 +22,8 @@ use super::{
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientSender},
-    memory_budget::MemoryShare,
     router::{Announcement, Known, Router, Subscription, Tell, View},
-    sync::Guarded,
+    runtime::{memory_budget::MemoryShare, sync::Guarded},
     wire::{
         Edit, Id, Outcome, Raw, Request, RpcError, bridge, meta, method, notification_frame, splice,
     },

@@ -56,10 +56,10 @@ use crate::{
     access::{Access, Caller},
     call_context::CallIds,
     config::RoutingMode,
-    log_limit::LogLimit,
-    memory_budget::MemoryBudget,
-    names::ServerName,
     router::{Router, View},
+    runtime::memory_budget::MemoryBudget,
+    telemetry::log_limit::LogLimit,
+    text::names::ServerName,
 };
 
 /// What the handlers share. Cheap to clone.

@@ -15,7 +15,7 @@ use super::{
     event_id::{self, StreamOf},
     sse_event,
 };
-use crate::{
+use crate::runtime::{
     memory_budget::{MemoryBudget, MemoryShare},
     sync::Guarded,
 };

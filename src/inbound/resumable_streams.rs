@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use super::{event_id::StreamOf, resumable::Resumable};
-use crate::memory_budget::MemoryBudget;
+use crate::runtime::memory_budget::MemoryBudget;
 
 /// Limit: streams of requests that one session has. With so many in use a further one cannot be taken up again.
 const STREAMS: usize = 32;

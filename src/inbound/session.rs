@@ -14,10 +14,12 @@ use super::{
 use crate::{
     access::Caller,
     call_context::{Binding, ClientReceiver, ClientSender, ClientSession},
-    memory_budget::{MemoryBudget, MemoryShare},
-    quick_map::QuickMap,
     router::{Announcement, Known, Router, View},
-    sync::Guarded,
+    runtime::{
+        memory_budget::{MemoryBudget, MemoryShare},
+        quick_map::QuickMap,
+        sync::Guarded,
+    },
     wire::{Id, LogLevel, Revision},
 };
 

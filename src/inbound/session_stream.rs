@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     access::Caller,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     router::View,
     wire::{Id, RpcError, error_frame},
 };

@@ -16,12 +16,12 @@ use super::{
 use crate::{
     access::Caller,
     call_context::Binding,
-    memory_budget::MemoryBudget,
-    quick_map::QuickMap,
     router::{Announcement, View},
-    sealing::{Agreement, Bound, SessionIds},
-    session_records::{LIFETIME, RecordedSession, SessionDigest, SessionRecords, now},
-    sync::Guarded,
+    runtime::{memory_budget::MemoryBudget, quick_map::QuickMap, sync::Guarded},
+    sessions::{
+        sealing::{Agreement, Bound, SessionIds},
+        session_records::{LIFETIME, RecordedSession, SessionDigest, SessionRecords, now},
+    },
     wire::{method, notification_frame},
 };
 

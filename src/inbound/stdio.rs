@@ -22,9 +22,9 @@ use super::{
 };
 use crate::{
     access::Caller,
-    lines::{self, Line, Lines},
-    log_limit::LogLimit,
     router::View,
+    telemetry::log_limit::LogLimit,
+    wire::lines::{self, Line, Lines},
 };
 
 /// Limit: lines that wait behind an `initialize` which is not answered yet.

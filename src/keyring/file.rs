@@ -12,7 +12,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::error::KeyringError;
-use crate::{secret::Secret, storage};
+use crate::{storage, text::secret::Secret};
 
 /// The file within the data folder.
 const FILE: &str = "secrets.json";

@@ -12,7 +12,7 @@ use security_framework::{
 };
 
 use super::error::KeyringError;
-use crate::{config::Variables, secret::Secret};
+use crate::{config::Variables, text::secret::Secret};
 
 const SERVICE: &str = "mcpproxy";
 

@@ -10,8 +10,8 @@ use std::{
 use super::{error::KeyringError, question::KeyringQuestions, stores::Keyring};
 use crate::{
     config::{KeyringLookup, KeyringPlace, Places, Variables},
-    secret::Secret,
-    sync::Guarded,
+    runtime::sync::Guarded,
+    text::secret::Secret,
 };
 
 /// The data folder that the file names, or the usual one.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::error::KeyringError;
-use crate::{config::Variables, secret::Secret};
+use crate::{config::Variables, text::secret::Secret};
 
 #[derive(Clone)]
 pub(super) struct NoPlatform;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::error::KeyringError;
-use crate::sync::Guarded;
+use crate::runtime::sync::Guarded;
 
 /// Limit: who did not answer is left alone for this long, so that it does not hold up everything that reads the configuration.
 const LEFT_ALONE: Duration = Duration::from_secs(5);

@@ -18,7 +18,7 @@ use zbus::{
 };
 
 use super::error::KeyringError;
-use crate::{config::Variables, secret::Secret};
+use crate::{config::Variables, text::secret::Secret};
 
 /// Says where the session's bus listens.
 const ADDRESS: &str = "DBUS_SESSION_BUS_ADDRESS";

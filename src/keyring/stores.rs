@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{
     config::{KeyringChoice, Variables},
-    secret::Secret,
-    sync::Guarded,
+    runtime::sync::Guarded,
+    text::secret::Secret,
 };
 
 /// The variable that says where secrets are kept, above the configuration.

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 use super::{Keyring, KeyringError, SecretStore};
 use crate::{
     config::{KeyringChoice, Variables},
-    secret::Secret,
+    text::secret::Secret,
 };
 
 fn variables(keyring: Option<&'static str>) -> Variables {

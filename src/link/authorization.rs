@@ -4,7 +4,7 @@
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use crate::secret::Secrets;
+use crate::text::secret::Secrets;
 
 /// Supplies the `Authorization` of requests to one server. No request to any other server asks it.
 pub trait Authorization: Send + Sync {

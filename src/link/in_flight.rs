@@ -9,8 +9,7 @@ use super::{
     slot::Slot,
 };
 use crate::{
-    quick_map::QuickMap,
-    sync::Guarded,
+    runtime::{quick_map::QuickMap, sync::Guarded},
     wire::{Notification, Outcome, Raw, Request, RequestNumbers, meta, method},
 };
 

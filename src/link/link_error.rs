@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::instance::IS_OURSELVES;
+use crate::wire::instance::IS_OURSELVES;
 
 /// Why a request got no answer.
 #[derive(Debug, Clone, thiserror::Error)]

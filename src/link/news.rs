@@ -8,7 +8,7 @@ use std::sync::{
 use tokio::sync::mpsc;
 
 use crate::{
-    log_limit::LogLimit,
+    telemetry::log_limit::LogLimit,
     wire::{Notification, Raw, Request},
 };
 

@@ -8,7 +8,7 @@ use tokio::{
 };
 
 use super::LinkError;
-use crate::{lines, sync::Guarded};
+use crate::{runtime::sync::Guarded, wire::lines};
 
 /// Limit: bytes that may wait for an upstream which does not read. Two of the largest requests a client may send.
 const MAX_WAITING: usize = 64 << 20;

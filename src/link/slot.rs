@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use tokio::sync::Notify;
 
 use super::{Incoming, LinkError, owner::Unattributed};
-use crate::{sync::Guarded, wire::Request};
+use crate::{runtime::sync::Guarded, wire::Request};
 
 /// Limit: messages that one request may have waiting for its caller. A caller that reads slower loses notices, never the answer,
 /// and never slows the reader down for others.

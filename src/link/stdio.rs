@@ -27,12 +27,10 @@ use super::{
     strays::Strays,
     withdrawal_frame,
 };
-use crate::{
+use crate::wire::{
+    Id, Outcome, Raw, Request, RequestNumbers,
     lines::{Line, Lines},
-    wire::{
-        Id, Outcome, Raw, Request, RequestNumbers, notification_frame, request_frame,
-        response_frame,
-    },
+    notification_frame, request_frame, response_frame,
 };
 
 /// How long the reason of an end is waited for.

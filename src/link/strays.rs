@@ -3,7 +3,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::{log_limit::LogLimit, names::ServerName, secret::Secrets};
+use crate::{
+    telemetry::log_limit::LogLimit,
+    text::{names::ServerName, secret::Secrets},
+};
 
 /// Limit: characters of it that are shown.
 const SHOWN: usize = 160;

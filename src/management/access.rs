@@ -17,8 +17,8 @@ use crate::{
         ANONYMOUS, AclRule, NamePattern, OPERATOR, Policy, Settings, UriPattern, Wildcard,
         check_name,
     },
-    error_code::{ErrorCode, Failure},
-    names::{self, BUILT_IN_TOOLS},
+    failure::error_code::{ErrorCode, Failure},
+    text::names::{self, BUILT_IN_TOOLS},
 };
 
 /// Who wants what.

@@ -3,7 +3,7 @@
 use super::{Backing, Management};
 use crate::{
     activity::{ActivityReader, ActivityRecord, RecordPage, RecordQuery, UnreadableActivity},
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
 };
 
 impl<B: Backing> Management<B> {

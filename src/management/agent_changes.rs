@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use crate::{
     config::RateLimit,
-    error_code::{ErrorCode, Failure},
-    sync::Guarded,
+    failure::error_code::{ErrorCode, Failure},
+    runtime::sync::Guarded,
 };
 
 /// Limit: changes by all agents together. Each is a write to the disk, after which everything is read again.

@@ -4,9 +4,8 @@
 use super::{ServerRow, ServerState};
 use crate::{
     config::mask_text_of_strangers,
-    error_code::{ErrorCode, Failure},
-    secret::Secrets,
-    visible::is_invisible,
+    failure::error_code::{ErrorCode, Failure},
+    text::{secret::Secrets, visible::is_invisible},
 };
 
 /// Limit: characters of a line.

@@ -16,9 +16,9 @@ use crate::{
     access::Caller,
     catalog::Snapshot,
     config::{AgentManagement, Change, Provider, Settings},
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::{self, Moment, Rules},
-    names::ServerName,
+    text::names::ServerName,
     wire::{Target, method},
 };
 

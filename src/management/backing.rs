@@ -7,7 +7,7 @@ use crate::{
     authorization::LoginTrouble,
     catalog::{ApprovalRequest, ServerCatalog, Snapshot},
     config::{Change, EditError, OurAddress, Settings, WriteError},
-    error_code::Failure,
+    failure::error_code::Failure,
     upstream::Status,
 };
 

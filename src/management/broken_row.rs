@@ -7,7 +7,7 @@ use super::{
 use crate::{
     catalog::Snapshot,
     config::{BrokenEntry, Settings},
-    error_code::ErrorCode,
+    failure::error_code::ErrorCode,
     gate,
 };
 

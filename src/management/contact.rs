@@ -12,9 +12,9 @@ use super::{
 };
 use crate::{
     config::Change,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate,
-    long_work::LongWork,
+    runtime::long_work::LongWork,
 };
 
 impl Management {

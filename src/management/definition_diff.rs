@@ -7,9 +7,11 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::{
     catalog::without_values,
-    fingerprint::{Fingerprint, counts},
-    scanner,
-    secret::Secrets,
+    text::secret::Secrets,
+    trust::{
+        fingerprint::{Fingerprint, counts},
+        scanner,
+    },
     wire::Raw,
 };
 

@@ -7,9 +7,9 @@ use super::{Backing, Management, servers::ServerChange};
 use crate::{
     activity::OperatorChange,
     config::{self, DEMO, DemoOrigin},
-    error_code::{ErrorCode, Failure},
-    names::as_argument,
+    failure::error_code::{ErrorCode, Failure},
     process::own_program,
+    text::names::as_argument,
 };
 
 impl<B: Backing> Management<B> {

@@ -15,8 +15,8 @@ use crate::{
     config::{
         self, OpenTexts, ReviewedValue, ServerEntry, Settings, reviewed_values, written_entry,
     },
-    names::ServerName,
     storage,
+    text::names::ServerName,
 };
 
 /// The version of the format.

@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::{Management, gated::server_refusal};
 use crate::{
     catalog::Snapshot,
-    error_code::ErrorCode,
+    failure::error_code::ErrorCode,
     gate,
-    names::ServerName,
+    text::names::ServerName,
     upstream::{State, Upstream},
 };
 

@@ -17,14 +17,16 @@ use super::{
     trusting::by_a_person,
 };
 use crate::{
-    approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},
     config::{Author, Change, EntryFlag, OPERATOR, ServerEntry, Settings},
-    error_code::{ErrorCode, Failure},
-    fingerprint::Fingerprint,
+    failure::error_code::{ErrorCode, Failure},
     gate::{self, Standing},
-    scanner::{self, Finding},
-    secret::Secrets,
+    text::secret::Secrets,
+    trust::{
+        approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
+        fingerprint::Fingerprint,
+        scanner::{self, Finding},
+    },
     wire::Raw,
 };
 

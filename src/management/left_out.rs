@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{catalog::ServerCatalog, secret::Secrets};
+use crate::{catalog::ServerCatalog, text::secret::Secrets};
 
 /// Limit: reasons that are shown. The log has more.
 const SHOWN: usize = 3;

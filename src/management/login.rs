@@ -9,7 +9,7 @@ use super::{
 use crate::{
     authorization::{LoginError, ServerLogin},
     config::{Settings, Transport},
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
 };
 
 pub use crate::authorization::{LoginProgress, LoginStarted};

@@ -73,7 +73,7 @@ pub use self::{
     version::ProgramVersion,
     written_config::WrittenConfig,
 };
-use crate::{catalog::Snapshot, config::Settings, error_code::Failure};
+use crate::{catalog::Snapshot, config::Settings, failure::error_code::Failure};
 
 /// The operator's verbs. Cheap to clone.
 pub struct Management<B = OverDaemon>(Arc<B>);

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     config::{self, Settings},
-    error_code::{ErrorCode, Failure},
-    names::{self, ServerName, as_argument},
+    failure::error_code::{ErrorCode, Failure},
+    text::names::{self, ServerName, as_argument},
 };
 
 impl Management {

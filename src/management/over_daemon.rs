@@ -20,15 +20,15 @@ use crate::{
         Activity, ActivityReader, CallFigures, FigurePeriod, OperatorChange, TouchedThing,
         UnreadableActivity, WantedFigures,
     },
-    approvals::{ThingKind, Which},
     authorization::Logins,
     catalog::{ApprovalRequest, Catalog, ServerCatalog, Snapshot},
     config::{
         Change, DEMO, EditError, Keeper, OurAddress, ServerEntry, Settings, Start, WriteError,
     },
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate,
-    names::ServerName,
+    text::names::ServerName,
+    trust::approvals::{ThingKind, Which},
     upstream::{State, Status, Upstream, Upstreams},
 };
 

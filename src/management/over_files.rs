@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 use super::{Backing, Connections, Management, ServerRow, entry_review, writing::not_written};
 use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
-    approvals::{self, Lock},
     authorization::Logins,
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, last_known},
     config::{
         self, Blank, BrokenEntry, Change, EditError, KeyringLookup, LoadError, OurAddress, Places,
         Settings, Supposed, Variables, WriteError,
     },
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate,
     keyring::{self, Keyring},
-    names::ServerName,
     process,
+    text::names::ServerName,
+    trust::approvals::{self, Lock},
 };
 
 /// The configuration file, which is read whenever it is asked for, and the data folder.

@@ -16,9 +16,9 @@ use crate::{
         self, BadPatch, Change, EditError, EntryFlag, OpenTexts, OurAddress, PatchedEntry,
         ServerPatch, WriteError, entry_fault, written_entry,
     },
-    error_code::{ErrorCode, Failure},
-    names::ServerName,
-    sync::Guarded,
+    failure::error_code::{ErrorCode, Failure},
+    runtime::sync::Guarded,
+    text::names::ServerName,
 };
 
 /// Limit: bytes of an entry that an agent writes. People read it before they approve it.

@@ -7,7 +7,7 @@ use super::{
     patching::{Rights, plan_patch, read_patch},
     servers::ServerChange,
 };
-use crate::error_code::Failure;
+use crate::failure::error_code::Failure;
 
 impl<B: Backing> Management<B> {
     /// Changes what is named of a server's entry, and leaves the rest of it as it is. A person may change everything.

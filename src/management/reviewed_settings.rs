@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     config::{hidden_setting, written_entry},
-    secret::{MASK, Secrets},
+    text::secret::{MASK, Secrets},
 };
 
 /// The keys of an entry whose members these are.

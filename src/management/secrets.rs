@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{Management, OverFiles};
 use crate::{
     config::{self, is_secret_name},
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     keyring::{Keyring, KeyringError, LONGEST_VALUE, SecretStore, StoredSecrets},
-    secret::Secret,
+    text::secret::Secret,
 };
 
 /// A secret in a listing.

@@ -19,10 +19,10 @@ use crate::{
     activity::OperatorChange,
     catalog::Snapshot,
     config::{Change, DEMO, DemoOrigin, EntryFlag, ServerEntry, SessionScope, Settings, Transport},
-    error_code::{ErrorCode, Failure, as_step},
+    failure::error_code::{ErrorCode, Failure, as_step},
     gate::{self, Standing},
-    names::ServerName,
     process,
+    text::names::ServerName,
     upstream::{Status, step_without_log},
 };
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::finding_place::place_in_words;
 use crate::{
-    scanner::{self, Finding, Severity},
-    secret::Secrets,
+    text::secret::Secrets,
+    trust::scanner::{self, Finding, Severity},
 };
 
 /// What the scanner found.

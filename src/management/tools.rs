@@ -9,8 +9,8 @@ use super::{
 use crate::{
     catalog::{ServerCatalog, Snapshot, Tool, without_values},
     config::{BrokenEntry, Settings},
-    error_code::{ErrorCode, Failure},
-    names::{self, as_argument},
+    failure::error_code::{ErrorCode, Failure},
+    text::names::{self, as_argument},
     wire::Raw,
 };
 

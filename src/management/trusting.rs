@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     config::{Change, ServerEntry, fingerprint_as_written, written_entry},
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
 };
 
 impl<B: Backing> Management<B> {

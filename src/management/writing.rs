@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use super::{Backing, Management};
 use crate::{
     config::{Change, EditError, WriteError},
-    error_code::{ErrorCode, Failure},
-    names::BadServerName,
+    failure::error_code::{ErrorCode, Failure},
     process, storage,
+    text::names::BadServerName,
 };
 
 impl<B: Backing> Management<B> {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Management, OverFiles};
 use crate::{
     config,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
 };
 
 /// The configuration file.

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{config::Named, names::ServerName};
+use crate::{config::Named, text::names::ServerName};
 
 /// The programs that can run a container, the first one found on `PATH` counts.
 pub(super) const RUNTIMES: [&str; 2] = ["docker", "podman"];

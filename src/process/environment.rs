@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
 };
 
-use crate::{config::Environment, secret::Secret};
+use crate::{config::Environment, text::secret::Secret};
 
 /// Ours or our service manager's, never inherited, whatever the settings: they hold our keys, or would let a child speak to the
 /// service manager in our name.
@@ -169,7 +169,7 @@ mod tests {
     use super::BaseEnvironment;
     use crate::{
         config::{Environment, Globs, Inherit},
-        secret::Secret,
+        text::secret::Secret,
     };
 
     const OURS: [(&str, &str); 9] = [

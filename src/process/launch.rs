@@ -14,8 +14,10 @@ use tokio::process::Command;
 use super::{BaseEnvironment, container};
 use crate::{
     config::{self, Isolation, ServerEntry},
-    names::ServerName,
-    secret::{Secret, Secrets},
+    text::{
+        names::ServerName,
+        secret::{Secret, Secrets},
+    },
 };
 
 /// A child to start.

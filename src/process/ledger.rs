@@ -17,7 +17,7 @@ use http::HeaderValue;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::process_table;
-use crate::{instance::InstanceId, names::ServerName, storage};
+use crate::{storage, text::names::ServerName, wire::instance::InstanceId};
 
 /// The variable that every child carries. Its value is the name of the child's file in the ledger.
 pub(super) const MARK: &str = "MCPPROXY_CHILD";

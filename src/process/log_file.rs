@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::run_mark::gap_notice;
-use crate::{log_limit::LogLimit, storage, sync::Guarded};
+use crate::{runtime::sync::Guarded, storage, telemetry::log_limit::LogLimit};
 
 /// Limit: the size at which a file is set aside.
 const ROTATE_AT: u64 = 5 * 1024 * 1024;

@@ -53,7 +53,7 @@ pub use self::{
     run_mark::is_run_mark,
     stderr_log::{StderrLog, remove_server_logs, server_log_file},
 };
-use crate::{names::ServerName, secret::Secrets};
+use crate::text::{names::ServerName, secret::Secrets};
 
 /// How long a dead child's stderr may stay open (a process that left the group can hold it) before we stop reading it.
 const LAST_WORDS: Duration = Duration::from_millis(500);

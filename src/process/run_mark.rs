@@ -3,7 +3,7 @@
 
 use std::time::SystemTime;
 
-use crate::moment::utc;
+use crate::text::moment::utc;
 
 /// How such a line begins.
 const BEGINNING: &str = "--- started ";

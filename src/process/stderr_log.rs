@@ -18,9 +18,8 @@ use super::{
 };
 use crate::{
     config::{is_harmless, mask_text_of_strangers},
-    names::ServerName,
-    secret::Secrets,
-    sync::Guarded,
+    runtime::sync::Guarded,
+    text::{names::ServerName, secret::Secrets},
 };
 
 /// Limit: the lines kept in memory.

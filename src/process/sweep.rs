@@ -15,7 +15,7 @@ use super::{
     members::Running,
     process_table::{self, Seen, Signal},
 };
-use crate::names::ServerName;
+use crate::text::names::ServerName;
 
 /// From SIGTERM to SIGKILL. The input of these processes ended with their daemon, so they have had time already; but
 /// `docker run` takes its container along only when it is asked.

@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{BaseEnvironment, ChildLedger, Launch, Process, StderrLog, process_table, spawn};
-use crate::{names::ServerName, secret::Secrets};
+use crate::text::{names::ServerName, secret::Secrets};
 
 /// Far beyond what anything here takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(30);

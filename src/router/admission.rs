@@ -5,7 +5,7 @@ use super::Router;
 use crate::{
     access::Caller,
     call_context::CallContext,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::Admitted,
     upstream::State,
     wire::Target,

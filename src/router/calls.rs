@@ -1,18 +1,17 @@
 //! Tools, prompts and completions under the names that the aggregated view offers.
 
 use super::{
-    Reply, RequestError, Router, View, built_in, cutting::Cutting, recording,
-    tasks::NOT_AS_A_TASK,
+    Reply, RequestError, Router, View, built_in, cutting::Cutting, recording, tasks::NOT_AS_A_TASK,
 };
 use crate::{
     access::Caller,
     activity::OpenCall,
-    approvals::ThingKind,
     call_context::CallContext,
     config::Settings,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
-    names::{self, ServerName},
+    text::names::{self, ServerName},
+    trust::approvals::ThingKind,
     wire::{MemberSpan, Outcome, Raw, Request, RpcError, Target, Thing, method},
 };
 

@@ -164,7 +164,7 @@ mod tests {
         catalog::{Catalog, Listing},
         config::{self, Surroundings},
         gate::Gate,
-        names::ServerName,
+        text::names::ServerName,
         upstream::Upstreams,
         wire::{Raw, Revision},
     };

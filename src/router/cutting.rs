@@ -8,8 +8,8 @@ use crate::{
     access::Caller,
     config::RoutingMode,
     gate::Admitted,
-    large_results::{CutOrder, ReadingOn, SourceThing, StructuredContent, TextSource},
-    sync::Guarded,
+    router::large_results::{CutOrder, ReadingOn, SourceThing, StructuredContent, TextSource},
+    runtime::sync::Guarded,
     wire::{Edit, Outcome, Raw, Target, Thing, method, splice},
 };
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::{
     catalog::{Snapshot, Tool},
     forward::prefixed,
-    names::ServerName,
+    text::names::ServerName,
     wire::{Edit, Raw, named_uris::tool_with_uris, splice},
 };
 

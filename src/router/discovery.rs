@@ -7,7 +7,7 @@ use super::{Reply, RequestError, Router, View, opening};
 use crate::{
     access::Caller,
     call_context::CallContext,
-    error_code::Failure,
+    failure::error_code::Failure,
     wire::{Outcome, Raw, Revision, bridge, method, presentation},
 };
 

@@ -4,10 +4,10 @@ use super::{RequestError, Router, View, recording};
 use crate::{
     activity::{CallStage, OpenCall},
     call_context::CallContext,
-    error_code::ErrorCode,
+    failure::error_code::ErrorCode,
     forward::{EndpointKind, ForwardRequest},
     gate::Admitted,
-    names::ServerName,
+    text::names::ServerName,
     wire::{Outcome, Request, RpcError, Target, Thing, method},
 };
 

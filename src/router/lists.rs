@@ -17,7 +17,7 @@ use crate::{
     catalog::{Difference, ServerCatalog},
     config::RoutingMode,
     gate::{Moment, Rules, ViewKey},
-    names::ServerName,
+    text::names::ServerName,
     upstream::Upstream,
     wire::{Edit, Raw, RpcError, Target, method, splice},
 };

@@ -5,12 +5,13 @@ mod admission;
 mod built_in;
 mod calls;
 mod changes;
+mod cutting;
 mod definitions;
 mod discovery;
 mod forward;
 mod header_params;
 mod instructions;
-mod cutting;
+pub mod large_results;
 mod lists;
 mod opening;
 mod operator_scripts;
@@ -18,6 +19,7 @@ mod quarantine;
 mod recording;
 mod repeated;
 mod resources;
+pub mod search;
 mod subscriptions;
 mod tasks;
 mod things;
@@ -40,16 +42,16 @@ use crate::{
     catalog::Catalog,
     code_execution::Scripts,
     config::{RoutingMode, Settings},
-    error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        shown_failure::shown_failure,
+    },
     forward::{EndpointKind, Forwarder, RequestError},
     gate::Gate,
-    large_results::LargeResults,
-    long_work::LongWork,
     management::Management,
-    memory_budget::MemoryBudget,
-    names::ServerName,
-    search::ToolSearch,
-    shown_failure::shown_failure,
+    router::{large_results::LargeResults, search::ToolSearch},
+    runtime::{long_work::LongWork, memory_budget::MemoryBudget},
+    text::names::ServerName,
     upstream::{Upstream, Upstreams},
     wire::{Notification, Outcome, Raw, Request, RpcError, Target, bridge, method},
 };

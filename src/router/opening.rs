@@ -9,8 +9,7 @@ use super::{Router, View};
 use crate::{
     access::Caller,
     call_context::ClientIdentity,
-    error_code::Failure,
-    shown_failure::shown_failure,
+    failure::{error_code::Failure, shown_failure::shown_failure},
     wire::{Edit, Raw, Revision, RpcError, Target, method, presentation, splice},
 };
 

@@ -4,7 +4,7 @@ use super::{Reply, Router, built_in, recording, tool_calls::as_failure};
 use crate::{
     activity::{CallBody, CallEntrance},
     call_context::CallContext,
-    error_code::Failure,
+    failure::error_code::Failure,
     wire::{Edit, Outcome, Raw, Thing, method, splice},
 };
 

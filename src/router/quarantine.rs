@@ -11,13 +11,15 @@ use super::{
 };
 use crate::{
     access::Caller,
-    approvals::ThingKind,
     call_context::CallContext,
     catalog::{self, ServerCatalog},
     config::ServerEntry,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::Moment,
-    scanner::{self, Finding, Severity},
+    trust::{
+        approvals::ThingKind,
+        scanner::{self, Finding, Severity},
+    },
     wire::{Raw, Request, Target, method},
 };
 

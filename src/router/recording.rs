@@ -9,8 +9,8 @@ use crate::{
     activity::{CallBody, CallEntrance, NewCall, OpenCall, RefusedNotice},
     call_context::{CallContext, CallId},
     config::RoutingMode,
-    error_code::Failure,
-    names::ServerName,
+    failure::error_code::Failure,
+    text::names::ServerName,
     wire::{Outcome, Request, Target, method},
 };
 

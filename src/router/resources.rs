@@ -3,11 +3,11 @@
 use super::{Router, definitions::other_uri};
 use crate::{
     access::Caller,
-    approvals::ThingKind,
     catalog::{OfferedTemplate, Owner, fits, literal_length},
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::Admitted,
-    names::ServerName,
+    text::names::ServerName,
+    trust::approvals::ThingKind,
     wire::{Outcome, Target, named_uris::result_with_uris},
 };
 

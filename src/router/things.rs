@@ -10,11 +10,11 @@ use crate::{
     activity::CallBody,
     call_context::CallContext,
     catalog::Owner,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
-    log_context::LoggedWork,
-    long_work::LongWork,
-    names::ServerName,
+    runtime::long_work::LongWork,
+    telemetry::log_context::LoggedWork,
+    text::names::ServerName,
     wire::{Edit, Outcome, Raw, Target, method},
 };
 

@@ -8,11 +8,11 @@ use crate::{
     access::Caller,
     activity::{CallBody, CallEntrance, StatedIntent},
     call_context::CallContext,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
     gate::Variant,
-    log_context::LoggedWork,
-    names::ServerName,
+    telemetry::log_context::LoggedWork,
+    text::names::ServerName,
     wire::{Edit, Outcome, Raw, Target, Thing, method},
 };
 

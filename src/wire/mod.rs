@@ -11,6 +11,8 @@ pub mod header_value;
 mod id;
 mod id_finder;
 pub mod input_required;
+pub mod instance;
+pub mod lines;
 mod log_level;
 pub mod meta;
 pub mod method;

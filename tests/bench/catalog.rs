@@ -12,10 +12,10 @@ use mcpproxy::{
     code_execution::Scripts,
     config::{Keeper, Overrides, RoutingMode, Settings, Surroundings, parse},
     gate::Gate,
-    long_work::Stop,
     management::Management,
-    names::ServerName,
     router::{Router, View},
+    runtime::long_work::Stop,
+    text::names::ServerName,
     upstream::Upstreams,
     wire::{Id, Outcome, Raw, Request, Revision, method},
 };

@@ -4,7 +4,7 @@ use std::{fs, hint::black_box, path::Path};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use mcpproxy::{
-    scanner::{Neighbours, scan_tool},
+    trust::scanner::{Neighbours, scan_tool},
     wire::Raw,
 };
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use mcpproxy::{
-    scanner::{Finding, Neighbours, Severity, gravest, scan_tool},
+    trust::scanner::{Finding, Neighbours, Severity, gravest, scan_tool},
     wire::Raw,
 };
 use serde_json::Value;

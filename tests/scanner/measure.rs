@@ -12,7 +12,7 @@
 use std::{collections::BTreeMap, env, fs, process::ExitCode, time::Instant};
 
 use mcpproxy::{
-    scanner::{Finding, Neighbours, Severity, gravest, scan_tool},
+    trust::scanner::{Finding, Neighbours, Severity, gravest, scan_tool},
     wire::Raw,
 };
 use serde_json::{Map, Value, json};

@@ -3,7 +3,7 @@
 
 use http::{HeaderMap, HeaderValue, header};
 
-use crate::secret::Secret;
+use crate::text::secret::Secret;
 
 const NAME: &str = "mcpproxy_page";
 

@@ -8,7 +8,10 @@ use std::{
 
 use tokio::sync::watch;
 
-use crate::{config::TokenHash, sealing::random_secret, secret::Secret, sync::Guarded};
+use crate::{
+    config::TokenHash, runtime::sync::Guarded, sessions::sealing::random_secret,
+    text::secret::Secret,
+};
 
 /// How long a link works.
 pub const LINK_LIFETIME: Duration = Duration::from_mins(2);

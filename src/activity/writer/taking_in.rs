@@ -15,7 +15,7 @@ use super::{
     },
     RecordWriter,
 };
-use crate::moment;
+use crate::text::moment;
 
 impl RecordWriter {
     /// Makes records of what waited.

@@ -16,8 +16,8 @@ use crate::{
         thesaurus::similar,
         tokenizer::{TokenKind, tokens_of},
     },
-    long_work::Stop,
-    names::ServerName,
+    runtime::long_work::Stop,
+    text::names::ServerName,
     wire::{Raw, Revision},
 };
 

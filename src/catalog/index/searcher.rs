@@ -19,10 +19,10 @@ use super::{
     texts::{self, FIELDS},
 };
 use crate::{
-    approvals::ThingKind,
     catalog::{Query, ServerCatalog, Snapshot, Tool, thesaurus::similar, tokenizer::words_of},
-    long_work::Stop,
-    names::ServerName,
+    runtime::long_work::Stop,
+    text::names::ServerName,
+    trust::approvals::ThingKind,
 };
 
 /// One state of the index and the snapshot that it is an index of.

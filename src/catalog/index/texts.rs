@@ -7,7 +7,7 @@ use crate::{
         Tool,
         tokenizer::{Token, tokens_of},
     },
-    names::ServerName,
+    text::names::ServerName,
 };
 
 /// How many fields a tool has.

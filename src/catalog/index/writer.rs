@@ -16,10 +16,9 @@ use super::{
     texts::{self, FIELDS},
 };
 use crate::{
-    approvals::ThingKind,
     catalog::{Snapshot, Tool, tokenizer::Token},
-    fingerprint::Fingerprint,
-    names::ServerName,
+    text::names::ServerName,
+    trust::{approvals::ThingKind, fingerprint::Fingerprint},
 };
 
 /// Limit: memory in bytes before the writer flushes a segment; the least that tantivy accepts.

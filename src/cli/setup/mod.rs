@@ -24,13 +24,12 @@ use super::{
     service,
 };
 use crate::{
-    bridge::BridgeHost,
     clients::{
         Client, ClientRow, ConnectRequest, ImportReport, Reaching, client_of_word, client_rows,
         home_places, our_address,
     },
     config::{self, EditError, Listen},
-    daemon_client::DaemonClient,
+    daemon_client::{DaemonClient, bridge::BridgeHost},
     doctor,
     management::{Management, OverFiles, StatusReport},
 };

@@ -19,8 +19,8 @@ use super::{
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     management::{LogLines, Management, OverFiles, ServerChange, ServerRow, ServerState, ToolList},
-    names::{BadServerName, ServerName},
     process::{is_command_line, is_run_mark},
+    text::names::{BadServerName, ServerName},
 };
 
 /// Add a server: a command that speaks MCP on stdin and stdout, or a URL

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     config::OPERATOR,
     daemon_client::{self, AnswerDeadline},
-    error_code::ErrorCode,
+    failure::error_code::ErrorCode,
     management::{ApprovalBody, InspectedThing, Inspection, ServerChange, approver},
 };
 

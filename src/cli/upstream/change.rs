@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
-    error_code::ErrorCode,
+    failure::error_code::ErrorCode,
     management::{Enabled, Management, OverFiles, ServerChange},
 };
 

@@ -19,7 +19,7 @@ use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     gate::Standing,
     management::{InspectedThing, Inspection, Management, OverFiles, ShownFinding},
-    names::as_argument,
+    text::names::as_argument,
 };
 
 /// Show what is held of a server and why, what changed since it was approved, and what looks dangerous

@@ -16,10 +16,10 @@ use super::super::{
     output::{self, Output},
 };
 use crate::{
-    approvals::{Lock, LockChanges},
     daemon_client,
     gate::Standing,
     management::{ServerList, ServerRow},
+    trust::approvals::{Lock, LockChanges},
 };
 
 /// Write what was approved of every trusted server to a lock file, by server and tool

@@ -12,7 +12,7 @@ use ipnet::IpNet;
 
 pub use self::acl::{Acl, AclRule, Policy};
 pub(super) use self::{misplaced::below, read::read};
-use crate::secret::Secret;
+use crate::text::secret::Secret;
 
 /// The subject of clients that show no credential where none is asked for.
 pub const ANONYMOUS: &str = "anonymous";
@@ -81,7 +81,7 @@ impl TokenHash {
 
 impl fmt::Debug for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(crate::secret::MASK)
+        f.write_str(crate::text::secret::MASK)
     }
 }
 
@@ -132,7 +132,7 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
     if name.chars().count() > LONGEST_NAME {
         return Err("is longer than 256 characters");
     }
-    if name.chars().any(crate::visible::is_invisible) {
+    if name.chars().any(crate::text::visible::is_invisible) {
         return Err("has characters in it that cannot be seen");
     }
     if name.trim() != name || name.contains(',') {

@@ -20,7 +20,7 @@ use crate::{
         references::ValueLookup,
         strict::{StrictMember, StrictObject, StrictValue, wrong_at},
     },
-    secret::Secret,
+    text::secret::Secret,
 };
 
 /// The Go program's access control. Its tokens are not ours, so it needs `serverAuth` beside it.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     config::{Change, EditError, Surroundings, edit, parse, written_entry},
-    names::ServerName,
+    text::names::ServerName,
 };
 
 pub(super) fn add(name: &str, entry: Value) -> Change {

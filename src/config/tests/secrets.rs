@@ -14,9 +14,8 @@ use crate::{
         Keeper, KeyringLookup, OurAddress, Overrides, ServerEntry, Settings, Surroundings,
         entry_fault, parse::parse_with_secrets,
     },
-    names::ServerName,
-    secret::Secret,
-    sync::Guarded,
+    runtime::sync::Guarded,
+    text::{names::ServerName, secret::Secret},
 };
 
 /// A keyring in which this is.

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{
     config::{Blank, Change, WriteError, edit_all, rewrite},
-    names::ServerName,
+    text::names::ServerName,
 };
 
 fn folder() -> TempDir {

@@ -7,7 +7,7 @@ use crate::{
         subscriptions::SessionSubscriptions,
     },
     router::{LogSubscription, Subscription},
-    sealing::Agreement,
+    sessions::sealing::Agreement,
 };
 
 impl LegacySession {

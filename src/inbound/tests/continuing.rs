@@ -5,8 +5,10 @@ use http::StatusCode;
 use super::{BOTH, EVENTS, Endpoints, JSON, open, read, session_ids};
 use crate::{
     inbound::sessions::Sessions,
-    sealing::{Agreement, Bound, MAX_SESSION_ID},
-    session_records::{LIFETIME, SessionRecords, now},
+    sessions::{
+        sealing::{Agreement, Bound, MAX_SESSION_ID},
+        session_records::{LIFETIME, SessionRecords, now},
+    },
     wire::{Raw, Revision},
 };
 

@@ -25,9 +25,11 @@ use crate::{
     gate::Gate,
     management::Management,
     router::Router,
-    sealing::{SealingKey, SessionIds},
-    secret::Secret,
-    session_records::SessionRecords,
+    sessions::{
+        sealing::{SealingKey, SessionIds},
+        session_records::SessionRecords,
+    },
+    text::secret::Secret,
     upstream::Upstreams,
 };
 

@@ -9,7 +9,7 @@ use crate::{
     link::{
         Incoming, LinkError, WITHDRAWAL, slot::Slot, sorter::subscription_of, withdrawal_frame,
     },
-    log_context::LoggedWork,
+    telemetry::log_context::LoggedWork,
     wire::method,
 };
 

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::{
     link::{LinkError, remote::SESSION_ID},
-    sync::Guarded,
+    runtime::sync::Guarded,
     wire::{Id, Raw, Revision},
 };
 

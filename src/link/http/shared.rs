@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     link::{GOODBYE, LinkError, NewsSender, WITHDRAWALS, in_flight::RequestsInFlight},
-    sync::Guarded,
+    runtime::sync::Guarded,
     wire::{Id, RequestNumbers},
 };
 

@@ -7,7 +7,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::shared::LegacySseShared;
 use crate::{
     link::{LinkError, in_flight::Purpose, slot::Slot},
-    log_context::LoggedWork,
+    telemetry::log_context::LoggedWork,
     wire::{Id, Raw, request_frame},
 };
 

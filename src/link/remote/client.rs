@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     link::{Authorization, Challenge, LinkError, Supply},
-    secret::Secrets,
+    text::secret::Secrets,
 };
 
 /// Limit: characters of an error page that an operator gets to see.

@@ -27,7 +27,7 @@ use super::{
     reach::{AddressReach, OUT_OF_REACH, Resolver},
     tls,
 };
-use crate::loopback::is_loopback;
+use crate::config::loopback::is_loopback;
 
 /// How long a connection may take to be made: name, TCP, proxy and TLS together.
 const CONNECT: Duration = Duration::from_secs(10);

@@ -8,9 +8,9 @@ use percent_encoding::percent_decode_str;
 
 use crate::{
     config::is_set_for_each_request,
-    instance::{INSTANCE, InstanceId},
     link::Authorization,
-    secret::{Secret, Secrets},
+    text::secret::{Secret, Secrets},
+    wire::instance::{INSTANCE, InstanceId},
 };
 
 /// What the configuration says about a remote server.

@@ -11,7 +11,7 @@ use std::{
 use tokio::{runtime::Handle, time::Instant};
 
 use super::connection::Http1Connection;
-use crate::sync::Guarded;
+use crate::runtime::sync::Guarded;
 
 /// Common servers close a connection that was idle for 5 s. Ours has to be the first to let go: a request that meets the close
 /// is lost, and must not be sent again.

@@ -7,9 +7,8 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 
 use super::{ServerBody, Whole};
 use crate::{
-    instance::INSTANCE,
     link::LinkError,
-    wire::{Id, Message, Outcome, Response as Answer, RpcError},
+    wire::{Id, Message, Outcome, Response as Answer, RpcError, instance::INSTANCE},
 };
 
 /// Where in the body of a 400 the word is looked for.

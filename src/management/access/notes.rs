@@ -6,7 +6,7 @@ use crate::{
     catalog::Snapshot,
     config::{ANONYMOUS, OPERATOR, Provider, RoutingMode, Settings},
     management::gated,
-    names,
+    text::names,
 };
 
 /// The tools that call others, the mildest first.

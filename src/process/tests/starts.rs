@@ -3,7 +3,7 @@
 use super::{DEADLINE, Ground, base, eventually, shell};
 use crate::{
     process::{Grace, Launch, SpawnError, is_run_mark, spawn},
-    secret::Secret,
+    text::secret::Secret,
 };
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 //! was meant. Pure.
 
 use crate::{
-    names,
+    text::names,
     wire::{LONGEST_NAME, LONGEST_URI, Raw},
 };
 

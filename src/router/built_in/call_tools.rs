@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::Settings,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::Variant,
     router::{
         Reply, RequestError,

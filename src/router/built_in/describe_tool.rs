@@ -9,10 +9,10 @@ use crate::{
     access::Caller,
     catalog::Tool,
     config::Settings,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::Moment,
-    names::ServerName,
     router::{Reply, RequestError, definitions::with_offered_views},
+    text::names::ServerName,
     wire::{Edit, Raw, Target, splice},
 };
 

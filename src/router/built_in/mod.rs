@@ -21,20 +21,18 @@ pub use self::{
     call_arguments::stated_intent,
 };
 use super::{
-    Reply, RequestError, Router, cutting::Cutting, recording, things::Things,
-    tool_calls::ToolCalls,
+    Reply, RequestError, Router, cutting::Cutting, recording, things::Things, tool_calls::ToolCalls,
 };
 use crate::{
     activity::CallBody,
     call_context::CallContext,
     code_execution::Scripts,
     config::Settings,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::Gate,
-    large_results::LargeResults,
-    log_context::LoggedWork,
     management::Management,
-    search::ToolSearch,
+    router::{large_results::LargeResults, search::ToolSearch},
+    telemetry::log_context::LoggedWork,
     wire::{Edit, Raw, Thing, method, splice},
 };
 
@@ -268,7 +266,7 @@ mod tests {
     #[test]
     fn every_name_is_known_where_rules_are_read() {
         for name in names() {
-            assert!(crate::names::BUILT_IN_TOOLS.contains(&name), "{name}");
+            assert!(crate::text::names::BUILT_IN_TOOLS.contains(&name), "{name}");
         }
     }
 

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     config::Settings,
-    error_code::Failure,
+    failure::error_code::Failure,
     router::{Reply, RequestError, quarantine},
     wire::Raw,
 };

@@ -8,9 +8,11 @@ use super::{
 };
 use crate::{
     config::Settings,
-    error_code::{ErrorCode, Failure},
-    large_results::{KeptText, NOTICE_MAX, Notice},
-    router::{Reply, RequestError},
+    failure::error_code::{ErrorCode, Failure},
+    router::{
+        Reply, RequestError,
+        large_results::{KeptText, NOTICE_MAX, Notice},
+    },
     wire::{Edit, Raw, splice},
 };
 

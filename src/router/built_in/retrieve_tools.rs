@@ -11,8 +11,10 @@ use crate::{
     catalog::Matching,
     config::Settings,
     gate::Variant,
-    router::{Reply, RequestError},
-    search::{Detail, Search},
+    router::{
+        Reply, RequestError,
+        search::{Detail, Search},
+    },
     wire::Raw,
 };
 

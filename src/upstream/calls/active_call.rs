@@ -8,9 +8,9 @@ use super::{
 };
 use crate::{
     call_context::ClientSender,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     link::{Exchange, Incoming, Link, News},
-    names::ServerName,
+    text::names::ServerName,
     wire::{Id, Outcome, Raw, Request, Revision, bridge, method, result_type},
 };
 

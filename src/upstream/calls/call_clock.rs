@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::{
     config::duration,
-    error_code::{ErrorCode, Failure},
-    names::ServerName,
+    failure::error_code::{ErrorCode, Failure},
+    text::names::ServerName,
 };
 
 /// How much of its time a call must have left when it is sent, or a tenth of all of it where that is less.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{call_context::ClientSender, sync::Guarded};
+use crate::{call_context::ClientSender, runtime::sync::Guarded};
 
 /// The streams of the calls in flight at one upstream.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use crate::{names::ServerName, sync::Guarded, wire::LogLevel};
+use crate::{runtime::sync::Guarded, text::names::ServerName, wire::LogLevel};
 
 /// The subscriptions of all clients. Cheap to clone.
 #[derive(Clone, Default)]

@@ -7,7 +7,7 @@ use super::handle::Upstream;
 use crate::{
     authorization::LoginTrouble,
     config::duration,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     link::LinkError,
 };
 

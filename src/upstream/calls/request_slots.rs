@@ -9,7 +9,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use crate::{link::ClientKey, sync::Guarded};
+use crate::{link::ClientKey, runtime::sync::Guarded};
 
 /// Limit: requests that wait for a place. When there are so many, one more is refused; if its client has fewer waiting than
 /// another, the latest of that client gives way to it.

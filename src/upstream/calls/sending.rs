@@ -18,10 +18,10 @@ use super::{
 use crate::{
     activity::{CallCourse, CallStage},
     call_context::ClientSender,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::{Admitted, AdmittedMessage},
     link::{ClientKey, Entered, LinkError, Maker},
-    names::ServerName,
+    text::names::ServerName,
     upstream::fleet::ClientReach,
     wire::{
         LogLevel, Thing,

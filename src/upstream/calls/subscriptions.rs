@@ -10,9 +10,9 @@ use std::{
 use tokio::sync::{Notify, watch};
 
 use crate::{
-    error_code::{ErrorCode, Failure},
-    names::ServerName,
-    sync::Guarded,
+    failure::error_code::{ErrorCode, Failure},
+    runtime::sync::Guarded,
+    text::names::ServerName,
     wire::{Notification, Raw},
 };
 

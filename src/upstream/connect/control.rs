@@ -29,11 +29,11 @@ use rmcp::{
 
 use super::{era::Description, own_requests};
 use crate::{
-    instance::IS_OURSELVES,
     link::{ControlLane, ControlSender, Link, LinkError},
     process::Exit,
     wire::{
-        Edit, Message, Outcome, Raw, Response, Revision, RpcError, method, request_frame, splice,
+        Edit, Message, Outcome, Raw, Response, Revision, RpcError, instance::IS_OURSELVES, method,
+        request_frame, splice,
     },
 };
 

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use super::own_requests;
 use crate::{
-    instance::IS_OURSELVES,
     link::{Link, LinkError},
-    wire::{Outcome, Raw, Revision, RpcError, method},
+    wire::{Outcome, Raw, Revision, RpcError, instance::IS_OURSELVES, method},
 };
 
 /// How long a server may take that was never met before. Many with a handshake say nothing to what they do not know.

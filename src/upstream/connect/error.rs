@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::secret::Secrets;
+use crate::text::secret::Secrets;
 
 /// Why there is no connection.
 #[derive(Debug, Clone, PartialEq, Eq)]

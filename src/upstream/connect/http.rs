@@ -11,10 +11,9 @@ use super::{
 };
 use crate::{
     config::{ProtocolEra, Remote, RemoteKind, ServerEntry},
-    instance::InstanceId,
     link::{self, Authorization, Connection, Endpoint, LinkError, Strays},
     upstream::calls::handle::UpstreamShared,
-    wire::{RequestNumbers, Revision},
+    wire::{RequestNumbers, Revision, instance::InstanceId},
 };
 
 /// Connects. `remembered` is what this server spoke when it was last met under this configuration.

@@ -7,7 +7,7 @@ use super::{ConnectError, own_requests};
 use crate::{
     catalog::Listing,
     link::{Link, LinkError},
-    sync::Guarded,
+    runtime::sync::Guarded,
     wire::{Outcome, Raw, Revision, RpcError, header_params, method, result_type},
 };
 

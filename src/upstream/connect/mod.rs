@@ -31,8 +31,8 @@ use crate::{
     catalog::Listing,
     config::{Keeper, ServerEntry, Settings, Transport},
     link::{self, Connection, Link, LinkError, News, Strays},
-    names::ServerName,
     process::{ChildLedger, LoginPath, Process},
+    text::names::ServerName,
     upstream::{
         calls::{handle::UpstreamShared, questions::Meanwhile},
         fleet::instance_scope::declared,

@@ -12,11 +12,11 @@ use super::{
     order::{Entering, NotEntered, Order},
 };
 use crate::{
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::Admitted,
     link::ClientKey,
-    names::ServerName,
-    quick_map::QuickMap,
+    runtime::quick_map::QuickMap,
+    text::names::ServerName,
     upstream::{
         calls::{handle::Upstream, log_subscriptions::LogSubscriptions},
         worker::state::State,

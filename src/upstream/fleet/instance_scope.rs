@@ -9,8 +9,8 @@ use percent_encoding::percent_decode_str;
 use crate::{
     call_context::ClientSender,
     config::{Root, ServerEntry, Transport},
-    fingerprint::Fingerprint,
     link::ClientKey,
+    trust::fingerprint::Fingerprint,
     upstream::connect::control::Declared,
     wire::{Edit, Notification, Outcome, Raw, Request, splice},
 };

@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{
     link::ClientKey,
-    names::ServerName,
-    quick_map::QuickMap,
+    runtime::quick_map::QuickMap,
+    text::names::ServerName,
     upstream::{calls::handle::Upstream, worker::state::State},
 };
 

@@ -5,9 +5,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::instance_scope::{InstanceScope, InstanceUser};
 use crate::{
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     link::ClientKey,
-    names::ServerName,
+    text::names::ServerName,
     upstream::calls::handle::Upstream,
 };
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::names::ServerName;
+use crate::text::names::ServerName;
 
 /// What has to be done to one server.
 #[derive(Debug, PartialEq, Eq)]

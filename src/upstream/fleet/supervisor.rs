@@ -30,9 +30,9 @@ use crate::{
     catalog::Catalog,
     config::{ServerEntry, Settings},
     gate::{self, Gate},
-    log_limit::LogLimit,
-    names::ServerName,
     process::StderrLog,
+    telemetry::log_limit::LogLimit,
+    text::names::ServerName,
     upstream::{
         calls::{
             client_streams::ClientStreams,

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
 use crate::{
-    names::ServerName,
     storage,
+    text::names::ServerName,
     upstream::worker::call_history::{CallHistory, RecordedCalls},
 };
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     config::{self, ServerEntry, SessionScope, Settings},
     gate::{self, Standing},
-    names::ServerName,
+    text::names::ServerName,
 };
 
 /// What a worker is made for: another one means another worker.

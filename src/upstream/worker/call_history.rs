@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::sync::Guarded;
+use crate::runtime::sync::Guarded;
 
 /// The window in which calls are counted.
 const WINDOW: Duration = Duration::from_hours(1);

@@ -6,7 +6,7 @@ use futures_util::future::FutureExt;
 
 use super::Worker;
 use crate::{
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     link::Link,
     upstream::{
         calls::subscriptions::{NotSubscribed, SubscriptionRequest},

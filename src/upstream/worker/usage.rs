@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::call_history::{CallHistory, Frequency, REMEMBERED};
-use crate::{config::IdleTimeout, sync::Guarded};
+use crate::{config::IdleTimeout, runtime::sync::Guarded};
 
 /// More calls an hour than this make a server hot.
 const HOT: usize = REMEMBERED - 1;

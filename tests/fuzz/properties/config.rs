@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mcpproxy::{
     config::{Change, ConfigError, EditError, Settings, Surroundings, edit, parse, written_entry},
-    names::ServerName,
+    text::names::ServerName,
 };
 use serde_json::{Map, Value, json};
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use mcpproxy::{
-    fingerprint::Fingerprint,
+    trust::fingerprint::Fingerprint,
     wire::{
         Elements, FrameError, Id, IdFinder, Members, Message, Outcome, Raw, error_frame,
         notification_frame, parse_client, request_frame,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcpproxy::{
+use mcpproxy::trust::{
     approvals::{Lock, LockChanges},
     fingerprint::Fingerprint,
 };

@@ -2,7 +2,7 @@
 //!
 //! The first two bytes of an input are the size of a page, the rest is a text.
 
-use mcpproxy::large_results::LongText;
+use mcpproxy::router::large_results::LongText;
 use serde_json::value::RawValue;
 
 /// Texts with fewer characters are never read by record.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use mcpproxy::{
     config::{PatchedEntry, ServerPatch, Surroundings, edit_all, parse, written_entry},
-    secret::MASK,
+    text::secret::MASK,
 };
 use serde_json::{Map, Value, json};
 

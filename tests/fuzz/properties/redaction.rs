@@ -7,7 +7,7 @@ use bytes::Bytes;
 use mcpproxy::{
     activity::Redaction,
     config::{Kept, is_harmless, is_harmless_json, mask_text_for_records, mask_value_for_records},
-    secret::Secrets,
+    text::secret::Secrets,
     wire::Raw,
 };
 use serde_json::Value;

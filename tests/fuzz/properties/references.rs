@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mcpproxy::{
     config::{OpenTexts, Settings, Surroundings, Transport, entry_for_review, parse},
-    secret::MASK,
+    text::secret::MASK,
 };
 use serde_json::json;
 

@@ -4,7 +4,9 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use mcpproxy::{
-    scanner::{Finding, Neighbours, scan_instructions, scan_prompt, scan_resource, scan_tool},
+    trust::scanner::{
+        Finding, Neighbours, scan_instructions, scan_prompt, scan_resource, scan_tool,
+    },
     wire::Raw,
 };
 

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use mcpproxy::{
-    sealing::{Agreement, Bound, MAX_SESSION_ID, SealingKey, SessionIds},
-    secret::Secret,
+    sessions::sealing::{Agreement, Bound, MAX_SESSION_ID, SealingKey, SessionIds},
+    text::secret::Secret,
     wire::{Raw, Revision},
 };
 

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, collections::BTreeMap, process::Stdio};
 
-use mcpproxy::error_code::ErrorCode;
+use mcpproxy::failure::error_code::ErrorCode;
 use serde_json::{Value, json};
 
 use super::outcome::SAID;

@@ -26,7 +26,7 @@ const SHOWN: &[Exception] = &[
 /// Who knows besides `wire` that revisions differ.
 const REVISIONS: &[Exception] = &[
     (
-        "demo_server/mod.rs",
+        "cli/demo_server/mod.rs",
         1,
         "a server of its own, which speaks one revision at a time",
     ),
@@ -50,12 +50,12 @@ const REVISIONS: &[Exception] = &[
 /// Where tasks are started, and who ends and waits for them.
 const SPAWNS: &[Exception] = &[
     (
-        "bridge/daemon_socket.rs",
+        "daemon_client/bridge/daemon_socket.rs",
         1,
         "ends with the connection, whose handle holds it",
     ),
     (
-        "bridge/mod.rs",
+        "daemon_client/bridge/mod.rs",
         2,
         "the reader ends with its handle; what comes from the daemon is waited for",
     ),
@@ -84,12 +84,12 @@ const SPAWNS: &[Exception] = &[
     ("daemon/beside.rs", 1, "waited for at once"),
     ("daemon/data_folder.rs", 2, "waited for at once"),
     (
-        "daemon_client.rs",
+        "daemon_client/mod.rs",
         1,
         "ends with the connection, whose handle holds it",
     ),
     (
-        "demo_server/mod.rs",
+        "cli/demo_server/mod.rs",
         1,
         "a thread a call, bounded, in a process of its own that ends with its input",
     ),
@@ -101,7 +101,7 @@ const SPAWNS: &[Exception] = &[
     ("link/legacy_sse/mod.rs", 1, "the reader ends with the link"),
     ("link/stdio.rs", 2, "reader and writer end with the link"),
     (
-        "long_work.rs",
+        "runtime/long_work.rs",
         1,
         "waited for at once, or told to stop; the runtime waits for it",
     ),
@@ -128,8 +128,8 @@ const SPAWNS: &[Exception] = &[
     ),
     ("process/mod.rs", 1, "`Process::stop` waits for it"),
     ("process/unix.rs", 2, "waited for at once"),
-    ("session_records/mod.rs", 2, "waited for at once"),
-    ("session_records/task.rs", 1, "waited for at once"),
+    ("sessions/session_records/mod.rs", 2, "waited for at once"),
+    ("sessions/session_records/task.rs", 1, "waited for at once"),
     (
         "upstream/connect/listening.rs",
         1,
@@ -140,7 +140,7 @@ const SPAWNS: &[Exception] = &[
         1,
         "the supervisor waits for its workers",
     ),
-    ("spans/mod.rs", 1, "waited for at once"),
+    ("telemetry/spans/mod.rs", 1, "waited for at once"),
     ("upstream/fleet/usage_file.rs", 1, "waited for at once"),
 ];
 

@@ -7,9 +7,8 @@ use super::{
     odd_server::{OddServer, empty, json, typed},
 };
 use crate::{
-    link::LinkError,
-    link::http::Endpoint,
-    secret::{Secret, Secrets},
+    link::{LinkError, http::Endpoint},
+    text::secret::{Secret, Secrets},
 };
 
 #[tokio::test]

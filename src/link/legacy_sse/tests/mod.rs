@@ -17,9 +17,8 @@ use tokio::sync::mpsc;
 
 use super::{LegacySseExchange, LegacySseLink, StreamOpenError, connect_through};
 use crate::{
-    link::Strays,
     link::{
-        Endpoint, Incoming, LinkError, News,
+        Endpoint, Incoming, LinkError, News, Strays,
         in_flight::Purpose,
         tests::{
             ODD,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     link::tests::odd_server::{events, json, open_events},
-    secret::{Secret, Secrets},
+    text::secret::{Secret, Secrets},
 };
 
 async fn refused(respond: impl Fn() -> Response + Send + Sync + 'static) -> String {

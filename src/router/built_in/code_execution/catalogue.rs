@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::{
     access::Caller,
     gate::{Moment, Variant},
-    search::typed_signature,
+    router::search::typed_signature,
     wire::Target,
 };
 

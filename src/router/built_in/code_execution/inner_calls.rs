@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     code_execution::limits,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::Variant,
     router::{
         Reply, RequestError,

@@ -16,10 +16,10 @@ use crate::{
     access::Caller,
     code_execution::{NotStarted, Script, limits},
     config::Settings,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::Moment,
-    names::{self, ServerName},
     router::{Reply, RequestError},
+    text::names::{self, ServerName},
     wire::Raw,
 };
 pub(super) const TOOL: BuiltIn = BuiltIn {

@@ -9,9 +9,8 @@ use serde::Serialize;
 
 use crate::{
     call_context::{CallContext, ClientIdentity, ClientReceiver, ClientSender},
-    memory_budget::MemoryBudget,
     router::built_in::Call,
-    sync::Guarded,
+    runtime::{memory_budget::MemoryBudget, sync::Guarded},
     wire::{Edit, Raw, Revision, meta, method, notification_frame, splice},
 };
 

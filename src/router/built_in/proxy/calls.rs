@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     catalog::Owner,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::Variant,
     router::{
         Reply, RequestError,

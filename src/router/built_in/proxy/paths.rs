@@ -7,10 +7,10 @@ use super::super::{BuiltIn, Call, find};
 use crate::{
     access::Caller,
     catalog::{Owner, ServerCatalog, Snapshot, Template, fits, literal_length},
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::Moment,
-    names::ServerName,
     router::RequestError,
+    text::names::ServerName,
     wire::{Raw, Target, method},
 };
 

@@ -11,13 +11,13 @@ use super::{
 };
 use crate::{
     catalog::Template,
-    error_code::{ErrorCode, Failure},
+    failure::error_code::{ErrorCode, Failure},
     gate::Moment,
-    names::ServerName,
     router::{
         RequestError,
         definitions::{offered_tool, renamed, with_uri},
     },
+    text::names::ServerName,
     wire::{Raw, Target},
 };
 

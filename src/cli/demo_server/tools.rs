@@ -1,0 +1,145 @@
+//! What the demo server's tools do.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Server,
+    definitions::{self, SLOW},
+    message::{DemoError, DemoRequest},
+    schema,
+};
+use crate::text::moment::utc;
+
+/// What a tool says.
+enum Said {
+    Text(String),
+    /// For tools with an output schema.
+    Structured(Value),
+    /// The call was cancelled: no answer is sent.
+    Nothing,
+}
+
+/// Whether the request must not be served on the thread that reads.
+pub(super) fn takes_long(request: &DemoRequest) -> bool {
+    request.method == "tools/call" && request.params["name"] == SLOW
+}
+
+/// The result of `tools/call`; nothing when the call was cancelled. Wrong arguments are a result with `isError`, so that the
+/// model sees them and can do better.
+pub(super) fn call(server: &Server, request: &DemoRequest) -> Result<Option<Value>, DemoError> {
+    let ran = run(server, request);
+    // A call that was cancelled has been removed already and gets no answer.
+    if takes_long(request) && !server.in_flight.end(&request.id) {
+        return Ok(None);
+    }
+    Ok(match ran? {
+        Ok(Said::Text(text)) => Some(json!({ "content": [{ "type": "text", "text": text }] })),
+        Ok(Said::Structured(value)) => Some(json!({
+            "content": [{ "type": "text", "text": value.to_string() }],
+            "structuredContent": value,
+        })),
+        Ok(Said::Nothing) => None,
+        Err(complaint) => {
+            Some(json!({ "content": [{ "type": "text", "text": complaint }], "isError": true }))
+        }
+    })
+}
+
+fn run(server: &Server, request: &DemoRequest) -> Result<Result<Said, String>, DemoError> {
+    let Some(name) = request.params["name"].as_str() else {
+        return Err(DemoError::params("tools/call needs name, a string"));
+    };
+    let definitions = definitions::all();
+    let known = definitions.as_array().into_iter().flatten();
+    let Some(definition) = known
+        .into_iter()
+        .find(|definition| definition["name"] == name)
+    else {
+        return Err(DemoError::params(format!("unknown tool {name:?}")));
+    };
+    let empty = Map::new();
+    let arguments = match &request.params["arguments"] {
+        Value::Null => &empty,
+        Value::Object(arguments) => arguments,
+        _ => return Err(DemoError::params("arguments must be an object")),
+    };
+    if let Err(complaint) = schema::check(&definition["inputSchema"], arguments) {
+        return Ok(Err(complaint));
+    }
+    Ok(perform(server, request, name, arguments))
+}
+
+/// Runs a known tool on checked arguments.
+fn perform(
+    server: &Server,
+    request: &DemoRequest,
+    name: &str,
+    arguments: &Map<String, Value>,
+) -> Result<Said, String> {
+    let text = |name: &str| {
+        arguments
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    match name {
+        "echo" => Ok(Said::Text(text("text").to_owned())),
+        "add" => add(&arguments["a"], &arguments["b"]),
+        "time_now" => Ok(Said::Text(utc(SystemTime::now()))),
+        "notes_write" => server
+            .notes
+            .write(text("title"), text("text"))
+            .map(Said::Text),
+        "notes_list" => Ok(Said::Text(server.notes.list(text("containing")))),
+        "notes_delete" => server.notes.delete(text("title")).map(Said::Text),
+        _ => {
+            let seconds = arguments
+                .get("seconds")
+                .and_then(Value::as_u64)
+                .unwrap_or(5);
+            Ok(count(server, request, seconds))
+        }
+    }
+}
+
+/// Whole numbers stay whole as far as they fit.
+fn add(a: &Value, b: &Value) -> Result<Said, String> {
+    if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64())
+        && let Some(sum) = a.checked_add(b)
+    {
+        return Ok(Said::Structured(json!({ "sum": sum })));
+    }
+    let sum = a.as_f64().unwrap_or(f64::NAN) + b.as_f64().unwrap_or(f64::NAN);
+    if sum.is_finite() {
+        Ok(Said::Structured(json!({ "sum": sum })))
+    } else {
+        Err("the sum is too large for a number".to_owned())
+    }
+}
+
+fn count(server: &Server, request: &DemoRequest, seconds: u64) -> Said {
+    let token = &request.params["_meta"]["progressToken"];
+    for second in 1..=seconds {
+        if !server.in_flight.wait(&request.id, Duration::from_secs(1)) {
+            return Said::Nothing;
+        }
+        if token.is_string() || token.is_number() {
+            let progress = json!({
+                "jsonrpc": "2.0",
+                "method": "notifications/progress",
+                "params": {
+                    "progressToken": token,
+                    "progress": second,
+                    "total": seconds,
+                    "message": format!("counted to {second}"),
+                },
+            });
+            if super::send(&progress).is_err() {
+                return Said::Nothing;
+            }
+        }
+    }
+    Said::Text(format!("Counted to {seconds}."))
+}

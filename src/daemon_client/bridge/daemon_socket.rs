@@ -1,0 +1,169 @@
+//! The daemon's local socket as a bridge uses it: one connection, taken over for lines after a single HTTP exchange.
+
+use std::{io, path::PathBuf, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::{
+    body::Incoming,
+    client::conn::http1,
+    upgrade::{self, Upgraded},
+};
+use hyper_util::rt::TokioIo;
+use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::{
+    daemon_client::{self, open_socket},
+    failure::error_code::ErrorCode,
+    inbound::LINES,
+    management,
+    text::secret::Secret,
+    wire::instance::{INSTANCE, IS_OURSELVES},
+};
+
+/// How long the upgrade may take: the daemon answers out of what it knows.
+const UPGRADE_WITHIN: Duration = Duration::from_secs(5);
+
+/// Limit: the body of a refusal.
+const LARGEST_REFUSAL: usize = 64 << 10;
+
+/// Where the daemon is, and who we are.
+pub struct DaemonSocket {
+    /// The local socket.
+    pub path: PathBuf,
+    /// The MCP endpoint, as in `/mcp/all`.
+    pub endpoint: String,
+    /// What shows the daemon who the client is.
+    pub token: Option<Secret>,
+    /// The mark of the server that we are, or are a part of: its daemon knows it, and lets nobody in to itself.
+    pub mark: Option<HeaderValue>,
+}
+
+/// Lines both ways.
+pub(super) type DaemonConnection = TokioIo<Upgraded>;
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DaemonSocketError {
+    /// No daemon, or one that is just ending.
+    #[error("no daemon answers on {}", .0.display())]
+    NotRunning(PathBuf),
+    #[error("the daemon on {} did not answer within {} seconds", .0.display(), UPGRADE_WITHIN.as_secs())]
+    TimedOut(PathBuf),
+    /// It has started us.
+    #[error("{IS_OURSELVES}")]
+    Ourselves,
+    #[error("{why}")]
+    Refused {
+        why: String,
+        /// The kind, where the daemon says one that this version knows.
+        code: Option<ErrorCode>,
+    },
+    #[error("the daemon on {} cannot be reached: {reason}", socket.display())]
+    Unreachable { socket: PathBuf, reason: String },
+}
+
+impl DaemonSocketError {
+    /// The code that the client hears of it.
+    pub(super) fn code(&self) -> ErrorCode {
+        match self {
+            Self::Ourselves => ErrorCode::ServerMisconfigured,
+            Self::Refused { code, .. } => code.unwrap_or(ErrorCode::Internal),
+            _ => ErrorCode::Internal,
+        }
+    }
+}
+
+impl DaemonSocket {
+    /// Connects. A daemon of another version comes with a note about it.
+    pub(super) async fn connect(
+        &self,
+    ) -> Result<(DaemonConnection, Option<String>), DaemonSocketError> {
+        match timeout(UPGRADE_WITHIN, self.upgrade()).await {
+            Ok(opened) => opened,
+            Err(_) => Err(DaemonSocketError::TimedOut(self.path.clone())),
+        }
+    }
+
+    async fn upgrade(&self) -> Result<(DaemonConnection, Option<String>), DaemonSocketError> {
+        let stream = open_socket(&self.path)
+            .await
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => self.not_running(),
+                _ => self.unreachable(&error),
+            })?;
+        // What breaks off before an answer belongs to a daemon that ends.
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|_| self.not_running())?;
+        let connection = connection.with_upgrades();
+        let _carried = AbortOnDropHandle::new(tokio::spawn(async move { drop(connection.await) }));
+        let answer = sender
+            .send_request(self.request()?)
+            .await
+            .map_err(|_| self.not_running())?;
+        match answer.status() {
+            StatusCode::SWITCHING_PROTOCOLS => (),
+            StatusCode::SERVICE_UNAVAILABLE => return Err(self.not_running()),
+            StatusCode::LOOP_DETECTED => return Err(DaemonSocketError::Ourselves),
+            _ => return Err(self.refused(answer).await),
+        }
+        let note = version_of(answer.headers()).and_then(management::version_note);
+        let upgraded = upgrade::on(answer).await.map_err(|_| self.not_running())?;
+        Ok((TokioIo::new(upgraded), note))
+    }
+
+    fn request(&self) -> Result<Request<Empty<Bytes>>, DaemonSocketError> {
+        let mut request = Request::get(&self.endpoint)
+            .header(header::HOST, "mcpproxy")
+            .header(header::CONNECTION, "upgrade")
+            .header(header::UPGRADE, LINES);
+        if let Some(mark) = &self.mark {
+            request = request.header(INSTANCE, mark);
+        }
+        if let Some(token) = &self.token {
+            let value = HeaderValue::from_str(&format!("Bearer {}", token.reveal()));
+            let mut value = value.map_err(|error| self.unreachable(&error))?;
+            value.set_sensitive(true);
+            request = request.header(header::AUTHORIZATION, value);
+        }
+        request
+            .body(Empty::new())
+            .map_err(|error| self.unreachable(&error))
+    }
+
+    async fn refused(&self, answer: http::Response<Incoming>) -> DaemonSocketError {
+        let status = answer.status();
+        let body = Limited::new(answer.into_body(), LARGEST_REFUSAL).collect();
+        let body = body.await.map(http_body_util::Collected::to_bytes);
+        let refusal = daemon_client::refusal(status, &body.unwrap_or_default());
+        let (why, code) = match (status, refusal.code) {
+            (StatusCode::NOT_FOUND, None) => {
+                let why =
+                    "it has no such endpoint, or is of another version and has to be restarted";
+                (why.to_owned(), Some(ErrorCode::InvalidArguments))
+            }
+            (_, code) => (refusal.to_string(), code),
+        };
+        let why = format!("the daemon does not serve {}: {why}", self.endpoint);
+        DaemonSocketError::Refused { why, code }
+    }
+
+    fn not_running(&self) -> DaemonSocketError {
+        DaemonSocketError::NotRunning(self.path.clone())
+    }
+
+    fn unreachable(&self, error: &dyn std::error::Error) -> DaemonSocketError {
+        DaemonSocketError::Unreachable {
+            socket: self.path.clone(),
+            reason: error.to_string(),
+        }
+    }
+}
+
+fn version_of(headers: &HeaderMap) -> Option<&str> {
+    let server = headers.get(header::SERVER)?.to_str().ok()?;
+    server.strip_prefix("mcpproxy/")
+}

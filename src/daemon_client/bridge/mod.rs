@@ -1,0 +1,395 @@
+//! Carries lines between one client on stdin and stdout and the daemon of the data folder, which it starts if there is none. When
+//! the daemon goes away the client stays: its requests in flight fail, and the next one reaches a new daemon in an opened connection.
+//!
+//! Bytes pass as they are; `requests` reads just enough of them.
+
+mod daemon_socket;
+mod notices;
+mod requests;
+
+use std::{io, pin::pin, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, WriteHalf},
+    sync::{Notify, mpsc},
+    time::{Instant, sleep, timeout},
+};
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+pub use self::daemon_socket::DaemonSocket;
+use self::{
+    daemon_socket::{DaemonConnection, DaemonSocketError},
+    requests::{ClientLine, ClientRequest, NoDaemon, PendingRequests},
+};
+use crate::{
+    runtime::sync::Guarded,
+    wire::{
+        error_frame,
+        instance::IS_OURSELVES,
+        lines::{self, Line, Lines},
+        method, notification_frame,
+    },
+};
+
+/// Limit: a line of the client. The daemon has a smaller one and says so; this one is against lines without end.
+const LARGEST_QUESTION: usize = 64 << 20;
+
+/// Limit: a line of the daemon. Results of upstreams end at half of this.
+const LARGEST_ANSWER: usize = 128 << 20;
+
+/// Limit: lines of the client that wait for their turn, and frames that wait for the client to read.
+const WAITING: usize = 64;
+
+/// How long to try to reach a daemon, starting one included. Of several bridges that start one at the same time all but one wait.
+const REACH: Duration = Duration::from_secs(30);
+
+/// How long to wait before trying again, at first and at most.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
+
+/// When the client has gone the daemon ends its requests, and then the connection. It is given this long.
+const PARTING: Duration = Duration::from_secs(3);
+
+/// The program that a bridge runs in.
+pub trait BridgeHost {
+    /// Starts a daemon and returns when it serves, or when another one has the data folder.
+    fn start_daemon(&self) -> impl Future<Output = Result<(), String>>;
+
+    /// Says something to whoever runs the program.
+    fn note(&self, text: &str);
+}
+
+/// The daemon is the client: it has started the program in which the bridge runs.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{IS_OURSELVES}: the daemon has started the program that connects to it, and a server behind itself would never end"
+)]
+pub struct StartedByDaemon;
+
+/// Carries lines until the client's input ends or it reads no more. A daemon that is the client itself lets nobody in: its first
+/// requests are answered with that, and then it is over.
+pub async fn carry(
+    socket: DaemonSocket,
+    host: impl BridgeHost,
+    input: impl AsyncRead + Unpin + Send + 'static,
+    output: impl AsyncWrite + Unpin,
+) -> Result<(), StartedByDaemon> {
+    let (out, frames) = mpsc::channel(WAITING);
+    let (said, heard) = mpsc::channel(WAITING);
+    let gone = CancellationToken::new();
+    let _reading = AbortOnDropHandle::new(tokio::spawn(read(input, said, gone.clone())));
+    let bridge = Bridge {
+        socket,
+        host,
+        gone,
+        shared: Arc::new(Shared {
+            state: Guarded::default(),
+            lost: Notify::new(),
+            out,
+        }),
+        attached: None,
+    };
+    let mut writing = pin!(lines::write(frames, output));
+    tokio::select! {
+        // The client reads no more.
+        _ = &mut writing => Ok(()),
+        ended = bridge.run(heard) => {
+            drop(timeout(PARTING, writing).await);
+            ended
+        }
+    }
+}
+
+/// Reads the client's lines; `gone` tells of the end even while nobody takes them.
+async fn read(input: impl AsyncRead + Unpin, said: mpsc::Sender<Line>, gone: CancellationToken) {
+    let mut lines = Lines::new(input, LARGEST_QUESTION);
+    // An input that breaks off is at its end.
+    while let Ok(Some(line)) = lines.next().await {
+        if said.send(line).await.is_err() {
+            return;
+        }
+    }
+    gone.cancel();
+}
+
+struct Bridge<H> {
+    socket: DaemonSocket,
+    host: H,
+    gone: CancellationToken,
+    shared: Arc<Shared>,
+    attached: Option<Attached>,
+}
+
+struct Attached {
+    to_daemon: WriteHalf<DaemonConnection>,
+    from_daemon: AbortOnDropHandle<()>,
+}
+
+struct Shared {
+    state: Guarded<State>,
+    /// The daemon is gone, and there is something to ask again.
+    lost: Notify,
+    out: mpsc::Sender<Bytes>,
+}
+
+#[derive(Default)]
+struct State {
+    requests: PendingRequests,
+    attached: bool,
+    again: Vec<Bytes>,
+}
+
+impl<H: BridgeHost> Bridge<H> {
+    async fn run(mut self, mut heard: mpsc::Receiver<Line>) -> Result<(), StartedByDaemon> {
+        // Without waiting for the first line, so that the daemon starts while the client does. Of a failure every request hears.
+        if let Err(absent) = self.attach().await
+            && !absent.is_ourselves
+        {
+            self.host.note(&absent.why);
+        }
+        loop {
+            tokio::select! {
+                line = heard.recv() => match line {
+                    Some(Line::Text(line)) => self.take(line, false).await?,
+                    Some(Line::TooLarge(id)) => {
+                        let error = crate::wire::RpcError::invalid_request("the request is larger than 32 MiB");
+                        self.shared.tell(error_frame(id.as_ref(), &error.to_raw())).await;
+                    }
+                    None => {
+                        self.part().await;
+                        return Ok(());
+                    }
+                },
+                () = self.shared.lost.notified() => {
+                    let again = std::mem::take(&mut self.shared.state.lock().again);
+                    for line in again {
+                        self.take(line, true).await?;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn take(&mut self, line: Bytes, again: bool) -> Result<(), StartedByDaemon> {
+        let mut asked = match ClientLine::read(&line) {
+            ClientLine::Malformed(answer) => {
+                self.shared.tell(answer).await;
+                return Ok(());
+            }
+            // About requests that went with the old daemon, if none is there.
+            ClientLine::WantsNoAnswer => {
+                self.send(&line).await;
+                return Ok(());
+            }
+            ClientLine::Requests(asked) => asked,
+        };
+        while let Err(unnoted) = self.shared.note(asked, &line, again) {
+            asked = unnoted;
+            if let Err(absent) = self.attach().await {
+                for one in &asked {
+                    let answer = requests::unreachable(one, &absent);
+                    self.shared.tell(answer).await;
+                }
+                return if absent.is_ourselves {
+                    Err(StartedByDaemon)
+                } else {
+                    Ok(())
+                };
+            }
+        }
+        self.send(&line).await;
+        Ok(())
+    }
+
+    async fn send(&mut self, line: &Bytes) {
+        if let Some(attached) = &mut self.attached {
+            // A daemon that is gone is noticed where its answers are read.
+            let _ = write(&mut attached.to_daemon, line).await;
+        }
+    }
+
+    /// Goes to the daemon; a client that has opened its connection before is in the same state afterwards.
+    async fn attach(&mut self) -> Result<(), NoDaemon> {
+        if let Some(lost) = self.attached.take() {
+            // The client hears what became of its requests before it hears of the new daemon.
+            let _ = lost.from_daemon.await;
+        }
+        let left = async {
+            // What it asked for last may still be answered.
+            self.gone.cancelled().await;
+            sleep(PARTING).await;
+        };
+        let connection = tokio::select! {
+            reached = self.reach() => reached?,
+            () = left => return Err("the client has left".to_owned().into()),
+        };
+        let (from_daemon, mut to_daemon) = tokio::io::split(connection);
+        let replay = self.shared.attach();
+        let shared = self.shared.clone();
+        let from_daemon = tokio::spawn(async move { shared.hear(from_daemon).await });
+        for line in replay.iter().flatten() {
+            // As in `send`.
+            let _ = write(&mut to_daemon, line).await;
+        }
+        self.attached = Some(Attached {
+            to_daemon,
+            from_daemon: AbortOnDropHandle::new(from_daemon),
+        });
+        if replay.is_some() {
+            self.host.note("attached to a new daemon");
+            for list in [
+                method::TOOLS_CHANGED,
+                method::PROMPTS_CHANGED,
+                method::RESOURCES_CHANGED,
+            ] {
+                self.shared.tell(notification_frame(list, None)).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// A connection to the daemon, started if need be.
+    async fn reach(&self) -> Result<DaemonConnection, NoDaemon> {
+        let deadline = Instant::now() + REACH;
+        let (mut pause, longest) = PAUSE;
+        let mut started = false;
+        loop {
+            match self.socket.connect().await {
+                Ok((connection, note)) => {
+                    if let Some(note) = note {
+                        self.host.note(&note);
+                    }
+                    return Ok(connection);
+                }
+                Err(DaemonSocketError::NotRunning(_)) if Instant::now() < deadline => (),
+                Err(error) => {
+                    return Err(NoDaemon {
+                        why: error.to_string(),
+                        code: error.code(),
+                        is_ourselves: matches!(error, DaemonSocketError::Ourselves),
+                    });
+                }
+            }
+            // One that is beginning or ending has the data folder, but no socket.
+            if started {
+                sleep(pause).await;
+                pause = longest.min(pause * 2);
+            }
+            self.host.start_daemon().await?;
+            started = true;
+        }
+    }
+
+    /// The client has gone.
+    async fn part(self) {
+        let Some(mut attached) = self.attached else {
+            return;
+        };
+        let parting = async {
+            // What it asked for last may still be answered; then the daemon closes the connection.
+            let _ = attached.to_daemon.shutdown().await;
+            let _ = attached.from_daemon.await;
+        };
+        let _ = timeout(PARTING, parting).await;
+    }
+}
+
+impl Shared {
+    /// Carries what the daemon says, until it is gone.
+    async fn hear(&self, from_daemon: impl AsyncRead + Unpin) {
+        let mut lines = Lines::new(from_daemon, LARGEST_ANSWER);
+        while let Ok(Some(line)) = lines.next().await {
+            if lines.is_over() {
+                // The daemon ends each line, so this is a part of one.
+                break;
+            }
+            match line {
+                Line::Text(line) => {
+                    let passes = self.state.lock().requests.answered(&line);
+                    if passes {
+                        self.tell(line).await;
+                    }
+                }
+                Line::TooLarge(id) => {
+                    if let Some(id) = id {
+                        let answer = requests::too_large(&id);
+                        self.state.lock().requests.answered(&answer);
+                        self.tell(answer).await;
+                    }
+                }
+            }
+        }
+        let failed = {
+            let mut state = self.state.lock();
+            let lost = state.requests.lose();
+            state.attached = false;
+            state.again = lost.again;
+            lost.failed
+        };
+        for id in failed {
+            self.tell(requests::lost(&id)).await;
+        }
+        self.lost.notify_one();
+    }
+
+    /// Notes requests about to be sent, unless the daemon is gone.
+    fn note(
+        &self,
+        asked: Vec<ClientRequest>,
+        line: &Bytes,
+        again: bool,
+    ) -> Result<(), Vec<ClientRequest>> {
+        let mut state = self.state.lock();
+        if !state.attached {
+            return Err(asked);
+        }
+        state.requests.note(asked, line, again);
+        Ok(())
+    }
+
+    /// A daemon is there; what it has to hear first.
+    fn attach(&self) -> Option<Vec<Bytes>> {
+        let mut state = self.state.lock();
+        state.attached = true;
+        state.requests.replay()
+    }
+
+    async fn tell(&self, frame: Bytes) {
+        // A client that reads no more ends everything elsewhere.
+        let _ = self.out.send(frame).await;
+    }
+}
+
+async fn write(to_daemon: &mut WriteHalf<DaemonConnection>, line: &Bytes) -> io::Result<()> {
+    to_daemon.write_all(line).await?;
+    to_daemon.write_all(b"\n").await?;
+    to_daemon.flush().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn half_an_answer_of_a_daemon_that_is_gone_is_no_answer() {
+        let (out, mut frames) = mpsc::channel(WAITING);
+        let shared = Shared {
+            state: Guarded::default(),
+            lost: Notify::new(),
+            out,
+        };
+        shared.attach();
+        let line = Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#);
+        let ClientLine::Requests(asked) = ClientLine::read(&line) else {
+            panic!("a request");
+        };
+        assert!(shared.note(asked, &line, false).is_ok());
+        shared
+            .hear(&br#"{"jsonrpc":"2.0","id":1,"result":{"con"#[..])
+            .await;
+        let told = frames.recv().await.expect("an answer");
+        let told = String::from_utf8_lossy(&told);
+        assert!(told.contains("connection_lost"), "{told}");
+        assert!(frames.try_recv().is_err(), "nothing else");
+    }
+}

@@ -1,0 +1,429 @@
+//! The client of the daemon's local socket: speaks REST to it. Knows connections, deadlines and the shape of errors; what the
+//! answers mean is its users' business.
+
+pub mod bridge;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use http::{Method, Request, StatusCode};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::{config::SOCKET, failure::error_code::ErrorCode, management::version_note};
+
+/// How long connecting and the first, small answer may take.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Limit: an upstream's result may be large, but a command line that eats all memory helps nobody.
+const LARGEST_ANSWER: usize = 256 * 1024 * 1024;
+
+/// How long an answer may take.
+#[derive(Debug, Clone, Copy)]
+pub enum AnswerDeadline {
+    /// The daemon answers out of what it knows.
+    Daemon,
+    /// The answer waits for an upstream.
+    Upstream,
+    /// The answer is that of a tool, which its progress keeps alive for half an hour; its server may have to be started first.
+    Call,
+}
+
+impl AnswerDeadline {
+    fn duration(self) -> Duration {
+        match self {
+            Self::Daemon => Duration::from_secs(30),
+            Self::Upstream => Duration::from_mins(10),
+            Self::Call => Duration::from_mins(40),
+        }
+    }
+}
+
+/// Why the daemon did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum DaemonError {
+    /// Nobody listens. Some commands can go on without.
+    #[error("the daemon is not running: nothing answers on {}", .0.display())]
+    NotRunning(PathBuf),
+    /// Somebody listens, for another configuration than the one that is meant. Some commands can go on without.
+    #[error("no daemon of {} runs: the one in {} serves {served}", asked.display(), data_dir.display())]
+    OtherConfiguration {
+        /// Its data folder.
+        data_dir: PathBuf,
+        /// The file that it serves.
+        served: String,
+        /// The file that was meant.
+        asked: PathBuf,
+    },
+    /// Something is there, but no connection comes about.
+    #[error("failed to reach the daemon on {}: {reason}", socket.display())]
+    Unreachable {
+        /// The local socket.
+        socket: PathBuf,
+        /// What happened.
+        reason: String,
+    },
+    /// It says no.
+    #[error("{0}")]
+    Refused(DaemonRefusal),
+    /// It says nothing.
+    #[error("the daemon did not answer {request} within {} seconds", deadline.duration().as_secs())]
+    TimedOut {
+        /// Method and path.
+        request: String,
+        /// What was waited for.
+        deadline: AnswerDeadline,
+    },
+    /// The connection broke off.
+    #[error("lost the connection to the daemon during {request}: {reason}")]
+    Lost {
+        /// Method and path.
+        request: String,
+        /// What happened.
+        reason: String,
+    },
+    /// Its answer is not what this version knows.
+    #[error("the daemon's answer to {request} is not understood: {reason}")]
+    BadAnswer {
+        /// Method and path.
+        request: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl DaemonError {
+    /// Whether there is no daemon to ask.
+    pub fn is_absence(&self) -> bool {
+        matches!(self, Self::NotRunning(_) | Self::OtherConfiguration { .. })
+    }
+}
+
+/// The daemon's own words for a failure.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct DaemonRefusal {
+    error: String,
+    /// Nothing when the daemon used a code that this version does not know.
+    pub code: Option<ErrorCode>,
+    /// The next step.
+    pub hint: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RefusalBody {
+    error: String,
+    code: Option<String>,
+    hint: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: String,
+}
+
+/// A connection to the running daemon.
+pub struct DaemonClient {
+    sender: http1::SendRequest<Full<Bytes>>,
+    _connection: AbortOnDropHandle<()>,
+    /// The body of `GET /api/v1/status`, which is the first thing asked.
+    status: Bytes,
+    version: String,
+}
+
+impl DaemonClient {
+    /// Connects to the daemon of a data folder.
+    pub async fn connect(data_dir: &Path) -> Result<Self, DaemonError> {
+        let socket = data_dir.join(SOCKET);
+        let daemon = timeout(CONNECT, Self::greet(&socket)).await.map_err(|_| {
+            let reason = format!("no answer within {} seconds", CONNECT.as_secs());
+            DaemonError::Unreachable {
+                socket: socket.clone(),
+                reason,
+            }
+        })??;
+        let version = serde_json::from_slice::<Version>(&daemon.status);
+        match version {
+            Ok(Version { version }) => Ok(Self { version, ..daemon }),
+            Err(error) => Err(DaemonError::BadAnswer {
+                request: "GET /api/v1/status".to_owned(),
+                reason: error.to_string(),
+            }),
+        }
+    }
+
+    async fn greet(socket: &Path) -> Result<Self, DaemonError> {
+        let unreachable = |reason: String| DaemonError::Unreachable {
+            socket: socket.to_owned(),
+            reason,
+        };
+        let stream = open_socket(socket)
+            .await
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                    DaemonError::NotRunning(socket.to_owned())
+                }
+                _ => unreachable(error.to_string()),
+            })?;
+        let (sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| unreachable(error.to_string()))?;
+        // Errors of the connection show in the request that is under way.
+        let connection = tokio::spawn(async move { drop(connection.await) });
+        let mut daemon = Self {
+            sender,
+            _connection: AbortOnDropHandle::new(connection),
+            status: Bytes::new(),
+            version: String::new(),
+        };
+        daemon.status = daemon
+            .get("/api/v1/status")
+            .await
+            .map_err(|error| match error {
+                DaemonError::Lost { reason, .. } => unreachable(reason),
+                other => other,
+            })?;
+        Ok(daemon)
+    }
+
+    /// What to tell the user of a daemon that is of another version.
+    pub fn version_note(&self) -> Option<String> {
+        version_note(&self.version)
+    }
+
+    /// What the daemon said of itself when we connected.
+    pub fn status(&self) -> &Bytes {
+        &self.status
+    }
+
+    /// The body of `GET path`.
+    pub async fn get(&mut self, path: &str) -> Result<Bytes, DaemonError> {
+        self.send(Method::GET, path, Bytes::new(), AnswerDeadline::Daemon)
+            .await
+    }
+
+    /// The body of the answer to a request whose own body is JSON, or empty.
+    pub async fn send(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: impl Into<Bytes>,
+        deadline: AnswerDeadline,
+    ) -> Result<Bytes, DaemonError> {
+        let name = format!("{method} {path}");
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(http::header::HOST, "mcpproxy")
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .header(http::header::ACCEPT, "application/json")
+            .body(Full::new(body.into()))
+            .map_err(|error| DaemonError::BadAnswer {
+                request: name.clone(),
+                reason: error.to_string(),
+            })?;
+        match timeout(deadline.duration(), self.exchange(request)).await {
+            Err(_) => Err(DaemonError::TimedOut {
+                request: name,
+                deadline,
+            }),
+            Ok(Err(reason)) => Err(DaemonError::Lost {
+                request: name,
+                reason,
+            }),
+            Ok(Ok((status, body))) if status.is_success() => Ok(body),
+            Ok(Ok((status, body))) => Err(DaemonError::Refused(refusal(status, &body))),
+        }
+    }
+
+    /// [`DaemonClient::send`] for a verb that may also answer in lines: all but the last go to `told` as they come, the last one is the
+    /// answer, and may be a refusal, too.
+    pub async fn send_and_be_told(
+        &mut self,
+        path: &str,
+        body: impl Into<Bytes>,
+        told: impl FnMut(&[u8]),
+    ) -> Result<Bytes, DaemonError> {
+        let deadline = AnswerDeadline::Call;
+        let request = format!("POST {path}");
+        let wanted = post(path, body.into(), "application/x-ndjson, application/json")?;
+        match timeout(deadline.duration(), self.exchange_lines(wanted, told)).await {
+            Err(_) => Err(DaemonError::TimedOut { request, deadline }),
+            Ok(Err(reason)) => Err(DaemonError::Lost { request, reason }),
+            Ok(Ok((status, body))) => {
+                let refuses = !status.is_success() || is_refusal(&body);
+                if refuses {
+                    return Err(DaemonError::Refused(refusal(status, &body)));
+                }
+                Ok(body)
+            }
+        }
+    }
+
+    async fn exchange_lines(
+        &mut self,
+        request: Request<Full<Bytes>>,
+        mut told: impl FnMut(&[u8]),
+    ) -> Result<(StatusCode, Bytes), String> {
+        let text = |error: &dyn std::fmt::Display| error.to_string();
+        self.sender.ready().await.map_err(|error| text(&error))?;
+        let answer = self.sender.send_request(request).await;
+        let answer = answer.map_err(|error| text(&error))?;
+        let status = answer.status();
+        let mut body = Limited::new(answer.into_body(), LARGEST_ANSWER);
+        let mut unfinished = BytesMut::new();
+        let mut last = Bytes::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| text(&error))?;
+            unfinished.extend_from_slice(&frame.into_data().unwrap_or_default());
+            while let Some(end) = memchr::memchr(b'\n', &unfinished) {
+                if !last.is_empty() {
+                    told(&last);
+                }
+                last = unfinished.split_to(end + 1).freeze();
+            }
+        }
+        if unfinished.is_empty() {
+            return Ok((status, last));
+        }
+        // An answer that is no line is a daemon's that knows none.
+        Ok((status, unfinished.freeze()))
+    }
+
+    async fn exchange(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(StatusCode, Bytes), String> {
+        self.sender
+            .ready()
+            .await
+            .map_err(|error| error.to_string())?;
+        let answer = self
+            .sender
+            .send_request(request)
+            .await
+            .map_err(|error| error.to_string())?;
+        let status = answer.status();
+        let body = Limited::new(answer.into_body(), LARGEST_ANSWER)
+            .collect()
+            .await
+            .map_err(|error| error.to_string())?;
+        Ok((status, body.to_bytes()))
+    }
+}
+
+fn post(
+    path: &str,
+    body: Bytes,
+    accept: &'static str,
+) -> Result<Request<Full<Bytes>>, DaemonError> {
+    Request::post(path)
+        .header(http::header::HOST, "mcpproxy")
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .header(http::header::ACCEPT, accept)
+        .body(Full::new(body))
+        .map_err(|error| DaemonError::BadAnswer {
+            request: format!("POST {path}"),
+            reason: error.to_string(),
+        })
+}
+
+/// Whether a last line says no.
+fn is_refusal(line: &[u8]) -> bool {
+    let read = serde_json::from_slice::<RefusalBody>(line);
+    read.is_ok_and(|refusal| refusal.code.is_some())
+}
+
+/// Reads the body of an answer that says no.
+pub fn refusal(status: StatusCode, body: &[u8]) -> DaemonRefusal {
+    if let Some(refusal) = rpc_refusal(body) {
+        return refusal;
+    }
+    match serde_json::from_slice::<RefusalBody>(body) {
+        Ok(RefusalBody { error, code, hint }) => DaemonRefusal {
+            error,
+            code: code.as_deref().and_then(ErrorCode::parse),
+            hint,
+        },
+        Err(_) => DaemonRefusal {
+            error: format!("the daemon answered with HTTP status {status}"),
+            code: None,
+            hint: None,
+        },
+    }
+}
+
+/// What an MCP endpoint says: the same inside a JSON-RPC error.
+fn rpc_refusal(body: &[u8]) -> Option<DaemonRefusal> {
+    #[derive(Deserialize)]
+    struct Answer {
+        error: RpcRefusal,
+    }
+    #[derive(Deserialize)]
+    struct RpcRefusal {
+        data: RefusalBody,
+    }
+    let Answer { error } = serde_json::from_slice(body).ok()?;
+    let RefusalBody { error, code, hint } = error.data;
+    Some(DaemonRefusal {
+        error,
+        code: code.as_deref().and_then(ErrorCode::parse),
+        hint,
+    })
+}
+
+/// Reads an answer.
+pub fn read<'a, T: Deserialize<'a>>(request: &str, body: &'a [u8]) -> Result<T, DaemonError> {
+    serde_json::from_slice(body).map_err(|error| DaemonError::BadAnswer {
+        request: request.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+/// Opens the daemon's local socket.
+#[cfg(unix)]
+pub async fn open_socket(socket: &Path) -> io::Result<tokio::net::UnixStream> {
+    tokio::net::UnixStream::connect(socket).await
+}
+
+/// Elsewhere there is no local socket yet.
+#[cfg(not(unix))]
+pub async fn open_socket(_socket: &Path) -> io::Result<tokio::io::DuplexStream> {
+    std::future::ready(Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "the local socket needs a Unix system",
+    )))
+    .await
+}
+
+/// What stands in a path or a query as it is (RFC 3986, 2.3).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+/// Percent-encodes what becomes one part of a path, or one value of a query.
+pub fn encoded(part: &str) -> String {
+    utf8_percent_encode(part, UNRESERVED).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encoded;
+
+    #[test]
+    fn path_parts_are_percent_encoded() {
+        assert_eq!(encoded("my-server_1.2~"), "my-server_1.2~");
+        assert_eq!(encoded("a:b/c d?é"), "a%3Ab%2Fc%20d%3F%C3%A9");
+    }
+}

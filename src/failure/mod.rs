@@ -1,0 +1,4 @@
+//! Failures as every face shows them: their codes with statuses, and their form as JSON.
+
+pub mod error_code;
+pub mod shown_failure;

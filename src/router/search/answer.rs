@@ -1,0 +1,216 @@
+//! A search's outcome as JSON, once for `retrieve_tools`, REST and the command line.
+
+use std::{borrow::Cow, sync::Arc};
+
+use serde::Serialize;
+
+use super::{Found, FoundTool, Search, WholeList, run, signature::signature};
+use crate::{
+    access::Caller,
+    catalog::{LONGEST_QUERY, Snapshot, WordShare, without_values},
+    config::Settings,
+    failure::error_code::Failure,
+    wire::Raw,
+};
+
+/// How much is said of each tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// The first ones with their input schema, as configured.
+    #[default]
+    Full,
+    /// Signatures and the beginnings of descriptions.
+    Compact,
+}
+
+impl Detail {
+    /// Reads the spelling that requests use.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "full" => Some(Self::Full),
+            "compact" => Some(Self::Compact),
+            _ => None,
+        }
+    }
+}
+
+/// Limit: characters of a description that a compact answer gives.
+const BEGINNING: usize = 160;
+
+/// What was found, as faces show it.
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct SearchAnswer<'a> {
+    tools: Vec<Row<'a>>,
+    query: &'a str,
+    total: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    listed: Option<WholeList>,
+}
+
+/// Why a tool has its score: the shares of all words add up to it.
+#[derive(Serialize, schemars::JsonSchema)]
+struct Why<'a> {
+    words: Vec<WordWhy<'a>>,
+}
+
+/// What one word adds, by the field in which it stands.
+#[derive(Serialize, schemars::JsonSchema)]
+struct WordWhy<'a> {
+    word: &'a str,
+    has: bool,
+    name: f64,
+    description: f64,
+    parameters: f64,
+    server: f64,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "FoundTool")]
+struct Row<'a> {
+    name: String,
+    server: &'a str,
+    description: Cow<'a, str>,
+    #[serde(rename = "inputSchema", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    input_schema: Option<Raw>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    annotations: Option<Raw>,
+    score: f64,
+    call_with: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Why<'a>>,
+}
+
+/// Searches lists that no daemon has in hand.
+pub fn search_lists(
+    caller: &Caller,
+    settings: &Settings,
+    snapshot: &Arc<Snapshot>,
+    search: &Search,
+    detail: Detail,
+) -> Result<Raw, Failure> {
+    let found = run::in_lists(caller, settings, snapshot, search)?;
+    Ok(of(&found, settings, &search.query, detail))
+}
+
+/// The answer that says what was found.
+pub(super) fn of(found: &Found, settings: &Settings, query: &str, detail: Detail) -> Raw {
+    let rows = found.tools.iter().enumerate();
+    let schemas = match detail {
+        Detail::Full => settings.top_k,
+        Detail::Compact => 0,
+    };
+    // No more than was read of it.
+    let end = query.char_indices().nth(LONGEST_QUERY);
+    let query = end.and_then(|(end, _)| query.get(..end)).unwrap_or(query);
+    Raw::author(&SearchAnswer {
+        tools: rows
+            .map(|(i, tool)| row(tool, settings, detail, i < schemas))
+            .collect(),
+        query,
+        total: found.total,
+        notice: found.notice.as_deref(),
+        listed: found.listed,
+    })
+}
+
+fn row<'a>(
+    found: &'a FoundTool,
+    settings: &Settings,
+    detail: Detail,
+    with_schema: bool,
+) -> Row<'a> {
+    let (tool, server) = (found.tool(), found.server.server.as_str());
+    // Nearly no definition repeats a secret; which do is remembered.
+    let secrets = without_values::secrets_of(settings, server);
+    let (definition, description) = if tool.repeats(&secrets) {
+        let definition = without_values::raw(&secrets, tool.definition.clone());
+        let description = without_values::text(&secrets, &tool.description);
+        (definition, Cow::Owned(description))
+    } else {
+        (tool.definition.clone(), Cow::Borrowed(&*tool.description))
+    };
+    let schema = definition.get("inputSchema");
+    let line = (!with_schema).then(|| signature(&tool.name, schema.as_ref()));
+    Row {
+        name: found.name(),
+        server,
+        description: match (detail, description) {
+            (Detail::Full, description) => description,
+            (Detail::Compact, Cow::Borrowed(whole)) => Cow::Borrowed(beginning(whole)),
+            (Detail::Compact, Cow::Owned(whole)) => Cow::Owned(beginning(&whole).to_owned()),
+        },
+        input_schema: schema.filter(|_| with_schema),
+        signature: line,
+        annotations: definition.get("annotations").filter(Raw::is_object),
+        score: rounded(found.score),
+        call_with: format!("call_tool_{}", found.call_with.as_str()),
+        why: found.why.as_deref().map(why),
+    }
+}
+
+fn why(words: &[WordShare]) -> Why<'_> {
+    let words = words.iter().map(|one| {
+        let [name, description, parameters, server] = one.shares.map(share);
+        WordWhy {
+            word: &one.word,
+            has: one.has,
+            name,
+            description,
+            parameters,
+            server,
+        }
+    });
+    Why {
+        words: words.collect(),
+    }
+}
+
+/// Four digits, as scores have.
+fn share(share: f32) -> f64 {
+    (f64::from(share) * 10_000.0).round() / 10_000.0
+}
+
+/// The first line, or as much of it as is worth reading in a list.
+fn beginning(description: &str) -> &str {
+    let line = description.trim_start().lines().next().unwrap_or_default();
+    match line.char_indices().nth(BEGINNING) {
+        None => line,
+        Some((end, _)) => {
+            let cut = line.get(..end).unwrap_or(line);
+            cut.rsplit_once(' ').map_or(cut, |(words, _)| words)
+        }
+    }
+}
+
+/// Four digits say enough and keep the order; none is rounded to nothing.
+fn rounded(score: f32) -> f64 {
+    ((f64::from(score) * 10_000.0).round() / 10_000.0).max(0.0001)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_cut_at_a_word() {
+        assert_eq!(beginning(" One line. \nTwo."), "One line. ");
+        assert_eq!(beginning(""), "");
+        let long = "word ".repeat(50);
+        assert!(beginning(&long).ends_with("word") && beginning(&long).len() < 165);
+        assert_eq!(beginning(&"ä".repeat(300)).chars().count(), BEGINNING);
+    }
+
+    #[test]
+    fn scores_stay_in_their_bounds() {
+        assert_eq!(
+            (rounded(1.0), rounded(f32::MIN_POSITIVE), rounded(0.123_456)),
+            (1.0, 0.0001, 0.1235)
+        );
+    }
+}

@@ -1,0 +1,219 @@
+//! Searching the tools of all servers on a caller's behalf, for the built-in tools, REST and the command line: what the gate would not
+//! let the caller call is not found, and the caller is told where more may be.
+
+mod answer;
+mod closest;
+mod notice;
+mod run;
+mod signature;
+mod typed_signature;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+pub use self::{
+    answer::{Detail, SearchAnswer, search_lists},
+    typed_signature::typed_signature,
+};
+use self::{notice::Absent, run::SearchState};
+use crate::{
+    access::Caller,
+    catalog::{Catalog, Matching, Query, ServerCatalog, Tool, WordShare},
+    failure::error_code::{ErrorCode, Failure},
+    gate::{Gate, Moment, Variant},
+    runtime::long_work::{LongWork, Stop},
+    text::names::ServerName,
+    upstream::{State, Status, Upstreams},
+    wire::Raw,
+};
+
+/// What is searched for.
+#[derive(Debug, Clone)]
+pub struct Search {
+    /// The words, as a model or a person typed them.
+    pub query: String,
+    /// How many results at most; the configured number where not given.
+    pub limit: Option<usize>,
+    /// How many of the words a tool must have.
+    pub matching: Matching,
+    /// Only tools of this server.
+    pub server: Option<String>,
+    /// Only tools that are called with this variant or a milder one.
+    pub up_to: Variant,
+    /// Whether it is said why each tool stands where it does.
+    pub explained: bool,
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The best, best first.
+    pub tools: Vec<FoundTool>,
+    /// How many there are in all.
+    pub total: usize,
+    /// What the caller should know: where more may be, and what is held back.
+    pub notice: Option<String>,
+    /// How much all tools are that the caller may call, where that is to be explained.
+    pub listed: Option<WholeList>,
+}
+
+/// How much a list of all tools would be.
+#[derive(Debug, Clone, Copy, Serialize, schemars::JsonSchema)]
+pub struct WholeList {
+    /// How many tools.
+    pub tools: usize,
+    /// How many bytes their definitions have.
+    pub characters: usize,
+}
+
+/// One tool that was found.
+#[derive(Debug)]
+pub struct FoundTool {
+    /// Its server.
+    pub server: Arc<ServerCatalog>,
+    /// Its place in the server's list.
+    pub place: usize,
+    /// In (0, 1], falling.
+    pub score: f32,
+    /// The variant to call it with.
+    pub call_with: Variant,
+    /// What each word of the query adds to its score, where that is to be explained.
+    pub why: Option<Vec<WordShare>>,
+}
+
+impl FoundTool {
+    /// The tool itself.
+    pub fn tool(&self) -> &Tool {
+        &self.server.tools[self.place]
+    }
+
+    /// Its name, as calls want it: `server:tool`.
+    pub fn name(&self) -> String {
+        format!("{}:{}", self.server.server, self.tool().name)
+    }
+}
+
+impl Found {
+    fn add_notice(&mut self, notice: &str) {
+        let said = self.notice.get_or_insert_default();
+        if !said.is_empty() {
+            said.push(' ');
+        }
+        said.push_str(notice);
+    }
+}
+
+/// Searches what is known of the servers of a daemon. Cheap to clone.
+#[derive(Clone)]
+pub struct ToolSearch(Arc<Parts>);
+
+struct Parts {
+    gate: Gate,
+    catalog: Catalog,
+    upstreams: Upstreams,
+    long_work: LongWork,
+}
+
+impl ToolSearch {
+    /// Over these parts.
+    pub fn new(gate: Gate, catalog: Catalog, upstreams: Upstreams) -> Self {
+        Self(Arc::new(Parts {
+            gate,
+            catalog,
+            upstreams,
+            long_work: LongWork::default(),
+        }))
+    }
+
+    /// Searches what is known now, and puts the answer together: `{"tools", "query", "total", "notice"?}`. Never waits for a server.
+    /// What would take longer than a worker of the runtime can be spared is done off it, and is given up when the future is dropped.
+    pub async fn answer(
+        &self,
+        caller: &Caller,
+        search: &Search,
+        detail: Detail,
+    ) -> Result<Raw, Failure> {
+        let words = Query::parse(&search.query, &[]);
+        let found = if self.0.catalog.searcher().is_quick(&words) {
+            self.search_here(caller, search, &Stop::default())?
+        } else {
+            let (searching, caller, search) = (self.clone(), caller.clone(), search.clone());
+            self.long(move |stop| searching.search_here(&caller, &search, stop))
+                .await??
+        };
+        let settings = self.0.gate.settings();
+        Ok(answer::of(&found, &settings, &search.query, detail))
+    }
+
+    /// The search itself. Blocks as long as it takes.
+    fn search_here(&self, caller: &Caller, search: &Search, stop: &Stop) -> Result<Found, Failure> {
+        let now = self.0.gate.now();
+        let searcher = self.0.catalog.searcher();
+        let state = SearchState {
+            settings: now.settings(),
+            snapshot: now.snapshot(),
+            searcher: &searcher,
+            caller,
+        };
+        let mut found = state.search(search, stop)?;
+        let absent = self.absent(caller, &now, search.server.as_deref());
+        let is_behind = !Arc::ptr_eq(searcher.snapshot(), now.snapshot());
+        for notice in absent.notices(is_behind) {
+            found.add_notice(&notice);
+        }
+        Ok(found)
+    }
+
+    /// The servers whose tools are not known, so that no search finds them.
+    fn absent(&self, caller: &Caller, now: &Moment, only: Option<&str>) -> Absent {
+        let mut absent = Absent::default();
+        let is_unknown = |name: &&ServerName| {
+            only.is_none_or(|only| only == name.as_str())
+                && !now.snapshot().servers.contains_key(*name)
+                && now.rules().offers(caller, name.as_str())
+        };
+        for name in now.settings().servers.keys().filter(is_unknown) {
+            let Some(upstream) = self.0.upstreams.get(name.as_str()) else {
+                continue;
+            };
+            let status = upstream.status();
+            if status.is_failing() {
+                absent.down.push(down(name, &status));
+            } else {
+                absent.awaited.push(name.to_string());
+            }
+        }
+        absent
+    }
+
+    /// Does what takes too long for the workers of the runtime.
+    async fn long<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Stop) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.0.long_work.run(work).await.map_err(|_| {
+            Failure::new(
+                ErrorCode::Overloaded,
+                "too many searches are waiting",
+                "Search again in a moment, in fewer words and without quotes.",
+            )
+        })
+    }
+}
+
+/// A server that is not available, and why: `name (reason; it is tried again)`.
+fn down(name: &ServerName, status: &Status) -> String {
+    let reason = status.last_error.as_ref();
+    let reason = reason.map_or("no reason is known", |error| &error.outside);
+    let is_given_up = matches!(
+        status.state,
+        State::Failed { .. } | State::Authenticating { .. }
+    );
+    let again = if is_given_up {
+        ""
+    } else {
+        "; it is tried again"
+    };
+    format!("{name} ({reason}{again})")
+}

@@ -1,0 +1,118 @@
+//! What a caller is told besides the tools that were found: why there may be more. Pure.
+
+use super::Search;
+use crate::{
+    catalog::Matching,
+    failure::error_code::{ErrorCode, Failure},
+};
+
+/// Limit: reasons, servers and words that a notice names.
+const NAMED: usize = 3;
+
+/// What is said of a query without words.
+pub(super) const NO_WORDS: &str =
+    "The query has no words to search for. Name what the tool should do.";
+
+/// What is said where phrases had to be taken as words.
+pub(super) const NO_PHRASE: &str = "No tool has the exact phrase; these have its words.";
+
+/// What is said of a query that is larger than the limits.
+pub(super) const TOO_LONG: &str = "The query is too long: only its beginning was searched for, and its first phrases and filters. \
+    Name the task in fewer words.";
+
+/// Servers whose tools are not known.
+#[derive(Debug, Default)]
+pub(super) struct Absent {
+    /// They are being asked for them.
+    pub(super) awaited: Vec<String>,
+    /// They cannot be reached or started, each with its reason.
+    pub(super) down: Vec<String>,
+}
+
+impl Absent {
+    /// What is said of them, and of tools that are known and not indexed yet if the index `is_behind`.
+    pub(super) fn notices(&self, is_behind: bool) -> Vec<String> {
+        let mut notices = Vec::new();
+        if !self.down.is_empty() {
+            notices.push(format!(
+                "The tools of these servers are not known, because they are not available: {}.",
+                some_of(&self.down)
+            ));
+        }
+        if !self.awaited.is_empty() {
+            notices.push(format!(
+                "Discovery is still running: the tools of {} are not known yet. Search again in a moment.",
+                some_of(&self.awaited)
+            ));
+        } else if is_behind {
+            let notice = "The newest tools are still being indexed. Search again in a moment.";
+            notices.push(notice.to_owned());
+        }
+        notices
+    }
+}
+
+/// Where nothing was found, and nothing is held back.
+pub(super) fn nothing(search: &Search) -> &'static str {
+    match search.matching {
+        Matching::All => {
+            "No tool has all of these words. With `match` \"any\" those are found that have some."
+        }
+        Matching::Any => {
+            "No tool has any of these words. Tools are found by the words of their names and descriptions, most of them English: \
+             name the task in such words."
+        }
+    }
+}
+
+/// Where all that fits is held back. A person is told what shows more.
+pub(super) fn held_back(held: &[Failure], to_a_person: bool) -> String {
+    let reasons: Vec<String> = held
+        .iter()
+        .take(NAMED)
+        .map(|failure| {
+            if to_a_person {
+                format!("{}; {}.", failure.error, step_of_a_person(failure))
+            } else {
+                format!("{}. {}", failure.error, failure.hint)
+            }
+        })
+        .collect();
+    let more = if held.len() > NAMED {
+        " There are others."
+    } else {
+        ""
+    };
+    format!(
+        "All tools that fit are held back: {}{more}",
+        reasons.join(" ")
+    )
+}
+
+fn step_of_a_person(failure: &Failure) -> String {
+    let server = failure.server.as_deref().unwrap_or("NAME");
+    match failure.code {
+        ErrorCode::AccessDenied => {
+            let tool = failure.tool.as_deref().unwrap_or("TOOL");
+            format!("`mcpproxy access check operator {server}:{tool}` says which rule denies it")
+        }
+        ErrorCode::ServerDisabled => format!("`mcpproxy upstream enable {server}` switches it on"),
+        ErrorCode::ToolDisabled => format!("`mcpproxy upstream show {server}` shows its entry"),
+        _ => format!("`mcpproxy upstream inspect {server}` shows more"),
+    }
+}
+
+/// Where tools were found, and none of them has these words.
+pub(super) fn without(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+    let noun = if words.len() == 1 { "word" } else { "words" };
+    format!("No tool has the {noun} {}.", some_of(&quoted))
+}
+
+fn some_of(names: &[String]) -> String {
+    let (first, rest) = names.split_at(names.len().min(NAMED));
+    match rest.len() {
+        0 => first.join(", "),
+        n => format!("{} and {n} more", first.join(", ")),
+    }
+}

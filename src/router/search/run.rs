@@ -1,0 +1,223 @@
+//! One search over one state of settings, catalog and index. Pure.
+
+use std::sync::Arc;
+
+use super::{Found, FoundTool, Search, WholeList, notice};
+use crate::{
+    access::Caller,
+    catalog::{Matching, Query, Searcher, Snapshot, Writer},
+    config::{OPERATOR, Settings},
+    failure::error_code::{ErrorCode, Failure},
+    gate::{Rules, Variant},
+    runtime::long_work::Stop,
+    text::names::ServerName,
+    wire::{Target, method},
+};
+
+/// Limit: the share of the best score below which a tool that has only some of the words is left out. The retrieval figures are the
+/// same without those.
+const FAR_BELOW: f32 = 0.1;
+
+/// What a search is made over, and for whom.
+pub(super) struct SearchState<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) snapshot: &'a Arc<Snapshot>,
+    pub(super) searcher: &'a Searcher,
+    pub(super) caller: &'a Caller,
+}
+
+/// Searches lists that no daemon has in hand.
+pub(super) fn in_lists(
+    caller: &Caller,
+    settings: &Settings,
+    snapshot: &Arc<Snapshot>,
+    search: &Search,
+) -> Result<Found, Failure> {
+    let indexed = Writer::new().and_then(|mut writer| writer.update(snapshot.clone()));
+    let (searcher, _) = indexed.map_err(|error| failed(&error))?;
+    let state = SearchState {
+        settings,
+        snapshot,
+        searcher: &searcher,
+        caller,
+    };
+    state.search(search, &Stop::default())
+}
+
+impl SearchState<'_> {
+    /// Searches. Once `stop` says so, anything may come of it.
+    pub(super) fn search(&self, search: &Search, stop: &Stop) -> Result<Found, Failure> {
+        let servers = self.settings.servers.keys();
+        let servers: Vec<&str> = servers.map(ServerName::as_str).collect();
+        let mut query = Query::parse(&search.query, &servers);
+        if let Some(server) = &search.server {
+            let lists = Target::method_alone(method::TOOLS_LIST);
+            self.rules().entry(self.caller, server, &lists)?;
+            query = query.of_server(server);
+        }
+        if query.is_empty() {
+            return Ok(Found {
+                notice: Some(notice::NO_WORDS.to_owned()),
+                ..Found::default()
+            });
+        }
+        let (mut found, mut held) = (Found::default(), Vec::new());
+        for (i, attempt) in query.attempts(search.matching).iter().enumerate() {
+            found = self.attempt(attempt, search, stop, &mut held)?;
+            if found.total > 0 {
+                if i > 0 && attempt.phrases != query.phrases {
+                    found.add_notice(notice::NO_PHRASE);
+                }
+                break;
+            }
+        }
+        if found.total == 0 {
+            let notice = if held.is_empty() {
+                notice::nothing(search).to_owned()
+            } else {
+                notice::held_back(&held, self.is_a_person())
+            };
+            found.notice = Some(notice);
+        }
+        if query.was_cut {
+            found.add_notice(notice::TOO_LONG);
+        }
+        found.listed = search.explained.then(|| self.listed());
+        Ok(found)
+    }
+
+    /// Says of what was found what each word adds to its score.
+    fn explain(&self, query: &Query, found: &mut Found) -> Result<(), Failure> {
+        let places = found.tools.iter();
+        let places: Vec<(&str, usize)> = places
+            .map(|tool| (tool.server.server.as_str(), tool.place))
+            .collect();
+        let explained = self.searcher.explain(query, &places);
+        let explained = explained.map_err(|error| failed(&error))?;
+        for (tool, why) in found.tools.iter_mut().zip(explained) {
+            tool.why = Some(why);
+        }
+        Ok(())
+    }
+
+    /// How much it would be to list every tool that the caller may call.
+    fn listed(&self) -> WholeList {
+        let rules = self.rules();
+        let mut listed = WholeList {
+            tools: 0,
+            characters: 0,
+        };
+        for (name, server) in &self.snapshot.servers {
+            for tool in &server.tools {
+                let target = Target::tool(&tool.name);
+                if rules.decide(self.caller, name.as_str(), &target).is_ok() {
+                    listed.tools += 1;
+                    listed.characters += tool.definition.as_str().len();
+                }
+            }
+        }
+        listed
+    }
+
+    /// Whether a person asks, who is told what to type.
+    fn is_a_person(&self) -> bool {
+        self.caller.subject() == OPERATOR
+    }
+
+    /// What rules deny to a caller does not exist for it; whoever can change the rules hears of it.
+    fn may_hear_of(&self, failure: &Failure) -> bool {
+        is_held(failure) || self.is_a_person() && failure.code == ErrorCode::AccessDenied
+    }
+
+    fn rules(&self) -> Rules<'_> {
+        Rules::new(self.settings, self.snapshot)
+    }
+
+    fn attempt(
+        &self,
+        query: &Query,
+        search: &Search,
+        stop: &Stop,
+        held: &mut Vec<Failure>,
+    ) -> Result<Found, Failure> {
+        let most = self.settings.tools_limit;
+        let limit = search.limit.unwrap_or(most).clamp(1, most);
+        let mut hits = self
+            .searcher
+            .search(query, search.matching, stop)
+            .map_err(|error| failed(&error))?;
+        let (mut found, mut words, mut least) = (Found::default(), 0, 0.0);
+        for hit in hits.by_ref().take_while(|_| !stop.is_asked()) {
+            let name = hit.server.server.as_str();
+            let target = Target::tool(&hit.tool().name);
+            if let Err(failure) = self.rules().decide(self.caller, name, &target) {
+                if self.may_hear_of(&failure)
+                    && held.iter().all(|known| known.error != failure.error)
+                {
+                    held.push(failure);
+                }
+                continue;
+            }
+            let call_with = || self.rules().call_with(name, hit.tool());
+            if search.up_to != Variant::Destructive && !is_up_to(search.up_to, call_with()) {
+                continue;
+            }
+            words |= hit.words;
+            if hit.score < least {
+                continue;
+            }
+            if found.total == 0 && search.matching == Matching::Any {
+                least = hit.score * FAR_BELOW;
+            }
+            found.total += 1;
+            if found.tools.len() < limit {
+                let call_with = call_with();
+                found.tools.push(FoundTool {
+                    server: hit.server,
+                    place: hit.place,
+                    score: hit.score,
+                    call_with,
+                    why: None,
+                });
+            }
+        }
+        if search.explained {
+            self.explain(query, &mut found)?;
+        }
+        let missing = hits.words_but(words);
+        if found.total > 0 && !missing.is_empty() {
+            found.add_notice(&notice::without(&missing));
+        }
+        Ok(found)
+    }
+}
+
+fn failed(error: &crate::catalog::IndexError) -> Failure {
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    tracing::error!(%error, cause, "a search failed");
+    Failure::new(
+        ErrorCode::Internal,
+        "the search failed",
+        "Try again; the daemon's log has the reason.",
+    )
+}
+
+/// Whether a refusal holds a tool back for everybody, which may be said. What rules deny to a caller does not exist for it.
+fn is_held(failure: &Failure) -> bool {
+    matches!(
+        failure.code,
+        ErrorCode::ServerQuarantined
+            | ErrorCode::ServerDisabled
+            | ErrorCode::ToolDisabled
+            | ErrorCode::ToolChanged
+            | ErrorCode::ToolHeld
+    )
+}
+
+fn is_up_to(most: Variant, variant: Variant) -> bool {
+    match most {
+        Variant::Read => variant == Variant::Read,
+        Variant::Write => variant != Variant::Destructive,
+        Variant::Destructive => true,
+    }
+}

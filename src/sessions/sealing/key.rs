@@ -1,0 +1,143 @@
+//! The key behind every seal: of the configuration, or made once and kept in the data folder.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use ring::{
+    aead::UnboundKey,
+    hkdf::{HKDF_SHA256, Prk, Salt},
+    rand::{SecureRandom, SystemRandom},
+};
+
+use super::{ALGORITHM, SealedFor, Sealer};
+use crate::{storage, text::secret::Secret};
+
+/// The name of the file with the key of session ids, in the data folder.
+pub const KEY_FILE: &str = "session_key";
+
+/// The name of the file with the key of operators.
+pub const API_KEY_FILE: &str = "api_key";
+
+/// Bytes of a key that we make.
+const BYTES: usize = 32;
+
+/// Limit: bytes of the file. More was never written.
+const LONGEST_FILE: u64 = 4096;
+
+/// The key. Whatever is sealed has a key of its own that is derived from it.
+pub struct SealingKey(Prk);
+
+/// A secret that we made, and the file that keeps it.
+pub struct KeptKey {
+    secret: Secret,
+    file: PathBuf,
+}
+
+impl SealingKey {
+    /// The key that this secret stands for, wherever it is given.
+    pub fn of(secret: &Secret) -> Self {
+        let salt = Salt::new(HKDF_SHA256, b"mcpproxy session_key");
+        Self(salt.extract(secret.reveal().as_bytes()))
+    }
+
+    /// What seals for this purpose.
+    pub fn sealer(&self, purpose: SealedFor) -> Sealer {
+        let label = [purpose.label()];
+        let key = self.0.expand(&label, ALGORITHM);
+        let key = key.expect("the length of a key is one that HKDF gives");
+        Sealer::new(UnboundKey::from(key), purpose)
+    }
+}
+
+impl KeptKey {
+    /// The secret that is kept in this folder under this name; the first time it is made. A file that holds none is set aside.
+    pub fn of_folder(data_dir: &Path, name: &str) -> io::Result<Self> {
+        let file = data_dir.join(name);
+        match read(&file) {
+            Ok(Some(secret)) => return Ok(Self { secret, file }),
+            Ok(None) => {
+                let aside = file.with_extension("damaged");
+                fs::rename(&file, &aside)?;
+                tracing::warn!(
+                    file = %aside.display(),
+                    "the key in this file is damaged and was set aside; another one is made, and what the old one opened does not open"
+                );
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (),
+            Err(error) => return Err(error),
+        }
+        let secret = random_secret()?;
+        storage::write_atomically(&file, secret.reveal().as_bytes())?;
+        Ok(Self { secret, file })
+    }
+
+    /// What seals with it.
+    pub fn key(&self) -> SealingKey {
+        SealingKey::of(&self.secret)
+    }
+
+    /// The secret itself.
+    pub fn secret(&self) -> &Secret {
+        &self.secret
+    }
+
+    /// Writes the file again where somebody removed it. Blocks.
+    pub fn write_again(&self) -> io::Result<()> {
+        if self.file.exists() {
+            return Ok(());
+        }
+        storage::write_atomically(&self.file, self.secret.reveal().as_bytes())
+    }
+}
+
+/// A text that nobody can guess, of characters that addresses and headers have as they are.
+pub fn random_secret() -> io::Result<Secret> {
+    let mut key = [0; BYTES];
+    let filled = SystemRandom::new().fill(&mut key);
+    filled.map_err(|_| io::Error::other("the system has no random bytes"))?;
+    Ok(Secret::new(BASE64_URL_SAFE_NO_PAD.encode(key)))
+}
+
+/// What a file holds; `None` if that is no key of ours.
+fn read(file: &Path) -> io::Result<Option<Secret>> {
+    let mut text = Vec::new();
+    storage::open_private_file(file, File::options().read(true))?
+        .take(LONGEST_FILE)
+        .read_to_end(&mut text)?;
+    let text = String::from_utf8(text).ok();
+    let is_key = |text: &String| {
+        let decoded = BASE64_URL_SAFE_NO_PAD.decode(text);
+        decoded.is_ok_and(|key| key.len() == BYTES)
+    };
+    Ok(text.filter(is_key).map(Secret::new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_once_and_a_damaged_one_is_set_aside() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sealer = || {
+            let kept = KeptKey::of_folder(folder.path(), KEY_FILE).expect("a folder of ours");
+            kept.key().sealer(SealedFor::SessionId)
+        };
+        let text = sealer().seal(b"x", &[]).expect("there are random bytes");
+        assert!(sealer().open(&text, &[]).is_some(), "the same key");
+        let file = folder.path().join(KEY_FILE);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let mode = fs::metadata(&file).expect("it is there").mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        fs::write(&file, "short").expect("writable");
+        assert!(sealer().open(&text, &[]).is_none(), "another key");
+        assert!(file.with_extension("damaged").exists());
+    }
+}

@@ -1,0 +1,124 @@
+//! What waits for the disk: at most one order of each session, so that nothing is lost however slow the disk is, and no more waits than there
+//! are sessions.
+
+use std::{collections::HashMap, mem};
+
+use tokio::sync::{Notify, oneshot};
+
+use super::{Content, RecordedSession, SessionDigest};
+use crate::runtime::sync::Guarded;
+
+/// What the task is asked to do, and who waits for it.
+pub(super) struct SessionOrder {
+    pub(super) of: RecordedSession,
+    pub(super) what: What,
+    pub(super) told: Vec<oneshot::Sender<()>>,
+}
+
+pub(super) enum What {
+    /// The id must not be continued.
+    End,
+    /// This is to be found when it is.
+    Keep(Content),
+}
+
+/// The orders.
+#[derive(Default)]
+pub(super) struct SessionOrders {
+    waiting: Guarded<Waiting>,
+    news: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    orders: HashMap<SessionDigest, SessionOrder>,
+    /// Nobody carries out any more.
+    is_closed: bool,
+}
+
+impl SessionOrders {
+    /// Adds an order, in place of what was to be kept before. What has ended stays so. The receiver ends when it is carried out, and where
+    /// nobody carries out any.
+    pub(super) fn add(&self, of: RecordedSession, what: What) -> oneshot::Receiver<()> {
+        let (told, done) = oneshot::channel();
+        let mut waiting = self.waiting.lock();
+        if waiting.is_closed {
+            return done;
+        }
+        let order = waiting
+            .orders
+            .entry(of.digest)
+            .or_insert_with(|| SessionOrder {
+                of,
+                what: What::Keep(Box::new(|| None)),
+                told: Vec::new(),
+            });
+        if !matches!(order.what, What::End) {
+            order.what = what;
+        }
+        order.told.push(told);
+        drop(waiting);
+        self.news.notify_one();
+        done
+    }
+
+    /// Waits until there are some.
+    pub(super) async fn wait(&self) {
+        self.news.notified().await;
+    }
+
+    /// Those that wait.
+    pub(super) fn take(&self) -> Vec<SessionOrder> {
+        let orders = mem::take(&mut self.waiting.lock().orders);
+        orders.into_values().collect()
+    }
+
+    /// Those that wait; none is taken from now on.
+    pub(super) fn close(&self) -> Vec<SessionOrder> {
+        self.waiting.lock().is_closed = true;
+        self.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_session_one_order_waits_and_an_end_stays() {
+        let session = |name: &str| RecordedSession {
+            digest: SessionDigest::of(name),
+            expires: 1_000,
+        };
+        let keep = |text: &'static str| What::Keep(Box::new(move || Some(text.into())));
+        let orders = SessionOrders::default();
+        let mut done: Vec<_> = [
+            ("a", keep("1")),
+            ("a", keep("2")),
+            ("b", keep("3")),
+            ("b", What::End),
+            ("b", keep("4")),
+        ]
+        .into_iter()
+        .map(|(name, what)| orders.add(session(name), what))
+        .collect();
+        let mut taken = orders.take();
+        taken.sort_by_key(|order| order.told.len());
+        let [kept, ended] = taken.try_into().ok().expect("two sessions");
+        assert_eq!((kept.of, kept.told.len()), (session("a"), 2));
+        let What::Keep(content) = kept.what else {
+            panic!("it is to be kept");
+        };
+        assert_eq!(content().expect("something"), b"2");
+        assert_eq!((ended.of, ended.told.len()), (session("b"), 3));
+        assert!(matches!(ended.what, What::End));
+        assert!(done.iter_mut().all(|done| done.try_recv().is_err()));
+        assert_eq!(orders.close().len(), 0);
+        let mut refused = orders.add(session("c"), What::End);
+        assert_eq!(
+            refused.try_recv(),
+            Err(oneshot::error::TryRecvError::Closed)
+        );
+        assert_eq!(orders.take().len(), 0);
+    }
+}

@@ -1,0 +1,218 @@
+//! The one task that writes the folder, many orders at a time.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    RecordedSession, SessionRecords,
+    files::Files,
+    now,
+    queue::{SessionOrder, SessionOrders, What},
+};
+use crate::{runtime::sync::Guarded, telemetry::log_limit::LogLimit};
+
+/// How often what has expired is looked for.
+const PRUNE: Duration = Duration::from_hours(1);
+
+/// How often it is looked whether the folder is still there while nothing happens.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// Limit: orders that are carried out in one turn.
+const AT_ONCE: usize = 256;
+
+/// Writes what is kept of sessions.
+pub struct SessionRecordsTask {
+    records: SessionRecords,
+    writer: Arc<Guarded<Writer>>,
+    orders: Arc<SessionOrders>,
+}
+
+struct Writer {
+    files: Files,
+    failures: LogLimit,
+    removals: LogLimit,
+    pruned: Instant,
+}
+
+impl SessionRecordsTask {
+    pub(super) fn new(records: SessionRecords, files: Files, orders: Arc<SessionOrders>) -> Self {
+        let writer = Writer {
+            files,
+            failures: LogLimit::default(),
+            removals: LogLimit::default(),
+            pruned: Instant::now(),
+        };
+        Self {
+            records,
+            writer: Arc::new(Guarded::new(writer)),
+            orders,
+        }
+    }
+
+    /// Runs until shutdown, and carries out what was ordered before.
+    pub async fn run(self, shutdown: CancellationToken) {
+        loop {
+            let (mut orders, ends) = tokio::select! {
+                () = self.orders.wait() => (self.orders.take(), false),
+                () = tokio::time::sleep(LOOK) => (Vec::new(), false),
+                () = shutdown.cancelled() => (self.orders.close(), true),
+            };
+            // Whoever waits hears of it turn by turn. Without orders there is one turn that tidies up.
+            loop {
+                let later = orders.split_off(orders.len().min(AT_ONCE));
+                let (records, writer) = (self.records.clone(), self.writer.clone());
+                let writing = move || writer.lock().carry_out(orders, &records);
+                if let Err(error) = tokio::task::spawn_blocking(writing).await {
+                    tracing::warn!(%error, "keeping sessions was cut short");
+                }
+                if later.is_empty() {
+                    break;
+                }
+                orders = later;
+            }
+            if ends {
+                return;
+            }
+        }
+    }
+}
+
+impl Writer {
+    /// Carries out the orders; those without any only tidy up. Blocks.
+    fn carry_out(&mut self, orders: Vec<SessionOrder>, records: &SessionRecords) {
+        if self.files.is_removed() {
+            self.begin_anew(records);
+        }
+        if orders.is_empty() && self.pruned.elapsed() >= PRUNE {
+            self.prune(records);
+        }
+        // Whoever waits is told when all is done: its senders are dropped then.
+        let mut done = Vec::with_capacity(orders.len());
+        for SessionOrder { of, what, told } in orders {
+            match what {
+                What::End => self.end(of, records),
+                // It has ended since.
+                What::Keep(_) if records.has_ended(of) => (),
+                What::Keep(content) => {
+                    let room = records.0.kept.lock().room(of.digest);
+                    match self.files.keep(of, content, room) {
+                        Ok(Some(bytes)) => records.0.kept.lock().insert(of, bytes),
+                        Ok(None) => records.0.kept.lock().remove(of.digest),
+                        Err(error) => {
+                            self.failed(&error, "a session cannot be kept and will begin anew");
+                            if records.0.ended.lock().insert(of) {
+                                self.end(of, records);
+                            }
+                        }
+                    }
+                }
+            }
+            done.push(told);
+        }
+        if self.files.is_long() || self.files.is_torn() {
+            self.prune(records);
+        }
+    }
+
+    fn end(&mut self, session: RecordedSession, records: &SessionRecords) {
+        records.0.kept.lock().remove(session.digest);
+        if let Err(error) = self.files.end(session) {
+            let what =
+                "it cannot be kept that a session has ended: it may be continued after a restart";
+            self.failed(&error, what);
+        }
+    }
+
+    /// Writes down again which sessions have ended. Those of which more was kept must not be continued with half of it.
+    fn begin_anew(&mut self, records: &SessionRecords) {
+        if let Some(times) = self.removals.due() {
+            tracing::warn!(
+                times,
+                "the records of sessions were removed while the daemon runs; they are written anew, and sessions of which more was \
+                 kept than their ids say will not outlive the daemon"
+            );
+        }
+        let lost = records.0.kept.lock().expired(u32::MAX);
+        for session in lost {
+            records.0.ended.lock().insert(session);
+        }
+        self.prune(records);
+    }
+
+    fn prune(&mut self, records: &SessionRecords) {
+        self.pruned = Instant::now();
+        let now = now();
+        let expired = records.0.kept.lock().expired(now);
+        self.files.remove(&expired);
+        let ended = {
+            let mut ended = records.0.ended.lock();
+            ended.prune(now);
+            ended.clone()
+        };
+        if let Err(error) = self.files.rewrite(&ended) {
+            self.failed(&error, "the list of ended sessions cannot be written");
+        }
+    }
+
+    fn failed(&self, error: &std::io::Error, what: &str) {
+        if let Some(times) = self.failures.due() {
+            tracing::warn!(%error, times, "{what}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sessions::session_records::SessionDigest;
+
+    #[tokio::test]
+    async fn a_folder_that_is_removed_is_written_anew_and_nothing_is_continued_by_half() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let data_dir = ground.path().join("data");
+        let session = |name: &str| RecordedSession {
+            digest: SessionDigest::of(name),
+            expires: now() + 1_000,
+        };
+        let [deleted, kept, later, open] = ["deleted", "kept", "later", "open"].map(session);
+        let (records, task) = SessionRecords::open(&data_dir).expect("a new folder");
+        let shutdown = CancellationToken::new();
+        let running = tokio::spawn(task.run(shutdown.clone()));
+        records.end(deleted).await;
+        let content = || Some(b"{}".to_vec());
+        records.keep(kept, Box::new(content)).await;
+        std::fs::remove_dir_all(&data_dir).expect("it is ours");
+        records.end(later).await;
+        shutdown.cancel();
+        running.await.expect("it ends");
+        let (again, _task) = SessionRecords::open(&data_dir).expect("it is there again");
+        let ended = [deleted, kept, later, open].map(|session| again.has_ended(session));
+        assert_eq!(ended, [true, true, true, false]);
+        assert_eq!(again.origin(), records.origin());
+    }
+
+    #[tokio::test]
+    async fn what_is_ordered_is_done_though_nobody_waits_for_it() {
+        const SESSIONS: usize = 2 * AT_ONCE + 1;
+        let ground = tempfile::tempdir().expect("a folder");
+        let session = |number: usize| RecordedSession {
+            digest: SessionDigest::of(&number.to_string()),
+            expires: now() + 1_000,
+        };
+        let (records, task) = SessionRecords::open(ground.path()).expect("a new folder");
+        for number in 0..SESSIONS {
+            // The client has left.
+            drop(records.end(session(number)));
+        }
+        let shutdown = CancellationToken::new();
+        shutdown.cancel();
+        task.run(shutdown).await;
+        let (again, _task) = SessionRecords::open(ground.path()).expect("it is there");
+        assert!((0..SESSIONS).all(|number| again.has_ended(session(number))));
+        assert!(!again.has_ended(session(SESSIONS)));
+    }
+}

@@ -1,0 +1,118 @@
+//! The fields of a log line. Values come from clients, servers and files: whatever they hold, they stay within their line, steer no
+//! terminal, and are no longer than a line may be. This is the one place that sees to it for people.
+
+use std::fmt::{self, Debug, Display, Write};
+
+use tracing::field::{Field, Visit};
+
+use crate::{telemetry::log_context::ContextFields, text::visible::is_invisible};
+
+/// Limit: bytes of one field. What strangers say may be megabytes.
+pub(super) const LONGEST: usize = 8 << 10;
+
+/// The field that has no name in a line.
+const MESSAGE: &str = "message";
+
+/// One field after the other, for people.
+#[derive(Default)]
+pub(super) struct ShownFields {
+    pub(super) text: String,
+    pub(super) error: Option<fmt::Error>,
+}
+
+impl ShownFields {
+    fn begin(&mut self, name: &str) {
+        if self.text.is_empty() {
+            // Most need less.
+            self.text.reserve(128);
+        } else {
+            self.text.push(' ');
+        }
+        if name != MESSAGE {
+            self.text.push_str(name);
+            self.text.push('=');
+        }
+    }
+
+    /// As [`Debug`] shows it, which escapes nothing in most.
+    fn put_text(&mut self, name: &str, value: &str) {
+        let is_escaped = |byte: u8| !is_plain(byte) || matches!(byte, b'"' | b'\\');
+        if value.len() > LONGEST || value.bytes().any(is_escaped) {
+            return self.put(name, format_args!("{value:?}"));
+        }
+        self.begin(name);
+        self.text.push('"');
+        self.text.push_str(value);
+        self.text.push('"');
+    }
+
+    fn put(&mut self, name: &str, value: fmt::Arguments<'_>) {
+        self.begin(name);
+        let mut escaping = Escaping {
+            left: LONGEST,
+            text: &mut self.text,
+        };
+        let written = escaping.write_fmt(value);
+        if escaping.left == 0 {
+            self.text.push('…');
+        } else {
+            self.error = self.error.or(written.err());
+        }
+    }
+}
+
+impl Visit for ShownFields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put_text(field.name(), value);
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.put(field.name(), format_args!("{value:?}"));
+    }
+}
+
+impl ContextFields for ShownFields {
+    fn ours(&mut self, name: &'static str, value: &dyn Display) {
+        self.put(name, format_args!("{value}"));
+    }
+
+    fn text(&mut self, name: &'static str, value: &str) {
+        self.put_text(name, value);
+    }
+}
+
+/// Whether this is a character that everybody sees.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~')
+}
+
+/// Text in which nothing is invisible, up to a length: what goes beyond fails, with nothing left.
+struct Escaping<'a> {
+    text: &'a mut String,
+    left: usize,
+}
+
+impl Write for Escaping<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let (shown, more) = text.split_at(text.floor_char_boundary(self.left));
+        self.left -= shown.len();
+        if shown.bytes().all(is_plain) || !shown.chars().any(is_invisible) {
+            self.text.push_str(shown);
+        } else {
+            for character in shown.chars() {
+                match character {
+                    '\n' => self.text.push_str("\\n"),
+                    '\r' => self.text.push_str("\\r"),
+                    '\t' => self.text.push_str("\\t"),
+                    c if is_invisible(c) => write!(self.text, "{}", c.escape_unicode())?,
+                    c => self.text.push(c),
+                }
+            }
+        }
+        if more.is_empty() {
+            return Ok(());
+        }
+        self.left = 0;
+        Err(fmt::Error)
+    }
+}

@@ -1,0 +1,48 @@
+//! No secret of the configuration stands in a log, whoever logs it: a library's reason may name what it was given.
+
+use std::{
+    io::{self, Write},
+    str,
+    sync::{Arc, LazyLock},
+};
+
+use arc_swap::ArcSwap;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::text::secret::Secrets;
+
+/// There is one log in a process, so there is one list.
+static HIDDEN: LazyLock<ArcSwap<Secrets>> = LazyLock::new(ArcSwap::default);
+
+/// From now on these are masked in every log line.
+pub fn hide(secrets: Secrets) {
+    HIDDEN.store(Arc::new(secrets));
+}
+
+/// Masks what it passes on. Each write is one log line or several.
+pub(super) struct Masked<W>(pub(super) W);
+
+impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for Masked<W> {
+    type Writer = Masked<W::Writer>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        Masked(self.0.make_writer())
+    }
+}
+
+impl<W: Write> Write for Masked<W> {
+    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
+        let hidden = HIDDEN.load();
+        match str::from_utf8(lines) {
+            Ok(text) if !hidden.is_empty() => {
+                self.0.write_all(hidden.masked(text).as_bytes())?;
+            }
+            _ => self.0.write_all(lines)?,
+        }
+        Ok(lines.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}

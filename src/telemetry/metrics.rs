@@ -1,0 +1,369 @@
+//! Counts and durations of calls, and how the daemon is, as text that Prometheus reads (`OpenMetrics` 1.0). It counts what it is told, off
+//! the way of any call. The only door to prometheus-client.
+
+use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
+
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::{Registry, Unit},
+};
+
+use crate::runtime::sync::Guarded;
+
+/// What the text is.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Limit: pairs of server and tool that are counted by themselves. What more there is, is counted together under [`OTHER`].
+const MOST_PAIRS: usize = 1_000;
+
+/// Limit: bytes of a name in a label. What has a longer one is counted under [`OTHER`].
+const LONGEST_NAME: usize = 128;
+
+const OTHER: &str = "other";
+
+/// In seconds.
+const BUCKETS: [f64; 12] = [
+    0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0,
+];
+
+/// What is counted. Cheap to clone; clones count together.
+#[derive(Clone)]
+pub struct Metrics(Arc<Parts>);
+
+struct Parts {
+    registry: Registry,
+    calls: Family<CallLabels, Counter>,
+    durations: Family<ServerLabel, Histogram>,
+    refusals: Family<CodeLabel, Counter>,
+    events: Family<EventLabels, Counter>,
+    servers: Family<StateLabel, Gauge>,
+    figures: [(Figure, Gauge); Figure::ALL.len()],
+    /// The pairs that have labels of their own.
+    pairs: Guarded<HashSet<(String, String)>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    server: String,
+    tool: String,
+    method: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ServerLabel {
+    server: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CodeLabel {
+    code: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EventLabels {
+    server: String,
+    event: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StateLabel {
+    state: &'static str,
+}
+
+/// A call that ended, or some that are alike.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedCall<'a> {
+    /// The server; none with tools of our own, and where no server was found.
+    pub server: Option<&'a str>,
+    /// The tool, where one was found.
+    pub tool: Option<&'a str>,
+    /// The method of MCP.
+    pub method: &'a str,
+    /// How it ended, in the words of the activity log.
+    pub outcome: &'static str,
+    /// How long it took, and others like it: as many are counted.
+    pub took: &'a [Duration],
+}
+
+/// A number that is asked for when the text is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// Client sessions that are open.
+    Sessions,
+    /// Tools that are known.
+    Tools,
+    /// Tools that may be called.
+    CallableTools,
+    /// Seconds since the start.
+    Uptime,
+    /// Records in the activity log.
+    Records,
+    /// Records of this run that were not kept.
+    NotKept,
+}
+
+impl Figure {
+    const ALL: [Self; 6] = [
+        Self::Sessions,
+        Self::Tools,
+        Self::CallableTools,
+        Self::Uptime,
+        Self::Records,
+        Self::NotKept,
+    ];
+
+    fn name_and_help(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Sessions => ("mcpproxy_sessions", "Client sessions that are open"),
+            Self::Tools => ("mcpproxy_tools", "Tools that are known"),
+            Self::CallableTools => ("mcpproxy_callable_tools", "Tools that may be called"),
+            Self::Uptime => (
+                "mcpproxy_uptime_seconds",
+                "Seconds since the daemon was started",
+            ),
+            Self::Records => (
+                "mcpproxy_activity_records",
+                "Records in the file of the activity log",
+            ),
+            Self::NotKept => (
+                "mcpproxy_activity_records_not_kept",
+                "Records of this run that the activity log has not kept",
+            ),
+        }
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::default();
+        let calls = Family::default();
+        registry.register(
+            "mcpproxy_calls",
+            "Calls that ended, by server, tool, method and outcome; server and tool are empty where none was found or it is one of ours",
+            calls.clone(),
+        );
+        let durations = Family::new_with_constructor(make_histogram as fn() -> Histogram);
+        registry.register_with_unit(
+            "mcpproxy_call_duration",
+            "How long calls took, by server",
+            Unit::Seconds,
+            durations.clone(),
+        );
+        let refusals = Family::default();
+        registry.register(
+            "mcpproxy_refusals",
+            "Requests that were refused before they were a call, by code",
+            refusals.clone(),
+        );
+        let events = Family::default();
+        registry.register(
+            "mcpproxy_server_events",
+            "What happened to servers: ready, failed, lost, asleep, held",
+            events.clone(),
+        );
+        let servers = Family::default();
+        registry.register(
+            "mcpproxy_servers",
+            "Configured servers, by state",
+            servers.clone(),
+        );
+        let figures = Figure::ALL.map(|figure| {
+            let (gauge, (name, help)) = (Gauge::default(), figure.name_and_help());
+            registry.register(name, help, gauge.clone());
+            (figure, gauge)
+        });
+        Self(Arc::new(Parts {
+            registry,
+            calls,
+            durations,
+            refusals,
+            events,
+            servers,
+            figures,
+            pairs: Guarded::default(),
+        }))
+    }
+}
+
+fn make_histogram() -> Histogram {
+    Histogram::new(BUCKETS)
+}
+
+impl Metrics {
+    /// Counts a call that ended, or some that are alike.
+    pub fn count_call(&self, call: EndedCall<'_>) {
+        let (server, tool) = self.named(call.server, call.tool);
+        let label = ServerLabel {
+            server: server.clone(),
+        };
+        let durations = self.0.durations.get_or_create_owned(&label);
+        for took in call.took {
+            durations.observe(took.as_secs_f64());
+        }
+        let labels = CallLabels {
+            server,
+            tool,
+            method: known_method(call.method),
+            outcome: call.outcome,
+        };
+        let count = u64::try_from(call.took.len()).unwrap_or(u64::MAX);
+        self.0.calls.get_or_create(&labels).inc_by(count);
+    }
+
+    /// Counts requests that were refused with a code before they were a call.
+    pub fn count_refusals(&self, code: &'static str, times: u64) {
+        let label = CodeLabel { code };
+        self.0.refusals.get_or_create(&label).inc_by(times);
+    }
+
+    /// Counts what happened to a server.
+    pub fn count_event(&self, server: &str, event: &'static str) {
+        let (server, _) = self.named(Some(server), None);
+        let labels = EventLabels { server, event };
+        self.0.events.get_or_create(&labels).inc();
+    }
+
+    /// The text, with these numbers of servers in each state, and these figures.
+    pub fn text(&self, servers: &[(&'static str, usize)], figures: &[(Figure, u64)]) -> String {
+        let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        for (state, count) in servers {
+            let gauge = self.0.servers.get_or_create(&StateLabel { state });
+            gauge.set(number(u64::try_from(*count).unwrap_or(u64::MAX)));
+        }
+        for (figure, gauge) in &self.0.figures {
+            let known = figures.iter().find(|(known, _)| known == figure);
+            gauge.set(known.map_or(0, |(_, count)| number(*count)));
+        }
+        let mut written = String::new();
+        // Writing to memory does not fail.
+        let _ = text::encode(&mut written, &self.0.registry);
+        written
+    }
+
+    /// The labels for a server and a tool: their names, as long as there are not too many.
+    fn named(&self, server: Option<&str>, tool: Option<&str>) -> (String, String) {
+        let pair = (
+            as_label(server.unwrap_or_default()),
+            as_label(tool.unwrap_or_default()),
+        );
+        let other = || (OTHER.to_owned(), OTHER.to_owned());
+        if pair.0.len().max(pair.1.len()) > LONGEST_NAME {
+            return other();
+        }
+        let mut pairs = self.0.pairs.lock();
+        if !pairs.contains(&pair) {
+            if pairs.len() >= MOST_PAIRS {
+                return other();
+            }
+            pairs.insert(pair.clone());
+        }
+        pair
+    }
+}
+
+/// A name as it stands between the quotes of a label: the library writes it as it is (`OpenMetrics` 1.0, "Escaping").
+fn as_label(name: &str) -> String {
+    if !name.contains(['\\', '"', '\n']) {
+        return name.to_owned();
+    }
+    let escaped = name.replace('\\', r"\\").replace('"', "\\\"");
+    escaped.replace('\n', r"\n")
+}
+
+/// The methods that are calls. What clients make up is one method.
+fn known_method(method: &str) -> &'static str {
+    const KNOWN: [&str; 5] = [
+        "tools/call",
+        "prompts/get",
+        "resources/read",
+        "resources/subscribe",
+        "completion/complete",
+    ];
+    let known = KNOWN.into_iter().find(|known| *known == method);
+    known.unwrap_or(OTHER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call<'a>(server: &'a str, tool: &'a str) -> EndedCall<'a> {
+        EndedCall {
+            server: Some(server),
+            tool: Some(tool),
+            method: "tools/call",
+            outcome: "ok",
+            took: const { &[Duration::from_millis(20)] },
+        }
+    }
+
+    #[test]
+    fn no_name_ends_its_label() {
+        let metrics = Metrics::default();
+        for name in ["a\"} 1\nfake 1", "b\\", "c\""] {
+            metrics.count_call(call("s", name));
+        }
+        let text = metrics.text(&[], &[]);
+        for label in [
+            r#"tool="a\"} 1\nfake 1","#,
+            r#"tool="b\\","#,
+            r#"tool="c\"","#,
+        ] {
+            assert!(text.contains(label), "{label} in {text}");
+        }
+        assert!(!text.lines().any(|line| line.starts_with("fake")), "{text}");
+    }
+
+    #[test]
+    fn calls_are_counted_by_what_they_are_of() {
+        let metrics = Metrics::default();
+        metrics.count_call(call("a", "x"));
+        metrics.count_call(call("a", "x"));
+        metrics.count_call(EndedCall {
+            server: None,
+            tool: None,
+            method: "made/up",
+            outcome: "invalid",
+            ..call("", "")
+        });
+        metrics.count_refusals("rate_limited", 3);
+        metrics.count_event("a", "ready");
+        let text = metrics.text(&[("ready", 2)], &[(Figure::Sessions, 4)]);
+        for line in [
+            r#"mcpproxy_calls_total{server="a",tool="x",method="tools/call",outcome="ok"} 2"#,
+            r#"mcpproxy_calls_total{server="",tool="",method="other",outcome="invalid"} 1"#,
+            r#"mcpproxy_call_duration_seconds_bucket{le="0.01",server="a"} 0"#,
+            r#"mcpproxy_call_duration_seconds_bucket{le="0.05",server="a"} 2"#,
+            r#"mcpproxy_refusals_total{code="rate_limited"} 3"#,
+            r#"mcpproxy_server_events_total{server="a",event="ready"} 1"#,
+            r#"mcpproxy_servers{state="ready"} 2"#,
+            "mcpproxy_sessions 4",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}:\n{text}");
+        }
+        assert!(text.ends_with("# EOF\n"), "{text}");
+    }
+
+    #[test]
+    fn labels_are_bounded() {
+        let metrics = Metrics::default();
+        for number in 0..MOST_PAIRS + 7 {
+            metrics.count_call(call("a", &number.to_string()));
+        }
+        metrics.count_call(call(&"n".repeat(LONGEST_NAME + 1), "x"));
+        metrics.count_call(call("quote\"\n\\", "x"));
+        let text = metrics.text(&[], &[]);
+        let series = text.matches("mcpproxy_calls_total{").count();
+        assert_eq!(series, MOST_PAIRS + 1, "and the others together");
+        let others = r#"{server="other",tool="other",method="tools/call",outcome="ok"} 9"#;
+        assert!(text.contains(others), "{text}");
+    }
+}

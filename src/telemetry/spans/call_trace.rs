@@ -1,0 +1,207 @@
+//! The place of one call in a trace: made when the call begins, and told when something is sent to a server for it.
+
+use std::time::Instant;
+
+use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator};
+
+use crate::{
+    runtime::sync::Guarded,
+    wire::{Edit, Raw, SaidTrace, TraceParent, meta},
+};
+
+/// The ids of a call's spans. Only traces that are recorded have one.
+#[derive(Debug)]
+pub struct CallTrace {
+    /// The span of the call.
+    pub(super) own: TraceParent,
+    /// The span of what is sent to a server for it.
+    pub(super) sent: TraceParent,
+    /// The span that the call is part of.
+    pub(super) parent: Option<[u8; 8]>,
+    /// Whether that is one of ours: another call caused this one.
+    pub(super) is_inner: bool,
+    pub(super) state: Option<Box<str>>,
+    request_id: Option<Box<str>>,
+    pub(super) revision: &'static str,
+    /// Whether the state stands in the params already, so that it goes on to the server by itself.
+    is_of_params: bool,
+    pub(super) exchange: Guarded<ExchangeTimes>,
+}
+
+/// When something was sent to the server, and when all was answered.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ExchangeTimes {
+    pub(super) sent: Option<Instant>,
+    pub(super) answered: Option<Instant>,
+}
+
+/// What a span says of the request that it is of.
+#[derive(Debug, Clone, Copy)]
+pub struct TracedRequest<'a> {
+    /// Its id, if it has one.
+    pub id: Option<&'a str>,
+    /// The revision that the client speaks.
+    pub revision: &'static str,
+    /// Whether what is said of the trace stands in its params.
+    pub is_said_in_params: bool,
+}
+
+impl CallTrace {
+    pub(super) fn begin(said: Option<SaidTrace>, request: TracedRequest<'_>) -> Option<Self> {
+        let (trace_id, flags, parent, state) = match said {
+            Some(said) if !said.parent.is_sampled() => return None,
+            Some(SaidTrace { parent, state }) => {
+                (parent.trace_id, parent.flags, Some(parent.span_id), state)
+            }
+            None => {
+                let id = RandomIdGenerator::default().new_trace_id();
+                (id.to_bytes(), TraceParent::SAMPLED, None, None)
+            }
+        };
+        Some(Self {
+            own: new_span(trace_id, flags),
+            sent: new_span(trace_id, flags),
+            parent,
+            is_inner: false,
+            state,
+            request_id: request.id.map(Box::from),
+            revision: request.revision,
+            is_of_params: parent.is_some() && request.is_said_in_params,
+            exchange: Guarded::default(),
+        })
+    }
+
+    /// That of a call which this one causes.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        let (trace_id, flags) = (self.own.trace_id, self.own.flags);
+        Self {
+            own: new_span(trace_id, flags),
+            sent: new_span(trace_id, flags),
+            parent: Some(self.own.span_id),
+            is_inner: true,
+            state: self.state.clone(),
+            request_id: None,
+            revision: self.revision,
+            is_of_params: self.is_of_params,
+            exchange: Guarded::default(),
+        }
+    }
+
+    /// What a server is to find in `_meta`: the span of what it is sent. What was there of a trace that does not count goes.
+    pub fn edits(&self) -> Vec<(&'static str, Edit<'static>)> {
+        let parent = Raw::author(&self.sent.to_string());
+        let mut edits = vec![(meta::TRACEPARENT, Edit::Set(parent))];
+        if !self.is_of_params {
+            let state = self.state.as_ref();
+            let state = state.map_or(Edit::Remove, |state| Edit::Set(Raw::author(state)));
+            edits.push((meta::TRACESTATE, state));
+        }
+        edits
+    }
+
+    /// The id of the request, as the client wrote it.
+    pub fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
+    }
+
+    /// Something is sent to the server.
+    pub fn note_sent(&self) {
+        let mut exchange = self.exchange.lock();
+        exchange.sent.get_or_insert_with(Instant::now);
+        // What came before was a question.
+        exchange.answered = None;
+    }
+
+    /// Nothing more is waited for.
+    pub fn note_answered(&self) {
+        self.exchange.lock().answered = Some(Instant::now());
+    }
+}
+
+fn new_span(trace_id: [u8; 16], flags: u8) -> TraceParent {
+    TraceParent {
+        trace_id,
+        span_id: RandomIdGenerator::default().new_span_id().to_bytes(),
+        flags,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REQUEST: TracedRequest<'_> = TracedRequest {
+        id: Some("7"),
+        revision: "2025-06-18",
+        is_said_in_params: true,
+    };
+
+    fn said(flags: &str) -> Option<SaidTrace> {
+        let parent = format!("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-{flags}");
+        SaidTrace::of(&parent, Some("a=1"))
+    }
+
+    fn edited(trace: &CallTrace, before: &str) -> String {
+        let before = Raw::parse_str(before).expect("JSON");
+        let edited = crate::wire::splice(&before, &trace.edits());
+        edited.expect("an object").as_str().to_owned()
+    }
+
+    #[test]
+    fn a_call_is_part_of_the_trace_of_whoever_asks() {
+        let trace = CallTrace::begin(said("03"), REQUEST).expect("it is recorded");
+        let parent = said("03").expect("well-formed").parent;
+        assert_eq!(trace.own.trace_id, parent.trace_id);
+        assert_eq!(trace.parent, Some(parent.span_id));
+        assert_ne!(trace.own.span_id, parent.span_id);
+        assert_ne!(trace.own.span_id, trace.sent.span_id);
+        assert_eq!(trace.own.flags, 3);
+        let after = edited(&trace, r#"{ "traceparent":"x", "tracestate" : "a=1" }"#);
+        let expected = format!(
+            r#"{{ "traceparent":"{}", "tracestate" : "a=1" }}"#,
+            trace.sent
+        );
+        assert_eq!(after, expected, "its state stays as it is");
+    }
+
+    #[test]
+    fn without_one_a_new_trace_begins_and_what_does_not_count_goes() {
+        let trace = CallTrace::begin(None, REQUEST).expect("it is recorded");
+        assert!(trace.own.is_sampled() && trace.parent.is_none());
+        let after = edited(
+            &trace,
+            r#"{"traceparent":"bad","tracestate":"a=1","x":1.10}"#,
+        );
+        let expected = format!(r#"{{"traceparent":"{}","x":1.10}}"#, trace.sent);
+        assert_eq!(after, expected);
+        let other = CallTrace::begin(None, REQUEST).expect("it is recorded");
+        assert_ne!(trace.own.trace_id, other.own.trace_id);
+    }
+
+    #[test]
+    fn what_headers_say_goes_on_in_the_params() {
+        let request = TracedRequest {
+            is_said_in_params: false,
+            ..REQUEST
+        };
+        let trace = CallTrace::begin(said("01"), request).expect("it is recorded");
+        let expected = format!(r#"{{"traceparent":"{}","tracestate":"a=1"}}"#, trace.sent);
+        assert_eq!(edited(&trace, "{}"), expected);
+    }
+
+    #[test]
+    fn what_is_not_recorded_has_no_place() {
+        assert!(CallTrace::begin(said("00"), REQUEST).is_none());
+    }
+
+    #[test]
+    fn an_inner_call_is_part_of_the_outer_one() {
+        let outer = CallTrace::begin(said("01"), REQUEST).expect("it is recorded");
+        let inner = outer.child();
+        assert_eq!(inner.own.trace_id, outer.own.trace_id);
+        assert_eq!(inner.parent, Some(outer.own.span_id));
+        assert!(inner.is_inner && !outer.is_inner);
+        assert_eq!(inner.request_id, None);
+    }
+}

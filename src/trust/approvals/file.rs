@@ -1,0 +1,425 @@
+//! The ledger of a server on disk: one private file, `approvals/NAME.json` in the data folder. A damaged one is set aside, and then
+//! nothing of the server counts as approved.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{
+    kinds::{HoldReason, ThingKind},
+    ledger::{Approved, Baseline, FirstSeen, Held, Ledger},
+};
+use crate::{storage, text::names::ServerName, trust::fingerprint::Fingerprint};
+
+/// The version of the file format. Files of the first version lack what was seen first.
+const VERSION: u32 = 2;
+
+/// Limit: the largest file that is read. We write none that is larger.
+const LARGEST: u64 = 64 << 20;
+
+/// Limits: held definitions that are written, and bytes of their names. The rest is only as long held as it is listed, and found again then.
+const HELD: usize = 10_000;
+const HELD_NAMES: usize = 2 << 20;
+
+/// Limit: files of servers that stand in no configuration any more. The oldest beyond are deleted.
+const ABSENT: usize = 256;
+
+#[derive(Serialize, Deserialize)]
+struct Stored<'a> {
+    version: u32,
+    server: String,
+    baseline: String,
+    #[serde(borrow)]
+    approved: Vec<StoredApproved<'a>>,
+    held: Vec<StoredHeld>,
+    #[serde(default)]
+    first_seen: Vec<StoredFirstSeen>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredApproved<'a> {
+    kind: String,
+    name: String,
+    fingerprint: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    at: u64,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    definition: Option<&'a RawValue>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredFirstSeen {
+    kind: String,
+    name: String,
+    fingerprint: String,
+    at: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredHeld {
+    kind: String,
+    name: String,
+    fingerprint: String,
+    reason: String,
+    since: u64,
+}
+
+/// Reads a server's ledger. Blocks. One that makes no sense is set aside, under a name that the log says, and counts as lost. One that
+/// cannot be read stays as it is: its server counts as unapproved, and nothing is written over it.
+pub fn load(data_dir: &Path, server: &ServerName) -> Ledger {
+    let path = file(data_dir, server);
+    let why = match read(&path) {
+        Ok(Ok(text)) => match parse(&text, server) {
+            Ok(ledger) => return ledger,
+            Err(why) => why,
+        },
+        Ok(Err(why)) => why.to_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ledger::default(),
+        Err(error) => {
+            tracing::error!(
+                %server, %error, file = %path.display(),
+                "the record of what was approved cannot be read; every tool of the server is held until it can be, after a restart"
+            );
+            return Ledger::unread();
+        }
+    };
+    let aside = path.with_extension("json.damaged");
+    let moved = fs::rename(&path, &aside);
+    tracing::error!(
+        %server, why, file = %path.display(), aside = %aside.display(), set_aside = moved.is_ok(),
+        "the record of what was approved is damaged; every tool of the server is held until a person approves it"
+    );
+    let lost = Ledger::lost();
+    // Otherwise the next start would take the server for a new one.
+    if let Err(error) = save(data_dir, server, &lost) {
+        tracing::error!(%server, %error, "the record of what was approved could not be begun anew");
+    }
+    lost
+}
+
+/// The text of a file, or why it can be none of ours.
+fn read(path: &Path) -> io::Result<Result<Vec<u8>, &'static str>> {
+    if fs::metadata(path)?.len() > LARGEST {
+        return Ok(Err("it is larger than 64 MiB"));
+    }
+    fs::read(path).map(Ok)
+}
+
+fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> {
+    let stored: Stored<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    if !(1..=VERSION).contains(&stored.version) {
+        return Err(format!("its version is {}", stored.version));
+    }
+    if stored.server != server.as_str() {
+        return Err(format!("it is of the server {:?}", stored.server));
+    }
+    let baseline = match &*stored.baseline {
+        "none" => Baseline::None,
+        "taken" => Baseline::Taken,
+        "lost" => Baseline::Lost,
+        other => return Err(format!("its baseline is {other:?}")),
+    };
+    let mut ledger = Ledger {
+        baseline,
+        ..Ledger::default()
+    };
+    for one in stored.approved {
+        let approved = Approved {
+            fingerprint: fingerprint(&one.fingerprint)?,
+            definition: one.definition.map(|text| text.get().into()),
+            by: one.by.map(Arc::from),
+            at: one.at,
+        };
+        ledger
+            .approved
+            .insert((kind(&one.kind)?, one.name.into()), approved);
+    }
+    for one in stored.held {
+        let reason = HoldReason::parse(&one.reason);
+        let held = Held {
+            fingerprint: fingerprint(&one.fingerprint)?,
+            reason: reason.ok_or_else(|| format!("{:?} is no reason", one.reason))?,
+            since: one.since,
+        };
+        ledger
+            .held
+            .insert((kind(&one.kind)?, one.name.into()), held);
+    }
+    for one in stored.first_seen {
+        let first = FirstSeen {
+            fingerprint: fingerprint(&one.fingerprint)?,
+            at: one.at,
+        };
+        ledger
+            .first_seen
+            .insert((kind(&one.kind)?, one.name.into()), first);
+    }
+    Ok(ledger)
+}
+
+fn kind(text: &str) -> Result<ThingKind, String> {
+    ThingKind::parse(text).ok_or_else(|| format!("{text:?} is no kind of thing"))
+}
+
+fn fingerprint(text: &str) -> Result<Fingerprint, String> {
+    Fingerprint::parse(text).ok_or_else(|| format!("{text:?} is no fingerprint"))
+}
+
+/// Writes a server's ledger. One that could not be read back is refused, and what was written before stays. Blocks.
+pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result<()> {
+    if ledger.is_unread {
+        let why = "the record of what was approved before cannot be read, and is not written over; \
+                   once it can be read, restart the daemon";
+        return Err(io::Error::other(why));
+    }
+    let approved = ledger.approved.iter().map(|((kind, name), approved)| {
+        let text = approved.definition.as_deref();
+        StoredApproved {
+            kind: kind.as_str().to_owned(),
+            name: name.to_string(),
+            fingerprint: approved.fingerprint.to_hex(),
+            by: approved.by.as_deref().map(str::to_owned),
+            at: approved.at,
+            definition: text.and_then(|text| serde_json::from_str(text).ok()),
+        }
+    });
+    let mut names = 0;
+    let held = ledger.held.iter().take(HELD).take_while(|((_, name), _)| {
+        names += name.len();
+        names <= HELD_NAMES
+    });
+    let held = held.map(|((kind, name), held)| StoredHeld {
+        kind: kind.as_str().to_owned(),
+        name: name.to_string(),
+        fingerprint: held.fingerprint.to_hex(),
+        reason: held.reason.as_str().to_owned(),
+        since: held.since,
+    });
+    let first_seen = ledger.first_seen.iter();
+    let first_seen = first_seen.map(|((kind, name), first)| StoredFirstSeen {
+        kind: kind.as_str().to_owned(),
+        name: name.to_string(),
+        fingerprint: first.fingerprint.to_hex(),
+        at: first.at,
+    });
+    let stored = Stored {
+        version: VERSION,
+        server: server.to_string(),
+        baseline: match ledger.baseline {
+            Baseline::None => "none",
+            Baseline::Taken => "taken",
+            Baseline::Lost => "lost",
+        }
+        .to_owned(),
+        approved: approved.collect(),
+        held: held.collect(),
+        first_seen: first_seen.collect(),
+    };
+    let text = serde_json::to_vec(&stored)?;
+    if text.len() as u64 > LARGEST {
+        return Err(io::Error::other("it would be larger than 64 MiB"));
+    }
+    storage::create_private_subfolder(&folder(data_dir))?;
+    storage::write_atomically(&file(data_dir, server), &text)
+}
+
+/// Forgets what was approved of a server that a person took out. Blocks.
+pub fn forget(data_dir: &Path, server: &ServerName) -> io::Result<()> {
+    storage::remove(&file(data_dir, server))
+}
+
+/// Deletes the oldest files of servers that stand in no configuration, where there are too many. Their number has no meaning to anybody
+/// else: an entry that was lost by a mistake in the file comes back to what was approved. Blocks.
+pub fn prune(data_dir: &Path, is_known: impl Fn(&str) -> bool) {
+    let Ok(entries) = fs::read_dir(folder(data_dir)) else {
+        return;
+    };
+    let mut absent: Vec<(SystemTime, PathBuf)> = Vec::new();
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        let is_ours = path.extension().is_some_and(|end| end == "json");
+        if is_ours && stem.is_some_and(|stem| !is_known(stem)) {
+            let modified = entry.metadata().and_then(|metadata| metadata.modified());
+            absent.push((modified.unwrap_or(SystemTime::UNIX_EPOCH), path));
+        }
+    }
+    absent.sort();
+    let more = absent.len().saturating_sub(ABSENT);
+    for (_, path) in absent.into_iter().take(more) {
+        // What cannot be deleted is read for configured servers only.
+        let _ = fs::remove_file(path);
+    }
+}
+
+fn folder(data_dir: &Path) -> PathBuf {
+    data_dir.join("approvals")
+}
+
+fn file(data_dir: &Path, server: &ServerName) -> PathBuf {
+    folder(data_dir).join(format!("{server}.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        trust::approvals::{Approval, Which},
+        wire::Raw,
+    };
+
+    fn server() -> ServerName {
+        ServerName::parse("s").expect("a name")
+    }
+
+    fn ledger() -> Ledger {
+        let definition = r#"{"name":"a", "inputSchema":{}}"#;
+        let print = Fingerprint::of_tool(&Raw::parse_str(definition).expect("JSON"));
+        let approved = Approved {
+            fingerprint: print,
+            definition: Some(definition.into()),
+            by: Some("me".into()),
+            at: 7,
+        };
+        let held = Held {
+            fingerprint: print,
+            reason: HoldReason::Changed,
+            since: 8,
+        };
+        let first = FirstSeen {
+            fingerprint: print,
+            at: 9,
+        };
+        Ledger {
+            baseline: Baseline::Taken,
+            approved: [((ThingKind::Tool, "a".into()), approved)].into(),
+            held: [((ThingKind::Prompt, "b".into()), held)].into(),
+            first_seen: [((ThingKind::Resource, "c".into()), first)].into(),
+            is_unread: false,
+        }
+    }
+
+    #[test]
+    fn a_ledger_reads_back() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(load(folder.path(), &server()), Ledger::default());
+        save(folder.path(), &server(), &ledger()).expect("saved");
+        assert_eq!(load(folder.path(), &server()), ledger());
+        forget(folder.path(), &server()).expect("forgotten");
+        forget(folder.path(), &server()).expect("nothing to forget");
+        assert_eq!(load(folder.path(), &server()), Ledger::default());
+    }
+
+    #[test]
+    fn one_of_the_first_version_still_opens() {
+        let folder = tempfile::tempdir().expect("a folder");
+        save(folder.path(), &server(), &Ledger::default()).expect("saved");
+        let print = "1".repeat(64);
+        let old = format!(
+            r#"{{"version":1,"server":"s","baseline":"taken","approved":[{{"kind":"tool","name":"a","fingerprint":"{print}","at":7,"definition":{{"name":"a"}}}}],"held":[]}}"#
+        );
+        fs::write(file(folder.path(), &server()), old).expect("written");
+        let read = load(folder.path(), &server());
+        assert_eq!((read.baseline, read.approved.len()), (Baseline::Taken, 1));
+    }
+
+    #[test]
+    fn a_damaged_one_is_set_aside_and_stays_lost() {
+        let folder = tempfile::tempdir().expect("a folder");
+        save(folder.path(), &server(), &ledger()).expect("saved");
+        let path = file(folder.path(), &server());
+        let whole = fs::read_to_string(&path).expect("there");
+        for damaged in [
+            "",
+            "{}",
+            whole.split_at(whole.len() / 2).0,
+            &whole.replace("\"version\":2", "\"version\":9"),
+            &whole.replace("\"server\":\"s\"", "\"server\":\"t\""),
+            &whole.replace("\"taken\"", "\"maybe\""),
+            &whole.replacen("\"fingerprint\":\"", "\"fingerprint\":\"x", 1),
+        ] {
+            fs::write(&path, damaged).expect("written");
+            assert_eq!(
+                load(folder.path(), &server()).baseline,
+                Baseline::Lost,
+                "{damaged}"
+            );
+            let aside = path.with_extension("json.damaged");
+            assert_eq!(fs::read_to_string(aside).expect("set aside"), damaged);
+            assert_eq!(load(folder.path(), &server()).baseline, Baseline::Lost);
+        }
+    }
+
+    #[test]
+    fn one_that_cannot_be_read_stays_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        save(folder.path(), &server(), &ledger()).expect("saved");
+        let path = file(folder.path(), &server());
+        let elsewhere = path.with_extension("elsewhere");
+        fs::rename(&path, &elsewhere).expect("it is ours");
+        // A folder in its place cannot be read, whoever asks.
+        fs::create_dir(&path).expect("made");
+        let unread = load(folder.path(), &server());
+        assert_eq!(unread, Ledger::unread());
+        assert_eq!(unread.baseline, Baseline::Lost);
+        assert!(path.is_dir(), "nothing is set aside");
+        let by_a_person = Approval {
+            which: Which::All,
+            by: "me".to_owned(),
+            at: 9,
+        };
+        let approved = unread.approve(&[], &by_a_person).expect("approved");
+        fs::remove_dir(&path).expect("removed");
+        fs::rename(&elsewhere, &path).expect("put back");
+        save(folder.path(), &server(), &approved).expect_err("it was not read");
+        assert_eq!(load(folder.path(), &server()), ledger());
+    }
+
+    #[test]
+    fn what_could_not_be_read_back_is_not_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        save(folder.path(), &server(), &ledger()).expect("saved");
+        let (_, one) = ledger().approved.pop_first().expect("there");
+        let long = |n: usize| {
+            (
+                ThingKind::Tool,
+                format!("{n}{}", "\u{1}".repeat(4000)).into(),
+            )
+        };
+        let large = Ledger {
+            approved: (0..3000).map(|n| (long(n), one.clone())).collect(),
+            ..ledger()
+        };
+        assert!(save(folder.path(), &server(), &large).is_err());
+        assert_eq!(load(folder.path(), &server()), ledger());
+        let (_, held) = ledger().held.pop_first().expect("there");
+        let many = Ledger {
+            held: (0..20_000).map(|n| (long(n), held)).collect(),
+            ..ledger()
+        };
+        save(folder.path(), &server(), &many).expect("saved");
+        let read = load(folder.path(), &server());
+        assert_eq!(read.approved, ledger().approved);
+        assert!((1..=HELD_NAMES / 4000).contains(&read.held.len()));
+    }
+
+    #[test]
+    fn of_servers_that_are_gone_the_newest_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for n in 0..ABSENT + 5 {
+            let name = ServerName::parse(&format!("s{n}")).expect("a name");
+            save(folder.path(), &name, &ledger()).expect("saved");
+        }
+        prune(folder.path(), |name| name == "s0");
+        let left = fs::read_dir(super::folder(folder.path())).expect("there");
+        assert_eq!(left.count(), ABSENT + 1);
+        assert!(file(folder.path(), &ServerName::parse("s0").expect("a name")).exists());
+    }
+}

@@ -1,0 +1,122 @@
+//! What can be held, and why. Pure.
+
+use crate::trust::fingerprint::Fingerprint;
+
+/// What a definition is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ThingKind {
+    /// A tool.
+    Tool,
+    /// A prompt.
+    Prompt,
+    /// A resource, by its URI.
+    Resource,
+    /// A resource template, by its URI template.
+    Template,
+    /// What the server says of itself. There is one, without a name.
+    Instructions,
+}
+
+impl ThingKind {
+    /// Every kind there is.
+    pub const ALL: [Self; 5] = [
+        Self::Tool,
+        Self::Prompt,
+        Self::Resource,
+        Self::Template,
+        Self::Instructions,
+    ];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Prompt => "prompt",
+            Self::Resource => "resource",
+            Self::Template => "template",
+            Self::Instructions => "instructions",
+        }
+    }
+
+    /// Whether a change of it is held, and not only what the scanner objects to.
+    pub(super) fn is_pinned(self) -> bool {
+        matches!(self, Self::Tool | Self::Instructions)
+    }
+
+    /// Reads [`ThingKind::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// Why something is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HoldReason {
+    /// Its definition is another than the approved one.
+    Changed,
+    /// The scanner objects, and nobody has approved it.
+    Objected,
+    /// Which definitions were approved is lost.
+    Unapproved,
+    /// It is new, and its name differs from that of an approved tool by case or separators only.
+    Alike,
+    /// The server lists more tools than are remembered.
+    TooMany,
+    /// The lock file in force does not have this definition.
+    NotLocked,
+}
+
+impl HoldReason {
+    /// Every reason there is.
+    pub const ALL: [Self; 6] = [
+        Self::Changed,
+        Self::Objected,
+        Self::Unapproved,
+        Self::Alike,
+        Self::TooMany,
+        Self::NotLocked,
+    ];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Objected => "suspicious",
+            Self::Unapproved => "unapproved",
+            Self::Alike => "alike",
+            Self::TooMany => "too_many",
+            Self::NotLocked => "not_locked",
+        }
+    }
+
+    /// Reads [`HoldReason::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
+    }
+
+    /// The reason in words that follow "it is held: ".
+    pub fn explained(self, kind: ThingKind) -> &'static str {
+        match self {
+            Self::Changed if kind == ThingKind::Instructions => {
+                "what the server says of itself changed since it was approved"
+            }
+            Self::Changed => "its definition changed since it was approved",
+            Self::Objected => "its definition looks dangerous, and nobody has approved it",
+            Self::Unapproved => {
+                "the record of what was approved is lost, and nobody has approved it anew"
+            }
+            Self::Alike => "it is new and has almost the name of an approved tool",
+            Self::TooMany => "its server lists more tools than are remembered",
+            Self::NotLocked => "its definition is not in the lock file",
+        }
+    }
+}
+
+/// Something that is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hold {
+    /// Why.
+    pub reason: HoldReason,
+    /// The definition that is held.
+    pub fingerprint: Fingerprint,
+}

@@ -1,0 +1,286 @@
+//! `mcp.lock.json`: what was approved, as a file that a team reviews and keeps. A daemon that serves one accepts exactly what it has.
+//! Pure but for the reading of the file.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{kinds::ThingKind, ledger::Ledger, utc};
+use crate::trust::fingerprint::Fingerprint;
+
+/// The version of the file format.
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    version: u32,
+    tools: Vec<LockedTool>,
+}
+
+/// A definition that is accepted, as the file has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockedTool {
+    /// The server.
+    pub server: String,
+    /// The tool, by the server's own name.
+    pub tool: String,
+    /// The fingerprint of its definition.
+    pub fingerprint: String,
+    /// Who approved it; absent where it was seen first on a trusted server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<String>,
+    /// When.
+    pub approved_at: String,
+}
+
+/// Why a lock file cannot be used.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LockError {
+    /// It is not there.
+    #[error("it is not there; `mcpproxy upstream lock {}` writes one of what is approved", .0.display())]
+    Missing(PathBuf),
+    /// It is not of the form.
+    #[error("{0}")]
+    Unreadable(String),
+    /// It is of another version.
+    #[error("its version is {0}, and this program knows {VERSION}")]
+    Version(u32),
+    /// A fingerprint is none.
+    #[error("the fingerprint of {server}:{tool} is none")]
+    Fingerprint {
+        /// Whose.
+        server: String,
+        /// Of which tool.
+        tool: String,
+    },
+    /// A tool stands there twice.
+    #[error("{server}:{tool} stands there twice")]
+    Twice {
+        /// Whose.
+        server: String,
+        /// Which tool.
+        tool: String,
+    },
+}
+
+/// Limit: names of reviewers that are told.
+const REVIEWERS: usize = 3;
+
+/// What a lock file accepts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lock {
+    accepted: HashMap<String, HashMap<String, Fingerprint>>,
+    /// As they stand in the file.
+    tools: Vec<LockedTool>,
+    file: PathBuf,
+}
+
+/// What a new lock file does to one that is there.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct LockChanges {
+    /// `server:tool` of what the new one does not have.
+    pub lost: Vec<String>,
+    /// Of what it has with another fingerprint.
+    pub changed: Vec<String>,
+}
+
+impl Lock {
+    /// Reads a lock file. Whatever is wrong with it is an error: what decides about trust is not guessed at.
+    pub fn parse(text: &str) -> Result<Self, LockError> {
+        let written: Written =
+            serde_json::from_str(text).map_err(|error| LockError::Unreadable(error.to_string()))?;
+        if !is_made_of_objects(text) {
+            let problem = "the file and each of its tools must be an object {…}";
+            return Err(LockError::Unreadable(problem.to_owned()));
+        }
+        if written.version != VERSION {
+            return Err(LockError::Version(written.version));
+        }
+        let mut lock = Self::default();
+        for locked in &written.tools {
+            let (server, tool) = (locked.server.clone(), locked.tool.clone());
+            let Some(fingerprint) = Fingerprint::parse(&locked.fingerprint) else {
+                return Err(LockError::Fingerprint { server, tool });
+            };
+            let tools = lock.accepted.entry(server.clone()).or_default();
+            if tools.insert(tool.clone(), fingerprint).is_some() {
+                return Err(LockError::Twice { server, tool });
+            }
+        }
+        lock.tools = written.tools;
+        Ok(lock)
+    }
+
+    /// Reads a lock file from the disk. Blocks.
+    pub fn load(file: &Path) -> Result<Self, LockError> {
+        let text = std::fs::read_to_string(file).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => LockError::Missing(file.to_owned()),
+            _ => LockError::Unreadable(error.to_string()),
+        })?;
+        Ok(Self::parse(&text)?.of_file(file))
+    }
+
+    /// The same, as what this file says.
+    #[must_use]
+    pub fn of_file(self, file: &Path) -> Self {
+        Self {
+            file: file.to_owned(),
+            ..self
+        }
+    }
+
+    /// The file; an empty path where the text came from none.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Who approved what is in the file, as it says: `ann, bob`. Nothing where it names nobody.
+    pub fn reviewers(&self) -> Option<String> {
+        let named = self
+            .tools
+            .iter()
+            .filter_map(|tool| tool.approved_by.as_deref());
+        let named: BTreeSet<&str> = named.collect();
+        let first: Vec<&str> = named.iter().take(REVIEWERS).copied().collect();
+        let more = if named.len() > REVIEWERS {
+            " and others"
+        } else {
+            ""
+        };
+        (!first.is_empty()).then(|| format!("{}{more}", first.join(", ")))
+    }
+
+    /// What a person does about a definition that the file does not have.
+    pub fn next_step(&self) -> String {
+        let file = self.file.display();
+        let by = self
+            .reviewers()
+            .map_or_else(String::new, |by| format!(" (so far {by})"));
+        format!(
+            "only the lock file {file} says what is accepted: whoever reviews that file{by} can add it there"
+        )
+    }
+
+    /// The text of a lock file with those entries whose servers are meant, each as it is.
+    pub fn export(&self, is_meant: impl Fn(&str) -> bool) -> String {
+        let tools = self.tools.iter().filter(|tool| is_meant(&tool.server));
+        text_of(tools.cloned().collect())
+    }
+
+    /// What becomes of the entries of this file if `new` takes its place.
+    pub fn changes_to(&self, new: &Self) -> LockChanges {
+        let mut changes = LockChanges::default();
+        for tool in &self.tools {
+            let before = self.fingerprint(&tool.server, &tool.tool);
+            let after = new.fingerprint(&tool.server, &tool.tool);
+            let named = format!("{}:{}", tool.server, tool.tool);
+            match after {
+                None => changes.lost.push(named),
+                Some(_) if after != before => changes.changed.push(named),
+                Some(_) => (),
+            }
+        }
+        changes
+    }
+
+    fn fingerprint(&self, server: &str, tool: &str) -> Option<Fingerprint> {
+        self.accepted.get(server)?.get(tool).copied()
+    }
+
+    /// Whether this definition is accepted.
+    pub fn accepts(&self, server: &str, tool: &str, fingerprint: Fingerprint) -> bool {
+        self.fingerprint(server, tool) == Some(fingerprint)
+    }
+
+    /// How many definitions are accepted.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Whether nothing is accepted.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Whether the file and its tools are objects: lists of the same values in their order could be read, too.
+fn is_made_of_objects(text: &str) -> bool {
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    let tools = value.get("tools").and_then(Value::as_array);
+    tools.is_some_and(|tools| tools.iter().all(Value::is_object))
+}
+
+/// The text of the lock file that accepts what these ledgers have approved: by server and tool, the same for the same ledgers.
+pub fn export<'a>(ledgers: impl Iterator<Item = (&'a str, &'a Ledger)>) -> String {
+    let tools = ledgers
+        .flat_map(|(server, ledger)| {
+            let tools = ledger.approved.iter();
+            let tools = tools.filter(|((kind, _), _)| *kind == ThingKind::Tool);
+            tools.map(move |((_, tool), approved)| LockedTool {
+                server: server.to_owned(),
+                tool: tool.to_string(),
+                fingerprint: approved.fingerprint.to_hex(),
+                approved_by: approved.by.as_deref().map(str::to_owned),
+                approved_at: utc(approved.at),
+            })
+        })
+        .collect();
+    text_of(tools)
+}
+
+fn text_of(mut tools: Vec<LockedTool>) -> String {
+    tools.sort_by(|a, b| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)));
+    let written = Written {
+        version: VERSION,
+        tools,
+    };
+    let mut text =
+        serde_json::to_string_pretty(&written).expect("our own types have string keys only");
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(server: &str, tool: &str, fingerprint: &str) -> String {
+        format!(
+            r#"{{"server":"{server}","tool":"{tool}","fingerprint":"{fingerprint}","approved_at":"x"}}"#
+        )
+    }
+
+    fn lock(tools: &[String]) -> String {
+        format!(r#"{{"version":1,"tools":[{}]}}"#, tools.join(","))
+    }
+
+    #[test]
+    fn whatever_is_wrong_with_a_lock_file_is_an_error() {
+        let (one, two) = ("1".repeat(64), "2".repeat(64));
+        let parsed = Lock::parse(&lock(&[tool("a", "x", &one), tool("b", "x", &two)]));
+        let parsed = parsed.expect("a lock file");
+        let print = |text: &str| Fingerprint::parse(text).expect("a fingerprint");
+        assert!(parsed.accepts("a", "x", print(&one)) && !parsed.accepts("a", "x", print(&two)));
+        assert!(!parsed.accepts("a", "y", print(&one)) && !parsed.accepts("c", "x", print(&one)));
+        assert_eq!(parsed.len(), 2);
+        for broken in [
+            String::new(),
+            "{}".to_owned(),
+            r#"{"version":2,"tools":[]}"#.to_owned(),
+            r#"{"version":1,"tools":[],"more":1}"#.to_owned(),
+            lock(&[tool("a", "x", "nonsense")]),
+            lock(&[tool("a", "x", &one), tool("a", "x", &one)]),
+            lock(&[tool("a", "x", &one).replace("tool", "tol")]),
+            "[1,[]]".to_owned(),
+            lock(&[format!(r#"["a","x","{one}",null,"x"]"#)]),
+        ] {
+            assert!(Lock::parse(&broken).is_err(), "{broken}");
+        }
+    }
+}

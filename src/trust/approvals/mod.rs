@@ -1,0 +1,24 @@
+//! What people trust of each server's definitions: a ledger for each server of what was approved and what is held, its private file, and the
+//! lock file that a team keeps. Decides what is held of a listing. Pure but for the files; knows neither settings nor scanners.
+
+mod file;
+mod follow;
+mod kinds;
+mod ledger;
+mod lock_file;
+mod pins;
+
+pub use self::{
+    file::{forget, load, prune, save},
+    follow::PinPolicy,
+    kinds::{Hold, HoldReason, ThingKind},
+    ledger::{Approval, Approved, Baseline, FirstSeen, Held, Ledger, Listed, NotApproved, Which},
+    lock_file::{Lock, LockChanges, LockError, LockedTool, export},
+    pins::Pins,
+};
+pub use crate::text::moment::utc_seconds as utc;
+
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    crate::text::moment::millis(std::time::SystemTime::now()) / 1_000
+}

@@ -1,0 +1,126 @@
+//! Collects what the rules find: each rule once a place, bounded, the gravest kept.
+
+use std::ops::Range;
+
+use super::{Finding, Severity, excerpt::excerpt_marked, passage::Passage};
+
+/// Limit: findings of one definition; nobody reads more.
+const MOST: usize = 24;
+
+/// What was found so far.
+#[derive(Default)]
+pub(super) struct Findings(Vec<Finding>);
+
+impl Findings {
+    /// Notes that a rule objects to a part of a text.
+    pub(super) fn add(
+        &mut self,
+        rule: &'static str,
+        severity: Severity,
+        text: &Passage<'_>,
+        range: Range<usize>,
+    ) {
+        if self.wants(rule, severity, text.place) {
+            let (excerpt, marked) = excerpt_marked(text.text, range);
+            let found = finding(rule, severity, text.place, excerpt);
+            self.put(Finding { marked, ..found });
+        }
+    }
+
+    /// Notes something about a place with words of ours or an excerpt that is made already.
+    pub(super) fn note(
+        &mut self,
+        rule: &'static str,
+        severity: Severity,
+        place: &str,
+        excerpt: String,
+    ) {
+        if self.wants(rule, severity, place) {
+            self.put(finding(rule, severity, place, excerpt));
+        }
+    }
+
+    /// The same about a name that is taken for another one, which stands beside the excerpt.
+    pub(super) fn note_like(
+        &mut self,
+        rule: &'static str,
+        severity: Severity,
+        place: &str,
+        (excerpt, like): (String, String),
+    ) {
+        if self.wants(rule, severity, place) {
+            self.put(Finding {
+                like: Some(like),
+                ..finding(rule, severity, place, excerpt)
+            });
+        }
+    }
+
+    /// Whether this would be noted.
+    pub(super) fn wants(&self, rule: &str, severity: Severity, place: &str) -> bool {
+        let same = |known: &&Finding| known.rule == rule && known.place == place;
+        match self.0.iter().find(same) {
+            Some(known) => known.severity < severity,
+            None => self.0.len() < MOST || severity == Severity::Hold,
+        }
+    }
+
+    fn put(&mut self, finding: Finding) {
+        let same = |known: &Finding| known.rule == finding.rule && known.place == finding.place;
+        if let Some(known) = self.0.iter_mut().find(|known| same(known)) {
+            *known = finding;
+        } else if self.0.len() < MOST {
+            self.0.push(finding);
+        } else {
+            let milder = self.0.iter_mut().rev();
+            if let Some(milder) = milder
+                .into_iter()
+                .find(|known| known.severity < finding.severity)
+            {
+                *milder = finding;
+            }
+        }
+    }
+
+    /// All of it, the gravest first, otherwise in the order of the text.
+    pub(super) fn done(mut self) -> Vec<Finding> {
+        self.0
+            .sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        self.0
+    }
+}
+
+fn finding(rule: &'static str, severity: Severity, place: &str, excerpt: String) -> Finding {
+    Finding {
+        rule,
+        severity,
+        place: place.to_owned(),
+        excerpt,
+        marked: None,
+        like: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trust::scanner::passage::Kind;
+
+    #[test]
+    fn the_gravest_are_kept_and_each_rule_stands_once_a_place() {
+        let mut findings = Findings::default();
+        for i in 0..100 {
+            let place = format!("/{i}");
+            let text = Passage::new(&place, Kind::Prose, "word");
+            findings.add("a.rule", Severity::Remark, &text, 0..4);
+            findings.add("a.rule", Severity::Remark, &text, 0..4);
+        }
+        let text = Passage::new("/last", Kind::Prose, "word");
+        findings.add("a.rule", Severity::Hold, &text, 0..4);
+        findings.add("a.rule", Severity::Remark, &text, 0..4);
+        let done = findings.done();
+        assert_eq!(done.len(), MOST);
+        assert_eq!(done[0].severity, Severity::Hold);
+        assert_eq!(done[1].place, "/0");
+    }
+}

@@ -1,0 +1,185 @@
+//! Finds names that are taken for each other: by letters that look alike, and by one letter.
+
+use unicode_security::confusable_detection::skeleton;
+
+use crate::runtime::text_index::TextIndex;
+
+/// A set of names, in lower case. Each is kept once: what it is found by are hashes.
+#[derive(Debug, Default, Clone)]
+pub(super) struct SimilarNames {
+    names: Vec<String>,
+    /// By what they look like.
+    looks: TextIndex,
+    /// By themselves, and with each one of their letters left out.
+    gaps: TextIndex,
+    /// By their letters, without what joins words.
+    letters: TextIndex,
+}
+
+impl SimilarNames {
+    /// Of names that differ from each other.
+    pub(super) fn new(names: Vec<String>) -> Self {
+        let all = || names.iter().enumerate();
+        let gaps = all().flat_map(|(place, name)| with_gaps(name).map(move |gap| (place, gap)));
+        Self {
+            looks: TextIndex::new(all().map(|(place, name)| (place, look(name)))),
+            gaps: TextIndex::new(gaps),
+            letters: TextIndex::new(all().map(|(place, name)| (place, letters(name)))),
+            names,
+        }
+    }
+
+    /// Names that look the same; the name itself may be among them.
+    pub(super) fn same_look(&self, name: &str) -> impl Iterator<Item = &String> {
+        let wanted = look(name);
+        let found = self.named(self.looks.places(&wanted).collect());
+        found.filter(move |other| look(other) == wanted)
+    }
+
+    /// Names of the same letters; the name itself may be among them.
+    pub(super) fn other_joints(&self, name: &str) -> impl Iterator<Item = &String> {
+        let wanted = letters(name);
+        let found = self.named(self.letters.places(&wanted).collect());
+        found.filter(move |other| letters(other) == wanted)
+    }
+
+    /// Names that differ by one letter that is more, less or other, or by two that changed places.
+    pub(super) fn one_off(&self, name: &str) -> impl Iterator<Item = &String> {
+        let near = with_gaps(name).flat_map(|gap| {
+            let places: Vec<usize> = self.gaps.places(&gap).collect();
+            self.named(places)
+        });
+        near.filter(move |other| *other != name && is_near(name, other) && is_slip(name, other))
+    }
+
+    fn named(&self, places: Vec<usize>) -> impl Iterator<Item = &String> {
+        let places = places.into_iter();
+        places.filter_map(|place| self.names.get(place))
+    }
+}
+
+/// Limit: letters of a name that is held against others letter by letter. Nobody takes a longer one for another by a slip.
+const LETTERS: usize = 128;
+
+/// The name, and the name with each of its letters left out in turn; nothing of a name with too many.
+fn with_gaps(name: &str) -> impl Iterator<Item = String> {
+    let is_short = name.chars().nth(LETTERS).is_none();
+    let name = is_short.then_some(name).into_iter();
+    name.flat_map(|name| {
+        let gaps = name.char_indices().map(move |(at, character)| {
+            let before = name.get(..at).unwrap_or_default();
+            let after = name.get(at + character.len_utf8()..).unwrap_or_default();
+            format!("{before}{after}")
+        });
+        gaps.chain([name.to_owned()])
+    })
+}
+
+/// Whether two names with at most one letter of each left out are the same.
+fn is_near(one: &str, other: &str) -> bool {
+    let (mut one, mut other): (Vec<char>, Vec<char>) =
+        (one.chars().collect(), other.chars().collect());
+    let same = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    one.drain(..same);
+    other.drain(..same);
+    while one.last().is_some() && one.last() == other.last() {
+        one.pop();
+        other.pop();
+    }
+    match (&one[..], &other[..]) {
+        ([] | [_], []) | ([], [_]) => true,
+        // Both begin and end with letters that differ: one loses its first, the other its last.
+        ([_, ones @ ..], [others @ .., _]) if ones == others => true,
+        ([ones @ .., _], [_, others @ ..]) => ones == others,
+        _ => false,
+    }
+}
+
+/// Whether two names differ as a slip of the hand does: plurals, numbers and joints are differences that people mean.
+fn is_slip(one: &str, other: &str) -> bool {
+    let plain = |name: &str| -> String {
+        let words = name
+            .split(['_', '-', '.'])
+            .map(|word| word.trim_end_matches('s'));
+        words
+            .flat_map(|word| word.chars().filter(|c| !c.is_ascii_digit()))
+            .collect()
+    };
+    let (one, other) = (plain(one), plain(other));
+    if one == other {
+        return false;
+    }
+    // Another first letter of a word is another word: `get_line`, `set_line`.
+    let changed = one
+        .chars()
+        .zip(other.chars())
+        .take_while(|(a, b)| a == b)
+        .count();
+    changed > 0 && one.len().abs_diff(other.len()) <= 1
+}
+
+/// What a name looks like: joints and letters that are taken for each other are one.
+fn look(name: &str) -> String {
+    let likes = |letter: char| match letter {
+        '0' => 'o',
+        '1' | '|' => 'l',
+        'i' => 'i',
+        other => other,
+    };
+    if name.is_ascii() {
+        return name
+            .chars()
+            .map(likes)
+            .collect::<String>()
+            .replace("rn", "m");
+    }
+    let lower: String = skeleton(name)
+        .flat_map(char::to_lowercase)
+        .map(likes)
+        .collect();
+    lower.replace("rn", "m")
+}
+
+/// The letters of a name, without what joins its words.
+fn letters(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_near_where_a_gap_in_each_makes_them_the_same() {
+        let plainly = |one: &str, other: &str| {
+            let others: Vec<String> = with_gaps(other).collect();
+            with_gaps(one).any(|gap| others.contains(&gap))
+        };
+        let names = [
+            "", "a", "b", "aa", "ab", "ba", "abc", "acb", "bca", "cab", "abcd", "abd", "bcda",
+            "dbca", "aab", "aabb", "abab", "baba", "größe", "grösse", "gröe",
+        ];
+        for one in names {
+            for other in names {
+                assert_eq!(is_near(one, other), plainly(one, other), "{one} {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_long_name_nothing_is_kept_but_the_name() {
+        let names: Vec<String> = (0..100)
+            .map(|n| format!("{n:03}{}", "x".repeat(3900)))
+            .collect();
+        let similar = SimilarNames::new(names.clone());
+        assert_eq!(similar.gaps.len(), 0);
+        assert_eq!((similar.looks.len(), similar.letters.len()), (100, 100));
+        assert_eq!(similar.one_off(&names[0]).count(), 0);
+        assert_eq!(
+            similar.same_look(&names[7]).collect::<Vec<_>>(),
+            [&names[7]]
+        );
+        let short = SimilarNames::new(vec!["x".repeat(LETTERS)]);
+        assert_eq!(short.gaps.len(), LETTERS + 1);
+    }
+}

@@ -1,0 +1,270 @@
+//! Visits every text of a definition once, wherever a server hid it: names, descriptions, and the keys and values of schemas. Duplicate
+//! keys are all visited. What cannot be read to the end is itself a finding.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::{
+    Severity,
+    excerpt::push_escaped,
+    findings::Findings,
+    passage::{Kind, Passage},
+};
+use crate::wire::Raw;
+
+/// Limit: levels of a definition that are read; the deepest of some 2,000 public ones has 14.
+const DEPTH: usize = 40;
+
+/// Limit: bytes of text that are read in a definition; ten times the largest public one.
+const BYTES: usize = 512 << 10;
+
+/// Limit: bytes of a place, and of one key in it.
+const PLACE: usize = 240;
+const KEY: usize = 48;
+
+/// Shows each text of `definition` to `read`.
+pub(super) fn definition(
+    definition: &Raw,
+    findings: &mut Findings,
+    read: impl FnMut(&Passage<'_>, &mut Findings),
+) {
+    let mut walker = Walker {
+        findings,
+        read,
+        place: String::new(),
+        bytes_left: BYTES,
+    };
+    let mut json = serde_json::Deserializer::from_slice(definition.as_bytes());
+    let step = Step {
+        walker: &mut walker,
+        kind: Kind::Value,
+        depth: 0,
+    };
+    if let Err(error) = step.deserialize(&mut json) {
+        let what = error.to_string();
+        let place = std::mem::take(&mut walker.place);
+        walker
+            .findings
+            .note("unread.text", Severity::Hold, &place, what);
+    }
+}
+
+/// Shows a single text to `read`.
+pub(super) fn prose(
+    place: &str,
+    text: &str,
+    findings: &mut Findings,
+    mut read: impl FnMut(&Passage<'_>, &mut Findings),
+) {
+    let kept = text.floor_char_boundary(BYTES);
+    if kept < text.len() {
+        let what = format!("{} bytes", text.len());
+        findings.note("unread.size", Severity::Hold, place, what);
+    }
+    let text = text.get(..kept).unwrap_or_default();
+    read(&Passage::new(place, Kind::Prose, text), findings);
+}
+
+struct Walker<'f, R> {
+    findings: &'f mut Findings,
+    read: R,
+    place: String,
+    bytes_left: usize,
+}
+
+impl<R: FnMut(&Passage<'_>, &mut Findings)> Walker<'_, R> {
+    fn read(&mut self, text: &str, kind: Kind) {
+        if text.len() > self.bytes_left {
+            let what = format!("{} bytes", text.len());
+            self.findings
+                .note("unread.size", Severity::Hold, &self.place, what);
+            return;
+        }
+        self.bytes_left -= text.len();
+        let text = Passage::new(&self.place, kind, text);
+        (self.read)(&text, self.findings);
+    }
+
+    /// Adds a key to the place, and says how long the place was before.
+    fn enter(&mut self, key: &str) -> usize {
+        let before = self.place.len();
+        if before < PLACE {
+            self.place.push('/');
+            let kept = key.floor_char_boundary(KEY);
+            for character in key.get(..kept).unwrap_or_default().chars() {
+                match character {
+                    '~' => self.place.push_str("~0"),
+                    '/' => self.place.push_str("~1"),
+                    other => push_escaped(&mut self.place, other),
+                }
+            }
+            if kept < key.len() {
+                self.place.push('…');
+            }
+        }
+        before
+    }
+}
+
+/// One value on the way down.
+struct Step<'w, 'f, R> {
+    walker: &'w mut Walker<'f, R>,
+    kind: Kind,
+    depth: usize,
+}
+
+impl<R> Step<'_, '_, R> {
+    fn is_too_deep(&mut self) -> bool {
+        let too_deep = self.depth >= DEPTH;
+        if too_deep {
+            let what = format!("more than {DEPTH} levels");
+            let place = &self.walker.place;
+            let findings = &mut *self.walker.findings;
+            findings.note("unread.depth", Severity::Hold, place, what);
+        }
+        too_deep
+    }
+}
+
+impl<'de, R: FnMut(&Passage<'_>, &mut Findings)> DeserializeSeed<'de> for Step<'_, '_, R> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, R: FnMut(&Passage<'_>, &mut Findings)> Visitor<'de> for Step<'_, '_, R> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.walker.read(text, self.kind);
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        if self.is_too_deep() {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(());
+        }
+        while let Some(key) = map.next_key::<std::borrow::Cow<'_, str>>()? {
+            let before = self.walker.enter(&key);
+            self.walker.read(&key, Kind::Key);
+            let kind = kind_of(&key, self.depth);
+            map.next_value_seed(Step {
+                walker: &mut *self.walker,
+                kind,
+                depth: self.depth + 1,
+            })?;
+            self.walker.place.truncate(before);
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
+        if self.is_too_deep() {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(());
+        }
+        for i in 0_usize.. {
+            let before = self.walker.enter(&i.to_string());
+            let element = seq.next_element_seed(Step {
+                walker: &mut *self.walker,
+                kind: self.kind,
+                depth: self.depth + 1,
+            })?;
+            self.walker.place.truncate(before);
+            if element.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+fn kind_of(key: &str, depth: usize) -> Kind {
+    match key {
+        "name" if depth == 0 => Kind::Name,
+        "description" | "title" | "$comment" => Kind::Prose,
+        _ => Kind::Value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trust::scanner::gravest;
+
+    fn texts(json: &str) -> Vec<(String, Kind, String)> {
+        let mut found = Vec::new();
+        let mut findings = Findings::default();
+        let raw = Raw::parse_str(json).expect("JSON");
+        definition(&raw, &mut findings, |text, _| {
+            if text.kind != Kind::Key {
+                found.push((text.place.to_owned(), text.kind, text.text.to_owned()));
+            }
+        });
+        assert_eq!(findings.done(), []);
+        found
+    }
+
+    #[test]
+    fn every_text_is_read_with_its_place() {
+        let json = r#"{"name":"t","description":"d","inputSchema":{"properties":{"a/b":{"default":"x","enum":["y",1,null]}}},
+            "description":"twice"}"#;
+        let place = |place: &str, kind, text: &str| (place.to_owned(), kind, text.to_owned());
+        let expected = [
+            place("/name", Kind::Name, "t"),
+            place("/description", Kind::Prose, "d"),
+            place("/inputSchema/properties/a~1b/default", Kind::Value, "x"),
+            place("/inputSchema/properties/a~1b/enum/0", Kind::Value, "y"),
+            place("/description", Kind::Prose, "twice"),
+        ];
+        assert_eq!(texts(json), expected);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_held() {
+        let deep = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let huge = format!(r#"{{"description":"{}"}}"#, "x".repeat(BYTES + 1));
+        let cases = [
+            (r#"{"description":"\ud800"}"#.to_owned(), "unread.text"),
+            (deep(DEPTH + 1), "unread.depth"),
+            (deep(400), "unread.depth"),
+            (huge, "unread.size"),
+        ];
+        for (json, rule) in cases {
+            let mut findings = Findings::default();
+            let raw = Raw::parse_str(&json).expect("JSON");
+            definition(&raw, &mut findings, |_, _| ());
+            let findings = findings.done();
+            assert!(findings.iter().any(|found| found.rule == rule), "{rule}");
+            assert_eq!(gravest(&findings), Some(Severity::Hold));
+        }
+    }
+}
