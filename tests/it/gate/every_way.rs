@@ -82,12 +82,16 @@ const ENDPOINTS: [&str; 6] = [
 ];
 
 /// What else is served.
-const BESIDE: [&str; 5] = [
+const BESIDE: [&str; 9] = [
     "/",
     "/.well-known/{*path}",
     "/mcp/.well-known/{*path}",
     "/register",
+    "/ui",
+    "/ui/",
+    "/ui/assets/{name}",
     "/ui/login",
+    "/ui/{*place}",
 ];
 
 /// REST of operators; the suite `operators` says who is one. Only `call` and `code` reach a tool.
