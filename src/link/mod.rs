@@ -1,5 +1,4 @@
-//! A connection to one upstream that carries frames, with two lanes on it: the control lane, which an rmcp client drives, and the
-//! raw lane, on which forwarded requests travel as they are.
+//! A connection to one upstream that carries frames: forwarded requests as they are, and those of our own.
 //!
 //! A link knows nothing of tools, names or callers. It never reconnects by itself: when it is over, its worker makes a new one.
 
@@ -48,9 +47,6 @@ pub const MAX_FRAME: usize = 64 << 20;
 /// What is said of a larger one.
 const TOO_LARGE: &str = "it is larger than 64 MiB";
 
-/// Limit: frames waiting for the rmcp client, which has a few requests in flight at most.
-const CONTROL_CAPACITY: usize = 64;
-
 /// A connection. Cheap to clone.
 #[derive(Clone)]
 pub enum Link {
@@ -72,13 +68,46 @@ pub enum Maker {
 }
 
 impl Link {
-    /// From here on requests of the raw lane are stateless, as this revision wants it; with `None`, they belong to a
-    /// connection that the control lane is to open. The requests themselves say so too, and that is the caller's part.
+    /// From here on requests are stateless, as this revision wants it; with `None`, they belong to a connection that
+    /// [`Link::initialize`] opens. The requests themselves say so too, and that is the caller's part.
     pub fn speak(&self, revision: Option<Revision>) {
         match self {
             Self::Http(link) => link.speak(revision),
             // What is written there says everything.
             Self::Stdio(_) | Self::LegacySse(_) => (),
+        }
+    }
+
+    /// Sends `initialize` and waits for the answer. Dropped before, nothing withdraws the request: the protocol forbids it.
+    pub async fn initialize(&self, params: &Raw) -> Result<Outcome, LinkError> {
+        if let Self::Http(link) = self {
+            return link.initialize(params).await;
+        }
+        let (number, maker) = (self.next_number(), Maker::Ourselves);
+        let call = self.call(number, method::INITIALIZE, Some(params), &[], maker);
+        let mut exchange = call.await?;
+        exchange.leave_quietly();
+        loop {
+            if let Incoming::Answer(outcome) = exchange.next().await? {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    /// Ends the handshake. Over HTTP the server is listened to from here on.
+    pub async fn initialized(&self) -> Result<(), LinkError> {
+        match self {
+            Self::Http(link) => link.initialized().await,
+            Self::Stdio(_) | Self::LegacySse(_) => self.notify(method::INITIALIZED, None).await,
+        }
+    }
+
+    /// Says goodbye in the transport's way: closes the child's input, or ends the session.
+    pub async fn close(&self) {
+        match self {
+            Self::Stdio(link) => link.close(),
+            Self::Http(link) => link.close().await,
+            Self::LegacySse(link) => link.close().await,
         }
     }
 
@@ -232,8 +261,11 @@ pub enum Exchange {
 impl Exchange {
     /// Nobody has to be told when this is dropped: for requests whose withdrawal may be more than the server understands.
     pub fn leave_quietly(&mut self) {
-        if let Self::Stdio(exchange) = self {
-            exchange.leave_quietly();
+        match self {
+            Self::Stdio(exchange) => exchange.leave_quietly(),
+            // A stream that is closed says so.
+            Self::Http(_) => (),
+            Self::LegacySse(exchange) => exchange.leave_quietly(),
         }
     }
 
@@ -274,51 +306,10 @@ pub enum Incoming {
     Answer(Outcome),
 }
 
-/// What the rmcp client sees of a link: frames in, frames out. [`ControlSender::send`] returns before an answer is read.
-pub struct ControlLane {
-    /// Where frames of the control lane go.
-    pub outgoing: ControlSender,
-    /// Answers to requests of the control lane, and whatever else rmcp should see.
-    pub incoming: mpsc::Receiver<Bytes>,
-}
-
-/// The sending half of a control lane. Cheap to clone.
-#[derive(Clone)]
-pub enum ControlSender {
-    /// To a child process.
-    Stdio(stdio::StdioLink),
-    /// To a Streamable HTTP endpoint.
-    Http(http::HttpControl),
-    /// To an HTTP+SSE server.
-    LegacySse(legacy_sse::LegacySseLink),
-}
-
-impl ControlSender {
-    /// Sends one frame. Comes back before the answer is read: in its handshake rmcp awaits this before it reads.
-    pub async fn send(&self, frame: Bytes) -> Result<(), LinkError> {
-        match self {
-            Self::Stdio(link) => link.send_control(&frame),
-            Self::Http(control) => control.send(frame).await,
-            Self::LegacySse(link) => link.send_control(frame).await,
-        }
-    }
-
-    /// Says goodbye in the transport's way: closes the child's input, or deletes the session.
-    pub async fn close(&self) {
-        match self {
-            Self::Stdio(link) => link.close(),
-            Self::Http(control) => control.close().await,
-            Self::LegacySse(link) => link.close().await,
-        }
-    }
-}
-
-/// A link that was just made, and everything that hangs on it.
+/// A link that was just made, and what hangs on it.
 pub struct Connection {
-    /// The raw lane.
+    /// The link.
     pub link: Link,
-    /// The control lane.
-    pub control: ControlLane,
     /// What belongs to no request.
     pub news: mpsc::Receiver<News>,
     /// Tasks of the link; dropping them ends it.
@@ -328,10 +319,6 @@ pub struct Connection {
 impl From<stdio::StdioConnection> for Connection {
     fn from(made: stdio::StdioConnection) -> Self {
         Self {
-            control: ControlLane {
-                outgoing: ControlSender::Stdio(made.link.clone()),
-                incoming: made.control,
-            },
             link: Link::Stdio(made.link),
             news: made.news,
             tasks: made.tasks,
@@ -340,12 +327,8 @@ impl From<stdio::StdioConnection> for Connection {
 }
 
 impl From<http::HttpConnection> for Connection {
-    fn from((link, control, incoming, news): http::HttpConnection) -> Self {
+    fn from((link, news): http::HttpConnection) -> Self {
         Self {
-            control: ControlLane {
-                outgoing: ControlSender::Http(control),
-                incoming,
-            },
             link: Link::Http(link),
             news,
             // They end with the last clone of the link.
@@ -357,10 +340,6 @@ impl From<http::HttpConnection> for Connection {
 impl From<legacy_sse::LegacySseConnection> for Connection {
     fn from(made: legacy_sse::LegacySseConnection) -> Self {
         Self {
-            control: ControlLane {
-                outgoing: ControlSender::LegacySse(made.link.clone()),
-                incoming: made.control,
-            },
             link: Link::LegacySse(made.link),
             news: made.news,
             tasks: vec![made.reader],

@@ -19,7 +19,7 @@ pub const NEWS_CAPACITY: usize = 1024;
 /// Limit: the largest message that may wait for the worker, which has little use for large ones.
 const NEWS_SIZE: usize = 64 << 10;
 
-/// A message that belongs to no request of the raw lane.
+/// A message that belongs to no request.
 #[derive(Debug)]
 pub enum News {
     /// A list changed, a resource was updated, a log line nobody asked for.

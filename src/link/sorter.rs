@@ -1,28 +1,21 @@
-//! Sorts what arrives on a connection that all requests share: to the request it belongs to, to the control lane, or to the worker.
-//! Knows no transport.
+//! Sorts what arrives on a connection that all requests share: to the request it belongs to, or to the worker. Knows no transport.
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
 
 use super::{LinkError, News, NewsSender, in_flight::RequestsInFlight, strays::Strays};
 use crate::wire::{Id, IdFinder, Message, Notification, Raw, Response, meta, method};
 
-/// Where messages go that belong to no request of the raw lane.
+/// Where messages go that belong to no request.
 pub(super) struct Sorter {
-    control: mpsc::Sender<Bytes>,
     news: NewsSender,
     /// What has come that was no message.
     strays: Strays,
 }
 
 impl Sorter {
-    /// Answers of the control lane go to `control`, everything that belongs to no request to `news`.
-    pub(super) fn new(control: mpsc::Sender<Bytes>, news: NewsSender, strays: Strays) -> Self {
-        Self {
-            control,
-            news,
-            strays,
-        }
+    /// Everything that belongs to no request goes to `news`.
+    pub(super) fn new(news: NewsSender, strays: Strays) -> Self {
+        Self { news, strays }
     }
 
     /// Takes what should be one message. What is none is counted and passed over; what is broken fails the request whose id it
@@ -33,7 +26,7 @@ impl Sorter {
             return;
         }
         match Message::parse(&text.slice_ref(trimmed)) {
-            Ok(message) => self.message(in_flight, message, text),
+            Ok(message) => self.message(in_flight, message),
             // Revision 2025-03-26 lets servers send several at once.
             Err(_) if trimmed.first() == Some(&b'[') => {
                 self.batch(in_flight, &text.slice_ref(trimmed));
@@ -54,7 +47,7 @@ impl Sorter {
         };
         for element in batch.elements() {
             match Message::parse(element.bytes()) {
-                Ok(message) => self.message(in_flight, message, element.bytes()),
+                Ok(message) => self.message(in_flight, message),
                 Err(_) => self.strays.note(element.as_bytes()),
             }
         }
@@ -84,7 +77,7 @@ impl Sorter {
         self.news.send(News::Closed(reason)).await;
     }
 
-    fn message(&mut self, in_flight: &RequestsInFlight, message: Message, frame: &Bytes) {
+    fn message(&mut self, in_flight: &RequestsInFlight, message: Message) {
         self.news.note_heard();
         match message {
             Message::Response(Response {
@@ -92,7 +85,7 @@ impl Sorter {
                 outcome,
             }) => match id.our_number() {
                 Some(number) => in_flight.finish(number, Ok(outcome)),
-                None => drop(self.control.try_send(frame.clone())),
+                None => self.strays.note(b"an answer to a request that nobody made"),
             },
             Message::Response(Response { id: None, .. }) => self.unattributed_error(in_flight),
             Message::Notification(notice) => self.notice(in_flight, notice),

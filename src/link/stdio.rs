@@ -9,7 +9,6 @@ mod tests;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::mpsc,
@@ -17,8 +16,7 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    CONTROL_CAPACITY, ConnectionOwner, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE,
-    Unattributed,
+    ConnectionOwner, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE, Unattributed,
     in_flight::{Purpose, RequestsInFlight},
     news_queue,
     outbox::Outbox,
@@ -51,10 +49,8 @@ struct StdioShared {
 
 /// What belongs to a new link over pipes.
 pub struct StdioConnection {
-    /// The raw lane.
+    /// The link.
     pub link: StdioLink,
-    /// Answers for the control lane.
-    pub control: mpsc::Receiver<Bytes>,
     /// What belongs to no request.
     pub news: mpsc::Receiver<News>,
     /// Reader and writer; dropping them ends the link.
@@ -70,7 +66,6 @@ pub fn connect(
     numbers: RequestNumbers,
     strays: Strays,
 ) -> StdioConnection {
-    let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);
     let (news_in, news) = news_queue();
     let link = StdioLink(Arc::new(StdioShared {
         outbox: Outbox::default(),
@@ -79,18 +74,13 @@ pub fn connect(
     }));
     let reader = StdoutReader {
         shared: link.0.clone(),
-        sorter: Sorter::new(control_in, news_in, strays),
+        sorter: Sorter::new(news_in, strays),
     };
     let tasks = vec![
         AbortOnDropHandle::new(tokio::spawn(reader.run(stdout, ended))),
         AbortOnDropHandle::new(tokio::spawn(write(link.0.clone(), stdin))),
     ];
-    StdioConnection {
-        link,
-        control,
-        news,
-        tasks,
-    }
+    StdioConnection { link, news, tasks }
 }
 
 /// Writes until the link is closed. A server that reads no more is of no use, but may still have answers to give: usually it has
@@ -156,11 +146,6 @@ impl StdioLink {
     /// See [`super::Link::news`].
     pub fn news(&self) -> &NewsSender {
         &self.0.news
-    }
-
-    /// Sends a frame of the control lane.
-    pub fn send_control(&self, frame: &Bytes) -> Result<(), LinkError> {
-        self.0.outbox.push(frame)
     }
 
     /// Writes what waits, then closes the child's input.

@@ -64,7 +64,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("regex_syntax", &["trust/scanner"]),
     ("ring", &["sessions/sealing", "link/remote/tls"]),
     ("rquickjs", &["code_execution/engine"]),
-    ("rmcp", &["upstream/connect/control", "authorization"]),
+    ("rmcp", &["authorization"]),
     ("rustls", &["link"]),
     (
         "schemars",

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use super::{HttpLink, pull::Pull, session::HttpSession};
 use crate::{
     link::{
-        Incoming, LinkError, WITHDRAWAL, slot::Slot, sorter::subscription_of, withdrawal_frame,
+        Incoming, LinkError, News, WITHDRAWAL, slot::Slot, sorter::subscription_of,
+        withdrawal_frame,
     },
     telemetry::log_context::LoggedWork,
     wire::method,
@@ -49,7 +50,7 @@ impl HttpExchange {
                 Ok(Incoming::Notice(notice))
                     if concerns_all(&notice.method) && subscription_of(&notice).is_none() =>
                 {
-                    shared.sort_notice(notice).await;
+                    shared.news.post(News::Notification(notice));
                 }
                 // Such a server has nobody to ask, and there is no way to answer it.
                 Ok(Incoming::Question(_)) if self.pull.is_stateless() => {

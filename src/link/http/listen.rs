@@ -17,7 +17,7 @@ use crate::{
         remote::{Events, ServerBody, is_event_stream},
         sorter::progress_token,
     },
-    wire::{Message, Notification, Response as Answer, method, notification_frame},
+    wire::{Message, Notification, method},
 };
 
 /// How long to wait before the stream is opened again where the server does not say.
@@ -63,7 +63,7 @@ impl HttpShared {
                     let mut events = Events::of(response, last_id.take());
                     let mut pace = ReadingPace::new();
                     while let Ok(frame) = events.next().await {
-                        self.arrived(&frame).await;
+                        self.arrived(&frame);
                         pace.keep(frame.len()).await;
                     }
                     if events.has_moved() || opened.elapsed() > MAX_RETRY {
@@ -83,14 +83,11 @@ impl HttpShared {
     }
 
     /// Sorts a message from the stream of notifications.
-    async fn arrived(&self, frame: &Bytes) {
+    fn arrived(&self, frame: &Bytes) {
         self.news.note_heard();
         match Message::parse(frame) {
-            Ok(Message::Notification(notice)) => self.notice(notice).await,
+            Ok(Message::Notification(notice)) => self.notice(notice),
             Ok(Message::Request(question)) => self.news.post(News::Question(question)),
-            Ok(Message::Response(Answer { id: Some(id), .. })) if id.our_number().is_none() => {
-                self.to_control(frame.clone()).await;
-            }
             Ok(Message::Response(_)) => {
                 tracing::debug!(
                     "an answer came over the stream of notifications; it is passed over"
@@ -105,7 +102,7 @@ impl HttpShared {
 
     /// Progress belongs to the request that its token names; log lines, and what we do not know, to the only client that can be meant;
     /// the rest to the worker.
-    async fn notice(&self, notice: Notification) {
+    fn notice(&self, notice: Notification) {
         let stranger = match &*notice.method {
             method::PROGRESS => match progress_token(&notice) {
                 // Nobody waits for it if it is not there any more.
@@ -116,23 +113,8 @@ impl HttpShared {
             _ => self.in_flight.attribute_notice(notice),
         };
         if let Err(notice) = stranger {
-            self.sort_notice(notice).await;
+            self.news.post(News::Notification(notice));
         }
-    }
-
-    /// Hands a notification to the worker; the rmcp client hears of changed lists too.
-    pub(super) async fn sort_notice(&self, notice: Notification) {
-        if concerns_all(&notice.method) && &*notice.method != method::RESOURCE_UPDATED {
-            let frame = notification_frame(&notice.method, notice.params.as_ref());
-            self.to_control(frame).await;
-        }
-        self.news.post(News::Notification(notice));
-    }
-
-    /// Hands a frame to the rmcp client, which always reads.
-    pub(super) async fn to_control(&self, frame: Bytes) {
-        // It is gone, and the link with it, if this fails.
-        let _ = self.control.send(frame).await;
     }
 }
 

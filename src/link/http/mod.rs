@@ -2,9 +2,8 @@
 //!
 //! A call is one POST whose response is its stream. The task of the caller reads it, so there is no reader task; the table of requests
 //! in flight only decides which client gets a question that comes outside of the calls' streams. Other tasks read the stream of
-//! notifications and answers on the control lane, renew the session and withdraw requests; all end with the link.
+//! notifications, renew the session and withdraw requests; all end with the link.
 
-mod control;
 mod exchange;
 mod headers;
 mod listen;
@@ -19,20 +18,19 @@ mod tests;
 
 use std::{pin::pin, sync::Arc};
 
-use bytes::Bytes;
 use http::HeaderMap;
 use hyper_util::client::proxy::matcher::Matcher;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use self::{control::HttpControl, exchange::HttpExchange};
+pub use self::exchange::HttpExchange;
 use self::{exchange::Withdrawal, server::Server, session::HttpSession, shared::HttpShared};
 use super::{
-    CONTROL_CAPACITY, ConnectionOwner, Endpoint, EndpointError, LinkError, News, NewsSender,
-    Unattributed, in_flight::Purpose, news_queue,
+    ConnectionOwner, Endpoint, EndpointError, GOODBYE, LinkError, News, NewsSender, Unattributed,
+    in_flight::Purpose, news_queue,
 };
 use crate::wire::{
-    Id, Outcome, Raw, Request, RequestNumbers, Revision, header_params::HeaderParam,
+    Id, Outcome, Raw, Request, RequestNumbers, Revision, header_params::HeaderParam, method,
     notification_frame, request_frame, response_frame,
 };
 
@@ -44,16 +42,10 @@ pub struct HttpLink {
     _alive: Arc<DropGuard>,
 }
 
-/// A new link with everything that hangs on it: the raw lane, the control lane with its inbox, and what belongs to no request.
-pub type HttpConnection = (
-    HttpLink,
-    HttpControl,
-    mpsc::Receiver<Bytes>,
-    mpsc::Receiver<News>,
-);
+/// A new link, and what belongs to no request.
+pub type HttpConnection = (HttpLink, mpsc::Receiver<News>);
 
-/// Prepares a link. Nothing is sent yet: the first frame of the control lane opens the connection. Proxies are those of the
-/// environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`).
+/// Prepares a link. Nothing is sent yet. Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`).
 pub fn connect(
     endpoint: &Endpoint,
     numbers: RequestNumbers,
@@ -67,23 +59,51 @@ fn connect_through(
     numbers: RequestNumbers,
 ) -> Result<HttpConnection, EndpointError> {
     let server = Server::new(endpoint, proxies)?;
-    let (control, inbox) = mpsc::channel(CONTROL_CAPACITY);
     let (news, news_inbox) = news_queue();
     let closed = CancellationToken::new();
     let alive = closed.clone().drop_guard();
     let link = HttpLink {
-        shared: Arc::new(HttpShared::new(server, control, news, numbers, closed)),
+        shared: Arc::new(HttpShared::new(server, news, numbers, closed)),
         _alive: Arc::new(alive),
     };
-    Ok((link.clone(), HttpControl::new(link), inbox, news_inbox))
+    Ok((link, news_inbox))
 }
 
 impl HttpLink {
-    /// From here on requests of the raw lane are stateless, as this revision wants it; with `None`, they belong to a session
-    /// that the control lane is to open.
+    /// From here on requests are stateless, as this revision wants it; with `None`, they belong to a session that
+    /// [`HttpLink::initialize`] opens.
     pub fn speak(&self, revision: Option<Revision>) {
         let session = HttpSession::speaking(&self.shared.session(), revision);
         self.shared.session.store(Arc::new(session));
+    }
+
+    /// Opens the session; see [`super::Link::initialize`].
+    pub(super) async fn initialize(&self, params: &Raw) -> Result<Outcome, LinkError> {
+        let id = Id::ours(self.next_number());
+        let frame = request_frame(&id, method::INITIALIZE, Some(params));
+        // Boxed, because it is large and seldom.
+        let mut opening = Box::pin(self.shared.open(id, frame));
+        self.shared.unless_closed(opening.as_mut()).await
+    }
+
+    /// See [`super::Link::initialized`].
+    pub(super) async fn initialized(&self) -> Result<(), LinkError> {
+        let frame = notification_frame(method::INITIALIZED, None);
+        let session = self.shared.session();
+        let told = self.shared.tell(&session, frame);
+        self.shared.unless_closed(pin!(told)).await?;
+        self.shared.listen().await;
+        Ok(())
+    }
+
+    /// Ends every task of the link, and the session if there is one. Requests in flight fail.
+    pub async fn close(&self) {
+        let shared = &self.shared;
+        let session = shared.session();
+        if shared.end().await && session.has_id() {
+            // A server need not allow this, and forgets the session by itself some day.
+            let _ = tokio::time::timeout(GOODBYE, shared.server.delete(&session)).await;
+        }
     }
 
     /// Sends a request; see [`super::Link::call`].

@@ -24,13 +24,16 @@ const RENEWAL: Duration = Duration::from_secs(30);
 
 impl HttpShared {
     /// Opens the first session. The request is remembered, to open further ones.
-    pub(super) async fn open(
-        self: &Arc<Self>,
-        id: Id,
-        frame: Bytes,
-    ) -> Result<SessionOpening, LinkError> {
+    pub(super) async fn open(self: &Arc<Self>, id: Id, frame: Bytes) -> Result<Outcome, LinkError> {
         *self.renewals.opening.lock() = Some((id.clone(), frame.clone()));
-        self.send_opening(&id, frame).await
+        let opening = self.send_opening(&id, frame).await?;
+        let session_id = opening.session_id.clone();
+        let outcome = opening.answer(self).await?;
+        if let Outcome::Result(result) = &outcome {
+            let session = HttpSession::after(&self.session(), session_id, result);
+            self.session.store(Arc::new(session));
+        }
+        Ok(outcome)
     }
 
     /// Posts `initialize`, which bears neither session nor revision.
@@ -142,17 +145,6 @@ pub(super) struct SessionOpening {
 }
 
 impl SessionOpening {
-    /// Reads the answer to `initialize`, and takes the session that it opened.
-    pub(super) async fn finish(self, shared: &HttpShared) -> Result<Outcome, LinkError> {
-        let session_id = self.session_id.clone();
-        let outcome = self.answer(shared).await?;
-        if let Outcome::Result(result) = &outcome {
-            let session = HttpSession::after(&shared.session(), session_id, result);
-            shared.session.store(Arc::new(session));
-        }
-        Ok(outcome)
-    }
-
     async fn answer(mut self, shared: &HttpShared) -> Result<Outcome, LinkError> {
         loop {
             match self.pull.next().await? {

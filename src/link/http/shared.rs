@@ -1,14 +1,9 @@
-//! What both lanes of a link stand on: the server, the session, and the tasks that run beside the calls.
+//! What a link stands on: the server, the session, and the tasks that run beside the calls.
 
 use std::{pin::Pin, sync::Arc};
 
 use arc_swap::ArcSwap;
-use bytes::Bytes;
-use tokio::{
-    runtime::Handle,
-    sync::{Semaphore, mpsc},
-    task::AbortHandle,
-};
+use tokio::{runtime::Handle, sync::Semaphore, task::AbortHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -18,7 +13,7 @@ use super::{
 use crate::{
     link::{GOODBYE, LinkError, NewsSender, WITHDRAWALS, in_flight::RequestsInFlight},
     runtime::sync::Guarded,
-    wire::{Id, RequestNumbers},
+    wire::RequestNumbers,
 };
 
 pub(super) struct HttpShared {
@@ -28,10 +23,6 @@ pub(super) struct HttpShared {
     pub(super) in_flight: RequestsInFlight,
     /// The task that reads the stream of notifications.
     pub(super) listener: Guarded<Option<AbortHandle>>,
-    /// Requests of the control lane that wait for their answers, and how to stop that.
-    pub(super) asked: Guarded<Vec<(Id, CancellationToken)>>,
-    /// To the rmcp client.
-    pub(super) control: mpsc::Sender<Bytes>,
     /// To the worker.
     pub(super) news: NewsSender,
     pub(super) withdrawals: Semaphore,
@@ -42,7 +33,6 @@ pub(super) struct HttpShared {
 impl HttpShared {
     pub(super) fn new(
         server: Server,
-        control: mpsc::Sender<Bytes>,
         news: NewsSender,
         numbers: RequestNumbers,
         closed: CancellationToken,
@@ -53,8 +43,6 @@ impl HttpShared {
             renewals: Renewals::default(),
             in_flight: RequestsInFlight::new(numbers),
             listener: Guarded::default(),
-            asked: Guarded::default(),
-            control,
             news,
             withdrawals: Semaphore::new(WITHDRAWALS),
             closed,

@@ -23,6 +23,8 @@ pub struct LegacySseExchange {
     shared: Arc<LegacySseShared>,
     number: u64,
     slot: Arc<Slot>,
+    /// The server does not hear of a withdrawal.
+    quiet: bool,
     /// Cancelled when the request has been posted.
     delivered: CancellationToken,
     /// Ends the posting when the request is over.
@@ -43,6 +45,7 @@ impl LegacySseExchange {
             shared: shared.clone(),
             number,
             slot,
+            quiet: false,
             delivered: delivered.clone(),
             _settled: settled.clone().drop_guard(),
         };
@@ -63,6 +66,11 @@ impl LegacySseExchange {
         }
     }
 
+    /// See [`crate::link::Exchange::leave_quietly`].
+    pub(in crate::link) fn leave_quietly(&mut self) {
+        self.quiet = true;
+    }
+
     pub(in crate::link) fn slot(&self) -> &Slot {
         &self.slot
     }
@@ -72,7 +80,7 @@ impl Drop for LegacySseExchange {
     fn drop(&mut self) {
         // A request that was answered, or has failed, is not in the table any more.
         let (in_flight, news) = (&self.shared.in_flight, &self.shared.news);
-        if !in_flight.leave(self.number, &self.slot, news) {
+        if !in_flight.leave(self.number, &self.slot, news) || self.quiet {
             return;
         }
         let (shared, number) = (self.shared.clone(), self.number);

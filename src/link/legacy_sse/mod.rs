@@ -14,7 +14,6 @@ mod tests;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use hyper_util::client::proxy::matcher::Matcher;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
@@ -22,17 +21,17 @@ use tokio_util::task::AbortOnDropHandle;
 pub use self::exchange::LegacySseExchange;
 use self::{reader::StreamReader, shared::LegacySseShared};
 use super::{
-    CONTROL_CAPACITY, ConnectionOwner, Endpoint, EndpointError, LinkError, News, NewsSender,
-    Unattributed,
+    ConnectionOwner, Endpoint, EndpointError, LinkError, News, NewsSender, Unattributed,
     in_flight::{Purpose, RequestsInFlight},
     news_queue,
     remote::HttpClient,
     sorter::Sorter,
     strays::Strays,
 };
-use crate::wire::{
-    Id, Message, Outcome, Raw, Request, RequestNumbers, notification_frame, response_frame,
-};
+use crate::wire::{Id, Outcome, Raw, Request, RequestNumbers, notification_frame, response_frame};
+
+/// Limit: messages that came in responses to POSTs and wait for the reader.
+const POST_ANSWERS: usize = 64;
 
 /// The link. Cheap to clone.
 #[derive(Clone)]
@@ -42,10 +41,8 @@ pub struct LegacySseLink {
 
 /// What belongs to a new link over HTTP+SSE.
 pub struct LegacySseConnection {
-    /// Both lanes.
+    /// The link.
     pub link: LegacySseLink,
-    /// Answers for the control lane.
-    pub control: mpsc::Receiver<Bytes>,
     /// What belongs to no request.
     pub news: mpsc::Receiver<News>,
     /// Reads the stream; dropping it ends the link.
@@ -80,9 +77,8 @@ async fn connect_through(
 ) -> Result<LegacySseConnection, StreamOpenError> {
     let (client, uri) = HttpClient::new(endpoint, proxies)?;
     let (events, address) = reader::open(&client, &uri).await?;
-    let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);
     let (news_in, news) = news_queue();
-    let (answered, answers) = mpsc::channel(CONTROL_CAPACITY);
+    let (answered, answers) = mpsc::channel(POST_ANSWERS);
     let shared = Arc::new(LegacySseShared::new(
         client,
         uri,
@@ -95,11 +91,10 @@ async fn connect_through(
         shared.clone(),
         events,
         answers,
-        Sorter::new(control_in, news_in, strays),
+        Sorter::new(news_in, strays),
     );
     Ok(LegacySseConnection {
         link: LegacySseLink { shared },
-        control,
         news,
         reader: AbortOnDropHandle::new(tokio::spawn(reader.run())),
     })
@@ -151,15 +146,6 @@ impl LegacySseLink {
     /// See [`super::Link::news`].
     pub fn news(&self) -> &NewsSender {
         &self.shared.news
-    }
-
-    /// Sends a frame of the control lane; comes back when the server has taken it.
-    pub async fn send_control(&self, frame: Bytes) -> Result<(), LinkError> {
-        match Message::parse(&frame) {
-            Ok(Message::Request(request)) => self.shared.ask(&request.id, frame).await,
-            Ok(_) => self.shared.tell(frame).await,
-            Err(error) => Err(LinkError::NotDelivered(error.to_string())),
-        }
     }
 
     /// Ends the stream, and with it the session. Requests in flight fail.

@@ -36,19 +36,7 @@ impl LegacySseShared {
         self.unless_closed(pin!(telling)).await
     }
 
-    /// Posts a request of the control lane; comes back when the server has taken it.
-    pub(super) async fn ask(self: &Arc<Self>, id: &Id, frame: Bytes) -> Result<(), LinkError> {
-        let asking = async {
-            if let Some(response) = self.deliver(Some(id), frame).await? {
-                let shared = self.clone();
-                self.spawn(async move { shared.read_answers(response).await });
-            }
-            Ok(())
-        };
-        self.unless_closed(pin!(asking)).await
-    }
-
-    /// Posts a request of the raw lane for as long as anybody waits for its answer. What goes wrong is told to the request;
+    /// Posts a request for as long as anybody waits for its answer. What goes wrong is told to the request;
     /// `delivered` is cancelled when the server has taken it, or will not.
     pub(super) async fn post_request(
         self: Arc<Self>,

@@ -56,7 +56,7 @@ pub enum LoggingError {
 /// Starts logging. `level` wins over `$MCPPROXY_LOG`, which may hold directives such as `info,mcpproxy::upstream=debug`. With a
 /// `file` everything that would go to stderr goes there.
 ///
-/// rmcp logs payloads at info, so only its warnings and errors are shown, whatever the level.
+/// rmcp logs payloads at info, so it is silent, whatever the level.
 pub fn start(
     level: Option<&str>,
     format: LogFormat,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::{
     ConnectError, Ready,
-    control::{self, Declared, Opened},
-    era::{Description, Era, PROBE, ProbeError, probe},
+    era::{Era, PROBE, ProbeError, probe},
+    handshake::{Declared, OpenError},
     shake_hands,
 };
 use crate::{
@@ -92,7 +92,7 @@ async fn streamable(
     let may_be_asked = answer.is_none() && entry.protocol_era == ProtocolEra::Auto;
     match answer.transpose() {
         Ok(Some(Era::Modern(description))) => {
-            return Ok(without_handshake(connection, description));
+            return Ok(Ready::new(connection, description.into()));
         }
         Ok(Some(Era::Legacy)) if entry.protocol_era == ProtocolEra::Modern => {
             return Err(Failed::finally(ConnectError::wants_handshake()));
@@ -113,7 +113,7 @@ async fn streamable(
     if may_be_asked && is_refusal(&error) {
         let connection = prepared(endpoint, numbers)?;
         if let Ok(Era::Modern(description)) = probe(&connection.link).await {
-            return Ok(without_handshake(connection, description));
+            return Ok(Ready::new(connection, description.into()));
         }
     }
     Err(Failed {
@@ -123,12 +123,10 @@ async fn streamable(
 }
 
 /// Whether the server has answered that it wants no handshake, perhaps.
-fn is_refusal(error: &control::OpenError) -> bool {
+fn is_refusal(error: &OpenError) -> bool {
     match error {
-        control::OpenError::Refused { .. } => true,
-        control::OpenError::Link(LinkError::Status { status, .. }) => {
-            !matches!(status, 401 | 403 | 500..)
-        }
+        OpenError::Refused { .. } => true,
+        OpenError::Link(LinkError::Status { status, .. }) => !matches!(status, 401 | 403 | 500..),
         _ => false,
     }
 }
@@ -137,21 +135,6 @@ fn prepared(endpoint: &Endpoint, numbers: &RequestNumbers) -> Result<Connection,
     let made = link::http::connect(endpoint, numbers.clone());
     made.map(Into::into)
         .map_err(|error| Failed::finally(misconfigured(&error)))
-}
-
-fn without_handshake(connection: Connection, description: Description) -> Ready {
-    let Connection {
-        link,
-        control,
-        news,
-        tasks,
-    } = connection;
-    Ready {
-        opened: Opened::without_handshake(link.clone(), control.outgoing, description),
-        link,
-        news,
-        tasks,
-    }
 }
 
 async fn legacy_sse(
@@ -167,7 +150,7 @@ async fn legacy_sse(
         Ok(made) => made,
         Err(StreamOpenError::Endpoint(error)) => return Err(misconfigured(&error)),
         Err(StreamOpenError::Link(error)) => {
-            let error = control::OpenError::Link(error);
+            let error = OpenError::Link(error);
             return Err(ConnectError::of_handshake(entry, &error));
         }
     };

@@ -5,13 +5,10 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
 
-use super::{
-    control::{Control, Ping},
-    own_requests,
-};
+use super::own_requests;
 use crate::{
-    link::Link,
-    wire::{Raw, Revision, method},
+    link::{Link, LinkError},
+    wire::{Outcome, Raw, Revision, RpcError, method},
 };
 
 /// What came of it.
@@ -41,38 +38,63 @@ pub(in crate::upstream) enum PingHabit {
 
 /// Asks. Each question has this deadline.
 pub(in crate::upstream) fn ask(
-    control: &Control,
     link: &Link,
     initialize: &Raw,
     revision: Revision,
     habit: PingHabit,
     deadline: Duration,
 ) -> BoxFuture<'static, SignOfLife> {
-    let list = list_of(initialize).filter(|_| control.is_pinged());
+    let is_pinged = revision.may_have_method(method::PING);
+    let list = list_of(initialize).filter(|_| is_pinged);
     let link = link.clone();
-    let listing = async move |method: &'static str| {
+    let request = async move |method: &'static str| {
         let params = own_requests::params(revision, &[]);
-        let asked = own_requests::ask(&link, method, &params);
-        match tokio::time::timeout(deadline, asked).await {
-            Ok(Ok(_)) => SignOfLife::List,
-            Ok(Err(error)) => SignOfLife::Failed(format!("{method} failed: {error}")),
+        let answer = own_requests::ask(&link, method, &params);
+        match tokio::time::timeout(deadline, answer).await {
+            Ok(answer) => sign_of(method, answer),
             Err(_) => SignOfLife::Silent(format!("no answer to {method}")),
         }
     };
-    if let (PingHabit::Ignores, Some(method)) = (habit, list) {
-        return async move { listing(method).await }.boxed();
-    }
-    let ping = control.ping(deadline);
     async move {
-        match (ping.await, list) {
-            (Ping::Answered, _) => SignOfLife::Pong,
-            // It may be one that does not know pings.
-            (_, Some(method)) if habit == PingHabit::Unknown => listing(method).await,
-            (Ping::Unanswered(why), _) => SignOfLife::Silent(why),
-            (Ping::Failed(why), _) => SignOfLife::Failed(why),
+        match (habit, list) {
+            _ if !is_pinged => request(method::DISCOVER).await,
+            (PingHabit::Ignores, Some(list)) => request(list).await,
+            (PingHabit::Unknown, Some(list)) => match request(method::PING).await {
+                SignOfLife::Pong => SignOfLife::Pong,
+                // It may be one that does not know pings.
+                _ => request(list).await,
+            },
+            _ => request(method::PING).await,
         }
     }
     .boxed()
+}
+
+/// What an answer says. To a ping and to a list, an error is a sign of life, too.
+fn sign_of(method: &'static str, answer: Result<Outcome, LinkError>) -> SignOfLife {
+    let failed =
+        |why: &dyn std::fmt::Display| SignOfLife::Failed(format!("{method} failed: {why}"));
+    match (method, answer) {
+        // Who describes itself otherwise than it did has been replaced by a server of another era: it is to be met anew.
+        (method::DISCOVER, Ok(Outcome::Error(error))) => {
+            let code = error.get("code").and_then(|code| code.read::<i64>().ok());
+            if code == Some(RpcError::INTERNAL) {
+                SignOfLife::Pong
+            } else {
+                failed(&"it does not speak the revision any more that it spoke")
+            }
+        }
+        (method::PING | method::DISCOVER, Ok(_)) => SignOfLife::Pong,
+        // Whatever comes back unread to a ping comes from somebody alive.
+        (method::PING, Err(LinkError::Broken(_))) => SignOfLife::Pong,
+        (method::PING, Err(LinkError::Status { status, .. }))
+            if (400..500).contains(&status) && !matches!(status, 401 | 403) =>
+        {
+            SignOfLife::Pong
+        }
+        (_, Ok(_)) => SignOfLife::List,
+        (_, Err(error)) => failed(&error),
+    }
 }
 
 /// A list that the server says it has.

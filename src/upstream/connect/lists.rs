@@ -1,4 +1,4 @@
-//! Reads the lists of a connected server on the raw lane, page by page to the end, so that every definition stays as it came. What
+//! Reads the lists of a connected server, page by page to the end, so that every definition stays as it came. What
 //! cannot be called over this link is left out.
 
 use std::{collections::HashSet, time::Duration};

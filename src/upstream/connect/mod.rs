@@ -1,8 +1,8 @@
 //! Makes a connection to one server: starts or dials it, opens the connection as it wants that, reads its lists.
 
-pub(in crate::upstream) mod control;
 mod era;
 mod error;
+pub(in crate::upstream) mod handshake;
 mod http;
 pub(in crate::upstream) mod life_signs;
 pub(in crate::upstream) mod listening;
@@ -19,8 +19,8 @@ use tokio_util::task::AbortOnDropHandle;
 pub use self::error::ConnectError;
 pub(in crate::upstream) use self::error::shown;
 use self::{
-    control::{Control, Declared, OpenError},
     era::ProbeError,
+    handshake::{Declared, OpenError, Opened},
     listening::ChangeSubscription,
     lists::{ListError, ReadLists},
     stdio::StartParts,
@@ -59,7 +59,6 @@ pub struct ConnectContext {
 /// A connection that is ready for calls.
 pub(in crate::upstream) struct Open {
     pub(in crate::upstream) link: Link,
-    pub(in crate::upstream) control: Control,
     pub(in crate::upstream) news: mpsc::Receiver<News>,
     /// There where the server is asked to tell of changes.
     pub(in crate::upstream) listening: Option<ChangeSubscription>,
@@ -168,7 +167,6 @@ async fn open(
     })?;
     Ok(Open {
         link,
-        control: opened.control,
         news,
         listening,
         process,
@@ -181,11 +179,10 @@ async fn open(
 
 /// A stateless server tells of changes only where it is asked to. It is asked before it is listed, so that
 /// no change falls between the two.
-async fn listening(link: &Link, opened: &control::Opened) -> Option<ChangeSubscription> {
-    let control::Opened {
+async fn listening(link: &Link, opened: &Opened) -> Option<ChangeSubscription> {
+    let Opened {
         initialize,
         revision,
-        ..
     } = opened;
     if !revision.has_listen() {
         return None;
@@ -200,7 +197,19 @@ pub(in crate::upstream) struct Ready {
     pub(in crate::upstream) link: Link,
     pub(in crate::upstream) news: mpsc::Receiver<News>,
     pub(in crate::upstream) tasks: Vec<AbortOnDropHandle<()>>,
-    pub(in crate::upstream) opened: control::Opened,
+    pub(in crate::upstream) opened: Opened,
+}
+
+impl Ready {
+    fn new(connection: Connection, opened: Opened) -> Self {
+        let Connection { link, news, tasks } = connection;
+        Self {
+            link,
+            news,
+            tasks,
+            opened,
+        }
+    }
 }
 
 /// Does the handshake on a new connection.
@@ -208,19 +217,8 @@ pub(in crate::upstream) async fn shake_hands(
     connection: Connection,
     declared: &Declared,
 ) -> Result<Ready, OpenError> {
-    let Connection {
-        link,
-        control,
-        news,
-        tasks,
-    } = connection;
-    let opened = control::open(control, declared).await?;
-    Ok(Ready {
-        link,
-        news,
-        tasks,
-        opened,
-    })
+    let opened = handshake::shake_hands(&connection.link, declared).await?;
+    Ok(Ready::new(connection, opened))
 }
 
 pub(in crate::upstream) fn logs_hint(entry: &ServerEntry) -> String {

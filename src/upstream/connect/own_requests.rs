@@ -1,4 +1,4 @@
-//! Requests of our own on the raw lane, made for no client: what they say of us where every request has to, and how their answer is
+//! Requests of our own, made for no client: what they say of us where every request has to, and how their answer is
 //! read.
 
 use super::own_answers::own_answer;

@@ -4,8 +4,8 @@ use std::{sync::OnceLock, time::Duration};
 
 use super::{
     ConnectContext, ConnectError, Ready,
-    control::{self, Declared, OpenError, Opened},
     era::{Era, ProbeError, probe},
+    handshake::{self, Declared, OpenError},
     shake_hands,
 };
 use crate::{
@@ -203,34 +203,21 @@ async fn shake_or_ask(
     connection: Connection,
     refusal: &OnceLock<OpenError>,
 ) -> Result<Ready, Failed> {
-    let Connection {
-        link,
-        control,
-        news,
-        tasks,
-    } = connection;
-    let lane = control.outgoing.clone();
-    let opened = match control::open(control, program.declared).await {
+    let link = &connection.link;
+    let opened = match handshake::shake_hands(link, program.declared).await {
         Ok(opened) => opened,
         Err(error) if error.is_refusal() => {
             // Set once, and read when it is of use.
             let _ = refusal.set(error.clone());
-            match tokio::time::timeout(ASKED, probe(&link)).await {
-                Ok(Ok(Era::Modern(description))) => {
-                    Opened::without_handshake(link.clone(), lane, description)
-                }
+            match tokio::time::timeout(ASKED, probe(link)).await {
+                Ok(Ok(Era::Modern(description))) => description.into(),
                 Ok(Ok(Era::Legacy)) | Err(_) => return Err(Failed::Opening(error)),
                 Ok(Err(error)) => return Err(unknown(error)),
             }
         }
         Err(error) => return Err(Failed::Opening(error)),
     };
-    Ok(Ready {
-        link,
-        news,
-        tasks,
-        opened,
-    })
+    Ok(Ready::new(connection, opened))
 }
 
 async fn ask(
@@ -238,31 +225,17 @@ async fn ask(
     connection: Connection,
     otherwise: Otherwise,
 ) -> Result<Ready, Failed> {
-    let Connection {
-        link,
-        control,
-        news,
-        tasks,
-    } = connection;
-    let opened = match probe(&link).await {
-        Ok(Era::Modern(description)) => {
-            Opened::without_handshake(link.clone(), control.outgoing, description)
-        }
+    match probe(&connection.link).await {
+        Ok(Era::Modern(description)) => Ok(Ready::new(connection, description.into())),
         Ok(Era::Legacy) => match otherwise {
             Otherwise::ShakeHands => {
-                let shaken = control::open(control, program.declared).await;
-                shaken.map_err(Failed::Opening)?
+                let shaken = shake_hands(connection, program.declared).await;
+                shaken.map_err(Failed::Opening)
             }
-            Otherwise::Refuse => return Err(Failed::WantsHandshake),
+            Otherwise::Refuse => Err(Failed::WantsHandshake),
         },
-        Err(error) => return Err(unknown(error)),
-    };
-    Ok(Ready {
-        link,
-        news,
-        tasks,
-        opened,
-    })
+        Err(error) => Err(unknown(error)),
+    }
 }
 
 fn unknown(error: ProbeError) -> Failed {

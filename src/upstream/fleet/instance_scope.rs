@@ -11,7 +11,7 @@ use crate::{
     config::{Root, ServerEntry, Transport},
     link::ClientKey,
     trust::fingerprint::Fingerprint,
-    upstream::connect::control::Declared,
+    upstream::connect::handshake::Declared,
     wire::{Edit, Notification, Outcome, Raw, Request, splice},
 };
 

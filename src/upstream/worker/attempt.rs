@@ -318,7 +318,6 @@ impl Worker {
         };
         let Open {
             link,
-            control,
             news,
             listening,
             process,
@@ -329,7 +328,7 @@ impl Worker {
         } = connected.open;
         drop(listening);
         let goodbye = async {
-            control.close().await;
+            link.close().await;
             drop((link, news));
             if let Some(process) = process {
                 process.stop(Grace::default()).await;

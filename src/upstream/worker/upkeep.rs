@@ -102,14 +102,7 @@ impl Worker {
         let deadline = (interval * 2).clamp(SHORTEST_PING, LONGEST_PING);
         let (known, habit) = (&open.listing, self.life.ping_habit);
         let (initialize, revision) = (&known.initialize, known.revision);
-        let asking = life_signs::ask(
-            &open.control,
-            &open.link,
-            initialize,
-            revision,
-            habit,
-            deadline,
-        );
+        let asking = life_signs::ask(&open.link, initialize, revision, habit, deadline);
         self.life.pinging = Some(asking);
     }
 

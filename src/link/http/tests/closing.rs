@@ -13,23 +13,20 @@ use crate::link::LinkError;
 async fn endless() -> OddServer {
     OddServer::start(|seen: Seen| async move {
         match seen.what().as_str() {
-            "GET" | "tools/call" | "tools/list" => open_events([": hello\n\n".to_owned()]),
+            "GET" | "tools/call" => open_events([": hello\n\n".to_owned()]),
             _ => seen.handshake().expect("nothing else is sent"),
         }
     })
     .await
 }
 
-const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-
 #[tokio::test]
 async fn closing_ends_every_task_every_call_and_the_session() {
     let mut server = endless().await;
     let client = Client::opened(&server.url).await;
-    client.send(LIST).await.expect("taken");
     server.sees("GET").await;
     let mut exchange = client.call(1, "x").await.expect("taken");
-    let (end, ()) = soon(async { tokio::join!(exchange.next(), client.control.close()) }).await;
+    let (end, ()) = soon(async { tokio::join!(exchange.next(), client.link.close()) }).await;
     assert!(matches!(end, Err(LinkError::Lost(_))), "{end:?}");
     assert!(client.link.shared.is_idle());
     let goodbye = server.sees("DELETE").await;
@@ -37,9 +34,7 @@ async fn closing_ends_every_task_every_call_and_the_session() {
 
     let late = client.call(2, "x").await.err();
     assert!(matches!(late, Some(LinkError::NotDelivered(_))), "{late:?}");
-    let late = client.send(LIST).await;
-    assert!(matches!(late, Err(LinkError::NotDelivered(_))), "{late:?}");
-    client.control.close().await;
+    client.link.close().await;
     drop(exchange);
     assert!(server.rest().is_empty());
 }
@@ -49,7 +44,7 @@ async fn nobody_knows_of_a_request_that_was_sent_before_the_link_was_closed() {
     let server = endless().await;
     let client = Client::opened(&server.url).await;
     let mut exchange = client.call(1, "x").await.expect("taken");
-    client.control.close().await;
+    client.link.close().await;
     let end = soon(exchange.next()).await;
     assert!(matches!(end, Err(LinkError::Lost(_))), "{end:?}");
 }
@@ -58,7 +53,6 @@ async fn nobody_knows_of_a_request_that_was_sent_before_the_link_was_closed() {
 async fn the_last_clone_takes_the_tasks_with_it() {
     let mut server = endless().await;
     let client = Client::opened(&server.url).await;
-    client.send(LIST).await.expect("taken");
     server.sees("GET").await;
     let shared = Arc::clone(&client.link.shared);
     assert!(!shared.is_idle());
@@ -89,5 +83,5 @@ async fn a_server_that_does_not_answer_a_goodbye_is_left() {
     })
     .await;
     let client = Client::opened(&server.url).await;
-    soon(client.control.close()).await;
+    soon(client.link.close()).await;
 }

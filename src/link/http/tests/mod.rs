@@ -2,8 +2,8 @@
 
 mod answers;
 mod closing;
-mod control_lane;
 mod notifications;
+mod opening;
 mod refusals;
 mod rmcp_server;
 mod sessions;
@@ -11,11 +11,10 @@ mod streams;
 mod tls_server;
 mod ways;
 
-use bytes::Bytes;
 use hyper_util::client::proxy::matcher::Matcher;
 use tokio::sync::mpsc;
 
-use super::{Endpoint, HttpControl, HttpExchange, HttpLink, connect_through};
+use super::{Endpoint, HttpExchange, HttpLink, connect_through};
 use crate::{
     link::{
         Incoming, LinkError, News,
@@ -25,15 +24,11 @@ use crate::{
     wire::{Outcome, Raw, RequestNumbers},
 };
 
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"tests","version":"0"}}}"#;
-
-const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const INITIALIZE: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"tests","version":"0"}}"#;
 
 /// A link under test.
 struct Client {
     link: HttpLink,
-    control: HttpControl,
-    inbox: mpsc::Receiver<Bytes>,
     news: mpsc::Receiver<News>,
 }
 
@@ -51,39 +46,27 @@ impl Client {
     }
 
     fn through(endpoint: &Endpoint, proxies: &Matcher) -> Self {
-        let (link, control, inbox, news) =
+        let (link, news) =
             connect_through(endpoint, proxies, RequestNumbers::default()).expect("a good endpoint");
-        Self {
-            link,
-            control,
-            inbox,
-            news,
-        }
+        Self { link, news }
     }
 
     /// A link whose handshake is done.
     async fn opened(url: &str) -> Self {
-        let mut client = Self::to(url);
+        let client = Self::to(url);
         client.open().await;
         client
     }
 
-    async fn open(&mut self) {
-        self.send(INITIALIZE).await.expect("initialize is taken");
-        assert!(self.answer().await.contains("protocolVersion"));
-        self.send(INITIALIZED).await.expect("initialized is taken");
+    async fn open(&self) {
+        let answer = self.initialize().await.expect("an answer");
+        assert!(matches!(answer, Outcome::Result(_)), "{answer:?}");
+        soon(self.link.initialized()).await.expect("it is taken");
     }
 
-    async fn send(&self, frame: &'static str) -> Result<(), LinkError> {
-        self.control
-            .send(Bytes::from_static(frame.as_bytes()))
-            .await
-    }
-
-    /// The next frame that an rmcp client would see.
-    async fn answer(&mut self) -> String {
-        let frame = soon(self.inbox.recv()).await.expect("the lane is open");
-        String::from_utf8(frame.to_vec()).expect("JSON is UTF-8")
+    async fn initialize(&self) -> Result<Outcome, LinkError> {
+        let params = Raw::parse_str(INITIALIZE).expect("JSON");
+        soon(self.link.initialize(&params)).await
     }
 
     async fn next_news(&mut self) -> News {

@@ -116,7 +116,7 @@ async fn headers_are_sent_and_never_shown() {
         secrets: Secrets::new(["Bearer hunter2-hunter2", "swordfish"].map(str::to_owned)),
         ..Endpoint::default()
     };
-    let mut client = Client::at(&endpoint);
+    let client = Client::at(&endpoint);
     client.open().await;
     let error = client.result(1, "x").await.expect_err("refused");
     for text in [

@@ -194,7 +194,7 @@ async fn a_request_that_is_over_is_not_cancelled() {
     let client = Client::opened(&server.url).await;
     client.result(1, "x").await.expect("an answer");
     client.result(2, "refused").await.expect_err("a refusal");
-    client.control.close().await;
+    client.link.close().await;
     server.sees("tools/call").await;
     server.sees("tools/call").await;
     let seen: Vec<String> = server.rest().iter().map(Seen::what).collect();

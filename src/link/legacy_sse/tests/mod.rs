@@ -97,7 +97,6 @@ fn streamed(pieces: mpsc::UnboundedReceiver<Bytes>) -> Body {
 /// A link under test.
 struct Client {
     link: LegacySseLink,
-    control: mpsc::Receiver<Bytes>,
     news: mpsc::Receiver<News>,
     _reader: tokio_util::task::AbortOnDropHandle<()>,
 }
@@ -123,7 +122,6 @@ impl Client {
         .await?;
         Ok(Self {
             link: made.link,
-            control: made.control,
             news: made.news,
             _reader: made.reader,
         })

@@ -37,7 +37,6 @@ async fn everything_in_flight_is_lost_with_the_stream() {
         matches!(error, Some(LinkError::NotDelivered(_))),
         "{error:?}"
     );
-    assert!(client.control.recv().await.is_none());
 }
 
 #[tokio::test]

@@ -1,0 +1,157 @@
+//! The handshake with a legacy server (revision 2025-11-25, lifecycle, "Initialization"): `initialize` with what we or one client can
+//! answer, and the server's description of itself, kept as it came.
+
+use std::time::Duration;
+
+use super::era::Description;
+use crate::{
+    link::{Link, LinkError},
+    process::Exit,
+    wire::{
+        Edit, Outcome, Raw, Revision, RpcError, instance::IS_OURSELVES, method, presentation,
+        splice,
+    },
+};
+
+/// A server that is ready for calls.
+pub(in crate::upstream) struct Opened {
+    /// The result of `initialize` or `server/discover`, as it came.
+    pub(in crate::upstream) initialize: Raw,
+    /// The revision that is spoken.
+    pub(in crate::upstream) revision: Revision,
+}
+
+impl From<Description> for Opened {
+    fn from(description: Description) -> Self {
+        Self {
+            initialize: description.text,
+            revision: description.revision,
+        }
+    }
+}
+
+/// Why there is no connection. The text is for the operator; [`OpenError::outside`] is for clients.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(in crate::upstream) enum OpenError {
+    /// The connection failed.
+    #[error("{0}")]
+    Link(LinkError),
+    /// The program ended.
+    #[error("the server ended before it answered: {0}")]
+    Exited(Exit),
+    /// The server answered `initialize` with an error.
+    #[error("the server refused initialize: {message} ({code})")]
+    Refused {
+        /// The error's code.
+        code: i64,
+        /// The error's message, in the server's words.
+        message: String,
+    },
+    /// The server answered with something else.
+    #[error("the server's answer to initialize names no protocol version")]
+    Unusable,
+}
+
+impl OpenError {
+    /// Whether the connection is over.
+    pub(in crate::upstream) fn is_an_end(&self) -> bool {
+        matches!(
+            self,
+            Self::Exited(_) | Self::Link(LinkError::NotDelivered(_) | LinkError::Lost(_))
+        )
+    }
+
+    /// Whether the server may want no handshake.
+    pub(in crate::upstream) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::Unusable)
+    }
+
+    /// How long the server asks to wait before the next attempt.
+    pub(in crate::upstream) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Link(error) => error.retry_after(),
+            _ => None,
+        }
+    }
+
+    /// What a client may read: nothing in the server's own words, which may name paths or say more than is good.
+    pub(in crate::upstream) fn outside(&self) -> String {
+        match self {
+            Self::Link(error) => error.outside(),
+            Self::Exited(_) => self.to_string(),
+            Self::Refused { code, .. } => format!("it refused initialize with the error {code}"),
+            Self::Unusable => "its answer to initialize is unusable".to_owned(),
+        }
+    }
+}
+
+/// What a server with a handshake may send requests about.
+#[derive(Debug, Clone)]
+pub(in crate::upstream) enum Declared {
+    /// Whatever some client can answer. For one that cannot, the question is refused.
+    Bridged {
+        /// Whether there are roots to name.
+        roots: bool,
+    },
+    /// What one client declares, in its own words.
+    Exactly(Raw),
+}
+
+impl Declared {
+    fn capabilities(&self) -> Raw {
+        let text = match self {
+            Self::Bridged { roots: true } => {
+                r#"{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}"#
+            }
+            Self::Bridged { roots: false } => {
+                r#"{"sampling":{},"elicitation":{"form":{},"url":{}}}"#
+            }
+            Self::Exactly(capabilities) => return capabilities.clone(),
+        };
+        Raw::parse_str(text).expect("a constant that is JSON")
+    }
+}
+
+/// Does the handshake. Has no deadline of its own.
+pub(in crate::upstream) async fn shake_hands(
+    link: &Link,
+    declared: &Declared,
+) -> Result<Opened, OpenError> {
+    let members = [
+        (
+            "protocolVersion",
+            Raw::author(&Revision::NEWEST_LEGACY.as_str()),
+        ),
+        ("capabilities", declared.capabilities()),
+        ("clientInfo", presentation::own_titled_implementation()),
+    ]
+    .map(|(key, value)| (key, Edit::Set(value)));
+    let params = splice(&Raw::empty_object(), &members).expect("an object");
+    let initialize = match link.initialize(&params).await.map_err(OpenError::Link)? {
+        Outcome::Result(result) => result.detached(),
+        Outcome::Error(error) => return Err(refused(&error)),
+    };
+    let version = initialize
+        .get("protocolVersion")
+        .and_then(|version| version.string());
+    let version = version.ok_or(OpenError::Unusable)?;
+    let revision =
+        Revision::parse(&version).filter(|revision| revision.may_have_method(method::INITIALIZE));
+    link.initialized().await.map_err(OpenError::Link)?;
+    Ok(Opened {
+        initialize,
+        revision: revision.unwrap_or(Revision::NEWEST_LEGACY),
+    })
+}
+
+fn refused(error: &Raw) -> OpenError {
+    let message = error.get("message").and_then(|message| message.string());
+    if message.as_deref() == Some(IS_OURSELVES) {
+        return OpenError::Link(LinkError::Ourselves);
+    }
+    let code = error.get("code").and_then(|code| code.read().ok());
+    OpenError::Refused {
+        code: code.unwrap_or(RpcError::INTERNAL),
+        message: message.unwrap_or_default(),
+    }
+}
