@@ -5,7 +5,7 @@ mod atomic;
 
 use std::{
     fs::{self, File, OpenOptions},
-    io,
+    io::{self, Read},
     path::Path,
 };
 
@@ -73,6 +73,37 @@ pub fn refuse_link(path: &Path) -> io::Result<()> {
         target.display()
     );
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+}
+
+/// The text of a file of a person, wherever links lead. What is no file is refused: a pipe gives its text only once, or makes its
+/// reader wait.
+pub fn read_text(path: &Path, largest: u64) -> io::Result<String> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // Opening a pipe would wait for its writer.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    let file: File = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        let why = "it is not a regular file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    let mut text = String::new();
+    file.take(largest.saturating_add(1))
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > largest {
+        return Err(too_large(largest));
+    }
+    Ok(text)
+}
+
+/// Why a file is not read, or would not be read again.
+pub fn too_large(largest: u64) -> io::Error {
+    let why = format!("the file is larger than {} MiB", largest >> 20);
+    io::Error::new(io::ErrorKind::FileTooLarge, why)
 }
 
 /// Whether others can do anything with a file, where files have modes.

@@ -27,7 +27,7 @@ use crate::{
 /// answers goes to stdout; `-o json` prints the whole result exactly as the server gave it. What the server tells of its progress
 /// goes to stderr if that is a terminal, or with -v. Ends with 1 when the tool reports an error.
 #[derive(Debug, Subcommand)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, override_usage = USAGE)]
 pub(super) enum CallCommand {
     /// Call a tool that only reads
     Read(CallTarget),
@@ -36,6 +36,8 @@ pub(super) enum CallCommand {
     /// Call a tool that may delete or overwrite
     Destructive(CallTarget),
 }
+
+const USAGE: &str = "mcpproxy call read|write|destructive <SERVER:TOOL> [--args <JSON>]";
 
 const EXAMPLES: &str = "\
 Examples:

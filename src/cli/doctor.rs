@@ -22,10 +22,10 @@ use crate::{
 
 /// Look for everything that may be wrong, and say what to do about it
 ///
-/// Looks at the program, the port, the configuration, the servers and their programs, PATH, what an earlier daemon left, AI clients,
-/// the index, files, disk and limits. The daemon that runs is asked how its servers are. Where none runs, servers are started a
-/// few at a time and ended again; those that are switched off or wait for approval are not. Ends with 1 when something fails;
-/// warnings are no failure.
+/// Looks at the program, the daemon, the port, the configuration, who may read its files, secrets, the servers and their programs,
+/// AI clients and the index. The daemon that runs is asked how its servers are. Where none runs, servers are started a few at a
+/// time and ended again; those that are switched off or wait for approval are not. Ends with 1 when something fails; warnings are
+/// no failure.
 #[derive(Debug, Args)]
 pub(super) struct DoctorCommand {
     /// Start and contact no servers
@@ -125,7 +125,7 @@ fn row(finding: &DoctorFinding) -> [String; 4] {
         Some(place) if place.starts_with('/') && finding.what.contains(place) => {
             finding.what.clone()
         }
-        Some(place) => format!("{}: {}", shown_place(place), finding.what),
+        Some(place) => format!("{place}: {}", finding.what),
         None => finding.what.clone(),
     };
     let fix = finding.fix.clone().unwrap_or_else(|| "-".to_owned());
@@ -135,22 +135,6 @@ fn row(finding: &DoctorFinding) -> [String; 4] {
         what,
         fix,
     ]
-}
-
-/// A place; of a whole search path the beginning, which `-o json` has whole.
-fn shown_place(place: &str) -> String {
-    /// Limit: characters of a search path. A row is read, not copied.
-    const SEARCH_PATH: usize = 80;
-
-    let is_search_path = place.matches(":/").count() > 1;
-    match place.char_indices().nth(SEARCH_PATH) {
-        Some((end, _)) if is_search_path => {
-            let folders = place.get(..end).unwrap_or_default();
-            let whole = folders.rsplit_once(':').map_or(folders, |(whole, _)| whole);
-            format!("{whole}:…")
-        }
-        _ => place.to_owned(),
-    }
 }
 
 fn count(report: &DoctorReport, severity: DoctorSeverity) -> usize {
@@ -169,20 +153,4 @@ fn verdict(report: &DoctorReport) -> Result<(), CommandFailure> {
     Err(CommandFailure::failed(what)
         .next("what to do stands beside each of them")
         .shown())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shown_place;
-
-    #[test]
-    fn a_search_path_is_shown_by_its_beginning() {
-        let folder = |n: usize| format!("/opt/folder-number-{n}/bin");
-        let many: Vec<String> = (10..30).map(folder).collect();
-        let shown = shown_place(&many.join(":"));
-        assert_eq!(shown, format!("{}:…", many[..3].join(":")));
-        for whole in ["/usr/bin:/bin", "github", &folder(7).repeat(9)] {
-            assert_eq!(shown_place(whole), *whole);
-        }
-    }
 }

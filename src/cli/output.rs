@@ -8,7 +8,6 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use clap::error::ErrorKind;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -64,55 +63,14 @@ pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
     let code = u8::try_from(help_or_mistake.exit_code()).unwrap_or(1);
     if help_or_mistake.use_stderr() {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
-        let forgotten = help_or_mistake.kind() == ErrorKind::UnknownArgument
-            && forgets_the_separator(&arguments);
-        let Mistake { what, tip } = Mistake::of(&help_or_mistake.to_string());
-        let mut mistake = CommandFailure::with_code(what, code);
-        mistake.next_step = tip;
-        if let Some(tool) = called_without_a_kind(&arguments) {
-            let step = format!(
-                "say what kind of call it is: `mcpproxy call write {tool}`, or read, or destructive"
-            );
-            say("next step", &step);
-            mistake = mistake.next(step);
-        }
-        if forgotten {
-            let step = "put `--` before the command: mcpproxy upstream add NAME -- COMMAND ARG…";
-            say("next step", step);
-            mistake = mistake.next(step);
-        }
+        let text = help_or_mistake.to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        let mistake = CommandFailure::with_code(text.trim_end(), code);
         if asks_for_json(&arguments) {
             let _ = write(&failure_json(&mistake));
         }
     }
     ExitCode::from(code)
-}
-
-/// What clap says of wrong arguments, for programs.
-struct Mistake {
-    /// All of it in one line, with the arguments that it names.
-    what: String,
-    /// Its `tip:`.
-    tip: Option<String>,
-}
-
-impl Mistake {
-    fn of(text: &str) -> Self {
-        let mut paragraphs = text.split("\n\n");
-        let first = paragraphs.next().unwrap_or_default();
-        let first = first.strip_prefix("error: ").unwrap_or(first);
-        let mut lines = first.lines().map(str::trim);
-        let head = lines.next().unwrap_or_default();
-        let named: Vec<&str> = lines.collect();
-        let what = if named.is_empty() {
-            head.to_owned()
-        } else {
-            format!("{head} {}", named.join(", "))
-        };
-        let tips = paragraphs.filter_map(|paragraph| paragraph.trim().strip_prefix("tip: "));
-        let tip = tips.map(str::to_owned).next();
-        Self { what, tip }
-    }
 }
 
 /// What a person answered; an empty answer is no, and of what is neither nobody can tell.
@@ -122,20 +80,6 @@ fn yes_or_no(answer: &str) -> Option<bool> {
         "" | "n" | "no" => Some(false),
         _ => None,
     }
-}
-
-/// Whether a server is added with a command that does not stand behind `--`.
-fn forgets_the_separator(arguments: &[String]) -> bool {
-    let has = |word: &str| arguments.iter().any(|argument| argument == word);
-    has("upstream") && has("add") && !has("--")
-}
-
-/// The tool of a call that says nothing of its kind.
-fn called_without_a_kind(arguments: &[String]) -> Option<&str> {
-    let call = arguments.iter().position(|argument| argument == "call")?;
-    let tool = arguments.get(call + 1)?;
-    let is_tool = !tool.starts_with('-') && (tool.contains(':') || tool.contains("__"));
-    is_tool.then_some(tool)
 }
 
 /// What could not be read may still say how its failure is to be shown.
@@ -422,7 +366,7 @@ fn write(text: &str) -> Result<(), CommandFailure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mistake, called_without_a_kind, yes_or_no};
+    use super::yes_or_no;
 
     #[test]
     fn only_a_yes_is_a_yes() {
@@ -433,36 +377,5 @@ mod tests {
         ] {
             assert!(answers.iter().all(|answer| yes_or_no(answer) == expected));
         }
-    }
-
-    #[test]
-    fn a_call_without_its_kind_is_noticed() {
-        let of = |line: &str| {
-            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            called_without_a_kind(&words).map(str::to_owned)
-        };
-        assert_eq!(of("call notes:add_note").as_deref(), Some("notes:add_note"));
-        assert_eq!(of("call write notes:add_note"), None);
-        assert_eq!(of("call --args notes:add_note"), None);
-        assert_eq!(of("upstream list"), None);
-    }
-
-    #[test]
-    fn a_wrong_usage_is_told_to_programs_with_the_arguments_that_it_names() {
-        let check = |text: &str, what: &str, tip: Option<&str>| {
-            let mistake = Mistake::of(text);
-            assert_eq!((&*mistake.what, mistake.tip.as_deref()), (what, tip));
-        };
-        check(
-            "error: the following required arguments were not provided:\n  <--url <URL>|COMMAND>\n  <NAME>\n\nUsage: x\n",
-            "the following required arguments were not provided: <--url <URL>|COMMAND>, <NAME>",
-            None,
-        );
-        check(
-            "error: unexpected argument '--verbos' found\n\n  tip: a similar argument exists: '--verbose'\n\nUsage: x\n",
-            "unexpected argument '--verbos' found",
-            Some("a similar argument exists: '--verbose'"),
-        );
-        check("error: no", "no", None);
     }
 }

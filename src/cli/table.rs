@@ -1,5 +1,5 @@
-//! Tables that fit their terminal. Names stand whole in their line; text wraps at blanks and is cut with `…`; where there is no room
-//! for text beside the names, it stands below them. Without a terminal every row is one line, in which long texts are cut, too.
+//! Tables that fit their terminal. Where a row has no room in a line, its text stands below the names, wrapped at blanks and cut with `…`.
+//! Without a terminal every row is one line, in which long texts are cut, too.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -37,11 +37,8 @@ pub(super) const fn text(header: &'static str, lines: usize) -> Column {
 /// Between two columns.
 const GAP: usize = 2;
 
-/// Limit: text in a narrower column is no pleasure to read.
+/// Limit: a text in less room is no pleasure to read.
 const NARROWEST: usize = 24;
-
-/// Limit: what is longer is a path or an address, and is broken where its line ends.
-const LONGEST_NAME: usize = 64;
 
 /// Limit: what is shown of a text where there is no terminal to fit, unless the column shows all of it.
 const PIPED: usize = 160;
@@ -56,146 +53,67 @@ pub(super) fn layout<const N: usize>(
     terminal: Option<usize>,
 ) -> String {
     let Some(terminal) = terminal else {
-        return in_lines(&columns, rows);
+        let rows: Vec<_> = rows.iter().map(|row| in_a_line(&columns, row)).collect();
+        return beside(&columns, &rows);
     };
-    let content = columns_of(&columns, rows);
-    let is_text = |column: &Column| column.kind != Kind::Name;
-    let n_texts = columns.iter().filter(|column| is_text(column)).count();
-    let of_names: usize = columns
-        .iter()
-        .zip(content)
-        .filter(|(column, _)| !is_text(column))
-        .map(|(_, width)| width)
-        .sum();
-    let taken = of_names + GAP * N.saturating_sub(1);
-    let least = least_widths(&columns, rows, &content);
-    let needed: usize = least.iter().sum();
-    if n_texts == 0 || taken + needed <= terminal {
-        let bounds = share(&columns, &content, &least, terminal.saturating_sub(taken));
-        beside(&columns, rows, &bounds, &content)
+    let has_text = columns.iter().any(|column| column.kind != Kind::Name);
+    let widths: [usize; N] = std::array::from_fn(|at| widest(&columns, rows, at, usize::MAX));
+    let needed = widths.iter().sum::<usize>() + GAP * N.saturating_sub(1);
+    if has_text && needed > terminal {
+        below(&columns, rows, terminal)
     } else {
-        below(&columns, rows, &content, terminal)
+        beside(&columns, rows)
     }
 }
 
-/// A line for each row.
-fn in_lines<const N: usize>(columns: &[Column; N], rows: &[[String; N]]) -> String {
-    let is_cut =
-        columns.map(|column| matches!(column.kind, Kind::Text(lines) if lines < usize::MAX));
-    let cell = |row: &[String; N], at: usize| {
-        let mut lines = if is_cut[at] {
-            cut(words(&row[at], PIPED), 1, PIPED)
-        } else {
-            Vec::new()
-        };
-        lines.pop().unwrap_or_else(|| row[at].clone())
-    };
-    let rows: Vec<[String; N]> = rows
-        .iter()
-        .map(|row| std::array::from_fn(|at| cell(row, at)))
-        .collect();
-    // A text that is shown whole makes its own row long, not those of others.
-    let content = columns_of(columns, &rows);
-    let widths = std::array::from_fn(|at| match columns[at].kind {
-        Kind::Name => content[at],
-        Kind::Text(_) => widest_within(PIPED, columns[at].header, rows.iter().map(|row| &*row[at])),
-    });
-    beside(columns, &rows, &content.map(|_| usize::MAX), &widths)
-}
-
-/// The widest cell of those that are no wider than this.
-fn widest_within<'a>(most: usize, header: &str, cells: impl Iterator<Item = &'a str>) -> usize {
-    let widths = cells.map(UnicodeWidthStr::width);
-    let fitting = widths.filter(|width| *width <= most);
-    fitting.chain([header.width()]).max().unwrap_or(0)
-}
-
-/// The widest cell of each column.
-fn columns_of<const N: usize>(columns: &[Column; N], rows: &[[String; N]]) -> [usize; N] {
-    std::array::from_fn(|at| {
-        let cells = rows.iter().map(|row| row[at].width());
-        cells.chain([columns[at].header.width()]).max().unwrap_or(0)
-    })
-}
-
-/// How wide each column of text has to be, so that nothing that may be a name is broken; columns of names count nothing.
-fn least_widths<const N: usize>(
-    columns: &[Column; N],
-    rows: &[[String; N]],
-    content: &[usize; N],
-) -> [usize; N] {
-    std::array::from_fn(|at| {
-        if columns[at].kind == Kind::Name {
-            return 0;
+/// A row whose long texts are cut, but for those that are shown whole.
+fn in_a_line<const N: usize>(columns: &[Column; N], row: &[String; N]) -> [String; N] {
+    std::array::from_fn(|at| match columns[at].kind {
+        Kind::Text(lines) if lines < usize::MAX => {
+            let line = cut(words(&row[at], PIPED), 1, PIPED).pop();
+            line.unwrap_or_default()
         }
-        let words = rows.iter().flat_map(|row| row[at].split_whitespace());
-        let names = words
-            .map(UnicodeWidthStr::width)
-            .filter(|width| *width <= LONGEST_NAME);
-        content[at].min(names.max().unwrap_or(0).max(NARROWEST))
+        _ => row[at].clone(),
     })
 }
 
-/// How wide each column may be: names as wide as they are, texts as wide as they have to be, and what is left is shared by these, of
-/// which a short one leaves more to the others.
-fn share<const N: usize>(
-    columns: &[Column; N],
-    content: &[usize; N],
-    least: &[usize; N],
-    room: usize,
-) -> [usize; N] {
-    let mut bounds = [usize::MAX; N];
-    let mut texts: Vec<usize> = (0..N)
-        .filter(|at| columns[*at].kind != Kind::Name)
-        .collect();
-    texts.sort_by_key(|at| content[*at] - least[*at]);
-    let needed: usize = least.iter().sum();
-    let (mut left, mut n) = (room.saturating_sub(needed), texts.len());
-    for at in texts {
-        let more = (content[at] - least[at]).min(left / n);
-        bounds[at] = least[at] + more;
-        left -= more;
-        n -= 1;
-    }
-    bounds
-}
-
-fn beside<const N: usize>(
+/// The widest cell of a column, of those that are no wider than `most`.
+fn widest<const N: usize>(
     columns: &[Column; N],
     rows: &[[String; N]],
-    bounds: &[usize; N],
-    content: &[usize; N],
-) -> String {
-    let widths: [usize; N] = std::array::from_fn(|at| content[at].min(bounds[at]));
+    at: usize,
+    most: usize,
+) -> usize {
+    let widths = rows.iter().map(|row| row[at].width());
+    let fitting = widths.filter(|width| *width <= most);
+    fitting
+        .chain([columns[at].header.width()])
+        .max()
+        .unwrap_or(0)
+}
+
+/// A line for each row. A long text makes its own line long, not those of others.
+fn beside<const N: usize>(columns: &[Column; N], rows: &[[String; N]]) -> String {
+    let widths: [usize; N] = std::array::from_fn(|at| match columns[at].kind {
+        Kind::Name => widest(columns, rows, at, usize::MAX),
+        Kind::Text(_) => widest(columns, rows, at, PIPED),
+    });
     let mut out = String::new();
     put_line(&mut out, &columns.map(|column| column.header), &widths);
     for row in rows {
-        let cells: [Vec<String>; N] = std::array::from_fn(|at| match columns[at].kind {
-            Kind::Text(lines) if row[at].width() > bounds[at] => {
-                cut(wrap(&row[at], bounds[at]), lines, bounds[at])
-            }
-            _ => vec![row[at].clone()],
-        });
-        let height = cells.iter().map(Vec::len).max().unwrap_or(1);
-        for line in 0..height {
-            let line: [&str; N] =
-                std::array::from_fn(|at| cells[at].get(line).map_or("", String::as_str));
-            put_line(&mut out, &line, &widths);
-        }
+        put_line(&mut out, &row.each_ref().map(String::as_str), &widths);
     }
     out
 }
 
 /// Names beside each other, and below each row what there is to say.
-fn below<const N: usize>(
-    columns: &[Column; N],
-    rows: &[[String; N]],
-    content: &[usize; N],
-    terminal: usize,
-) -> String {
+fn below<const N: usize>(columns: &[Column; N], rows: &[[String; N]], terminal: usize) -> String {
     let is_name = |at: &usize| columns[*at].kind == Kind::Name;
     let names: Vec<usize> = (0..N).filter(is_name).collect();
-    let widths: Vec<usize> = names.iter().map(|at| content[*at]).collect();
+    let widths: Vec<usize> = names
+        .iter()
+        .map(|at| widest(columns, rows, *at, usize::MAX))
+        .collect();
     let mut out = String::new();
     let headers: Vec<&str> = names.iter().map(|at| columns[*at].header).collect();
     put_line(&mut out, &headers, &widths);
@@ -368,14 +286,8 @@ mod tests {
     }
 
     #[test]
-    fn names_stay_whole_and_texts_share_what_is_left() {
-        let expected = "\
-NAME                   STATE         LAST ERROR                      NEXT STEP
-everything             Disconnected  -                               -
-git:git_diff_unstaged  Error         the command was not found       install it
-                                     anywhere and this goes on and…
-";
-        assert_eq!(list(Some(79)), expected);
+    fn what_fits_the_terminal_stands_in_lines() {
+        assert_eq!(list(Some(200)), list(None));
     }
 
     #[test]

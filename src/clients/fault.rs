@@ -27,6 +27,12 @@ impl FileFault {
             problem: problem.into(),
         }
     }
+
+    /// One at this byte of the text.
+    pub(super) fn at_byte(text: &str, byte: usize, problem: impl Into<String>) -> Self {
+        let before = text.as_bytes().get(..byte).unwrap_or_default();
+        Self::at(1 + memchr::memchr_iter(b'\n', before).count(), problem)
+    }
 }
 
 impl fmt::Display for FileFault {

@@ -1,8 +1,7 @@
 //! A file of a client, and what is read out of it.
 
 use std::{
-    fs::{File, OpenOptions},
-    io::{self, Read},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -12,6 +11,7 @@ use super::{
     formats::FileFormat,
     servers::{self, ClientServer, Scope},
 };
+use crate::storage;
 
 /// Limit: Claude Code keeps its history in the same file.
 const LARGEST: u64 = 64 << 20;
@@ -83,33 +83,11 @@ impl ClientFile {
 
     /// Its text; nothing where there is no such file.
     pub fn text(&self) -> Result<Option<String>, FileFault> {
-        match self.read_text() {
+        match storage::read_text(&self.path, LARGEST) {
             Ok(text) => Ok(Some(text)),
             Err(error) if is_absence(&error) => Ok(None),
             Err(error) => Err(FileFault::new(error.to_string())),
         }
-    }
-
-    fn read_text(&self) -> io::Result<String> {
-        let mut options = OpenOptions::new();
-        options.read(true);
-        // Opening a pipe would wait for its writer.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::custom_flags(
-            &mut options,
-            rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
-        );
-        let file: File = options.open(&self.path)?;
-        let found = file.metadata()?;
-        if !found.is_file() {
-            return Err(io::Error::other("it is no file"));
-        }
-        if found.len() > LARGEST {
-            return Err(io::Error::other("it is larger than 64 MiB"));
-        }
-        let mut text = String::new();
-        file.take(LARGEST).read_to_string(&mut text)?;
-        Ok(text)
     }
 }
 

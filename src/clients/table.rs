@@ -136,6 +136,16 @@ const CLIENT: ClientSpec = ClientSpec {
     entry: Some(ENTRY),
 };
 
+/// As Claude Code and Gemini CLI call them.
+const IN_MILLISECONDS: [(&str, &str, Unit); 2] = [
+    ("timeout", "call_tool_timeout", Unit::Milliseconds),
+    (
+        "request_timeout_ms",
+        "call_tool_timeout",
+        Unit::Milliseconds,
+    ),
+];
+
 /// All of them, in the order in which they are looked at.
 pub(super) static CLIENTS: [ClientSpec; 13] = [
     ClientSpec {
@@ -151,14 +161,7 @@ pub(super) static CLIENTS: [ClientSpec; 13] = [
         endings: &[".claude.json", ".mcp.json"],
         has_projects: true,
         spelling: Spelling::Shell,
-        timeouts: &[
-            ("timeout", "call_tool_timeout", Unit::Milliseconds),
-            (
-                "request_timeout_ms",
-                "call_tool_timeout",
-                Unit::Milliseconds,
-            ),
-        ],
+        timeouts: &IN_MILLISECONDS,
         entry: Some(EntryShape {
             http_type: Some("http"),
             token: TokenPlace::Header("${NAME}"),
@@ -284,14 +287,7 @@ pub(super) static CLIENTS: [ClientSpec; 13] = [
         },
         spelling: Spelling::Dollar,
         transport: EntryTransport::SaidOrEither,
-        timeouts: &[
-            ("timeout", "call_tool_timeout", Unit::Milliseconds),
-            (
-                "request_timeout_ms",
-                "call_tool_timeout",
-                Unit::Milliseconds,
-            ),
-        ],
+        timeouts: &IN_MILLISECONDS,
         entry: Some(EntryShape {
             url: "httpUrl",
             token: TokenPlace::Header("${NAME}"),

@@ -15,8 +15,7 @@ fn document(text: &str) -> Result<DocumentMut, FileFault> {
     text.parse::<DocumentMut>().map_err(|error| {
         let problem = error.message().replace('\n', ", ");
         let at = error.span().map_or(0, |span| span.start);
-        let before = text.as_bytes().get(..at).unwrap_or_default();
-        FileFault::at(1 + memchr::memchr_iter(b'\n', before).count(), problem)
+        FileFault::at_byte(text, at, problem)
     })
 }
 

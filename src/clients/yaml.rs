@@ -77,9 +77,7 @@ fn document(text: &str) -> Result<Document, FileFault> {
         None => Ok(document),
         Some(violation) => {
             let at = violation.text_range.map_or(0, |range| range.start as usize);
-            let before = text.as_bytes().get(..at).unwrap_or_default();
-            let line = 1 + memchr::memchr_iter(b'\n', before).count();
-            Err(FileFault::at(line, violation.message))
+            Err(FileFault::at_byte(text, at, violation.message))
         }
     }
 }

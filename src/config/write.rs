@@ -10,10 +10,10 @@ use std::{
 use super::{
     blank::Blank,
     edit::EditError,
-    file::{LARGEST_FILE, folder_of, link_chain, read_text, too_large},
+    file::{LARGEST_FILE, folder_of, link_chain, read_text},
     replace::{Replaced, neighbour, owner_of, replace},
 };
-use crate::storage::{belongs_as, create_private_dir, private};
+use crate::storage::{belongs_as, create_private_dir, private, too_large};
 
 /// Why the file was not written. It is then as it was.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +84,7 @@ pub fn rewrite(
         }
         if after.len() as u64 > LARGEST_FILE {
             // It could not be read again.
-            return Err(failed("write", real)(too_large()));
+            return Err(failed("write", real)(too_large(LARGEST_FILE)));
         }
         let replaced = replace(real, before.as_deref(), &after);
         if replaced.map_err(failed("write", real))? == Replaced::Done {

@@ -2,28 +2,16 @@
 //! the one that runs. Nothing is changed; servers are started only where no daemon runs, and only those that may be.
 
 mod clients;
-mod commands;
 mod configuration;
-mod file_modes;
+mod files;
 mod finding;
-mod handshakes;
-mod leftovers;
-mod platform;
 mod port;
-mod port_owner;
 mod program;
-mod repeated;
-mod resources;
-mod search_path;
 mod secrets;
+mod servers;
 mod trial;
 
-use std::{
-    env,
-    fs::{self, File},
-    sync::Arc,
-    time::Duration,
-};
+use std::{fs, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -124,39 +112,41 @@ pub async fn examine(
     if settings.is_some() || status.is_some() {
         findings.push(port::check(known.listen, status).await);
     }
-    findings.extend(file_modes::configuration(
+    findings.extend(files::configuration(
         files.config_file(),
         configuration::has_secrets(files.config_file(), &known),
     ));
     findings.extend(secrets::check(files));
-    findings.extend(file_modes::data_folder(data_dir));
-    findings.extend(resources::disk(data_dir));
-    findings.push(resources::open_files());
-    findings.extend(leftovers::check(data_dir, runs));
+    findings.extend(files::data_folder(data_dir));
 
     let login_path = LoginPath::default();
     let login = login_path.get().await;
     let base = BaseEnvironment::new(&known.environment, login.as_deref());
-    let has_shell = env::var_os("SHELL").is_some_and(|shell| !shell.is_empty());
-    let has_terminal = File::open("/dev/tty").is_ok();
-    findings.push(search_path::check(
-        &base,
-        login.as_deref(),
-        has_shell,
-        has_terminal,
-    ));
-    let programs = commands::check(&known, &base);
+    findings.push(servers::search_path(&base, login.as_deref()));
+    let mut programs = servers::programs(&known, &base);
+    // One fault is one finding: what cannot be used is the configuration's, and a daemon knows best why a server fails.
     let servers = match (daemon, start) {
         (SeenDaemon::Runs { servers, .. }, _) => match servers {
-            Ok(rows) => handshakes::of_daemon(rows),
+            Ok(rows) => {
+                let broken: Vec<&str> = config.broken.iter().map(|broken| &*broken.name).collect();
+                let servers = servers::of_daemon(rows, &broken);
+                let failing = servers::failing(&servers);
+                programs.retain(|found| {
+                    let place = found.place.as_deref();
+                    place.is_none_or(|place| !failing.contains(&place))
+                });
+                servers
+            }
             Err(unknown) => vec![DoctorFinding::fail("server", &unknown.what, unknown.fix)],
         },
         (_, StartServers::Within(time)) => {
-            Box::pin(handshakes::tried(&known, data_dir, login_path, time)).await
+            let failing = servers::failing(&programs);
+            Box::pin(servers::tried(&known, &failing, data_dir, login_path, time)).await
         }
-        (_, StartServers::No) => handshakes::not_tried(&known),
+        (_, StartServers::No) => servers::not_tried(&known),
     };
-    findings.extend(repeated::once(config, programs, servers, runs));
+    findings.append(&mut programs);
+    findings.extend(servers);
     let tools = status.map_or_else(|| files.lists(&known).tool_count(), |status| status.tools);
     findings.push(index(tools, &known));
     findings.extend(named_by_clients(files, &known, status));
@@ -176,7 +166,7 @@ fn index(tools: usize, settings: &Settings) -> DoctorFinding {
         1 => "1 tool is indexed".to_owned(),
         tools => format!("{tools} tools are indexed"),
     };
-    if tools == 0 && commands::usable(settings).next().is_some() {
+    if tools == 0 && servers::usable(settings).next().is_some() {
         let fix = "start the daemon, which lists every server once; `mcpproxy upstream list` says how they are";
         return DoctorFinding::warn("index", what, fix);
     }

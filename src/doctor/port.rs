@@ -1,8 +1,10 @@
 //! Whether clients reach the daemon at its address: the port is free, ours, or somebody else's.
 
 use std::{
-    io,
+    collections::HashSet,
+    fs, io,
     net::{SocketAddr, TcpListener},
+    path::Path,
     time::Duration,
 };
 
@@ -13,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{DoctorFinding, port_owner};
+use super::DoctorFinding;
 use crate::{config::Listen, management::StatusReport};
 
 const PORT: &str = "port";
@@ -23,6 +25,9 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Limit: what is read of the answer.
 const LONGEST_ANSWER: u64 = 256 * 1024;
+
+/// In `/proc/net/tcp`: waits for connections.
+const LISTENS: &str = "0A";
 
 /// The addresses, of a daemon that runs or of one that would be started.
 pub(super) async fn check(listen: Listen, status: Option<&StatusReport>) -> DoctorFinding {
@@ -85,7 +90,7 @@ pub async fn who_has(listen: Listen) -> String {
 
 /// ` by …`, as far as it can be told. Takes up to two seconds.
 pub async fn taken_by(address: SocketAddr) -> String {
-    let owner = port_owner::of(address.port());
+    let owner = owner_of(address.port());
     let owner = owner.map_or_else(String::new, |owner| format!(" by {owner}"));
     match version_of(address).await {
         Some(version) => format!(
@@ -113,6 +118,49 @@ async fn version_of(address: SocketAddr) -> Option<String> {
     timeout(ANSWERS_WITHIN, asking).await.ok()?
 }
 
+/// `NAME, process PID`, out of `/proc` where there is one. Processes of other users cannot be seen.
+fn owner_of(port: u16) -> Option<String> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
+    let sockets: HashSet<String> = tables
+        .iter()
+        .flatten()
+        .flat_map(|table| listening_sockets(table, port))
+        .collect();
+    if sockets.is_empty() {
+        return None;
+    }
+    let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
+    let holds = |folder: &Path| {
+        let files = fs::read_dir(folder.join("fd")).ok()?.filter_map(Result::ok);
+        let mut targets = files.filter_map(|file| fs::read_link(file.path()).ok());
+        targets
+            .any(|target| sockets.contains(&*target.to_string_lossy()))
+            .then_some(())
+    };
+    for process in processes {
+        let name = process.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        if holds(&process.path()).is_some() {
+            let program = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
+            return Some(format!("{}, process {pid}", program.trim()));
+        }
+    }
+    None
+}
+
+/// The sockets that listen on the port, as `/proc/PID/fd` names them.
+fn listening_sockets(table: &str, port: u16) -> Vec<String> {
+    let wanted = format!(":{port:04X}");
+    let rows = table.lines().skip(1).filter_map(|line| {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        let listens = columns.get(1)?.ends_with(&wanted) && *columns.get(3)? == LISTENS;
+        listens.then(|| format!("socket:[{}]", columns.get(9).unwrap_or(&"")))
+    });
+    rows.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::{
@@ -120,7 +168,7 @@ mod tests {
         net::TcpListener,
     };
 
-    use super::{check, version_of};
+    use super::{check, listening_sockets, version_of};
     use crate::{config::Listen, doctor::DoctorSeverity};
 
     fn listen(port: u16) -> Listen {
@@ -173,5 +221,12 @@ mod tests {
         let (address, server) = serve("HTTP/1.0 200 OK\r\n\r\n{\"version\":\"9.9.9\"}");
         assert_eq!(version_of(address).await, None);
         server.join().expect("it ends");
+    }
+
+    #[test]
+    fn the_table_is_read() {
+        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1\n   1: 0100007F:1F90 0100007F:9999 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1\n";
+        assert_eq!(listening_sockets(table, 8080), ["socket:[4711]"]);
+        assert!(listening_sockets(table, 80).is_empty());
     }
 }

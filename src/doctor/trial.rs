@@ -14,7 +14,6 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::commands;
 use crate::{
     activity::Activity,
     authorization::Logins,
@@ -30,7 +29,8 @@ use crate::{
 
 /// What it takes to try servers.
 pub(super) struct Trial<'a> {
-    pub(super) settings: &'a Settings,
+    /// The servers that are tried, and nothing that must not be started.
+    pub(super) settings: Arc<Settings>,
     pub(super) data_dir: &'a Path,
     pub(super) login_path: LoginPath,
     /// Limit: how long all of them may take.
@@ -50,10 +50,10 @@ pub(super) enum TrialOutcome {
 }
 
 impl Trial<'_> {
-    /// Tries all that may be used, a few at a time, and returns when they have ended.
+    /// Tries them, a few at a time, and returns when they have ended.
     pub(super) async fn run(self) -> io::Result<Vec<(ServerName, TrialOutcome)>> {
         let scratch = Scratch::new()?;
-        let settings = Arc::new(self.trusted());
+        let settings = self.settings;
         let (_published, watched) = watch::channel(settings.clone());
         // Logs of servers belong where `upstream logs` looks for them, and a ledger where the next daemon does.
         let kept = if self.data_dir.is_dir() {
@@ -100,16 +100,6 @@ impl Trial<'_> {
         let mut tried = tried;
         tried.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(tried)
-    }
-
-    /// The settings with nothing in them that must not be started.
-    fn trusted(&self) -> Settings {
-        let usable: Vec<ServerName> = commands::usable(self.settings)
-            .map(|entry| entry.name.clone())
-            .collect();
-        let mut settings = self.settings.clone();
-        settings.servers.retain(|name, _| usable.contains(name));
-        settings
     }
 }
 

@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, DirEntry},
-    path::{Path, PathBuf},
+    path::PathBuf,
     thread,
     time::{Duration, Instant},
 };
@@ -50,7 +50,7 @@ impl ChildLedger {
     ///
     /// Blocks, up to 4 s if something is left and 10 s more if containers are: call it where blocking is allowed. Children may be started meanwhile.
     pub fn sweep(&self) -> BTreeMap<ServerName, usize> {
-        let left = self.left_behind(ledger::remove);
+        let left = self.left_behind();
         let mut swept = BTreeMap::new();
         if left.is_empty() {
             return swept;
@@ -87,33 +87,8 @@ impl ChildLedger {
         swept
     }
 
-    /// The processes that dead daemons left running, by their servers. Ends nothing. Blocks for some milliseconds.
-    pub fn left_running(&self) -> BTreeMap<ServerName, Vec<u32>> {
-        let mut running: BTreeMap<ServerName, Vec<u32>> = BTreeMap::new();
-        // What means nothing yet may be what a daemon is writing right now.
-        let left = self.left_behind(|_| ());
-        if left.is_empty() {
-            return running;
-        }
-        let seen = Running::look();
-        for entry in &left {
-            let pids = entry
-                .processes(&seen)
-                .into_iter()
-                .map(|process| process.pid);
-            let pids: Vec<u32> = pids.collect();
-            if !pids.is_empty() {
-                running
-                    .entry(entry.server.clone())
-                    .or_default()
-                    .extend(pids);
-            }
-        }
-        running
-    }
-
-    /// The entries of daemons that no longer run; and `meaningless` for those that mean nothing.
-    fn left_behind(&self, meaningless: impl Fn(&Path)) -> Vec<Left> {
+    /// The entries of daemons that no longer run. What means nothing is removed.
+    fn left_behind(&self) -> Vec<Left> {
         let files = match fs::read_dir(&self.shared.folder) {
             Ok(files) => files,
             Err(error) => {
@@ -125,7 +100,7 @@ impl ChildLedger {
         for file in files.filter_map(Result::ok) {
             match self.judge(&file) {
                 Verdict::Left(entry) => left.push(entry),
-                Verdict::Meaningless => meaningless(&file.path()),
+                Verdict::Meaningless => ledger::remove(&file.path()),
                 Verdict::NotOurs => {}
             }
         }

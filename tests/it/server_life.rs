@@ -208,41 +208,6 @@ async fn question(call: &mut Exchange) -> Value {
 }
 
 #[tokio::test]
-async fn how_often_a_server_was_called_is_known_to_the_next_daemon() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let with = |more: Value| TestDaemon::builder().upstream_with("up", &upstream, more);
-    let daemon = with(json!({})).start().await;
-    let client = listed(&daemon, "up__echo").await;
-    for _ in 0..3 {
-        client.call("up__echo", "{}").await.result();
-    }
-    // An edit that replaces the connection is no new beginning either.
-    daemon
-        .home()
-        .write_config(&with(json!({"env": {"EDITED": "1"}})).text());
-    upstream.wait_for_count("initialize", 2).await;
-    client.call("up__echo", "{}").await.result();
-    let home = daemon.shutdown().await;
-    let file = home.data_dir().join("usage.json");
-    let total = || {
-        let text = std::fs::read_to_string(&file).expect("it was written");
-        let content: Value = serde_json::from_str(&text).expect("JSON");
-        content["servers"]["up"]["total"].clone()
-    };
-    assert_eq!(total(), 4);
-    #[cfg(unix)]
-    {
-        let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&file).expect("a file"));
-        assert_eq!(mode & 0o777, 0o600);
-    }
-    let daemon = TestDaemon::start_in(home).await;
-    let client = daemon.client("/mcp/all").await;
-    client.call("up__echo", "{}").await.result();
-    let _home = daemon.shutdown().await;
-    assert_eq!(total(), 5);
-}
-
-#[tokio::test]
 async fn an_eager_server_runs_before_anybody_calls_and_comes_back_by_itself() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
     let hasty = json!({"start": "eager", "idle_timeout": "1s"});

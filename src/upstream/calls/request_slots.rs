@@ -2,42 +2,52 @@
 //! turns, so that one with a thousand requests does not keep the others from theirs. Knows nothing of servers.
 
 use std::{
-    collections::VecDeque,
+    collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use tokio::sync::oneshot;
+use tokio::{
+    sync::{Mutex, OwnedSemaphorePermit, Semaphore},
+    time::timeout_at,
+};
 
 use crate::{link::ClientKey, runtime::sync::Guarded};
 
-/// Limit: requests that wait for a place. When there are so many, one more is refused; if its client has fewer waiting than
-/// another, the latest of that client gives way to it.
-pub(super) const WAITING: usize = 1024;
+/// Limit: requests that wait for a place, of all clients and of one. One more is refused.
+const WAITING: usize = 1_024;
+const WAITING_OF_ONE: usize = 512;
 
 /// How long the place of a request that was given up stays taken: its server may not have heard of that yet, or not heed it.
 const GIVEN_UP: Duration = Duration::from_secs(1);
 
 /// The places at one connection.
-#[derive(Default)]
-pub(in crate::upstream) struct RequestSlots(Guarded<Queue>);
-
-#[derive(Default)]
-struct Queue {
-    /// How many there are, as the last who asked knew it.
-    bound: usize,
-    taken: usize,
-    waiting: TurnLines<ClientKey, Waiting>,
+pub(in crate::upstream) struct RequestSlots {
+    /// The common queue. It has at most one request of each client, so that clients take turns.
+    places: Arc<Semaphore>,
+    state: Guarded<State>,
 }
 
-type Waiting = oneshot::Sender<Result<RequestSlot, Displaced>>;
+#[derive(Default)]
+struct State {
+    /// How many places there should be, by the latest request.
+    bound: usize,
+    /// How many there are: more than the bound until requests end, where an edit has lowered it.
+    permits: usize,
+    waiting: usize,
+    /// The requests of each client, in the order in which they came.
+    lines: HashMap<ClientKey, Line>,
+}
 
-/// A request of another client took its place in the queue.
-struct Displaced;
+#[derive(Default)]
+struct Line {
+    first: Arc<Mutex<()>>,
+    waiting: usize,
+}
 
 /// The right to have a request in flight. Given on when it is dropped, or [`GIVEN_UP`] later where its server still works on the request.
 pub(in crate::upstream) struct RequestSlot {
-    of: Option<Arc<RequestSlots>>,
+    place: Option<Place>,
     is_server_busy: bool,
 }
 
@@ -50,6 +60,15 @@ pub(super) enum NoSlot {
     Late,
 }
 
+impl Default for RequestSlots {
+    fn default() -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(0)),
+            state: Guarded::default(),
+        }
+    }
+}
+
 impl RequestSlots {
     /// Waits for its turn, until `latest` at most. Cancel-safe: who leaves has no turn.
     pub(super) async fn take(
@@ -58,97 +77,89 @@ impl RequestSlots {
         client: &ClientKey,
         latest: Instant,
     ) -> Result<RequestSlot, NoSlot> {
-        let turn = match self.enter(bound, client) {
-            Entered::Placed(place) => return Ok(place),
-            Entered::Waits(turn) => turn,
-            Entered::Full => return Err(NoSlot::Full),
+        let waiting = self.enter(bound, client)?;
+        let turn = async {
+            let _first = waiting.line.lock().await;
+            self.places.clone().acquire_owned().await
         };
         let latest = tokio::time::Instant::from_std(latest);
-        match tokio::time::timeout_at(latest, turn).await {
-            // A turn counts before the time does where both come at once.
-            Ok(Ok(Ok(place))) if tokio::time::Instant::now() < latest => Ok(place),
-            // The queue keeps those who wait for as long as it is there, and they hold it.
-            Ok(Ok(Err(Displaced)) | Err(_)) => Err(NoSlot::Full),
-            Ok(Ok(Ok(_))) | Err(_) => Err(NoSlot::Late),
-        }
-    }
-
-    fn enter(self: &Arc<Self>, bound: usize, client: &ClientKey) -> Entered {
-        let mut queue = self.0.lock();
-        queue.bound = bound;
-        // A higher bound may have come meanwhile.
-        while queue.taken < queue.bound
-            && let Some(next) = queue.waiting.pop()
-        {
-            queue.taken += 1;
-            if let Err(Ok(mut unused)) = next.send(Ok(self.slot())) {
-                // Whoever waited has left. Dropping the place as it is would ask for the lock.
-                unused.of = None;
-                queue.taken -= 1;
-            }
-        }
-        if queue.taken < bound {
-            queue.taken += 1;
-            return Entered::Placed(self.slot());
-        }
-        if queue.waiting.len() >= WAITING {
-            queue.waiting.retain(|waiting| !waiting.is_closed());
-        }
-        if queue.waiting.len() >= WAITING {
-            match queue.waiting.displace_for(client) {
-                // One that left needs no answer.
-                Some(displaced) => drop(displaced.send(Err(Displaced))),
-                None => return Entered::Full,
-            }
-        }
-        let (waiting, turn) = oneshot::channel();
-        queue.waiting.push(client.clone(), waiting);
-        Entered::Waits(turn)
-    }
-
-    fn slot(self: &Arc<Self>) -> RequestSlot {
-        RequestSlot {
-            of: Some(self.clone()),
-            is_server_busy: false,
-        }
-    }
-
-    /// Gives a place to whoever has the next turn.
-    fn pass_on(self: Arc<Self>) {
-        let mut place = self.slot();
-        loop {
-            let Some(next) = self.0.lock().next() else {
-                place.of = None;
-                return;
-            };
-            match next.send(Ok(place)) {
-                Ok(()) | Err(Err(Displaced)) => return,
-                // It has left.
-                Err(Ok(back)) => place = back,
-            }
-        }
-    }
-}
-
-enum Entered {
-    Placed(RequestSlot),
-    Waits(oneshot::Receiver<Result<RequestSlot, Displaced>>),
-    Full,
-}
-
-impl Queue {
-    /// Who gets a place that has become free. If nobody does, it counts as free from here on.
-    fn next(&mut self) -> Option<Waiting> {
-        let is_one_too_many = self.taken > self.bound;
-        let next = if is_one_too_many {
-            None
-        } else {
-            self.waiting.pop()
+        // The semaphore is never closed.
+        let Ok(Ok(permit)) = timeout_at(latest, turn).await else {
+            return Err(NoSlot::Late);
         };
-        if next.is_none() {
-            self.taken -= 1;
+        let slot = RequestSlot {
+            place: Some(Place {
+                permit: Some(permit),
+                slots: self.clone(),
+            }),
+            is_server_busy: false,
+        };
+        if tokio::time::Instant::now() < latest {
+            Ok(slot)
+        } else {
+            Err(NoSlot::Late)
         }
-        next
+    }
+
+    fn enter<'a>(&'a self, bound: usize, client: &'a ClientKey) -> Result<Waiting<'a>, NoSlot> {
+        let mut state = self.state.lock();
+        state.bound = bound;
+        if bound > state.permits {
+            self.places.add_permits(bound - state.permits);
+            state.permits = bound;
+        } else {
+            state.permits -= self.places.forget_permits(state.permits - bound);
+        }
+        let own = state.lines.get(client).map_or(0, |line| line.waiting);
+        if state.waiting >= WAITING || own >= WAITING_OF_ONE {
+            return Err(NoSlot::Full);
+        }
+        state.waiting += 1;
+        let line = state.lines.entry(client.clone()).or_default();
+        line.waiting += 1;
+        Ok(Waiting {
+            line: line.first.clone(),
+            slots: self,
+            client,
+        })
+    }
+}
+
+/// A request in the queue.
+struct Waiting<'a> {
+    line: Arc<Mutex<()>>,
+    slots: &'a RequestSlots,
+    client: &'a ClientKey,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut state = self.slots.state.lock();
+        state.waiting -= 1;
+        if let Some(line) = state.lines.get_mut(self.client) {
+            line.waiting -= 1;
+            if line.waiting == 0 {
+                state.lines.remove(self.client);
+            }
+        }
+    }
+}
+
+/// A place that is taken.
+struct Place {
+    permit: Option<OwnedSemaphorePermit>,
+    slots: Arc<RequestSlots>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut state = self.slots.state.lock();
+        if state.permits > state.bound
+            && let Some(permit) = self.permit.take()
+        {
+            permit.forget();
+            state.permits -= 1;
+        }
     }
 }
 
@@ -161,76 +172,16 @@ impl RequestSlot {
 
 impl Drop for RequestSlot {
     fn drop(&mut self) {
-        let Some(places) = self.of.take() else {
-            return;
-        };
-        match tokio::runtime::Handle::try_current() {
-            // As many wait like this as there are places.
-            Ok(runtime) if self.is_server_busy => drop(runtime.spawn(async move {
+        let place = self.place.take();
+        // As many wait like this as there are places.
+        if self.is_server_busy
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(async move {
                 tokio::time::sleep(GIVEN_UP).await;
-                places.pass_on();
-            })),
-            _ => places.pass_on(),
+                drop(place);
+            });
         }
-    }
-}
-
-/// What waits, a line for each owner. The lines take turns, and each is in the order in which its things came.
-struct TurnLines<K, T> {
-    lines: VecDeque<(K, VecDeque<T>)>,
-    len: usize,
-}
-
-impl<K, T> Default for TurnLines<K, T> {
-    fn default() -> Self {
-        Self {
-            lines: VecDeque::new(),
-            len: 0,
-        }
-    }
-}
-
-impl<K: PartialEq, T> TurnLines<K, T> {
-    fn len(&self) -> usize {
-        self.len
-    }
-
-    fn push(&mut self, owner: K, thing: T) {
-        self.len += 1;
-        match self.lines.iter_mut().find(|(of, _)| *of == owner) {
-            Some((_, line)) => line.push_back(thing),
-            None => self.lines.push_back((owner, VecDeque::from([thing]))),
-        }
-    }
-
-    /// The next one; the next after that is another owner's, if one waits.
-    fn pop(&mut self) -> Option<T> {
-        let (owner, mut line) = self.lines.pop_front()?;
-        let next = line.pop_front();
-        if !line.is_empty() {
-            self.lines.push_back((owner, line));
-        }
-        self.len -= usize::from(next.is_some());
-        next
-    }
-
-    /// Takes out the latest of the longest line, unless that of the owner would then be as long.
-    fn displace_for(&mut self, owner: &K) -> Option<T> {
-        let own = self.lines.iter().find(|(of, _)| of == owner);
-        let own = own.map_or(0, |(_, line)| line.len());
-        let longest = self.lines.iter_mut().max_by_key(|(_, line)| line.len());
-        let (_, longest) = longest.filter(|(_, line)| line.len() > own + 1)?;
-        let displaced = longest.pop_back();
-        self.len -= usize::from(displaced.is_some());
-        displaced
-    }
-
-    fn retain(&mut self, keep: impl Fn(&T) -> bool) {
-        for (_, line) in &mut self.lines {
-            line.retain(&keep);
-        }
-        self.lines.retain(|(_, line)| !line.is_empty());
-        self.len = self.lines.iter().map(|(_, line)| line.len()).sum();
     }
 }
 
@@ -263,37 +214,6 @@ mod tests {
     fn now_or_never(places: &Arc<RequestSlots>, bound: usize, name: &str) -> Option<RequestSlot> {
         let taken = places.take(bound, &client(name), late()).now_or_never();
         taken.and_then(Result::ok)
-    }
-
-    #[test]
-    fn owners_take_turns() {
-        let mut lines = TurnLines::default();
-        for (owner, thing) in [("a", 1), ("a", 2), ("a", 3), ("b", 4), ("c", 5), ("b", 6)] {
-            lines.push(owner, thing);
-        }
-        let order: Vec<_> = std::iter::from_fn(|| lines.pop()).collect();
-        assert_eq!(order, [1, 4, 5, 2, 6, 3]);
-        assert_eq!(lines.len(), 0);
-    }
-
-    #[test]
-    fn the_latest_of_the_longest_line_gives_way() {
-        let mut lines = TurnLines::default();
-        for thing in 0..4 {
-            lines.push("a", thing);
-        }
-        lines.push("b", 10);
-        assert_eq!(
-            lines.displace_for(&"a"),
-            None,
-            "who has the most waits for none"
-        );
-        assert_eq!(lines.displace_for(&"b"), Some(3));
-        assert_eq!(lines.displace_for(&"b"), Some(2));
-        assert_eq!(lines.displace_for(&"b"), None, "they would be alike");
-        assert_eq!(lines.displace_for(&"c"), Some(1));
-        lines.retain(|thing| *thing > 0);
-        assert_eq!((lines.len(), lines.pop(), lines.pop()), (1, Some(10), None));
     }
 
     #[tokio::test]
@@ -349,18 +269,27 @@ mod tests {
         assert_eq!(late_one.err(), Some(NoSlot::Late));
         assert_eq!(tokio::time::Instant::now(), soon);
 
-        let mut waiting: Vec<_> = (0..WAITING).map(|_| waits(&places, 1, "a")).collect();
-        for one in &mut waiting {
-            assert!(one.now_or_never().is_none());
-        }
-        let one_more = places.take(1, &client("a"), late()).await;
-        assert_eq!(one_more.err(), Some(NoSlot::Full));
-        // Another client is let in, and the latest of the first pays for it.
-        assert!(now_or_never(&places, 1, "b").is_none());
-        let latest = waiting.pop().and_then(FutureExt::now_or_never);
-        assert_eq!(latest.and_then(Result::err), Some(NoSlot::Full));
+        let fill = |name| -> Vec<_> {
+            let mut waiting: Vec<_> = (0..WAITING_OF_ONE)
+                .map(|_| waits(&places, 1, name))
+                .collect();
+            for one in &mut waiting {
+                assert!(one.now_or_never().is_none());
+            }
+            waiting
+        };
+        let is_full = async |name| {
+            let one_more = places.take(1, &client(name), late()).await;
+            one_more.err() == Some(NoSlot::Full)
+        };
+        let mut of_a = fill("a");
+        assert!(is_full("a").await);
+        // Another client is let in, until all together are too many.
+        let of_b = fill("b");
+        assert!(is_full("c").await);
+        drop(of_b);
         // Those that left make room.
-        waiting.truncate(10);
+        of_a.truncate(10);
         let mut again = waits(&places, 1, "a");
         assert!(
             (&mut again).now_or_never().is_none(),

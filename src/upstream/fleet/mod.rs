@@ -7,7 +7,6 @@ mod order;
 mod plan;
 mod running;
 mod supervisor;
-mod usage_file;
 pub(super) mod wanted;
 
 pub use self::{

@@ -23,7 +23,6 @@ use super::{
     order::{Entering, NotEntered, Order},
     plan::{WorkerChange, plan},
     running::RunningWorker,
-    usage_file::UsageFile,
     wanted::{Identity, known, wanted},
 };
 use crate::{
@@ -41,7 +40,7 @@ use crate::{
             subscriptions::{AllSubscriptions, Subscriptions},
         },
         connect::ConnectContext,
-        worker::{Life, Worker, WorkerContext, usage::Usage},
+        worker::{Life, Worker, WorkerContext, call_history::CallHistory, usage::Usage},
     },
     wire::RequestNumbers,
 };
@@ -66,7 +65,8 @@ pub struct Supervisor {
     ending: Vec<(ServerName, Ending)>,
     /// The same of instances, which nobody has to wait for but the end.
     leaving: Vec<JoinHandle<()>>,
-    usage: UsageFile,
+    /// How often each server is called, over all its workers.
+    histories: BTreeMap<ServerName, Arc<CallHistory>>,
 }
 
 /// A worker that was told to stop, and what outlives it.
@@ -94,7 +94,6 @@ impl Supervisor {
         connect: ConnectContext,
         hurry: CancellationToken,
     ) -> (Upstreams, Self) {
-        let usage = UsageFile::open(&connect.data_dir);
         let log_subscriptions = LogSubscriptions::default();
         let (published, orders) = Upstreams::new(log_subscriptions.clone());
         let gate = Gate::new(settings.clone(), catalog.clone());
@@ -116,7 +115,7 @@ impl Supervisor {
             instances: Instances::default(),
             ending: Vec::new(),
             leaving: Vec::new(),
-            usage,
+            histories: BTreeMap::new(),
         };
         (published, supervisor)
     }
@@ -125,7 +124,6 @@ impl Supervisor {
     /// upstream missing.
     pub fn begin(&mut self) {
         let settings = self.settings.borrow_and_update().clone();
-        self.usage.keep(&known(&settings));
         for name in wanted(&settings).into_keys() {
             self.start(&settings, &name);
         }
@@ -148,7 +146,6 @@ impl Supervisor {
                     self.settle();
                 }
                 () = tokio::time::sleep(LOOK), if self.instances.is_unsettled() => self.settle(),
-                never = self.usage.keep_written() => match never {},
             }
         }
         self.orders.close();
@@ -167,7 +164,6 @@ impl Supervisor {
         for task in self.leaving {
             let _ = task.await;
         }
-        self.usage.write().await;
     }
 
     fn order(&mut self, order: Order) {
@@ -292,7 +288,7 @@ impl Supervisor {
                 }
             }
         }
-        self.usage.keep(&known);
+        self.histories.retain(|name, _| known.contains(name));
         self.ending.retain(|(_, ending)| !ending.task.is_finished());
         self.publish();
     }
@@ -326,7 +322,7 @@ impl Supervisor {
             before: before.map(|before| before.task),
             scope: None,
             base: None,
-            usage: Usage::after(self.usage.of(name)),
+            usage: Usage::after(self.histories.entry(name.clone()).or_default().clone()),
         };
         let running = self.launch(entry, start);
         self.running.insert(name.clone(), running);

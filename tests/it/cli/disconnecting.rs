@@ -159,7 +159,11 @@ fn a_file_that_cannot_be_changed_says_why_and_what_helps() {
             "`extensions` in it is a list and no map of servers",
             "write the entry by hand",
         ),
-        ("gemini-cli", "it is no file", "write the entry by hand"),
+        (
+            "gemini-cli",
+            "it is not a regular file",
+            "write the entry by hand",
+        ),
     ] {
         place.run(&["connect", client]).ended(1).says(&[why, step]);
     }

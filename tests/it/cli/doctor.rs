@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Place, Ran, serving::Serving};
 use crate::support::{
     behaviours::echo,
-    daemon::{DaemonProcess, TestDaemon},
+    daemon::TestDaemon,
     fake_upstream::FakeUpstream,
     patience::{until, until_async},
     processes,
@@ -105,7 +105,6 @@ fn without_a_daemon_servers_are_tried_and_those_that_are_held_are_not() {
     says("daemon", "", "ok", "none runs");
     says("port", "127.0.0.1", "ok", "it is free");
     says("configuration", "mcp_config.json", "ok", "sound");
-    says("leftovers", "", "ok", "nothing");
     let started = |name: &str| folder.path().join(format!("started-{name}")).exists();
     assert!(started("good"));
     for name in ["held", "agents", "off"] {
@@ -165,7 +164,6 @@ fn a_running_daemon_is_asked_and_its_port_is_its_own() {
     assert_eq!(found(&report, "server", "absent").0, "fail");
     assert_eq!(fails(&report, "absent"), 1, "{report:#}");
     assert_eq!(fails(&report, "broken"), 1, "{report:#}");
-    assert_eq!(found(&report, "leftovers", "").0, "ok");
 }
 
 #[test]
@@ -186,7 +184,7 @@ fn a_broken_configuration_is_told_and_the_rest_is_looked_at_all_the_same() {
     let place = Place::configured(r#"{ "mcpServers": { "a": { "command": "x" "#);
     let report = doctor(&place, &[]).ended(1).json();
     assert_eq!(found(&report, "configuration", "mcp_config.json").0, "fail");
-    found(&report, "disk", "");
+    found(&report, "path", "");
     let place = configured(
         json!({ "mcpServers": { "a": { "command": 7 }, "b": { "command": "sh", "comand": 1 } } }),
     );
@@ -228,37 +226,6 @@ fn clients_of_this_home_are_looked_at_and_left_alone() {
         fs::read_to_string(file).expect("it is there"),
         text.to_string()
     );
-}
-
-#[tokio::test]
-async fn processes_that_a_killed_daemon_left_are_found() {
-    let stubborn = FakeUpstream::stdio().tool("echo", echo()).stubborn();
-    let stubborn = stubborn.start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("stubborn", &stubborn)
-        .config(json!({ "listen": free_address() }));
-    let daemon = daemon.spawn().await;
-    let client = daemon.client("/mcp/all").await;
-    client.call("stubborn__echo", "{}").await.result();
-    let place = Place {
-        home: daemon.kill().await,
-    };
-    let left = stubborn.pids()[0];
-    assert!(processes::runs(left), "it lives on");
-    let report = doctor(&place, &["--no-start"]).json();
-    let (severity, text) = found(&report, "leftovers", "stubborn");
-    assert!(
-        severity == "warn" && text.contains(&left.to_string()),
-        "{text}"
-    );
-    assert!(processes::runs(left), "it was only looked at");
-    // The next daemon ends it.
-    let daemon = DaemonProcess::spawn_in(place.home).await;
-    until("the process to be gone", || {
-        (!processes::runs(left)).then_some(())
-    })
-    .await;
-    drop(daemon);
 }
 
 #[tokio::test]

@@ -90,7 +90,7 @@ fn what_cannot_be_a_server_is_not_written() {
             &["--", "npx -y foo"],
             "write it without quotes: -- npx -y foo",
         ),
-        (&["uvx", "foo"], "put `--` before the command"),
+        (&["uvx", "foo"], "<NAME> -- <COMMAND> [ARGS]..."),
     ] {
         place
             .run(&[&["upstream", "add", "x"], arguments].concat())

@@ -141,7 +141,6 @@ const SPAWNS: &[Exception] = &[
         "the supervisor waits for its workers",
     ),
     ("telemetry/spans/mod.rs", 1, "waited for at once"),
-    ("upstream/fleet/usage_file.rs", 1, "waited for at once"),
 ];
 
 #[test]

@@ -42,7 +42,7 @@ export function doctor(frame) {
 
   function render() {
     const press = doing ? h("span.end.wait", { role: "status" }, "Looking…") : button(report ? "Look again" : "Look for what is wrong", look, "end link small");
-    const aside = [h("p", "the program, its port and files, secrets, the disk, servers and clients; nothing is started"), press];
+    const aside = [h("p", "the program, its port and files, secrets, servers and clients; nothing is started"), press];
     if (!report) return section("Doctor", aside, failure ? failed(failure) : null);
     const sorted = [...report.findings].sort((a, b) => WORST.indexOf(a.severity) - WORST.indexOf(b.severity));
     const wrong = sorted.filter((finding) => finding.severity !== "ok");

@@ -1,11 +1,11 @@
 //! Whether others can read or change what is ours: the configuration, and what is in the data folder.
 
 use std::{
-    fs,
+    fs::{self, Metadata},
     path::{Path, PathBuf},
 };
 
-use super::{DoctorFinding, platform};
+use super::DoctorFinding;
 
 const FILES: &str = "files";
 
@@ -21,7 +21,7 @@ const MOST: usize = 10_000;
 /// The configuration file. `has_secrets` says whether reading it gives anything away.
 pub(super) fn configuration(file: &Path, has_secrets: bool) -> Option<DoctorFinding> {
     let found = fs::metadata(file).ok()?;
-    let access = platform::access_of(&found)?;
+    let access = access_of(&found)?;
     let place = file.display();
     let fix = format!("chmod 600 {place}");
     let finding = if access.mode & WRITABLE != 0 {
@@ -40,7 +40,7 @@ pub(super) fn configuration(file: &Path, has_secrets: bool) -> Option<DoctorFind
 /// The data folder and what is in it.
 pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
     let found = fs::metadata(folder).ok()?;
-    let access = platform::access_of(&found)?;
+    let access = access_of(&found)?;
     let place = folder.display();
     if !access.is_ours {
         let fix =
@@ -87,11 +87,34 @@ fn open_files(folder: &Path) -> Vec<PathBuf> {
     let is_open = |file: &fs::DirEntry| {
         // The target of a link has a mode of its own, and is not ours to judge.
         let found = file.metadata().ok().filter(|found| !found.is_symlink())?;
-        Some(platform::access_of(&found)?.mode & OPEN != 0)
+        Some(access_of(&found)?.mode & OPEN != 0)
     };
     let all = outer.iter().chain(&inner);
     let open = all.filter(|file| is_open(file).unwrap_or(false));
     open.map(fs::DirEntry::path).collect()
+}
+
+/// Who may do what with a file: its mode, where files have modes, and whether it is ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileAccess {
+    mode: u32,
+    is_ours: bool,
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere files have no modes")]
+fn access_of(file: &Metadata) -> Option<FileAccess> {
+    use std::os::unix::fs::MetadataExt;
+
+    Some(FileAccess {
+        mode: file.mode() & 0o7777,
+        is_ours: file.uid() == rustix::process::geteuid().as_raw(),
+    })
+}
+
+#[cfg(not(unix))]
+fn access_of(_: &Metadata) -> Option<FileAccess> {
+    None
 }
 
 #[cfg(all(test, unix))]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{DoctorFinding, commands};
+use super::{DoctorFinding, servers};
 use crate::{
     clients::{ClientFile, ClientPlaces, ClientServer, FoundFile, FoundOutcome, SecretNames, plan},
     config::{OurAddress, Settings},
@@ -116,7 +116,7 @@ impl ServedHere<'_> {
             SecretNames::none(),
         );
         let is_used =
-            |name: &str| commands::usable(self.settings).any(|server| server.name.as_str() == name);
+            |name: &str| servers::usable(self.settings).any(|server| server.name.as_str() == name);
         let doubled = planned.iter().filter(|server| {
             let same = server.name.as_deref();
             let same = same.filter(|_| server.outcome == FoundOutcome::Same);

@@ -1,0 +1,259 @@
+//! Whether the program of each server is found where servers are started, and whether each server answers: asked of the daemon, or
+//! tried without one. Servers that are switched off or held are never started or contacted.
+
+use std::{ffi::OsStr, fs::File, path::Path, sync::Arc, time::Duration};
+
+use super::{
+    DoctorFinding, DoctorSeverity,
+    trial::{Trial, TrialOutcome},
+};
+use crate::{
+    config::{ServerEntry, Settings, Transport, duration},
+    gate::{self, Standing},
+    management::{LEFT_OUT_STEP, LeftOut, ServerRow, ServerState},
+    process::{BaseEnvironment, Launch, LoginPath},
+};
+
+const COMMAND: &str = "server command";
+
+const SERVER: &str = "server";
+
+/// The `PATH` on which programs of servers are searched: the login shell's before ours, but not from a terminal, which has it already.
+pub(super) fn search_path(base: &BaseEnvironment, login: Option<&OsStr>) -> DoctorFinding {
+    let check = "path";
+    let finding = if login.is_some() || File::open("/dev/tty").is_ok() {
+        DoctorFinding::ok(check, "programs of servers are searched here")
+    } else {
+        DoctorFinding::warn(
+            check,
+            "the login shell did not tell its PATH within 5 s, so commands are searched on ours",
+            "set $SHELL where the daemon is started, look what its start-up files wait for, or set PATH in \"environment\" of the configuration",
+        )
+    };
+    finding.at(base.path().to_string_lossy())
+}
+
+/// Looks for the program of every server that may be used. Starts nothing.
+pub(super) fn programs(settings: &Settings, base: &BaseEnvironment) -> Vec<DoctorFinding> {
+    let mut found = 0;
+    let mut findings = Vec::new();
+    for entry in usable(settings) {
+        let Transport::Stdio(stdio) = &entry.transport else {
+            continue;
+        };
+        match Launch::of(entry, stdio).resolve(base) {
+            Ok(_) => found += 1,
+            Err(error) => {
+                let what = error.to_string();
+                let what = entry.secrets.masked(&what);
+                findings
+                    .push(DoctorFinding::fail(COMMAND, what, error.next_step()).at(&entry.name));
+            }
+        }
+    }
+    if found > 0 {
+        let what = match found {
+            1 => "the program of 1 server is there".to_owned(),
+            n => format!("the programs of {n} servers are there"),
+        };
+        findings.push(DoctorFinding::ok(COMMAND, what));
+    }
+    findings
+}
+
+/// The servers that may be started or contacted: neither switched off nor held.
+pub(super) fn usable(settings: &Settings) -> impl Iterator<Item = &Arc<ServerEntry>> {
+    let entries = settings.servers.values();
+    entries.filter(|entry| gate::standing(entry).is_usable() && entry.may_be_contacted())
+}
+
+/// The servers of which something was found not to work.
+pub(super) fn failing(findings: &[DoctorFinding]) -> Vec<&str> {
+    let failed = findings
+        .iter()
+        .filter(|found| found.severity == DoctorSeverity::Fail);
+    failed.filter_map(|found| found.place.as_deref()).collect()
+}
+
+/// What the daemon says of its servers, but for why the broken ones fail.
+pub(super) fn of_daemon(rows: &[ServerRow], broken: &[&str]) -> Vec<DoctorFinding> {
+    let is_known = |row: &ServerRow, found: &DoctorFinding| {
+        found.severity == DoctorSeverity::Fail && broken.contains(&&*row.name)
+    };
+    let findings = rows.iter().filter_map(|row| Some((row, of_row(row)?)));
+    findings
+        .filter(|(row, found)| !is_known(row, found))
+        .map(|(_, found)| found)
+        .collect()
+}
+
+fn of_row(row: &ServerRow) -> Option<DoctorFinding> {
+    let tools = match row.tools {
+        Some(1) => ", 1 tool".to_owned(),
+        Some(tools) => format!(", {tools} tools"),
+        None => String::new(),
+    };
+    let finding = match (row.standing(), row.state) {
+        (Standing::Disabled, _) => return None,
+        (Standing::Quarantined, _) => held_by_daemon(row),
+        _ if row.is_failing() => failed(
+            row.last_error.as_deref().unwrap_or("it does not answer"),
+            row.next_step.as_deref(),
+            &row.name,
+        ),
+        (_, ServerState::Authenticating) => DoctorFinding::warn(
+            SERVER,
+            "it waits for a login",
+            row.next_step
+                .clone()
+                .unwrap_or_else(|| format!("mcpproxy upstream login {}", row.name)),
+        ),
+        (_, ServerState::Ready) => answered(format!("it answers{tools}"), row.left_out.as_ref()),
+        (_, ServerState::Connecting) => DoctorFinding::ok(SERVER, "it is being connected"),
+        _ => answered(
+            format!("asleep until the next call{tools}"),
+            row.left_out.as_ref(),
+        ),
+    };
+    Some(finding.at(&row.name))
+}
+
+/// That it works, but for what it lists and cannot be used.
+fn answered(what: String, left_out: Option<&LeftOut>) -> DoctorFinding {
+    match left_out {
+        None => DoctorFinding::ok(SERVER, what),
+        Some(left_out) => DoctorFinding::warn(SERVER, format!("{what}; {left_out}"), LEFT_OUT_STEP),
+    }
+}
+
+/// Of one that waits for approval a daemon may have read the lists.
+fn held_by_daemon(row: &ServerRow) -> DoctorFinding {
+    let what = match (&row.last_error, row.tools) {
+        (Some(why), _) => {
+            let what = format!(
+                "it waits for approval; it was tried once to list its tools, and that failed: {why}"
+            );
+            let step = row.next_step.clone().unwrap_or_else(|| review(&row.name));
+            return DoctorFinding::warn(SERVER, what, step);
+        }
+        (None, Some(1..)) => "it waits for approval; only its lists were read",
+        (None, _) => "it waits for approval; nothing of it is called",
+    };
+    DoctorFinding::warn(SERVER, what, review(&row.name))
+}
+
+fn held(name: &str) -> DoctorFinding {
+    DoctorFinding::warn(
+        SERVER,
+        "it waits for approval, so it was not started",
+        review(name),
+    )
+}
+
+fn review(name: &str) -> String {
+    format!(
+        "`mcpproxy upstream inspect {name}` shows it, `mcpproxy upstream approve {name}` approves it"
+    )
+}
+
+fn failed(reason: &str, next_step: Option<&str>, name: &str) -> DoctorFinding {
+    let step = next_step.map_or_else(
+        || format!("`mcpproxy upstream logs {name}` shows what it wrote"),
+        str::to_owned,
+    );
+    DoctorFinding::fail(SERVER, reason, step)
+}
+
+/// Starts and contacts the servers, but for those that fail already, a few at a time and all within this time, and ends them.
+pub(super) async fn tried(
+    settings: &Settings,
+    failing: &[&str],
+    data_dir: &Path,
+    login_path: LoginPath,
+    within: Duration,
+) -> Vec<DoctorFinding> {
+    let mut findings = not_tried(settings);
+    let startable: Vec<_> = usable(settings)
+        .filter(|entry| !failing.contains(&entry.name.as_str()))
+        .map(|entry| entry.name.clone())
+        .collect();
+    if startable.is_empty() {
+        return findings;
+    }
+    let mut settings = settings.clone();
+    settings.servers.retain(|name, _| startable.contains(name));
+    let trial = Trial {
+        settings: Arc::new(settings),
+        data_dir,
+        login_path,
+        within,
+    };
+    match Box::pin(trial.run()).await {
+        Ok(tried) => findings.extend(tried.into_iter().map(|(name, outcome)| {
+            let name = name.as_str();
+            let finding = match outcome {
+                TrialOutcome::Answered { tools, left_out } => {
+                    let tools = match tools {
+                        1 => "1 tool".to_owned(),
+                        tools => format!("{tools} tools"),
+                    };
+                    answered(format!("it answers, {tools}"), left_out.as_ref())
+                }
+                TrialOutcome::Failed(error) => failed(&error.reason, Some(&error.next_step), name),
+                TrialOutcome::Late => DoctorFinding::fail(
+                    SERVER,
+                    format!("it did not answer within {}", duration::show(within)),
+                    "a first start may download something: try again with --wait 5m",
+                ),
+            };
+            finding.at(name)
+        })),
+        Err(error) => findings.push(DoctorFinding::fail(
+            SERVER,
+            format!("servers cannot be started: {error}"),
+            "make the data folder one of your own, with room on its disk",
+        )),
+    }
+    findings
+}
+
+/// Those that are held. What is switched off is meant to be off.
+pub(super) fn not_tried(settings: &Settings) -> Vec<DoctorFinding> {
+    let entries = settings.servers.values();
+    let held_ones = entries.filter(|entry| gate::standing(entry) == Standing::Quarantined);
+    held_ones
+        .map(|entry| held(entry.name.as_str()).at(&entry.name))
+        .collect()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::{failing, programs};
+    use crate::{
+        config::{Environment, Surroundings, parse},
+        process::BaseEnvironment,
+    };
+
+    #[test]
+    fn programs_that_are_missing_are_named_with_their_server_and_what_is_held_is_not_looked_for() {
+        let text = r#"{ "mcpServers": {
+            "good": { "command": "sh" },
+            "absent": { "command": "no-such-program-4711" },
+            "moved": { "command": "/no/such/program" },
+            "nowhere": { "command": "sh", "cwd": "/no/such/folder" },
+            "off": { "command": "no-such-program-4711", "enabled": false },
+            "held": { "command": "no-such-program-4711", "quarantined": true },
+            "remote": { "url": "http://127.0.0.1:9/mcp" }
+        } }"#;
+        let surroundings = Surroundings {
+            lookup: &|_| None,
+            folder: std::path::Path::new("/"),
+        };
+        let settings = parse(text, &surroundings).expect("it is sound");
+        let base = BaseEnvironment::new(&Environment::default(), None);
+        let findings = programs(&settings, &base);
+        assert_eq!(failing(&findings), ["absent", "moved", "nowhere"]);
+        let good = findings.last().expect("a finding");
+        assert_eq!(good.what, "the program of 1 server is there");
+    }
+}
