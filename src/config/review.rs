@@ -7,14 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{
-    document, masking,
-    patch::under_proper_names,
-    references,
-    review_mask::{self, SCHEMES},
-    strangers_text::mask_text_of_strangers,
+use super::{document, patch::under_proper_names, references, review_mask};
+use crate::{
+    redact::{self, TextKind, is_scheme, is_secret_name, masked},
+    text::secret::MASK,
 };
-use crate::text::secret::MASK;
 
 /// Keys whose members are places of their own.
 const OBJECTS: &[&str] = &["env", "headers", "isolation", "oauth", "tool_acl"];
@@ -166,11 +163,12 @@ fn shown_value(key: &str, value: &Value, open: &OpenTexts) -> Value {
             shown.into_iter().map(Value::String).collect()
         }
         (_, Value::String(text)) if open.has(text) => value.clone(),
-        ("url", Value::String(url)) => Value::String(masking::mask_url(&references::by_name(url))),
+        ("url", Value::String(url)) => masked(&references::by_name(url), TextKind::Word).into(),
         (_, Value::String(text)) if WORDS.contains(&key) => Value::String(review_mask::text(text)),
         (_, Value::String(text)) => {
             let text = references::by_name(text);
-            Value::String(super::mask_value(key, &masking::mask_text(&text)).into_owned())
+            let shown = masked(&text, TextKind::Word);
+            redact::masked_value(key, &shown, TextKind::Prose).into()
         }
         (_, Value::Array(elements)) => {
             let shown = elements.iter().map(|one| shown_value(key, one, open));
@@ -187,7 +185,7 @@ fn shown_value(key: &str, value: &Value, open: &OpenTexts) -> Value {
 
 /// The value of a variable, a header or a parameter: all of it is hidden where its name says that it is a secret, else what looks so.
 fn setting(name: &str, value: &Value, open: &OpenTexts) -> Value {
-    if masking::is_secret_name(name) {
+    if is_secret_name(name) {
         // A program may run what stands there, whatever its name is.
         let is_open = |text: &String| open.has(text) && !review_mask::may_be_credential(text);
         return match value {
@@ -205,18 +203,18 @@ fn setting(name: &str, value: &Value, open: &OpenTexts) -> Value {
         return Value::String(references::by_name(text));
     }
     if text.contains("://") {
-        let shown = masking::mask_text(&references::by_name(text));
-        return Value::String(mask_text_of_strangers(&shown).into_owned());
+        return shown_word(&references::by_name(text)).into();
     }
-    let hides = |literal: &str| {
-        let shown = masking::mask_text(literal);
-        mask_text_of_strangers(&shown) != literal
-    };
     let all = references::masked(text);
-    if hides(&all) {
+    if shown_word(&all) != all {
         return secret(value);
     }
     Value::String(references::by_name(text))
+}
+
+/// A word of which nothing is shown that is a secret as a word or as prose.
+fn shown_word(text: &str) -> String {
+    masked(&masked(text, TextKind::Word), TextKind::Prose).into_owned()
 }
 
 /// A value that is taken for a secret, but for its references.
@@ -231,7 +229,7 @@ pub fn hidden_setting(value: &Value) -> String {
     };
     references::with_literals(text, |literal| match literal.trim() {
         "" => literal.to_owned(),
-        scheme if SCHEMES.contains(&scheme) => literal.to_owned(),
+        scheme if is_scheme(scheme) => literal.to_owned(),
         _ => MASK.to_owned(),
     })
 }

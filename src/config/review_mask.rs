@@ -1,14 +1,11 @@
 //! What a reviewer sees of the words of a command line. Of what looks like a credential only that is hidden which can be part of one, so
 //! that nothing can hide behind it. Pure.
 
-use super::{
-    masking::{is_one_of, is_secret_flag, is_secret_name, mask_text},
-    references::with_literals_and_defaults,
+use super::references::with_literals_and_defaults;
+use crate::{
+    redact::{self, TextKind, is_scheme, is_secret_flag, is_secret_name},
+    text::secret::MASK,
 };
-use crate::text::secret::MASK;
-
-/// What a header begins with before its credential.
-pub(super) const SCHEMES: &[&str] = &["Bearer", "Basic", "Token", "token", "ApiKey"];
 
 /// Whether what comes next is a credential, because of what stands before it.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -66,7 +63,7 @@ fn masked(text: &str, announced: &mut Announced) -> String {
             if next == Announced::No && *announced != Announced::No {
                 shown.push_str(MASK);
             } else {
-                shown.push_str(&mask_text(word));
+                shown.push_str(&redact::masked(word, TextKind::Word));
             }
             *announced = next;
         }
@@ -87,9 +84,8 @@ fn masked(text: &str, announced: &mut Announced) -> String {
 
 /// Whether a text is made of what credentials are made of, with a scheme before it or without.
 pub(super) fn may_be_credential(text: &str) -> bool {
-    let bare = SCHEMES
-        .iter()
-        .find_map(|scheme| text.trim().strip_prefix(scheme)?.strip_prefix(' '));
+    let bare = text.trim().split_once(' ');
+    let bare = bare.and_then(|(scheme, bare)| is_scheme(scheme).then_some(bare));
     bare.unwrap_or(text).trim().chars().all(is_of_credential)
 }
 
@@ -119,7 +115,6 @@ fn is_of_credential(c: char) -> bool {
 }
 
 fn announces(word: &str, before: Announced) -> Announced {
-    let is_scheme = |schemes| is_one_of(word, schemes);
     match word.as_bytes() {
         [name @ .., end @ (b':' | b'=')] if !name.is_empty() => {
             let name = word.trim_end_matches([':', '=']);
@@ -130,7 +125,7 @@ fn announces(word: &str, before: Announced) -> Announced {
             }
         }
         _ if is_secret_flag(word) => Announced::Next,
-        _ if is_scheme(&SCHEMES[..2]) || before != Announced::No && is_scheme(SCHEMES) => {
+        _ if redact::announces(word) || before != Announced::No && is_scheme(word) => {
             Announced::Next
         }
         _ => Announced::No,

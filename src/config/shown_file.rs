@@ -5,11 +5,12 @@ use serde_json::{Map, Value};
 
 use super::{
     ConfigError, document,
-    masking::{is_secret_name, mask_url},
     review::{OpenTexts, shown_entry},
-    strangers_text::mask_text_of_strangers,
 };
-use crate::text::secret::MASK;
+use crate::{
+    redact::{self, TextKind, is_secret_name},
+    text::secret::MASK,
+};
 
 /// Keys of the top level whose values are secret, whatever they are.
 const KEYS: &[&str] = &["api_key", "session_key"];
@@ -22,7 +23,7 @@ pub fn shown_file(text: &str) -> Result<Value, ConfigError> {
         let value = if KEYS.contains(&key.as_str()) {
             hidden(value)
         } else if let ("otlp_endpoint", Value::String(address)) = (key.as_str(), value) {
-            mask_url(address).into()
+            redact::masked(address, TextKind::Word).into()
         } else if key == "serverAuth" {
             server_auth(value)
         } else {
@@ -102,7 +103,7 @@ fn masked(name: &str, value: &Value) -> Value {
         }
         Value::Array(elements) => elements.iter().map(|one| masked(name, one)).collect(),
         Value::String(_) if is_secret_name(name) => hidden(value),
-        Value::String(text) => mask_text_of_strangers(text).into_owned().into(),
+        Value::String(text) => redact::masked(text, TextKind::Prose).into(),
         other => other.clone(),
     }
 }
