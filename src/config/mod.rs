@@ -42,7 +42,6 @@ mod read_transport;
 mod references;
 mod replace;
 mod review;
-mod review_mask;
 mod rule_warnings;
 mod schema;
 mod secret_uses;
@@ -92,7 +91,7 @@ pub use rate_limit::RateLimit;
 pub use read_entry::is_entry_key;
 pub use read_transport::is_set_for_each_request;
 pub use references::{VariableLookup, lacks_variable, with_secrets_renamed, with_variables};
-pub use review::{OpenTexts, ReviewedValue, entry_for_review, hidden_setting, reviewed_values};
+pub use review::{AgentTexts, ReviewedValue, reviewed_entry, reviewed_values};
 pub use schema::SCHEMA;
 pub use secret_uses::{secret_uses, secrets_of};
 pub use server_auth::{
