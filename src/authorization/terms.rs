@@ -6,7 +6,8 @@ use http::Uri;
 
 use super::LoginError;
 use crate::{
-    config::{OAuth, ServerEntry, Transport, loopback::is_loopback, mask_text_of_strangers},
+    config::{OAuth, ServerEntry, Transport, loopback::is_loopback},
+    redact::{self, TextKind},
     text::{secret::Secrets, visible::is_invisible},
 };
 
@@ -48,7 +49,7 @@ impl Terms {
     pub(super) fn error(&self, secrets: &Secrets, text: &str) -> LoginError {
         let secrets = Secrets::all([&self.secrets, secrets]);
         let masked = secrets.masked(text);
-        let masked: Cow<'_, str> = mask_text_of_strangers(&masked);
+        let masked: Cow<'_, str> = redact::masked(&masked, TextKind::Prose);
         let plain = |c: char| {
             if c.is_control() || is_invisible(c) {
                 ' '

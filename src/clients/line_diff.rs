@@ -1,15 +1,15 @@
 //! What changes in a file, as lines. Files of clients hold secrets of others, so every line is masked.
 
 use crate::{
-    config::{self, TextsOfList},
     management,
+    redact::{self, ListContext, TextKind},
     text::secret::MASK,
 };
 
 /// The changed lines with some around them: `-` is what goes, `+` what comes.
 pub(super) fn lines(before: &str, after: &str) -> Vec<String> {
     let [before, after] = [before, after].map(|text| {
-        let mut texts = TextsOfList::default();
+        let mut texts = ListContext::default();
         let lines = text.lines().map(|line| masked(line, &mut texts) + "\n");
         lines.collect::<String>()
     });
@@ -17,30 +17,30 @@ pub(super) fn lines(before: &str, after: &str) -> Vec<String> {
 }
 
 /// A line without secrets: those that look like one, and those that a text before them introduces, as `"--token", "…"` does.
-fn masked(line: &str, texts: &mut TextsOfList) -> String {
+fn masked(line: &str, texts: &mut ListContext) -> String {
     let mut kept = String::with_capacity(line.len());
     let Some(quote) = line.chars().find(|c| matches!(c, '"' | '\'')) else {
         let bare = line.trim().trim_start_matches("- ");
-        let is_secret = !bare.is_empty() && texts.is_secret(bare);
+        let is_secret = !bare.is_empty() && texts.hide(bare);
         kept.push_str(if is_secret { MASK } else { line });
-        return config::mask_text_of_strangers(&kept).into_owned();
+        return redact::masked(&kept, TextKind::Prose).into_owned();
     };
     let mut shown = String::new();
     for (i, piece) in line.split(quote).enumerate() {
         if i > 0 {
             kept.push(quote);
         }
-        let is_secret = i % 2 == 1 && texts.is_secret(piece);
+        let is_secret = i % 2 == 1 && texts.hide(piece);
         if i % 2 == 1 && is_reference(piece) {
             // It has no secret, and is what a reader looks for.
-            shown.push_str(&config::mask_text_of_strangers(&kept));
+            shown.push_str(&redact::masked(&kept, TextKind::Prose));
             shown.push_str(piece);
             kept.clear();
         } else {
             kept.push_str(if is_secret { MASK } else { piece });
         }
     }
-    shown.push_str(&config::mask_text_of_strangers(&kept));
+    shown.push_str(&redact::masked(&kept, TextKind::Prose));
     shown
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::config::{self, TextsOfList};
+use crate::redact::{self, ListContext, TextKind};
 
 /// A secret that stands in an entry as it is. Only its place is known here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -74,17 +74,17 @@ pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
             .flatten();
         for (key, value) in members {
             let value = value.as_str().unwrap_or_default();
-            let is_secret = config::mask_value(key, value) != value;
+            let is_secret = redact::masked_value(key, value, TextKind::Prose) != value;
             if !has_reference(value) && is_secret {
                 places.push((format!("{list}.{key}"), scheme(value)));
             }
         }
     }
     let args = entry.get("args").and_then(Value::as_array);
-    let mut list = TextsOfList::default();
+    let mut list = ListContext::default();
     let mut is_secret = |arg: &str| {
-        let follows = list.is_secret(arg);
-        !has_reference(arg) && (follows || config::mask_text_of_strangers(arg) != arg)
+        let follows = list.hide(arg);
+        !has_reference(arg) && (follows || redact::masked(arg, TextKind::Prose) != arg)
     };
     let args = args.into_iter().flatten().filter_map(Value::as_str);
     // Each is looked at: what one is depends on those before it.
@@ -92,7 +92,7 @@ pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
         places.push(("args".to_owned(), ""));
     }
     let url = entry.get("url").and_then(Value::as_str).unwrap_or_default();
-    if !has_reference(url) && config::mask_text_of_strangers(url) != url {
+    if !has_reference(url) && redact::masked(url, TextKind::Prose) != url {
         places.push(("url".to_owned(), ""));
     }
     let oauth = entry

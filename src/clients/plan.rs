@@ -14,7 +14,8 @@ use super::{
     servers::ClientServer,
 };
 use crate::{
-    config::{self, OurAddress, TextsOfList},
+    config::{self, OurAddress},
+    redact::{self, ListContext, TextKind},
     text::{names::ServerName, secret::MASK},
 };
 
@@ -207,16 +208,16 @@ impl Planning<'_> {
 fn shown(server: &ClientServer) -> String {
     let Some(command) = server.command() else {
         let url = server.url().unwrap_or("-");
-        return config::mask_text_of_strangers(url).into_owned();
+        return redact::masked(url, TextKind::Prose).into_owned();
     };
-    let mut list = TextsOfList::default();
-    let mut line = config::mask_text_of_strangers(command).into_owned();
+    let mut list = ListContext::default();
+    let mut line = redact::masked(command, TextKind::Prose).into_owned();
     for arg in server.args() {
         line.push(' ');
-        if list.is_secret(arg) {
+        if list.hide(arg) {
             line.push_str(MASK);
         } else {
-            line.push_str(&config::mask_text_of_strangers(arg));
+            line.push_str(&redact::masked(arg, TextKind::Prose));
         }
     }
     line

@@ -1,7 +1,8 @@
 //! Options of `docker run` that an entry may add: each word has to be an option or the value of one, and none may take the container away
 //! from mcpproxy, which names it, marks it, and is attached to it. Pure.
 
-use super::{masking::mask_text, references::Text};
+use super::references::Text;
+use crate::redact::{TextKind, masked};
 
 /// Options without a value, of docker and of podman. Every other takes one.
 const SWITCHES: &[&str] = &[
@@ -99,7 +100,7 @@ enum Fault {
 
 impl Fault {
     fn of(self, word: &Text) -> String {
-        let shown = mask_text(&word.shown);
+        let shown = masked(&word.shown, TextKind::Word);
         match self {
             Self::Ours(option) => format!(
                 "must not have {option:?} in it: the container is named, marked and attached to by mcpproxy"

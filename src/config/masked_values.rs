@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
-use super::{masking, references};
-use crate::text::secret::MASK;
+use super::references;
+use crate::{
+    redact::{self, TextKind},
+    text::secret::MASK,
+};
 
 /// Keys of an entry of whose values listings mask something.
 const MASKED_KEYS: &[&str] = &[
@@ -87,7 +90,7 @@ impl<'a> StoredList<'a> {
         let values = values.map_or(&[][..], Vec::as_slice);
         let shown = |form: fn(&str) -> String| {
             let texts: Vec<String> = values.iter().map(|value| form(&text_of(value))).collect();
-            masking::mask_arguments(&texts)
+            redact::masked_arguments(&texts)
         };
         Self {
             values,
@@ -123,9 +126,9 @@ fn stands_for(text: &str, stored: &Value) -> bool {
     }
     let stored = text_of(stored);
     let unresolved = references::masked(&stored);
-    [stored, unresolved].iter().any(|form| {
-        text == form || text == masking::mask_text(form) || text == masking::mask_url(form)
-    })
+    [stored, unresolved]
+        .iter()
+        .any(|form| text == form || text == redact::masked(form, TextKind::Word))
 }
 
 fn text_of(value: &Value) -> String {

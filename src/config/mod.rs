@@ -3,9 +3,9 @@
 //! The only door to the JSONC parser, globs, the platform's folders and file watching. It decides nothing about running servers.
 
 mod activity;
-mod addresses;
 mod blank;
 mod container_options;
+mod credentials;
 mod document;
 pub mod duration;
 mod edit;
@@ -15,10 +15,8 @@ mod fields;
 mod file;
 mod fingerprint;
 mod foreign;
-mod harmless;
 mod isolation;
 mod keeper;
-mod key_blocks;
 mod keyring;
 mod keyring_place;
 mod line_column;
@@ -26,9 +24,7 @@ mod listen;
 mod lock_key;
 pub mod loopback;
 mod masked_values;
-mod masking;
 mod mistakes;
-mod next_place;
 mod oauth;
 mod otlp;
 mod ourselves;
@@ -46,19 +42,15 @@ mod read_transport;
 mod references;
 mod replace;
 mod review;
-mod review_mask;
 mod rule_warnings;
 mod schema;
 mod secret_uses;
-mod secret_words;
 mod server_auth;
 mod server_entry;
 mod settings;
 mod shown_file;
 mod source;
 mod splice;
-mod strangers_lists;
-mod strangers_text;
 mod strict;
 mod supposed;
 mod surroundings;
@@ -82,7 +74,6 @@ pub use edit::{Change, EditError, count_entries, edit, edit_all, written_entries
 pub use entry_switches::EntryFlag;
 pub use fingerprint::fingerprint_as_written;
 pub use foreign::{json_with, json_without};
-pub use harmless::{is_harmless, is_harmless_json};
 pub use isolation::{Isolation, Named};
 pub use keeper::{Keeper, KeeperTask};
 pub use keyring::{KeyringChoice, KeyringLookup, KeyringPlace, is_secret_name, no_values};
@@ -100,7 +91,7 @@ pub use rate_limit::RateLimit;
 pub use read_entry::is_entry_key;
 pub use read_transport::is_set_for_each_request;
 pub use references::{VariableLookup, lacks_variable, with_secrets_renamed, with_variables};
-pub use review::{OpenTexts, ReviewedValue, entry_for_review, hidden_setting, reviewed_values};
+pub use review::{AgentTexts, ReviewedValue, reviewed_entry, reviewed_values};
 pub use schema::SCHEMA;
 pub use secret_uses::{secret_uses, secrets_of};
 pub use server_auth::{
@@ -117,11 +108,6 @@ pub use settings::{
 };
 pub use shown_file::shown_file;
 pub use source::{DEMO, LoadError, Overrides, Variables, load, process_environment, secrets_place};
-pub use strangers_lists::{TextsOfList, is_named_value, says_secret};
-pub use strangers_text::{
-    mask_text_for_records, mask_text_of_strangers, mask_value, mask_value_for_records,
-    names_a_secret,
-};
 pub use supposed::{Supposed, load_supposing};
 pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};

@@ -6,11 +6,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use super::{
-    duration, entry_faults,
+    credentials, duration, entry_faults,
     entry_switches::EntrySwitches,
     fields::{BadField, ObjectFields},
     fingerprint::{fingerprint, fingerprint_as_written},
-    masking,
     read_isolation::{self, ContainerDefaults},
     read_transport::{read_transport, without_effect},
     references::{SecretLookup, ValueLookup},
@@ -165,7 +164,7 @@ fn read_known(
     let resolved = Guarded::new(Vec::new());
     let noting = |name: &str| {
         let value = (context.surroundings.lookup)(name)?;
-        let credentials = masking::credentials_in_variable(name, &value);
+        let credentials = credentials::in_variable(name, &value);
         resolved.lock().extend(credentials);
         Some(value)
     };
@@ -262,28 +261,25 @@ fn read_known(
 
 /// What must not show when the server or a library repeats it.
 fn secrets(transport: &Transport, environment: &Environment, resolved: Vec<String>) -> Secrets {
-    let set =
-        |(name, value): (&String, &Secret)| masking::credentials_in_setting(name, value.reveal());
+    let set = |(name, value): (&String, &Secret)| credentials::in_setting(name, value.reveal());
     let mut texts = resolved;
     match transport {
         Transport::Stdio(stdio) => {
-            texts.extend(masking::credentials_in_arguments(&stdio.args));
+            texts.extend(credentials::in_arguments(&stdio.args));
             if let Some(isolation) = &stdio.isolation {
-                texts.extend(masking::credentials_in_arguments(&isolation.extra_args));
+                texts.extend(credentials::in_arguments(&isolation.extra_args));
             }
             texts.extend(stdio.env.iter().chain(&environment.set).flat_map(set));
         }
         Transport::Remote(remote) => {
-            texts.extend(masking::credentials_in_url(&remote.url));
+            texts.extend(credentials::in_url(&remote.url));
             let values = remote.headers.iter().map(|(_, value)| value);
             texts.extend(values.map(|value| value.reveal().to_owned()));
             let secret = remote.oauth.client_secret.iter();
             texts.extend(secret.map(|secret| secret.reveal().to_owned()));
             let extra = remote.oauth.extra_params.iter();
             texts.extend(
-                extra.flat_map(|(name, value)| {
-                    masking::credentials_in_setting(name, value.reveal())
-                }),
+                extra.flat_map(|(name, value)| credentials::in_setting(name, value.reveal())),
             );
         }
     }

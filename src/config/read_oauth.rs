@@ -5,11 +5,13 @@ use serde_json::{Map, Value, json};
 
 use super::{
     fields::{BadField, ObjectFields},
-    masking,
     oauth::OAuth,
     references::Text,
 };
-use crate::text::secret::{MASK, Secret};
+use crate::{
+    redact::{TextKind, masked},
+    text::secret::{MASK, Secret},
+};
 
 const KEYS: &[&str] = &[
     "client_id",
@@ -61,7 +63,7 @@ pub(super) fn read_oauth(
     if let Some(uri) = &redirect_uri {
         shown.insert(
             "redirect_uri".to_owned(),
-            json!(masking::mask_url(&uri.shown)),
+            json!(masked(&uri.shown, TextKind::Word)),
         );
     }
     if !extra_params.is_empty() {

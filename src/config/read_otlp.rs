@@ -3,12 +3,15 @@
 use http::{Uri, uri::Scheme};
 
 use super::{
+    credentials,
     fields::{BadField, ObjectFields},
-    masking::{credentials_in_url, mask_url},
     otlp::OtlpEndpoint,
     references::Text,
 };
-use crate::text::secret::{MASK, Secret};
+use crate::{
+    redact::{TextKind, masked},
+    text::secret::{MASK, Secret},
+};
 
 /// Where a collector takes spans, below the address that is configured (OpenTelemetry Protocol Exporter, "Endpoint URLs for OTLP/HTTP").
 const TRACES: &str = "/v1/traces";
@@ -51,12 +54,12 @@ fn of_text(written: &Text) -> Result<OtlpEndpoint, &'static str> {
         url.push('?');
         url.push_str(query);
     }
-    let mut secrets = credentials_in_url(&url);
+    let mut secrets = credentials::in_url(&url);
     if written.value != written.written {
         secrets.extend(values_of_references(&written.shown, &written.value));
     }
     Ok(OtlpEndpoint {
-        shown: mask_url(&written.shown),
+        shown: masked(&written.shown, TextKind::Word).into_owned(),
         secrets: secrets.into_iter().map(Secret::new).collect(),
         url: Secret::new(url),
     })

@@ -7,15 +7,17 @@ use serde_json::Value;
 
 use super::{
     fields::{BadField, ObjectFields},
-    keyring, masking,
+    keyring,
     read_oauth::read_oauth,
     references::{References, Text},
     server_entry::{Remote, RemoteKind, Stdio, Transport},
-    strangers_lists::TextsOfList,
-    strangers_text::{mask_text_of_strangers, names_a_secret},
     surroundings::Surroundings,
 };
-use crate::{text::secret::Secret, wire::instance::INSTANCE};
+use crate::{
+    redact::{self, ListContext, TextKind, is_secret_name, masked},
+    text::secret::Secret,
+    wire::instance::INSTANCE,
+};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
@@ -105,8 +107,8 @@ fn read_stdio(
     let line = std::iter::once(&command).chain(&args);
     Ok(Stdio {
         written_line: line.map(|text| text.written.clone()).collect(),
-        shown_command: masking::mask_text(&command.shown),
-        shown_args: masking::mask_arguments(&shown_args),
+        shown_command: masked(&command.shown, TextKind::Word).into_owned(),
+        shown_args: redact::masked_arguments(&shown_args),
         command: command.value,
         args: args.into_iter().map(|arg| arg.value).collect(),
         env,
@@ -121,16 +123,16 @@ fn read_stdio(
 /// What is said of arguments that are secrets, as far as that shows in how they are written: whoever may list the processes of the machine
 /// reads them there, and nothing here can hide them.
 fn visible_secrets(args: &[Text]) -> Option<String> {
-    let mut written = TextsOfList::default();
+    let mut written = ListContext::default();
     let (mut references, mut is_literal) = (Vec::new(), false);
     for arg in args {
-        let follows = written.is_secret(&arg.written);
+        let follows = written.hide(&arg.written);
         let key = arg.written.split_once("=${").map(|(key, _)| key);
-        let is_named = key.is_some_and(|key| names_a_secret(key.trim_start_matches('-')));
+        let is_named = key.is_some_and(|key| is_secret_name(key.trim_start_matches('-')));
         let mut of_arg = secret_references(&arg.written, follows || is_named).peekable();
         let has_reference = References::of(&arg.written).next().is_some();
         is_literal |=
-            !has_reference && (follows || mask_text_of_strangers(&arg.written) != arg.written);
+            !has_reference && (follows || masked(&arg.written, TextKind::Prose) != arg.written);
         if of_arg.peek().is_some() {
             references.extend(of_arg);
         }
@@ -152,7 +154,7 @@ fn secret_references(text: &str, is_expected: bool) -> impl Iterator<Item = Stri
         let inside = reference.trim_start_matches("${").trim_end_matches('}');
         let name = inside.split(":-").next().unwrap_or(inside);
         let is_kept = name.starts_with(keyring::PREFIX);
-        is_kept || is_expected || names_a_secret(name.trim_start_matches("env:"))
+        is_kept || is_expected || is_secret_name(name.trim_start_matches("env:"))
     })
 }
 
@@ -186,7 +188,7 @@ fn read_remote(
         oauth,
         is_authorized,
         url: url.value.clone(),
-        shown_url: masking::mask_url(&url.shown),
+        shown_url: masked(&url.shown, TextKind::Word).into_owned(),
         headers,
         ca_file: ca_file.as_ref().map(|file| surroundings.path(&file.value)),
         client_cert: client_cert

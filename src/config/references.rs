@@ -221,38 +221,9 @@ pub(super) fn with_literals(text: &str, literal: impl Fn(&str) -> String) -> Str
     shown
 }
 
-/// The text with its references by name, and what `literal` makes of everything else, their defaults among it. A reference without a
-/// default is nothing to it.
-pub(super) fn with_literals_and_defaults(
-    text: &str,
-    mut literal: impl FnMut(Option<&str>) -> String,
-) -> String {
-    let mut shown = String::new();
-    for (before, reference) in References(text) {
-        shown.push_str(&literal(Some(before)));
-        let Some(inside) = reference else {
-            continue;
-        };
-        let (name, default) = match inside.split_once(":-") {
-            Some((name, default)) => (name, Some(default)),
-            None => (inside, None),
-        };
-        let default = (default.is_some().then_some(":-"), literal(default));
-        let name = shown_name(name);
-        shown.extend(["${", &name, default.0.unwrap_or_default(), &default.1, "}"]);
-    }
-    shown
-}
-
 /// The text with its references by name and their defaults masked.
 pub(super) fn by_name(text: &str) -> String {
     with_literals(text, str::to_owned)
-}
-
-/// Whether nothing but references stands in the text.
-pub(super) fn is_made_of_references(text: &str) -> bool {
-    !text.is_empty()
-        && References(text).all(|(before, reference)| before.is_empty() && reference.is_some())
 }
 
 /// Resolves what stands between the braces.

@@ -5,11 +5,12 @@ use serde_json::{Map, Value};
 
 use super::{
     ConfigError, document,
-    masking::{is_secret_name, mask_url},
-    review::{OpenTexts, shown_entry},
-    strangers_text::mask_text_of_strangers,
+    review::{AgentTexts, reviewed_entry},
 };
-use crate::text::secret::MASK;
+use crate::{
+    redact::{self, TextKind, is_secret_name},
+    text::secret::MASK,
+};
 
 /// Keys of the top level whose values are secret, whatever they are.
 const KEYS: &[&str] = &["api_key", "session_key"];
@@ -22,7 +23,7 @@ pub fn shown_file(text: &str) -> Result<Value, ConfigError> {
         let value = if KEYS.contains(&key.as_str()) {
             hidden(value)
         } else if let ("otlp_endpoint", Value::String(address)) = (key.as_str(), value) {
-            mask_url(address).into()
+            redact::masked(address, TextKind::Word).into()
         } else if key == "serverAuth" {
             server_auth(value)
         } else {
@@ -34,7 +35,7 @@ pub fn shown_file(text: &str) -> Result<Value, ConfigError> {
     for (number, written) in document.servers.iter().enumerate() {
         let name = written.name.clone().unwrap_or_else(|| format!("#{number}"));
         let entry = match &written.entry {
-            Value::Object(entry) => shown_entry(entry, &OpenTexts::default()),
+            Value::Object(entry) => reviewed_entry(entry, &AgentTexts::default()).into(),
             _ => Value::Null,
         };
         // Of two of one name the first counts.
@@ -102,7 +103,7 @@ fn masked(name: &str, value: &Value) -> Value {
         }
         Value::Array(elements) => elements.iter().map(|one| masked(name, one)).collect(),
         Value::String(_) if is_secret_name(name) => hidden(value),
-        Value::String(text) => mask_text_of_strangers(text).into_owned().into(),
+        Value::String(text) => redact::masked(text, TextKind::Prose).into(),
         other => other.clone(),
     }
 }

@@ -3,8 +3,8 @@
 
 use super::{ServerRow, ServerState};
 use crate::{
-    config::mask_text_of_strangers,
     failure::error_code::{ErrorCode, Failure},
+    redact::{self, TextKind},
     text::{secret::Secrets, visible::is_invisible},
 };
 
@@ -102,7 +102,7 @@ pub(super) fn harmless_lines(lines: &[String], secrets: &Secrets) -> Vec<String>
 
 fn harmless(line: &str, secrets: &Secrets) -> String {
     let masked = secrets.masked(line);
-    let masked = mask_text_of_strangers(&masked);
+    let masked = redact::masked(&masked, TextKind::Prose);
     let mut shown = String::with_capacity(masked.len().min(LONGEST_LINE));
     for (n, character) in masked.chars().enumerate() {
         if n == LONGEST_LINE {

@@ -13,8 +13,8 @@ use super::{
 use crate::{
     activity::OperatorChange,
     config::{
-        self, BadPatch, Change, EditError, EntryFlag, OpenTexts, OurAddress, PatchedEntry,
-        ServerPatch, WriteError, entry_fault, written_entry,
+        self, BadPatch, Change, EditError, EntryFlag, OurAddress, PatchedEntry, ServerPatch,
+        WriteError, entry_fault, written_entry,
     },
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
@@ -44,10 +44,8 @@ pub(super) struct Planned {
     pub(super) changed: Vec<String>,
     /// What of it holds the server.
     pub(super) held_for: Vec<String>,
-    /// The entry before an agent's change and after it; empty where there was none.
+    /// The entry before a change of an agent that holds the server, and after it; empty where there was none.
     pub(super) by_agent: Option<[Map<String, Value>; 2]>,
-    /// What of the entry after it a reviewer may see whatever it looks like.
-    pub(super) open: OpenTexts,
 }
 
 impl<B: Backing> Management<B> {
@@ -264,17 +262,10 @@ pub(super) fn plan_patch(
     if rights == Rights::Agent {
         check_size(name, &patched.after)?;
     }
-    let is_agents = rights == Rights::Agent && !changed.is_empty();
-    let open = if is_agents {
-        OpenTexts::of(&patched.before, &patched.after)
-    } else {
-        OpenTexts::default()
-    };
     Ok(Planned {
         changes: patched.changes(name),
         changed,
-        open,
-        by_agent: is_agents.then_some([patched.before, patched.after]),
+        by_agent: (!held_for.is_empty()).then_some([patched.before, patched.after]),
         held_for,
     })
 }
@@ -308,7 +299,6 @@ pub(super) fn plan_addition(
     check_waiting(text)?;
     let entry = patched.after;
     Ok(Planned {
-        open: OpenTexts::of(&Map::new(), &entry),
         by_agent: Some([Map::new(), entry.clone()]),
         changes: vec![Change::AddServer {
             name: name.clone(),

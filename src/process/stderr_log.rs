@@ -17,7 +17,7 @@ use super::{
     run_mark::{run_mark, tell_apart},
 };
 use crate::{
-    config::{is_harmless, mask_text_of_strangers},
+    redact::{self, TextKind},
     runtime::sync::Guarded,
     text::{names::ServerName, secret::Secrets},
 };
@@ -101,10 +101,8 @@ impl StderrLog {
             if let Cow::Owned(masked) = secrets.masked(line) {
                 *line = masked;
             }
-            // Servers write tokens that we do not know, too. A flood of lines is looked at quickly.
-            if !is_harmless(line)
-                && let Cow::Owned(masked) = mask_text_of_strangers(line)
-            {
+            // Servers write tokens that we do not know, too.
+            if let Cow::Owned(masked) = redact::masked(line, TextKind::Prose) {
                 *line = masked;
             }
             tell_apart(line);

@@ -147,20 +147,19 @@ fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
     let is_quarantined = inspection.server.awaits_approval();
     let Some(review) = &inspection.entry_review else {
         if is_quarantined && inspection.awaits_contact {
-            output::exactly("an agent wrote this entry; what it was before is not known")?;
+            output::exactly(
+                "an agent wrote this entry; what it was before is not known: read it in the configuration file, because what looks like a secret is masked here",
+            )?;
         }
         return Ok(());
     };
     if review.is_new {
         return output::exactly("an agent added this server: all of its entry is new");
     }
-    output::exactly(&match &review.held_for[..] {
-        [] => "an agent changed this entry, and was free to".to_owned(),
-        held_for => format!(
-            "an agent changed this entry; held for {}: the server is quarantined until a person approves what stands there now",
-            visible(&held_for.join(", "))
-        ),
-    })?;
+    output::exactly(&format!(
+        "an agent changed this entry; held for {}: the server is quarantined until a person approves what stands there now",
+        visible(&review.held_for.join(", "))
+    ))?;
     if !review.changes.is_empty() {
         output::exactly("what was trusted (-), and what stands there now (+):")?;
     }

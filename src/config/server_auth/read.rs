@@ -15,11 +15,11 @@ use crate::{
     config::{
         ConfigError,
         document::{BYTE_ORDER_MARK, tree},
-        mask_text_of_strangers,
         mistakes::{Mistakes, Read},
         references::ValueLookup,
         strict::{StrictMember, StrictObject, StrictValue, wrong_at},
     },
+    redact::{TextKind, masked},
     text::secret::Secret,
 };
 
@@ -275,7 +275,7 @@ fn looks_swapped(token: &str, subject: &str) -> bool {
         return false;
     }
     let mut runs = subject.split(|c: char| !c.is_ascii_alphanumeric());
-    let is_credential = mask_text_of_strangers(subject) != subject || runs.any(is_mixed);
+    let is_credential = masked(subject, TextKind::Prose) != subject || runs.any(is_mixed);
     is_credential || (token.len() < SHORT && is_random(subject))
 }
 

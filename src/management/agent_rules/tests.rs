@@ -100,7 +100,7 @@ fn rows() -> Vec<Row> {
                 json!({ "MODE": "b" }),
                 json!({ "MODE": "${SECRET}" }),
             ],
-            free,
+            held,
         ),
         row(
             "headers",
@@ -109,14 +109,14 @@ fn rows() -> Vec<Row> {
                 json!({ "X-A": "b" }),
                 json!({ "X-A": "${SECRET}" }),
             ],
-            free,
+            held,
         ),
         row(
             "enabled",
             [json!(true), json!(false), json!("${SECRET}")],
             free,
         ),
-        row("start", texts("eager", "on_demand"), free),
+        row("start", texts("eager", "on_demand"), held),
         row("idle_timeout", texts("1m", "2m"), free),
         row("min_idle_timeout", texts("1m", "2m"), free),
         row("max_idle_timeout", texts("1m", "2m"), free),
@@ -125,7 +125,7 @@ fn rows() -> Vec<Row> {
         row(
             "max_concurrent_requests",
             [json!(1), json!(2), json!("${SECRET}")],
-            free,
+            held,
         ),
     ]
 }
@@ -210,67 +210,21 @@ fn the_table_has_every_key_of_the_schema() {
 }
 
 #[test]
-fn variables_and_headers_are_judged_one_by_one() {
-    let stored = json!({
-        "env": { "TOKEN": "Bearer ${T}", "PATH": "/bin", "MODE": "a" },
-        "headers": { "Authorization": "Bearer ${T}" },
-    });
-    let check = |patch: Value, expected: &AgentVerdict| {
-        assert_eq!(verdict(&stored, &patch), *expected, "{patch}");
+fn every_variable_and_header_that_changes_is_named() {
+    let stored = json!({ "env": { "TOKEN": "${T}", "MODE": "a" }, "headers": { "X-A": "a" } });
+    let check = |patch: Value, expected: &[&str]| {
+        assert_eq!(verdict(&stored, &patch), held(expected), "{patch}");
     };
-    let free = &AgentVerdict::Free;
     check(
         json!({ "env": { "MODE": "b", "NEW": "1", "TOKEN": null } }),
-        free,
+        &["env.MODE", "env.NEW", "env.TOKEN"],
     );
-    check(json!({ "env": { "TOKEN": "Token ${T}" } }), free);
-    check(json!({ "env": { "TOKEN": "plain" } }), free);
+    check(json!({ "env": null }), &["env.TOKEN", "env.MODE"]);
+    check(json!({ "headers": { "X-A": "b" } }), &["headers.X-A"]);
     check(
-        json!({ "env": { "TOKEN": "${T}${U}" } }),
-        &held(&["env.TOKEN"]),
+        json!({ "enabled": false, "cwd": "/x", "env": { "MODE": "b" } }),
+        &["env.MODE", "cwd"],
     );
-    check(json!({ "env": { "MODE": "${T}" } }), &held(&["env.MODE"]));
-    check(json!({ "env": { "MODE": "$${T}" } }), &held(&["env.MODE"]));
-    check(json!({ "env": { "MODE": "${" } }), &held(&["env.MODE"]));
-    check(json!({ "env": { "PATH": "/evil" } }), &held(&["env.PATH"]));
-    check(json!({ "env": { "PATH": null } }), &held(&["env.PATH"]));
-    check(json!({ "env": { "path": "/evil" } }), &held(&["env.path"]));
-    check(
-        json!({ "env": { "LD_PRELOAD": "/x.so", "NODE_OPTIONS": "-r x" } }),
-        &held(&["env.LD_PRELOAD", "env.NODE_OPTIONS"]),
-    );
-    check(
-        json!({ "env": { "PLACE": "https://evil.example" } }),
-        &held(&["env.PLACE"]),
-    );
-    check(json!({ "env": null }), &held(&["env.PATH"]));
-    check(
-        json!({ "env": { "CHROME_BIN": "x", "SMTP_RELAY": "x", "LEVEL": "2" } }),
-        &held(&["env.CHROME_BIN", "env.SMTP_RELAY"]),
-    );
-    check(
-        json!({ "env": { "A": "/evil", "B": "evil.example:25", "C": "../x", "D": "~/x", "E": "plain" } }),
-        &held(&["env.A", "env.B", "env.C", "env.D"]),
-    );
-    check(json!({ "headers": { "X-New": "1" } }), free);
-    check(json!({ "headers": { "Authorization": "Bearer x" } }), free);
-    check(
-        json!({ "headers": { "X-Out": "${T}" } }),
-        &held(&["headers.X-Out"]),
-    );
-    check(
-        json!({ "headers": { "hOST": "evil.example" } }),
-        &held(&["headers.hOST"]),
-    );
-}
-
-#[test]
-fn what_pointed_somewhere_is_not_taken_away_freely() {
-    let stored = json!({ "env": { "DATA": "/srv/data", "MODE": "a" } });
-    for value in [json!("data"), Value::Null] {
-        let patch = json!({ "env": { "DATA": value } });
-        assert_eq!(verdict(&stored, &patch), held(&["env.DATA"]), "{patch}");
-    }
 }
 
 #[test]
@@ -281,7 +235,7 @@ fn tool_lists_only_get_narrower() {
     };
     check(json!({ "enabled_tools": ["get_*"] }), Free);
     check(json!({ "enabled_tools": ["get_issue", "list"] }), Free);
-    check(json!({ "enabled_tools": ["get_i*", "get_?"] }), Free);
+    check(json!({ "enabled_tools": ["get_i*"] }), Refused);
     check(json!({ "enabled_tools": ["get_i*", "l*"] }), Refused);
     check(json!({ "enabled_tools": [] }), Free);
     check(
@@ -297,11 +251,6 @@ fn tool_lists_only_get_narrower() {
     check(json!({ "disabled_tools": ["list"] }), Refused);
     check(json!({ "disabled_tools": [] }), Refused);
     check(json!({ "disabled_tools": null }), Refused);
-    let all = json!({ "enabled_tools": ["*"] });
-    assert_eq!(
-        verdict(&all, &json!({ "enabled_tools": ["a_*"] })),
-        AgentVerdict::Free
-    );
 }
 
 #[test]

@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use mcpproxy::{
-    config::{OpenTexts, Settings, Surroundings, Transport, entry_for_review, parse},
+    config::{AgentTexts, Settings, Surroundings, Transport, parse, reviewed_entry},
     text::secret::MASK,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What every variable holds, but for some.
 const HELD: &str = "v4lue:held/by?it${A}=***";
@@ -48,7 +48,8 @@ pub fn check(input: &[u8]) {
         shown.contains(MASK) || expanded_slowly(shown) == Some(expected),
         "{text:?} is shown as {shown:?}"
     );
-    let review = entry_for_review(&file, "s", &OpenTexts::default()).expect("the entry is there");
+    let written = entry.as_object().expect("an object");
+    let review = Value::Object(reviewed_entry(written, &AgentTexts::default()));
     for shown in [
         server.shown().to_string(),
         format!("{server:?}"),

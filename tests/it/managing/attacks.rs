@@ -54,31 +54,17 @@ fn re_pointing(canary: &str, trap: &str) -> Vec<(Fate, String)> {
             Held,
             json!({ "isolation": { "enabled": false, "image": "evil/image" } }),
         ),
-        // Variables that load other code.
+        // Variables and headers, whatever they say.
         patch(Held, json!({ "env": { "PATH": "/tmp/evil" } })),
-        patch(Held, json!({ "env": { "Path": "/tmp/evil" } })),
-        patch(Held, json!({ "env": { "LD_PRELOAD": "/tmp/evil.so" } })),
-        patch(
-            Held,
-            json!({ "env": { "NODE_OPTIONS": "--require /tmp/evil.js" } }),
-        ),
-        patch(Held, json!({ "env": { "BASH_ENV": "/tmp/evil" } })),
+        patch(Held, json!({ "env": { "MODE": "fast" } })),
+        patch(Held, json!({ "env": { "MODE": null } })),
+        patch(Held, json!({ "env": { "API_TOKEN": "***", "NEW": "1" } })),
         patch(
             Held,
             json!({ "env_json": "{\"PYTHONSTARTUP\":\"/tmp/evil.py\"}" }),
         ),
-        patch(Held, json!({ "env": { "API_HOST": "evil.example" } })),
-        patch(Held, json!({ "env": { "HTTPS_PROXY": trap } })),
-        patch(Held, json!({ "env": { "AWS_CONFIG_FILE": "evil" } })),
-        patch(Held, json!({ "env": { "CHROME_BIN": "evil" } })),
-        patch(Held, json!({ "env": { "R_PROFILE_USER": "evil" } })),
-        patch(Held, json!({ "env": { "MAKEFLAGS": "evil" } })),
-        patch(Held, json!({ "env": { "pghost": "evil" } })),
-        // Values that point somewhere, under whatever name.
-        patch(Held, json!({ "env": { "MODE": "/tmp/evil" } })),
-        patch(Held, json!({ "env": { "MODE": "x=~/evil" } })),
-        patch(Held, json!({ "env": { "MODE": "a/../../evil" } })),
-        patch(Held, json!({ "env": { "MODE": "evil.example:443" } })),
+        patch(Held, json!({ "headers": { "X-Team": "evil" } })),
+        patch(Held, json!({ "start": "eager" })),
         // References to what the daemon knows.
         patch(Held, json!({ "env": { "OUT": "${HOME}" } })),
         patch(Held, json!({ "env": { "OUT": "$${HOME}" } })),

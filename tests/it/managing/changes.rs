@@ -88,14 +88,14 @@ async fn what_an_agent_adds_is_held_until_a_person_looks_at_it() {
 async fn free_changes_count_at_once_and_others_hold_the_server() {
     let (up, daemon, client) = house(json!({ "env": { "TOKEN": "hunter2-hunter2" } })).await;
     let patch = json!({
-        "operation": "patch", "name": "up", "env": { "MODE": "x", "TOKEN": "***" }, "call_tool_timeout": "1m",
+        "operation": "patch", "name": "up", "env": { "TOKEN": "***" }, "call_tool_timeout": "1m",
     });
     let answer = done(&client, &patch).await;
-    assert_eq!(answer["changed"], json!(["env.MODE", "call_tool_timeout"]));
+    assert_eq!(answer["changed"], json!(["call_tool_timeout"]));
     assert_eq!(answer.get("held_for"), None, "{answer}");
     assert_eq!(
         entry(&daemon, "up")["env"],
-        json!({ "TOKEN": "hunter2-hunter2", "MODE": "x" })
+        json!({ "TOKEN": "hunter2-hunter2" })
     );
     works(&client, "up:echo").await;
     let same = done(&client, &patch).await;
@@ -147,21 +147,21 @@ async fn a_person_reviews_what_an_agent_changed_and_approves_nothing_else() {
     assert_eq!(
         shown["entry_review"],
         json!({
-            "held_for": ["cwd", "env.API_URL"],
+            "held_for": ["cwd", "env.API_URL", "env.LOG"],
             "is_new": false,
             "changes": [
                 { "place": "cwd", "is": "/", "holds": true },
-                { "place": "env.API_URL", "was": "https://api.good.example/", "is": "https://evil.example/steal", "holds": true },
-                { "place": "env.LOG", "was": "info", "is": "debug", "holds": false },
+                { "place": "env.API_URL", "was": "***", "is": "https://evil.example/steal", "holds": true },
+                { "place": "env.LOG", "was": "***", "is": "debug", "holds": true },
             ],
         })
     );
     let (code, said, _) = daemon.home().cli(&["upstream", "inspect", "up"]).await;
     assert_eq!(code, 0);
     for part in [
-        "an agent changed this entry; held for cwd, env.API_URL: the server is quarantined until a person approves",
+        "an agent changed this entry; held for cwd, env.API_URL, env.LOG: the server is quarantined until a person approves",
         "what was trusted (-), and what stands there now (+):",
-        "    - https://api.good.example/",
+        "    - ***",
         "    + https://evil.example/steal",
     ] {
         assert!(said.contains(part), "{part}: {said}");
@@ -197,70 +197,6 @@ async fn a_person_reviews_what_an_agent_changed_and_approves_nothing_else() {
     done(&client, &added).await;
     let (_, said, _) = daemon.home().cli(&["upstream", "inspect", "new"]).await;
     assert!(said.contains("an agent added this server"), "{said}");
-}
-
-#[tokio::test]
-async fn what_an_agent_changed_freely_before_is_reviewed_with_what_it_is_held_for() {
-    let (_up, daemon, client) = house(json!({})).await;
-    let inspected = async || {
-        let answer = daemon.rest("GET", "/api/v1/servers/up/inspect", "").await;
-        answer.json()
-    };
-    let free = json!({ "operation": "patch", "name": "up", "env": { "LOG": "debug" }, "idle_timeout": "never" });
-    assert_eq!(done(&client, &free).await.get("held_for"), None);
-    let persons = daemon
-        .rest(
-            "PATCH",
-            "/api/v1/servers/up",
-            r#"{"env":{"MINE":"value-of-mine"}}"#,
-        )
-        .await;
-    assert_eq!(persons.status, 200, "{}", persons.text());
-    let held = json!({ "operation": "patch", "name": "up", "cwd": "/" });
-    assert_eq!(done(&client, &held).await["held_for"], json!(["cwd"]));
-    let shown = inspected().await;
-    assert_eq!(
-        shown["entry"]["env"],
-        json!({ "LOG": "debug", "MINE": "***" })
-    );
-    assert_eq!(
-        shown["entry_review"],
-        json!({
-            "held_for": ["cwd"],
-            "is_new": false,
-            "changes": [
-                { "place": "cwd", "is": "/", "holds": true },
-                { "place": "env.LOG", "is": "debug", "holds": false },
-                { "place": "idle_timeout", "is": "never", "holds": false },
-            ],
-        })
-    );
-    let (_, said, _) = daemon.home().cli(&["upstream", "inspect", "up"]).await;
-    for part in ["env.LOG", "    + debug", "idle_timeout", "    + never"] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
-    approve(&daemon, "up", &[]).await;
-
-    // Where a person holds the server, too, it is told what agents wrote.
-    let again = json!({ "operation": "patch", "name": "up", "env": { "LOG": "trace" } });
-    done(&client, &again).await;
-    let path = "/api/v1/servers/up/quarantine";
-    assert_eq!(
-        daemon.rest("POST", path, "").await.json()["changed"],
-        json!(["quarantined"])
-    );
-    assert_eq!(
-        daemon.rest("POST", path, "").await.json()["changed"],
-        json!([])
-    );
-    let review = &inspected().await["entry_review"];
-    assert_eq!(
-        (&review["held_for"], &review["changes"]),
-        (
-            &json!([]),
-            &json!([{ "place": "env.LOG", "was": "debug", "is": "trace", "holds": false }])
-        )
-    );
 }
 
 #[tokio::test]
@@ -356,7 +292,7 @@ async fn changes_are_recorded_with_their_caller() {
     assert_eq!(changes.len(), 3, "{page}");
     assert_eq!(
         (changes[2].0, changes[2].1),
-        (&json!("anonymous"), &json!("env.A"))
+        (&json!("anonymous"), &json!("env.A; held for env.A"))
     );
     assert!(
         changes[1]

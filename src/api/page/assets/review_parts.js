@@ -56,7 +56,7 @@ export function changed(review) {
   if (review.is_new) return h("div.sec", note("held", [h("b", "An agent added this server. "), "All of its entry is new."]));
   const line = (place, value) => (value === undefined || value === null ? [] : `${place}: ${value}`.split("\n"));
   const steps = review.changes.map(({ place, was, is }) => ({ gone: line(place, was), come: line(place, is) }));
-  const why = review.held_for.length ? ["held for ", h("code", said(review.held_for.join(", ")))] : "";
+  const why = ["held for ", h("code", said(review.held_for.join(", ")))];
   return section("What an agent changed", h("p", why), diffTable(steps, "As a person left it", "Now", "The entry before and after an agent changed it"));
 }
 

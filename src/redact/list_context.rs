@@ -1,0 +1,118 @@
+//! What of texts in lists, and in pairs of a name and a value, is a secret because of what stands beside it.
+
+use super::{
+    TextKind,
+    rows::is_login,
+    table::{is_secret_name, masked},
+};
+use crate::text::secret::MASK;
+
+/// What stands before a credential in a header. The first two say so anywhere.
+const SCHEMES: [&str; 4] = ["bearer", "basic", "token", "apikey"];
+
+/// What the name of a value is called in a pair of both, and what the value.
+const NAMES: [&str; 12] = [
+    "name",
+    "key",
+    "header",
+    "variable",
+    "var",
+    "env",
+    "field",
+    "param",
+    "parameter",
+    "option",
+    "flag",
+    "k",
+];
+const VALUES: [&str; 7] = ["value", "values", "val", "v", "content", "default", "data"];
+
+/// Limit: characters of a name. Longer texts are none.
+const LONGEST_NAME: usize = 64;
+
+fn is_one_of(word: &str, words: &[&str]) -> bool {
+    words.iter().any(|other| word.eq_ignore_ascii_case(other))
+}
+
+/// Whether a word is a scheme of a header, behind which its credential stands.
+pub fn is_scheme(word: &str) -> bool {
+    is_one_of(word, &SCHEMES)
+}
+
+/// Whether a word says by itself that a credential follows it: `Bearer`, `Basic`.
+pub fn announces(word: &str) -> bool {
+    is_one_of(word, &SCHEMES[..2])
+}
+
+/// Whether the value of this flag is a secret and comes as the next argument.
+pub fn is_secret_flag(argument: &str) -> bool {
+    let flag = argument.trim_start_matches('-');
+    // What was masked had a value in it, so what comes next is another one.
+    flag.len() < argument.len()
+        && !flag.contains(|c: char| c == '=' || c.is_whitespace())
+        && !flag.contains(MASK)
+        && is_secret_name(flag)
+}
+
+/// The arguments of a command. Words without a dash announce nothing here: behind `-e TOKEN` an image may stand.
+pub fn masked_arguments(arguments: &[String]) -> Vec<String> {
+    let mut follows_flag = false;
+    let shown = arguments.iter().map(|argument| {
+        if std::mem::replace(&mut follows_flag, is_secret_flag(argument)) {
+            MASK.to_owned()
+        } else {
+            masked(argument, TextKind::Word).into_owned()
+        }
+    });
+    shown.collect()
+}
+
+/// Whether a member says how the value beside it is called, and that it is a secret: `"name": "DB_PASSWORD"`.
+pub(super) fn names_secret(key: &str, text: &str) -> bool {
+    is_one_of(key, &NAMES) && is_bare_name(text)
+}
+
+/// Whether a member is the value that another one gives a name to.
+pub(super) fn is_named_value(key: &str) -> bool {
+    is_one_of(key, &VALUES)
+}
+
+/// Whether a text is the name of a secret and nothing else.
+fn is_bare_name(text: &str) -> bool {
+    let name = text.trim_end_matches([':', '=']);
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    name.len() <= LONGEST_NAME && name.chars().all(is_of_name) && is_secret_name(name)
+}
+
+/// What stands before the next text of a list: arguments of a command, headers and their values, lines of a key.
+#[derive(Debug, Default)]
+pub struct ListContext {
+    follows_name: bool,
+    follows_user_flag: bool,
+    in_key: bool,
+}
+
+impl ListContext {
+    /// Whether the next text is a secret because of those before it.
+    pub fn hide(&mut self, text: &str) -> bool {
+        let is_secret =
+            self.follows_name || self.in_key || self.follows_user_flag && is_login(text);
+        self.follows_name = is_secret_flag(text) || is_bare_name(text) || announces(text);
+        self.follows_user_flag = matches!(text, "-u" | "-U" | "--user" | "--proxy-user");
+        if text.contains("-----") {
+            let upper = text.to_ascii_uppercase();
+            let (begin, end) = (upper.rfind("-----BEGIN"), upper.rfind("-----END"));
+            if begin != end {
+                self.in_key = begin > end;
+            }
+        }
+        is_secret
+    }
+
+    /// Whether the next element, which is no text, is a secret in all its parts.
+    pub(super) fn hide_other(&mut self) -> bool {
+        let is_secret = self.follows_name || self.in_key;
+        (self.follows_name, self.follows_user_flag) = (false, false);
+        is_secret
+    }
+}

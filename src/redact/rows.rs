@@ -1,0 +1,324 @@
+//! The table: what looks like a secret, or is introduced as one. A row says one thing.
+
+use std::ops::Range;
+
+/// Kinds of texts in which a row looks, a bit for each.
+pub(super) type Kinds = u8;
+/// Prose and lines of files.
+pub(super) const TEXT: Kinds = 1;
+/// The same where it is kept: no parameter of an address is left, because codes and signatures have names of all kinds.
+pub(super) const RECORD: Kinds = 2;
+/// One word of a command line, or an address.
+pub(super) const WORD: Kinds = 4;
+
+const PROSE: Kinds = TEXT | RECORD;
+const ANYWHERE: Kinds = PROSE | WORD;
+
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) kinds: Kinds,
+    /// It matches no text that has none of these, in any case.
+    pub(super) needs: &'static [&'static str],
+    /// The group that takes part is the secret. `{NAME}`, `{HEADER}`, `{VALUE}`, `{WORD}` and `{NOT}` stand for other expressions.
+    pub(super) regex: &'static str,
+    /// What of the group is hidden.
+    pub(super) hides: fn(&str, Range<usize>) -> Option<Range<usize>>,
+}
+
+/// Parts of names of secrets; `{-}` is what people put between words, or nothing.
+pub(super) const PARTS: &[&str] = &[
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "api{-}key",
+    "access{-}key",
+    "private{-}key",
+    "credential",
+    "authorization",
+    "bearer",
+    "cookie",
+    "webhook",
+    "connection{-}string",
+    "session{-}id",
+    "sessid",
+];
+
+/// Words that name a secret where they stand alone: "pat" and "auth" inside others ("path", "author") say nothing.
+pub(super) const WORDS: &[&str] = &[
+    "auth",
+    "session",
+    "signature",
+    "dsn",
+    "pat",
+    "key",
+    "pass",
+    "pwd",
+    "otp",
+    "totp",
+    "jwt",
+];
+
+/// What each of these names has in it.
+pub(super) const NAMES: &[&str] = &[
+    "token",
+    "secret",
+    "pass",
+    "key",
+    "credential",
+    "bearer",
+    "cookie",
+    "webhook",
+    "connection",
+    "sess",
+    "auth",
+    "signature",
+    "dsn",
+    "pat",
+    "pwd",
+    "otp",
+    "jwt",
+];
+
+/// What of JSON says something by where it stands: flags, schemes, and members whose own members are variables or headers.
+pub(super) const STRUCTURE: &[&str] = &["-u", "bearer", "basic", "\"env", "\"headers"];
+
+/// Stands for letters and digits side by side, which no word tells.
+pub(super) const RUN: &[&str] = &["\0"];
+
+/// Limit: shorter runs are words, versions or dates.
+pub(super) const RUN_LENGTH: usize = 20;
+
+/// A value: in quotes, which may be escaped themselves, or a word.
+pub(super) const VALUE: &str = r#"\\"[^"\\]*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|`[^`]*`|\\?["'`]?{WORD}"#;
+pub(super) const BARE: &str = r#"[^\s"'`,;<>()\[\]{}\\=][^\s"'`,;<>()\[\]{}\\]*"#;
+/// What ends an address.
+pub(super) const NOT: &str = r#"\s"'`<>"#;
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "private key",
+        kinds: ANYWHERE,
+        needs: &["-----begin"],
+        regex: r"(?is)(-----BEGIN.*?(?:-----END.*?-----|\z))",
+        hides: all,
+    },
+    Row {
+        name: "beginning that only credentials have",
+        kinds: ANYWHERE,
+        needs: &[
+            "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_", "glpat-", "xox", "xapp-", "akia",
+            "asia", "aiza", "ya29.", "eyj", "dop_v1_", "shpat_", "figd_", "lin_api_", "ntn_",
+        ],
+        regex: r"(?:^|[^A-Za-z0-9])((?:gh[pousr]_|github_pat_|glpat-|xox[a-z]-|xapp-|AKIA|ASIA|AIza|ya29\.|eyJ|dop_v1_|shpat_|figd_|lin_api_|ntn_)[\w.=+-]{4,})",
+        hides: all,
+    },
+    // Names begin like these, too: `npm_config_registry`, `sk-learn`. Credentials have digits.
+    Row {
+        name: "beginning with digits behind it",
+        kinds: ANYWHERE,
+        needs: &[
+            "sk-", "sk_", "pk_", "rk_", "hf_", "npm_", "pypi-", "sg.", "secret_",
+        ],
+        regex: r"(?:^|[^A-Za-z0-9])((?:sk[-_]|[pr]k_|hf_|npm_|pypi-|SG\.|secret_)[A-Za-z_.=+-]*[0-9][\w.=+-]*)",
+        hides: at_least_8,
+    },
+    Row {
+        name: "mixed letters and digits",
+        kinds: ANYWHERE,
+        needs: RUN,
+        regex: r"([A-Za-z0-9]{20,})",
+        hides: mixed,
+    },
+    Row {
+        name: "UUID",
+        kinds: ANYWHERE,
+        needs: RUN,
+        regex: r"(?i)([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})",
+        hides: all,
+    },
+    Row {
+        name: "after a scheme",
+        kinds: ANYWHERE,
+        needs: &["bearer", "basic"],
+        regex: r#"(?i)\b(?:bearer|basic)["']?[ \t]+({VALUE})"#,
+        hides: unquoted,
+    },
+    Row {
+        name: "line that declares",
+        kinds: PROSE,
+        needs: NAMES,
+        regex: r#"(?im)^[ \t>$+-]*(?:(?:export|set)[ \t])?[\w.-]*?{NAME}[ \t]*[=:][ \t]*([^\s"'`{\[][^\r\n]*)"#,
+        hides: trimmed,
+    },
+    Row {
+        name: "name and value",
+        kinds: PROSE,
+        needs: NAMES,
+        regex: r#"(?i){NAME}\\?["'`]?[ \t]*[:=][ \t]*({VALUE})"#,
+        hides: unquoted,
+    },
+    Row {
+        name: "argument with a name",
+        kinds: WORD,
+        needs: NAMES,
+        regex: r"(?is){NAME}[=:] *([^ ].*)",
+        hides: outside_addresses,
+    },
+    Row {
+        name: "flag and value",
+        kinds: PROSE,
+        needs: NAMES,
+        regex: r#"(?i)(?:^|[\s"'`(\[,])--[\w.-]*?{NAME}["']?(?:[ \t]*,[ \t]*|[ \t]+)({VALUE})"#,
+        hides: unquoted,
+    },
+    Row {
+        name: "flag and login",
+        kinds: PROSE,
+        needs: &["-u"],
+        regex: r"(?i)(?:^|\s)(?:-u|--user|--proxy-user)[ =]+({VALUE})",
+        hides: login,
+    },
+    Row {
+        name: "header",
+        kinds: PROSE,
+        needs: NAMES,
+        regex: r#"(?i)(?:"{HEADER}[ \t]*([^\s/"][^"\r\n]*)|'{HEADER}[ \t]*([^\s/'][^'\r\n]*)|`{HEADER}[ \t]*([^\s/`][^`\r\n]*)|\b{HEADER}[ \t]*([^\s/][^\r\n]*))"#,
+        hides: trimmed,
+    },
+    Row {
+        name: "element",
+        kinds: PROSE,
+        needs: NAMES,
+        regex: r"(?i)<(?:[\w.-]+:)?[\w.-]*?{NAME}(?:\s[^<>]*)?>([^<]*[^<\s][^<]*)</",
+        hides: all,
+    },
+    Row {
+        name: "login of an address",
+        kinds: ANYWHERE,
+        needs: &["@"],
+        regex: "://([^{NOT}/?#]+)@",
+        hides: all,
+    },
+    Row {
+        name: "login without a scheme",
+        kinds: ANYWHERE,
+        needs: &["@"],
+        regex: r"//([^{NOT}/?#:\[]*:[^{NOT}/?#]*)@",
+        hides: all,
+    },
+    Row {
+        name: "login with a slash in it",
+        kinds: ANYWHERE,
+        needs: &["@"],
+        regex: r"//([^{NOT}/?#:@\[]*:[^{NOT}/?#@]*[^{NOT}/?#@0-9][^{NOT}@]*[/?#][^{NOT}]*)@",
+        hides: all,
+    },
+    Row {
+        name: "login of a source",
+        kinds: ANYWHERE,
+        needs: &["@tcp(", "@unix("],
+        regex: r"([^{NOT}=]*:[^{NOT}=]*)@(?:tcp|unix)\(",
+        hides: all,
+    },
+    Row {
+        name: "any parameter",
+        kinds: RECORD,
+        needs: &["?", "&"],
+        regex: "[?&][^{NOT}=&#?]+=([^{NOT}&#]+)",
+        hides: all,
+    },
+    Row {
+        name: "field of a form",
+        kinds: ANYWHERE,
+        needs: NAMES,
+        regex: r"(?i){NAME}(?:(?:\[[^\]\s]*)?\]=|(?:%5D)?(?:=|%3D))([^{NOT}&,;]+?)(?:%26|[{NOT}&,;]|\z)",
+        hides: all,
+    },
+    Row {
+        name: "fragment",
+        kinds: ANYWHERE,
+        needs: &["#"],
+        regex: r"://[^{NOT}#]*#([^{NOT}]*[^{NOT},;.:!)\]}])",
+        hides: all,
+    },
+];
+
+#[expect(clippy::unnecessary_wraps, reason = "one of several")]
+fn all(_: &str, found: Range<usize>) -> Option<Range<usize>> {
+    Some(found)
+}
+
+fn at_least_8(_: &str, found: Range<usize>) -> Option<Range<usize>> {
+    (found.len() >= 8).then_some(found)
+}
+
+fn trimmed(text: &str, found: Range<usize>) -> Option<Range<usize>> {
+    let length = part(text, &found).trim_end().len();
+    (length > 0).then_some(found.start..found.start + length)
+}
+
+/// Without the quotes, which may be escaped, and without the parameters behind it.
+fn unquoted(text: &str, found: Range<usize>) -> Option<Range<usize>> {
+    const QUOTES: [char; 3] = ['"', '\'', '`'];
+    let value = part(text, &found);
+    let inside = value.trim_start_matches('\\').trim_start_matches(QUOTES);
+    let start = found.end - inside.len();
+    let inside = inside
+        .strip_suffix(QUOTES)
+        .map_or(inside, |inside| inside.trim_end_matches('\\'));
+    let is_parameter = |at: &usize| {
+        let name_and_value = part(inside, &(at + 1..inside.len()));
+        let value = name_and_value
+            .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_.-[]".contains(c));
+        value.starts_with('=') && value.len() < name_and_value.len()
+    };
+    let ends = inside.match_indices('&').map(|(at, _)| at);
+    let end = ends.take(MOST_SIGNS).find(is_parameter);
+    let end = start + end.unwrap_or(inside.len());
+    (start < end).then_some(start..end)
+}
+
+/// Limit: signs of a value behind which a parameter is looked for.
+const MOST_SIGNS: usize = 8;
+
+/// User and password: not so the numbers of a user and a group.
+fn login(text: &str, found: Range<usize>) -> Option<Range<usize>> {
+    let inside = unquoted(text, found)?;
+    is_login(part(text, &inside)).then_some(inside)
+}
+
+pub(super) fn is_login(text: &str) -> bool {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    text.split_once(':').is_some_and(|(user, password)| {
+        !(password.is_empty() || is_number(user) && is_number(password))
+    })
+}
+
+/// Addresses have rows of their own.
+fn outside_addresses(text: &str, found: Range<usize>) -> Option<Range<usize>> {
+    (!text.contains("://")).then_some(found)
+}
+
+/// The word around letters and digits that are as mixed as those of random tokens.
+fn mixed(text: &str, found: Range<usize>) -> Option<Range<usize>> {
+    /// Limit: bytes of the word that are looked at on either side.
+    const FARTHEST: usize = 64;
+    let run = part(text, &found);
+    let digits = run.bytes().filter(u8::is_ascii_digit).count();
+    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_+.~-".contains(byte);
+    let (before, after) = (
+        part(text, &(0..found.start)),
+        part(text, &(found.end..text.len())),
+    );
+    let before = before.bytes().rev().take(FARTHEST).take_while(is_of_word);
+    let after = after.bytes().take(FARTHEST);
+    let after = after.take_while(|byte| is_of_word(byte) || *byte == b'=');
+    let whole = found.start - before.count()..found.end + after.count();
+    (2 <= digits && digits < run.len()).then_some(whole)
+}
+
+fn part<'a>(text: &'a str, range: &Range<usize>) -> &'a str {
+    text.get(range.clone()).unwrap_or_default()
+}

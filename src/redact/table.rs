@@ -1,0 +1,291 @@
+//! The table made ready. Texts are many and secrets are few: one pass finds the words without which rows cannot match, and only those rows
+//! are looked for, each compiled when first needed. One expression for all rows would need ever more states of its automaton in texts that
+//! are full of names, and then take 500 times as long.
+
+use std::{
+    borrow::Cow,
+    ops::Range,
+    sync::{LazyLock, OnceLock},
+};
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::{
+    list_context::is_secret_flag,
+    rows::{
+        BARE, NAMES, NOT, PARTS, RECORD, ROWS, RUN, RUN_LENGTH, STRUCTURE, TEXT, VALUE, WORD, WORDS,
+    },
+};
+use crate::text::secret::MASK;
+
+/// What a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextKind {
+    /// Prose, or lines of a file.
+    Prose,
+    /// The same where it is kept: of addresses no parameter is left.
+    Record,
+    /// A word of a command line, or an address.
+    Word,
+}
+
+/// Rows, a bit for each.
+type Rows = u32;
+
+/// What only the structure of a value tells.
+const OF_STRUCTURE: Rows = 1 << 31;
+
+struct Table {
+    /// Those that were needed.
+    rows: [OnceLock<Regex>; ROWS.len()],
+    words: AhoCorasick,
+    /// The rows that each of the words is for.
+    rows_of: Vec<Rows>,
+    of_runs: Rows,
+    of_names: Rows,
+    /// A name, and behind it what may give it a value.
+    named: LazyLock<Regex>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
+
+/// A name of a secret.
+static NAME: LazyLock<Regex> = LazyLock::new(|| compile("name", "(?i){NAME}"));
+
+pub(super) fn compile(name: &str, regex: &str) -> Regex {
+    let mut regex = RegexBuilder::new(&spelled(regex));
+    let regex = regex.unicode(false).build();
+    regex.unwrap_or_else(|error| panic!("every row is tested, but {name}: {error}"))
+}
+
+/// An expression with those in it that others share.
+fn spelled(regex: &str) -> String {
+    let parts = PARTS.join("|").replace("{-}", "[_.-]?");
+    let words = WORDS.join("|");
+    let name = format!(r"(?:(?:{parts})[\w.-]*|(?:\b|_)(?:{words})(?:[_.-][\w.-]*|\b))");
+    let header = r"(?:(?:proxy-)?authorization|(?:set-)?cookie|[a-z0-9]+-[a-z0-9-]*?{NAME}):";
+    let regex = regex.replace("{HEADER}", header).replace("{VALUE}", VALUE);
+    let regex = regex.replace("{WORD}", BARE).replace("{NAME}", &name);
+    regex.replace("{NOT}", NOT)
+}
+
+impl Table {
+    fn new() -> Self {
+        let bits = (0..).zip(ROWS);
+        let rows_with = |needs: &[&str]| {
+            let rows = bits.clone().filter(|(_, row)| row.needs == needs);
+            rows.fold(0, |rows, (n, _)| rows | 1 << n)
+        };
+        let of_rows = bits
+            .clone()
+            .flat_map(|(n, row)| row.needs.iter().map(move |word| (*word, 1 << n)));
+        let of_structure = STRUCTURE.iter().map(|word| (*word, OF_STRUCTURE));
+        let (mut words, mut rows_of) = (Vec::new(), Vec::<Rows>::new());
+        for (word, row) in of_rows.chain(of_structure) {
+            let known = words.iter().position(|known| *known == word);
+            match known.and_then(|at| rows_of.get_mut(at)) {
+                Some(rows) => *rows |= row,
+                None => {
+                    words.push(word);
+                    rows_of.push(row);
+                }
+            }
+        }
+        let mut searched = AhoCorasickBuilder::new();
+        searched
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA));
+        Self {
+            rows: [const { OnceLock::new() }; ROWS.len()],
+            words: searched.build(words).expect("few words"),
+            rows_of,
+            of_runs: rows_with(RUN),
+            of_names: rows_with(NAMES),
+            named: LazyLock::new(|| {
+                compile(
+                    "named",
+                    r#"(?i){NAME}[\\"'`]*(?:[ \t]*[:=]|[\s,>%]|\[[^\]\s]*\]=|\]=)"#,
+                )
+            }),
+        }
+    }
+
+    /// The rows that have what they need in a text.
+    fn rows_in(&self, text: &str) -> Rows {
+        let found = self.words.find_overlapping_iter(text);
+        let rows = found.fold(0, |rows, found| {
+            let more = self.rows_of.get(found.pattern().as_usize());
+            rows | more.copied().unwrap_or_default()
+        });
+        if has_run(text.as_bytes()) {
+            rows | self.of_runs
+        } else {
+            rows
+        }
+    }
+
+    /// The rows that may match.
+    fn candidates(&self, text: &str) -> Rows {
+        let rows = self.rows_in(text);
+        if rows & self.of_names != 0 && !self.named.is_match(text.as_bytes()) {
+            return rows & !self.of_names;
+        }
+        rows
+    }
+
+    /// What these rows hide of a text, in no order.
+    fn hidden(&self, candidates: Rows, text: &str, kind: TextKind) -> Vec<Range<usize>> {
+        let kind = match kind {
+            TextKind::Prose => TEXT,
+            TextKind::Record => RECORD,
+            TextKind::Word => WORD,
+        };
+        let mut hidden = Vec::new();
+        for (n, (row, regex)) in ROWS.iter().zip(&self.rows).enumerate() {
+            if candidates >> n & 1 == 0 || row.kinds & kind == 0 {
+                continue;
+            }
+            let regex = regex.get_or_init(|| compile(row.name, row.regex));
+            for found in regex.captures_iter(text.as_bytes()) {
+                let Some(group) = found.iter().skip(1).flatten().next() else {
+                    continue;
+                };
+                let start = text.floor_char_boundary(group.start());
+                let end = text.ceil_char_boundary(group.end());
+                hidden.extend((row.hides)(text, start..end));
+            }
+        }
+        hidden
+    }
+}
+
+/// Whether so many letters, digits and dashes, a digit among them, stand side by side. Looks at few of the bytes of most texts: where one
+/// of them is none of these, no run has it in it.
+fn has_run(text: &[u8]) -> bool {
+    let is_between = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b'-');
+    let mut rest = text;
+    while let Some(window) = rest.get(..RUN_LENGTH) {
+        let next = match window.iter().rposition(is_between) {
+            Some(at) => at + 1,
+            None => {
+                let run = rest.split(is_between).next().unwrap_or_default();
+                if run.iter().any(u8::is_ascii_digit) {
+                    return true;
+                }
+                run.len()
+            }
+        };
+        rest = rest.get(next..).unwrap_or_default();
+    }
+    false
+}
+
+/// Whether the value of a variable, flag, header, member or parameter of this name is a secret.
+pub fn is_secret_name(name: &str) -> bool {
+    NAME.is_match(name.as_bytes())
+}
+
+/// The text with what looks like a secret as `***`.
+pub fn masked(text: &str, kind: TextKind) -> Cow<'_, str> {
+    masked_by(TABLE.candidates(text), text, kind)
+}
+
+fn masked_by(candidates: Rows, text: &str, kind: TextKind) -> Cow<'_, str> {
+    let hidden = merged(TABLE.hidden(candidates, text, kind));
+    if hidden.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let (mut shown, mut from) = (String::with_capacity(text.len()), 0);
+    for range in hidden {
+        shown.push_str(text.get(from..range.start).unwrap_or_default());
+        shown.push_str(MASK);
+        from = range.end;
+    }
+    shown.push_str(text.get(from..).unwrap_or_default());
+    Cow::Owned(shown)
+}
+
+/// In order; those that touch are one.
+fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    ranges.dedup_by(|next, last| {
+        let touches = next.start <= last.end;
+        if touches {
+            last.end = last.end.max(next.end);
+        }
+        touches
+    });
+    ranges
+}
+
+/// The value of a member of this name: nothing of it where the name says that it is a secret.
+pub fn masked_value<'a>(name: &str, value: &'a str, kind: TextKind) -> Cow<'a, str> {
+    if !value.is_empty() && is_secret_name(name) {
+        Cow::Borrowed(MASK)
+    } else {
+        masked(value, kind)
+    }
+}
+
+/// What [`masked`] hides.
+pub fn hidden(text: &str, kind: TextKind) -> Vec<&str> {
+    let hidden = TABLE.hidden(TABLE.candidates(text), text, kind);
+    let hidden = merged(hidden).into_iter();
+    hidden.filter_map(|range| text.get(range)).collect()
+}
+
+/// What [`super::masked_arguments`] hides.
+pub fn hidden_in_arguments(arguments: &[String]) -> Vec<&str> {
+    let mut follows_flag = false;
+    let hidden = arguments.iter().flat_map(|argument| {
+        let is_whole = std::mem::replace(&mut follows_flag, is_secret_flag(argument));
+        if is_whole {
+            vec![argument.as_str()]
+        } else {
+            hidden(argument, TextKind::Word)
+        }
+    });
+    hidden.collect()
+}
+
+/// Whether certainly nothing of a text of JSON would be masked or written otherwise. What it does not let pass may be harmless.
+pub fn is_harmless_json(json: &str) -> bool {
+    if !is_plain(json.as_bytes()) {
+        return false;
+    }
+    let mut rows = TABLE.rows_in(json);
+    if rows & TABLE.of_names != 0 && !is_secret_name(json) {
+        rows &= !TABLE.of_names;
+    }
+    rows == 0
+        || rows & (OF_STRUCTURE | TABLE.of_names) == 0
+            && TABLE.hidden(rows, json, TextKind::Record).is_empty()
+}
+
+/// Whether JSON stands in one line, without escapes, without JSON in its texts, and nests little.
+fn is_plain(json: &[u8]) -> bool {
+    /// Limit: lists and objects.
+    const MOST: usize = 16;
+    let (mut nested, mut is_text, mut begins) = (0, false, false);
+    json.iter().all(|byte| {
+        match byte {
+            b'"' => {
+                is_text = !is_text;
+                begins = is_text;
+            }
+            b' ' => (),
+            b'\\' | 0..b' ' => return false,
+            b'{' | b'[' if begins => return false,
+            b'{' | b'[' if !is_text => nested += 1,
+            _ => begins = false,
+        }
+        nested <= MOST
+    })
+}
+
+/// What all rows hide, whatever they need.
+#[cfg(test)]
+pub(super) fn every_row(text: &str, kind: TextKind) -> Cow<'_, str> {
+    masked_by(Rows::MAX, text, kind)
+}
