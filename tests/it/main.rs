@@ -30,7 +30,6 @@ mod explained_search;
 mod failures;
 mod fuzz_corpus;
 mod gate;
-mod house;
 mod http_guard;
 mod http_messages;
 mod instructions;
