@@ -1,7 +1,7 @@
 //! mcpproxy: one daemon between every AI client and every MCP server on a machine.
 //!
 //! This file is the map. Modules stand floor by floor; a module uses lower floors only, and modules of one floor are strangers
-//! to each other (`tests/it/house.rs` keeps it so). `docs/ARCHITECTURE.md` tells how a request travels through them.
+//! to each other (`tests/house` keeps it so). `docs/ARCHITECTURE.md` tells how a request travels through them.
 
 // Floor 0: words and files. Pure texts, and private files that know nothing of what is in them.
 pub mod storage;

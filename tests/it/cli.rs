@@ -1,26 +1,22 @@
-//! The command line, run as the real program, against the files alone and against a daemon that plays back answers.
+//! The command line, run as the real program: transcripts of what it prints, and tests of what a transcript cannot hold, against the
+//! files alone and against a daemon that plays back answers.
 
 mod belonging;
 mod calls;
-mod checks;
 mod completions;
 mod connecting;
-mod disconnecting;
 mod doctor;
 mod files;
 mod importing;
-mod importing_names;
-mod importing_safely;
 mod logs;
-mod outcomes;
 mod patching;
 mod playback;
-mod service;
 mod service_run;
 mod serving;
 mod setting_up;
-mod starting;
 mod through_the_daemon;
+#[cfg(target_os = "linux")]
+mod transcripts;
 
 use std::{
     io::Write,

@@ -5,7 +5,6 @@ mod ends;
 mod escapes;
 mod limits;
 mod listing;
-mod terminal;
 
 use serde_json::{Value, json};
 

@@ -14,8 +14,6 @@ mod byte_identity;
 mod call_identity;
 mod call_spelling;
 mod call_variants;
-#[cfg(target_os = "linux")]
-mod chaos;
 #[cfg(unix)]
 mod cli;
 #[cfg(target_os = "linux")]
@@ -32,7 +30,6 @@ mod explained_search;
 mod failures;
 mod fuzz_corpus;
 mod gate;
-mod house;
 mod http_guard;
 mod http_messages;
 mod instructions;
@@ -81,6 +78,5 @@ mod stdio_face;
 mod subscriptions;
 mod support;
 mod tasks;
-mod test_language;
 mod trust;
 mod upstream_habits;

@@ -77,62 +77,6 @@ async fn row(daemon: &TestDaemon, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn secrets_are_stored_listed_and_removed_and_never_shown() {
-    let home = written(&json!({
-        "keyring": "file",
-        "mcpServers": {"one": {"command": "x", "env": {"T": "${keyring:gh} ${keyring:absent}"}}},
-    }));
-    let set = secret(&home, &["set", "gh"], "s3cret-value\n").await;
-    assert_eq!(set.code, 0, "{}", set.stderr);
-    assert!(
-        set.stderr.contains("secrets.json") && set.stderr.contains("used by one"),
-        "{}",
-        set.stderr
-    );
-    let file = std::fs::read_to_string(home.data_dir().join("secrets.json")).expect("it is there");
-    assert!(file.contains("\"s3cret-value\""), "without the line end");
-
-    let list = secret(&home, &["list"], "").await;
-    assert_eq!(list.code, 0, "{}", list.stderr);
-    assert!(
-        list.stdout.contains("gh") && list.stdout.contains("(missing)"),
-        "{}",
-        list.stdout
-    );
-    let as_json = secret(&home, &["list", "-o", "json"], "").await;
-    let listed: Value = serde_json::from_str(&as_json.stdout).expect("JSON");
-    assert_eq!(listed["secrets"][0]["name"], "absent");
-    assert_eq!(listed["secrets"][0]["stored_in"], Value::Null);
-    assert_eq!(listed["secrets"][1]["used_by"], json!(["one"]));
-    assert!(
-        listed["store"]
-            .as_str()
-            .is_some_and(|store| store.ends_with("secrets.json")),
-        "{listed}"
-    );
-    for ran in [set, list, as_json] {
-        assert!(!ran.stdout.contains("s3cret") && !ran.stderr.contains("s3cret"));
-    }
-
-    assert_eq!(secret(&home, &["remove", "gh"], "").await.code, 0);
-    let again = secret(&home, &["remove", "gh"], "").await;
-    assert_eq!(again.code, 1, "{}", again.stderr);
-    std::fs::remove_file(home.data_dir().join("secrets.json")).expect("it is there");
-    let unfinished = home.data_dir().join("secrets.json.new");
-    std::fs::write(&unfinished, "of one that was killed").expect("it is ours");
-    secret(&home, &["remove", "gh"], "").await;
-    assert!(!unfinished.exists());
-    for (arguments, input) in [
-        (&["set", "a b"][..], "x"),
-        (&["set", "a"], "\n"),
-        (&["set", "a", "value"], ""),
-    ] {
-        let wrong = secret(&home, arguments, input).await;
-        assert_eq!(wrong.code, 2, "{arguments:?}: {}", wrong.stderr);
-    }
-}
-
-#[tokio::test]
 async fn a_missing_secret_disables_its_server_until_it_is_stored() {
     let (up, well) = (
         FakeUpstream::stdio().tool("echo", echo()).start().await,
@@ -353,38 +297,6 @@ async fn many_commands_at_once_lose_no_secret() {
         listed["secrets"].as_array().map(Vec::len),
         Some(names.len())
     );
-}
-
-#[tokio::test]
-async fn checks_name_the_secret_and_the_next_command() {
-    let home = written(&json!({
-        "keyring": "file",
-        "mcpServers": {"one": {"command": "sh", "env": {"T": "${keyring:gh}"}}},
-    }));
-    let nowhere = "unix:path=/nowhere";
-    for arguments in [&["config", "check"][..], &["doctor", "--no-start"]] {
-        let checked = run(&home, nowhere, arguments, "").await;
-        assert_eq!(checked.code, 1, "{}", checked.stderr);
-        let said = checked
-            .stdout
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        for part in ["keyring entry \"gh\"", "mcpproxy secret set gh"] {
-            assert!(said.contains(part), "{part}: {said}");
-        }
-    }
-    assert_eq!(secret(&home, &["set", "gh"], "s3cret-value").await.code, 0);
-    let checked = run(&home, nowhere, &["config", "check"], "").await;
-    assert_eq!(checked.code, 0, "{}", checked.stderr);
-    let doctor = run(&home, nowhere, &["doctor", "--no-start"], "").await;
-    assert!(doctor.stdout.contains("1 is stored"), "{}", doctor.stdout);
-    assert!(!doctor.stdout.contains("s3cret"), "{}", doctor.stdout);
-    // A file that nobody can use tells where secrets belong all the same.
-    home.write_config(r#"{"keyring": "cloud"}"#);
-    let refused = secret(&home, &["set", "gh"], "other").await;
-    assert_ne!(refused.code, 0);
-    assert!(refused.stderr.contains("`keyring`"), "{}", refused.stderr);
 }
 
 #[tokio::test]

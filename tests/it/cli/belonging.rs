@@ -2,26 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
-
-use super::{Place, serving::Serving};
-
-#[test]
-fn a_data_folder_of_the_command_line_stays_whatever_the_file_says() {
-    let place = Place::configured(r#"{ "mcpServers": {} }"#);
-    let _daemon = Serving::start(&place);
-    std::fs::write(
-        place.config_file(),
-        r#"{ "listen": "127.0.0.1:1", "data_dir": "two", "mcpServers": {} }"#,
-    )
-    .expect("ours");
-    // An edit makes the daemon look at once.
-    place.run(&["upstream", "add", "a", "--", "x"]).ended(0);
-    let report = place.run(&["config", "check", "-o", "json"]).json();
-    assert_eq!(report["warnings"], json!([]), "the port is given, too");
-    let status = place.run(&["status", "-o", "json"]).ended(0).json();
-    assert_eq!(status["warnings"], json!([]));
-}
+use super::Place;
 
 #[cfg(unix)]
 #[test]

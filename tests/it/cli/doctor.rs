@@ -258,22 +258,3 @@ async fn definitions_that_are_left_out_are_counted_wherever_tools_are() {
     let (_, said, error) = home.cli(&["doctor"]).await;
     assert!(said.contains(why), "{said}{error}");
 }
-
-#[tokio::test]
-async fn a_broken_file_is_named_once_and_everywhere_with_what_to_do() {
-    let place = Place::configured("{}");
-    let _daemon = Serving::start(&place);
-    fs::write(place.config_file(), "{ \"mcpServers\": [ }").expect("ours");
-    let listed = until("the daemon to refuse the file", || {
-        let listed = place.run(&["upstream", "list"]);
-        listed.stderr.contains("is not in force").then_some(listed)
-    });
-    let step = "correct the file, which counts within a second; `mcpproxy config check`";
-    listed.await.ended(0).says(&["next step: ", step]);
-    let status = place.run(&["status"]).ended(0);
-    status.shows(&["config error", "next step", step]);
-    let shown = place.run(&["doctor"]).ended(1).stdout;
-    let file = place.config_file().display().to_string();
-    let twice = shown.lines().any(|row| row.matches(&file).count() > 1);
-    assert!(shown.contains(&file) && !twice, "{shown}");
-}

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::{Value, json};
 
-use super::{Place, serving::Serving};
+use super::Place;
 
 /// Rows of a client, where its file lies in a home folder, and a file of it.
 macro_rules! files {
@@ -55,21 +55,6 @@ pub(super) fn put(home: &Path, path: &str, text: &str) {
 pub(super) fn report(place: &Place, arguments: &[&str]) -> Value {
     let arguments = [&["import", "-o", "json"], arguments].concat();
     place.run(&arguments).ended(0).json()
-}
-
-/// What becomes of each server, in words.
-pub(super) fn outcomes(report: &Value) -> Vec<String> {
-    let servers = report["servers"].as_array().expect("servers");
-    let said = servers.iter().map(|server| {
-        let text = |key: &str| server[key].as_str().unwrap_or("-").to_owned();
-        format!(
-            "{}: {} {}",
-            text("written_name"),
-            text("outcome"),
-            text("name")
-        )
-    });
-    said.collect()
 }
 
 /// The entries of our file, by name.
@@ -314,91 +299,4 @@ fn without_arguments_all_files_are_looked_at_and_nothing_is_taken() {
     assert_eq!(report["faults"][0]["line"], 2, "{report:#}");
     assert!(!report.to_string().contains("ghp_01234"));
     assert!(!place.config_file().exists());
-}
-
-#[test]
-fn names_and_files_say_what_is_taken() {
-    let place = furnished(&["cursor", "codex"]);
-    let took = report(&place, &["cursor", "--server", "LINEAR"]);
-    assert_eq!(took["imported"], 1, "{took:#}");
-    let names: Vec<String> = entries(&place).into_keys().collect();
-    assert_eq!(names, ["linear"]);
-    put(
-        place.folder(),
-        "elsewhere/what.json",
-        r#"{ "mcpServers": { "linear": { "url": "https://other.example/mcp" }, "far": { "url": "https://mcp.linear.example/sse/" } } }"#,
-    );
-    let file = place.folder().join("elsewhere/what.json");
-    let file = file.to_str().expect("a path");
-    let took = report(&place, &[file, "--yes", "--quarantined"]);
-    assert_eq!(
-        outcomes(&took),
-        ["linear: renamed linear-servers-json", "far: same linear"]
-    );
-    assert_eq!(entries(&place)["linear-servers-json"]["quarantined"], true);
-    // What is not there, and what cannot be taken.
-    let missing = place.folder().join("none.json");
-    place
-        .run(&["import", missing.to_str().expect("a path")])
-        .ended(1)
-        .says(&["there is no file"]);
-    place
-        .run(&["import", "emacs"])
-        .ended(2)
-        .says(&["claude-code, claude-desktop, cursor"]);
-    place
-        .run(&["import", "zed"])
-        .ended(1)
-        .says(&["Zed has no file here"]);
-    place
-        .run(&["import", "--server", "here"])
-        .ended(1)
-        .says(&["the folder that is open"]);
-    place
-        .run(&["import", "--server", "nobody"])
-        .ended(1)
-        .says(&["no server named"]);
-    let own = place.config_file();
-    place
-        .run(&["import", own.to_str().expect("a path")])
-        .ended(2)
-        .says(&["mcpproxy itself"]);
-    put(place.folder(), "broken.toml", "a = 1\n[b\n");
-    let broken = place.folder().join("broken.toml");
-    place
-        .run(&["import", broken.to_str().expect("a path"), "--all"])
-        .ended(1)
-        .says(&["broken.toml was not read: line 2"]);
-}
-
-#[test]
-fn comments_of_our_file_stay() {
-    let place = furnished(&["magg"]);
-    fs::write(
-        place.config_file(),
-        "{\n  // Mine.\n  \"mcpServers\": {\n    \"time\": { \"command\": \"uvx\" }, // keep\n  },\n}\n",
-    )
-    .expect("ours");
-    place
-        .run(&["import", "--all"])
-        .ended(0)
-        .says(&["2 servers taken over"]);
-    let written = place.written();
-    for kept in ["// Mine.", "// keep", "\"time\"", "\"weather\""] {
-        assert!(written.contains(kept), "no {kept} in {written}");
-    }
-}
-
-#[test]
-fn what_was_taken_over_can_be_called_at_once() {
-    let place = furnished(&["magg"]);
-    let _daemon = Serving::start_with(&place, &["--http", "127.0.0.1:0"]);
-    let took = place
-        .run(&["import", "--server", "notes", "--yes"])
-        .ended(0);
-    took.says(&["1 server taken over", "next step: `mcpproxy connect`"]);
-    place
-        .run(&["call", "read", "notes:echo", "--args", r#"{"text":"milk"}"#])
-        .ended(0)
-        .shows(&["milk"]);
 }

@@ -94,28 +94,6 @@ fn a_log_is_followed_also_when_it_is_set_aside() {
 }
 
 #[test]
-fn what_steers_a_terminal_is_escaped_in_a_pipe_too_unless_it_is_asked_for() {
-    let place = Place::configured(SERVERS);
-    let folder = place.home.data_dir().join("logs");
-    std::fs::create_dir_all(&folder).expect("ours");
-    std::fs::write(folder.join("server-a.log"), "\u{1b}[2Jgo\rne\u{202e}\r\n").expect("ours");
-    let said = |more: &[&str]| {
-        let arguments = [&["upstream", "logs", "a"], more].concat();
-        place.run(&arguments).ended(0)
-    };
-    assert_eq!(said(&[]).stdout, "\\u{1b}[2Jgo\\u{d}ne\\u{202e}\n");
-    let raw = said(&["--raw"]).stdout;
-    assert_eq!(raw.replace("\r\n", "\n"), "\u{1b}[2Jgo\rne\u{202e}\n");
-    let json = said(&["-o", "json"]);
-    let line = json.json()["lines"][0].as_str().expect("text").to_owned();
-    assert_eq!(line.trim_end(), "\u{1b}[2Jgo\rne\u{202e}");
-    place
-        .run(&["upstream", "logs", "a", "--raw", "-o", "json"])
-        .ended(2)
-        .says(&["--raw does not go with -o json"]);
-}
-
-#[test]
 fn following_ends_when_the_server_is_taken_out() {
     let place = Place::configured(SERVERS);
     let folder = place.home.data_dir().join("logs");
@@ -139,38 +117,6 @@ fn following_ends_when_the_server_is_taken_out() {
         said.contains("\"a\" was taken out of the configuration"),
         "{said}"
     );
-}
-
-#[test]
-fn the_log_of_a_broken_entry_is_what_it_wrote_while_it_was_sound() {
-    let place =
-        Place::configured(r#"{ "mcpServers": { "a": { "comand": "x" }, "no name!": {} } }"#);
-    let says = |name: &str, part: &str| {
-        place
-            .run(&["upstream", "logs", name])
-            .ended(0)
-            .says(&[part]);
-    };
-    says("a", "`mcpproxy upstream show a` says how it is");
-    says("a", "it is not started, because its entry cannot be used");
-    says(
-        "no name!",
-        "`mcpproxy upstream show no name!` says how it is",
-    );
-    let folder = place.home.data_dir().join("logs");
-    std::fs::create_dir_all(&folder).expect("ours");
-    std::fs::write(folder.join("server-a.log"), "one\n").expect("ours");
-    let shown = place.run(&["upstream", "logs", "a"]).ended(0);
-    assert_eq!(shown.stdout, "one\n");
-}
-
-#[test]
-fn a_server_that_lacks_a_variable_wrote_nothing_for_that() {
-    let config =
-        r#"{ "mcpServers": { "a": { "command": "x", "env": { "K": "${NOT_SET_4711}" } } } }"#;
-    let place = Place::configured(config);
-    let ran = place.run(&["upstream", "logs", "a"]).ended(0);
-    ran.says(&["NOT_SET_4711, which is not set"]);
 }
 
 #[tokio::test]

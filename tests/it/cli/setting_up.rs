@@ -1,8 +1,8 @@
 //! `mcpproxy setup`: from files of others to a connected client, with a daemon in the background.
 
-use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
+use std::{fs, net::TcpListener};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     Place, Ran,
@@ -22,12 +22,6 @@ impl Begun {
     fn setup(&self, arguments: &[&str]) -> Ran {
         self.0.run(&[&["setup"], arguments].concat())
     }
-
-    fn report(&self, arguments: &[&str]) -> Value {
-        self.setup(&[arguments, &["-o", "json"]].concat())
-            .ended(0)
-            .json()
-    }
 }
 
 impl Drop for Begun {
@@ -35,77 +29,6 @@ impl Drop for Begun {
         // None may run.
         let _ = self.0.run(&["stop"]);
     }
-}
-
-#[test]
-fn a_server_of_another_program_reaches_a_client() {
-    let begun = Begun::with_files_of(&["magg"]);
-    let home = begun.0.folder();
-    put(home, ".cursor/mcp.json", "{\n  // mine\n}\n");
-    let report = begun.report(&["--import", "magg", "--connect", "cursor", "--no-service"]);
-    assert_eq!(
-        report["imported"],
-        json!(["notes", "weather"]),
-        "{report:#}"
-    );
-    assert_eq!(report["daemon"]["how"], "background");
-    let steps = report["next_steps"].to_string();
-    assert!(steps.contains("still stand in the files"), "{steps}");
-    let url = report["daemon"]["url"].as_str().expect("an address");
-    assert_eq!(report["clients"][0]["outcome"], "connected");
-    assert_eq!(report["proof"]["tool"], "retrieve_tools");
-    assert_eq!(report["tools"], 7, "{report:#}");
-    let cursor = fs::read_to_string(home.join(".cursor/mcp.json")).expect("it is there");
-    assert!(
-        cursor.contains(url) && cursor.contains("// mine"),
-        "{cursor}"
-    );
-    // It is there for good: the next run finds it all.
-    let again = begun.setup(&["--yes"]).ended(0);
-    again.says(&[
-        "1/5 configuration is there",
-        "2/5 servers: nothing new in",
-        "3/5 daemon runs already: http://127.0.0.1:",
-        "Cursor is connected already",
-        "4/5 clients: Cursor",
-        "5/5 call: retrieve_tools answered in",
-        "searches 7 tools",
-    ]);
-    begun
-        .0
-        .run(&["call", "read", "notes:echo", "--args", r#"{"text":"milk"}"#])
-        .ended(0)
-        .shows(&["milk"]);
-}
-
-#[test]
-fn without_a_person_nothing_is_done_that_was_not_said() {
-    let begun = Begun::with_files_of(&["magg", "cursor"]);
-    let cursor = begun.0.folder().join(".cursor/mcp.json");
-    let before = fs::read_to_string(&cursor).expect("it is there");
-    let ran = begun.setup(&[]).ended(0);
-    ran.says(&[
-        "2/5 servers: none was taken over; 5 could be: `mcpproxy import`",
-        "3/5 daemon runs in the background",
-        "4/5 clients: none was connected; `mcpproxy connect`",
-        "5/5 call: retrieve_tools answered",
-        "next step: take over the 5 servers that other programs have here: ",
-        "`mcpproxy setup --import all` takes everything",
-    ]);
-    assert_eq!(fs::read_to_string(&cursor).expect("it is there"), before);
-    assert!(!begun.0.written().contains("notes"));
-    let report = begun.report(&[]);
-    assert_eq!(
-        (&report["offered"], &report["imported"]),
-        (&json!(5), &json!([]))
-    );
-    // Whoever says that none should be is not told again.
-    let none = begun.setup(&["--import", "none"]).ended(0);
-    none.says(&[
-        "2/5 servers: nothing is taken over; ",
-        "next step: add a server",
-    ])
-    .does_not_say(&["take over the"]);
 }
 
 #[test]
@@ -197,68 +120,4 @@ fn a_port_that_is_chosen_is_written_down_and_served() {
         .says(&["the daemon runs already", "mcpproxy stop"])
         .does_not_say(&["1/5"]);
     assert_eq!(begun.0.written(), written);
-}
-
-#[test]
-fn what_cannot_be_is_said_before_anything_is_done() {
-    let begun = Begun::with_files_of(&[]);
-    begun
-        .setup(&["--connect", "emacs"])
-        .ended(2)
-        .says(&["no such client", "claude-code"]);
-    begun
-        .setup(&["--import", "emacs"])
-        .ended(2)
-        .says(&["neither a file nor a client"])
-        .does_not_say(&["1/5"]);
-    begun.setup(&["--service", "--no-service"]).ended(2);
-    begun.setup(&["--port", "1", "--listen", ":1"]).ended(2);
-    // It would be another one at each start.
-    for chosen in [
-        ["--port", "0"],
-        ["--listen", "127.0.0.1:0"],
-        ["--listen", "[::1]:0"],
-    ] {
-        begun
-            .setup(&chosen)
-            .ended(2)
-            .says(&["port 0", "name a port that is free"])
-            .does_not_say(&["1/5"]);
-    }
-    begun
-        .setup(&["--listen", "0.0.0.0:8080"])
-        .ended(2)
-        .says(&["reached from other machines"]);
-    fs::write(begun.0.config_file(), "{ \"listen\": 1 }").expect("ours");
-    begun.setup(&[]).ended(1).says(&["`listen`", "next step"]);
-    begun.0.run(&["status"]).ended(3);
-}
-
-#[test]
-fn a_service_manager_that_is_not_there_is_no_obstacle() {
-    let begun = Begun::with_files_of(&[]);
-    let programs = begun.0.folder().join("programs");
-    fs::create_dir(&programs).expect("ours");
-    let manager = programs.join("systemctl");
-    fs::write(
-        &manager,
-        "#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n",
-    )
-    .expect("ours");
-    fs::set_permissions(&manager, fs::Permissions::from_mode(0o755)).expect("ours");
-    let mut command = begun.0.command();
-    let ran = command
-        .env("PATH", &programs)
-        .args(["setup", "--service", "-o", "json"])
-        .output();
-    let ran = ran.expect("the program runs");
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(ran.status.success(), "{said}");
-    let report: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
-    assert_eq!(report["daemon"]["how"], "background", "{report:#}");
-    let steps = report["next_steps"].to_string();
-    assert!(
-        steps.contains("service manager cannot be reached"),
-        "{steps}"
-    );
 }

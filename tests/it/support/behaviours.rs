@@ -1,7 +1,5 @@
 //! The words for what using a tool, prompt or resource of a fake upstream does.
 
-use std::path::Path;
-
 use super::script::{Behaviour, Step};
 
 impl Behaviour {
@@ -12,7 +10,7 @@ impl Behaviour {
     }
 }
 
-fn step(step: Step) -> Behaviour {
+pub fn step(step: Step) -> Behaviour {
     Behaviour(vec![step])
 }
 
@@ -39,21 +37,6 @@ pub fn error(error: impl Into<String>) -> Behaviour {
 /// Replies with the arguments: as text, and as they came in `structuredContent`.
 pub fn echo() -> Behaviour {
     step(Step::Echo)
-}
-
-/// Replies with the arguments, and with as many characters as their `length` says, after as many `milliseconds`.
-pub fn echo_at_length() -> Behaviour {
-    step(Step::EchoAtLength)
-}
-
-/// Writes the `token` of the arguments into a file, then goes on.
-pub fn journal(file: &Path) -> Behaviour {
-    step(Step::Journal(file.to_owned()))
-}
-
-/// Dies in the middle of its reply.
-pub fn half_echo() -> Behaviour {
-    step(Step::HalfEcho)
 }
 
 /// Replies with who it is: `{"pid", "cwd", "calls"}`, where `calls` is how often this process was asked so.

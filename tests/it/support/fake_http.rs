@@ -30,7 +30,6 @@ use super::{
     fake_sse,
     interpreter::Interpreter,
     modern::{self, Word},
-    patience,
     record::{How, Received, Record},
     script::{HttpAnswers, HttpTrouble, Script},
 };
@@ -40,9 +39,9 @@ const MAX_BODY: usize = 64 << 20;
 
 /// The running server. It stops with the test's runtime.
 pub struct FakeHttp {
-    shared: Arc<Shared>,
+    pub shared: Arc<Shared>,
     /// Where it listens, or did, and the task that does.
-    serving: Mutex<(SocketAddr, AbortHandle)>,
+    pub serving: Mutex<(SocketAddr, AbortHandle)>,
 }
 
 pub struct Shared {
@@ -91,34 +90,6 @@ impl FakeHttp {
         self.serving.lock().expect("no panic under lock").0
     }
 
-    /// Ends as a killed process does: nobody listens, every connection is cut, and the sessions are forgotten.
-    pub fn stop(&self) {
-        let serving = self.serving.lock().expect("no panic under lock");
-        serving.1.abort();
-        self.shared.forget_sessions(None);
-        self.shared.cut_connections();
-    }
-
-    /// Listens again after [`FakeHttp::stop`]; elsewhere if it has to be so, or if somebody else has the port by now.
-    pub async fn start_again(&self, elsewhere: bool) {
-        let address = self.address();
-        let mut same = TcpListener::bind(address).await;
-        for _ in 0..100 {
-            // The task that listened may not have ended yet.
-            if same.is_err() {
-                tokio::time::sleep(patience::LOOK_AGAIN).await;
-                same = TcpListener::bind(address).await;
-            }
-        }
-        let listener = match same {
-            Ok(listener) if !elsewhere => listener,
-            // Kept until the other one is bound, which is therefore another.
-            _kept => TcpListener::bind("127.0.0.1:0").await.expect("a free port"),
-        };
-        let serving = self.shared.clone().serve(listener);
-        *self.serving.lock().expect("no panic under lock") = serving;
-    }
-
     pub fn follow(&self, script: Script) {
         self.shared.interpreter.follow(script);
     }
@@ -148,7 +119,7 @@ impl FakeHttp {
 }
 
 impl Shared {
-    fn serve(self: Arc<Self>, listener: TcpListener) -> (SocketAddr, AbortHandle) {
+    pub fn serve(self: Arc<Self>, listener: TcpListener) -> (SocketAddr, AbortHandle) {
         let address = listener.local_addr().expect("a bound socket");
         let idle_close_ms = self.interpreter.script().http.idle_close_ms;
         let listener = CuttableListener::new(listener, self.cut.subscribe(), idle_close_ms);

@@ -222,10 +222,10 @@ pub struct Upstream {
     record: Record,
     script: Mutex<Script>,
     transport: &'static str,
-    face: Face,
+    pub face: Face,
 }
 
-enum Face {
+pub enum Face {
     Stdio { control: Control, folder: TempDir },
     Http(FakeHttp),
 }
@@ -366,7 +366,7 @@ impl Upstream {
         self.http().refuse_connections(refuse);
     }
 
-    async fn change(&self, change: impl FnOnce(&mut Script)) {
+    pub async fn change(&self, change: impl FnOnce(&mut Script)) {
         let script = {
             let mut script = self.script.lock().expect("no panic under lock");
             change(&mut script);
@@ -398,14 +398,14 @@ impl Upstream {
         }
     }
 
-    fn control(&self) -> &Control {
+    pub fn control(&self) -> &Control {
         match &self.face {
             Face::Stdio { control, .. } => control,
             Face::Http(_) => panic!("an upstream over HTTP has no children"),
         }
     }
 
-    fn http(&self) -> &FakeHttp {
+    pub fn http(&self) -> &FakeHttp {
         match &self.face {
             Face::Http(server) => server,
             Face::Stdio { .. } => panic!("an upstream on stdio has no address"),

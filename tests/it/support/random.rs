@@ -1,19 +1,11 @@
 //! Numbers that a seed decides: `SplitMix64`.
 
-use std::time::Duration;
-
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
     pub fn new(seed: u64) -> Self {
         Self(seed)
-    }
-
-    /// Another row of numbers for each seed and number.
-    pub fn derived(seed: u64, number: u64) -> Self {
-        let mut first = Self(seed ^ number.wrapping_mul(0xA076_1D64_78BD_642F));
-        Self(first.next())
     }
 
     pub fn next(&mut self) -> u64 {
@@ -33,12 +25,5 @@ impl Random {
     pub fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         let number = self.below(all.len() as u64);
         &all[usize::try_from(number).expect("an index")]
-    }
-
-    /// A time between these.
-    pub fn time(&mut self, least: Duration, most: Duration) -> Duration {
-        let span = most.saturating_sub(least).as_millis();
-        let span = u64::try_from(span).expect("a run is shorter");
-        least + Duration::from_millis(self.below(span + 1))
     }
 }

@@ -16,7 +16,6 @@ pub struct Parser {
     event: Option<String>,
     id: Option<String>,
     data: Option<String>,
-    n_comments: usize,
 }
 
 impl Parser {
@@ -27,11 +26,6 @@ impl Parser {
             events.extend(self.line(&line));
         }
         events
-    }
-
-    /// How many comment lines (keep-alives) have come.
-    pub fn n_comments(&self) -> usize {
-        self.n_comments
     }
 
     /// A line without its end, once it is certain where it ends: a `\r` may be half of an end.
@@ -62,7 +56,6 @@ impl Parser {
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
-            "" => self.n_comments += 1,
             "event" => self.event = Some(value.to_owned()),
             "id" => self.id = Some(value.to_owned()),
             "data" => match &mut self.data {

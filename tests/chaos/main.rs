@@ -1,6 +1,14 @@
 //! Bad days, seeded: twenty servers, twenty clients, and faults. What must hold of every call holds all the same (docs/testing.md).
-//! `tests/chaos/run seeds` starts it; `cargo test` tries its parts only.
+//! `tests/chaos/run seeds` builds and runs it; `cargo test` does neither.
 
+#![cfg(target_os = "linux")]
+#![allow(
+    unreachable_pub,
+    reason = "one binary, nothing is reached from outside"
+)]
+
+mod bad_days;
+mod checks;
 mod clients;
 mod daemon;
 mod faults;
@@ -8,6 +16,10 @@ mod judge;
 mod plan;
 mod run;
 mod servers;
+#[expect(dead_code, unused_imports, reason = "most of it is for tests/it")]
+#[path = "../it/support/mod.rs"]
+mod support;
+mod test_language;
 mod tests;
 
 use std::time::Duration;

@@ -1,7 +1,5 @@
 //! One run: everything is started, calls and faults happen side by side, then it has to be quiet and end with nothing left.
 
-mod checks;
-
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex},
@@ -42,11 +40,11 @@ pub struct Report {
     pub after: Figures,
 }
 
-struct Run {
+pub struct Run {
     plan: Plan,
-    scene: Scene,
-    servers: Vec<Server>,
-    clients: Vec<Arc<Client>>,
+    pub scene: Scene,
+    pub servers: Vec<Server>,
+    pub clients: Vec<Arc<Client>>,
     calls: Mutex<Vec<Call>>,
     /// What was seen wrong besides calls.
     seen: Mutex<Vec<Violation>>,
@@ -140,11 +138,11 @@ impl Run {
         })
     }
 
-    fn daemon_pid(&self) -> u32 {
+    pub fn daemon_pid(&self) -> u32 {
         *self.daemon.lock().expect("no panic under lock")
     }
 
-    fn note(&self, server: Option<&str>, what: impl Into<String>) {
+    pub fn note(&self, server: Option<&str>, what: impl Into<String>) {
         self.seen
             .lock()
             .expect("no panic under lock")

@@ -5,9 +5,11 @@ use std::{collections::BTreeSet, time::Duration};
 use rustix::process::Signal;
 use tokio::time::{Instant, sleep};
 
-use super::{Figures, Run, daemon, servers};
 use crate::{
-    chaos::plan::Transport,
+    daemon::{self, Figures},
+    plan::Transport,
+    run::Run,
+    servers,
     support::{patience, processes},
 };
 
@@ -16,7 +18,7 @@ const QUIET: Duration = Duration::from_mins(1);
 
 impl Run {
     /// One child a server at most, and nobody else.
-    pub(super) async fn check_processes(&self, when: &str) {
+    pub async fn check_processes(&self, when: &str) {
         let mark = &self.scene.home.mark;
         let deadline = Instant::now() + QUIET;
         loop {
@@ -57,7 +59,7 @@ impl Run {
     }
 
     /// What the daemon takes is back where it was.
-    pub(super) async fn check_figures(&self, before: Figures) -> Figures {
+    pub async fn check_figures(&self, before: Figures) -> Figures {
         let deadline = Instant::now() + QUIET;
         loop {
             let after = daemon::figures(self.daemon_pid()).unwrap_or(before);
@@ -75,7 +77,7 @@ impl Run {
         }
     }
 
-    pub(super) fn check_strays(&self) {
+    pub fn check_strays(&self) {
         for client in &self.clients {
             for stray in client.strays() {
                 self.note(None, format!("{} never asked for {stray}", client.name));
@@ -84,7 +86,7 @@ impl Run {
     }
 
     /// Clients leave, SIGTERM ends the daemon, and nothing of the run is left.
-    pub(super) async fn check_end(&self) {
+    pub async fn check_end(&self) {
         for client in &self.clients {
             if let Err(why) = client.leave().await {
                 self.note(None, why);

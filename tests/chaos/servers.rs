@@ -9,8 +9,8 @@ use std::{
 use serde_json::{Map, Value, json};
 
 use super::plan::{Era, ServerPlan, Transport};
+use crate::bad_days::{echo_at_length, journal};
 use crate::support::{
-    behaviours::{echo_at_length, journal},
     fake_upstream::{FakeUpstream, Upstream},
     script::{Behaviour, HttpAnswers},
 };

@@ -15,8 +15,9 @@ use super::{
     plan::{Edit, Fault, Transport},
     servers::{CHANGING, Config, Server},
 };
+use crate::bad_days::{echo_at_length, half_echo};
 use crate::support::{
-    behaviours::{echo_at_length, exit, gate, half_echo, malformed},
+    behaviours::{exit, gate, malformed},
     script::{Behaviour, HttpTrouble},
 };
 

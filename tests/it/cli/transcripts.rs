@@ -1,0 +1,199 @@
+//! Transcripts of the command line, below `transcripts/`: what commands print and leave. A line `# NAME` begins a case in a home of
+//! its own, `@ FILE` writes the lines below it into a file, `$ COMMAND` runs in a shell; below it stand its stdout, its stderr behind
+//! `!`, and its exit code behind `?` unless it is 0. `[..]` is any text; other lines are remarks. Runs of blanks count as two.
+//! With `UPDATE_TRANSCRIPTS=1` what differs is written down instead of failing.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+
+/// What commands can use: the program with the files of the case, its daemon in the background, and files of clients.
+const SHELL: &str = r#"
+mcpproxy() { "$PROGRAM" --config "$HOME/mcp_config.json" --data-dir "$HOME/data" "$@"; }
+daemon() { [ -e mcp_config.json ] || echo "{}" > mcp_config.json; mcpproxy serve --background=start --port 0 "$@"; }
+furnish() { mkdir -p "$(dirname "$2")" bin; ln -sf "$PROGRAM" bin/notes; sed "s|@HOME@|$HOME|g; s|@PORT@|8080|g" "$FILES/$1" > "$2"; }
+"#;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_mcpproxy");
+
+/// A home whose daemons end with it.
+struct Case(tempfile::TempDir);
+
+impl Case {
+    fn home(&self) -> &str {
+        self.0.path().to_str().expect("a path")
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        let path = self.0.path().join(file);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("ours");
+        let text = text.replace("[PROGRAM]", PROGRAM);
+        fs::write(&path, text).expect("ours");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("ours");
+    }
+
+    fn shell(&self, command: &str) -> std::process::Output {
+        let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/cli/client_files");
+        let mut shell = Command::new("timeout");
+        shell
+            .args(["60", "sh", "-c", &format!("{SHELL}{command}")])
+            .env_clear()
+            .envs([
+                ("HOME", self.home()),
+                ("PATH", "/usr/bin:/bin"),
+                ("PROGRAM", PROGRAM),
+            ])
+            .env("FILES", files)
+            .current_dir(self.0.path())
+            .stdin(std::process::Stdio::null());
+        shell.output().expect("a shell")
+    }
+
+    /// What a command gives, as a transcript has it.
+    fn run(&self, command: &str) -> Vec<String> {
+        let ran = self.shell(&command.replace("[PROGRAM]", PROGRAM));
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
+        let lines = |bytes: &[u8], mark: &str| -> Vec<String> {
+            let text = self.plain(&text(bytes));
+            let lines = text.lines().map(|line| format!("{mark}{line}"));
+            lines.map(|line| line.trim_end().to_owned()).collect()
+        };
+        let mut given = lines(&ran.stdout, "  ");
+        given
+            .iter_mut()
+            .filter(|line| line.is_empty())
+            .for_each(|line| line.push_str("  "));
+        given.extend(lines(&ran.stderr, "! "));
+        match ran.status.code().expect("an exit code") {
+            0 => (),
+            code => given.push(format!("? {code}")),
+        }
+        given
+    }
+
+    /// A text without what differs from run to run.
+    fn plain(&self, text: &str) -> String {
+        let text = text
+            .replace(self.home(), "[HOME]")
+            .replace(PROGRAM, "[PROGRAM]");
+        let mut text = text.replace(env!("CARGO_PKG_VERSION"), "[VERSION]");
+        for host in ["127.0.0.1:", "[::1]:"] {
+            let mut parts = text.split(host);
+            let mut plain = parts.next().unwrap_or_default().to_owned();
+            for part in parts {
+                let rest = part.trim_start_matches(|digit: char| digit.is_ascii_digit());
+                let is_drawn = part.len() - rest.len() == 5;
+                plain.push_str(host);
+                plain.push_str(if is_drawn { "[PORT]" } else { "" });
+                plain.push_str(if is_drawn { rest } else { part });
+            }
+            text = plain;
+        }
+        text
+    }
+}
+
+impl Drop for Case {
+    fn drop(&mut self) {
+        let _ = self
+            .shell(r#"mcpproxy stop; "$PROGRAM" stop; "$PROGRAM" --config mcp_config.json stop"#);
+    }
+}
+
+/// Runs of blanks behind the first two signs, which have no more to tell than that a column ends.
+fn narrowed(line: &str) -> String {
+    let (mark, mut rest) = line
+        .split_at_checked(2)
+        .map_or((line, String::new()), |(mark, rest)| {
+            (mark, rest.to_owned())
+        });
+    while rest.contains("   ") {
+        rest = rest.replace("   ", "  ");
+    }
+    format!("{mark}{rest}")
+}
+
+fn matches(expected: &str, given: &str) -> bool {
+    let (expected, given) = (narrowed(expected), narrowed(given));
+    let mut pieces = expected.split("[..]");
+    let Some(mut rest) = given.strip_prefix(pieces.next().unwrap_or_default()) else {
+        return false;
+    };
+    let pieces: Vec<&str> = pieces.collect();
+    let Some((last, between)) = pieces.split_last() else {
+        return rest.is_empty();
+    };
+    for piece in between {
+        let Some((_, after)) = rest.split_once(piece) else {
+            return false;
+        };
+        rest = after;
+    }
+    rest.ends_with(last)
+}
+
+fn play(name: &str) {
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/cli/transcripts/{name}.txt"));
+    let text = fs::read_to_string(&file).expect("a transcript");
+    let mut lines = text.lines().peekable();
+    let (mut case, mut title, mut written, mut wrong) = (None, "", String::new(), String::new());
+    while let Some(line) = lines.next() {
+        written.push_str(line);
+        written.push('\n');
+        let mut below = |marks: &[&str]| {
+            let mut below = Vec::new();
+            while let Some(line) =
+                lines.next_if(|line| marks.iter().any(|mark| line.starts_with(mark)))
+            {
+                below.push(line);
+            }
+            below
+        };
+        let home = || case.as_ref().expect("a case has begun");
+        if let Some(begun) = line.strip_prefix("# ") {
+            title = begun;
+            drop(case.replace(Case(tempfile::tempdir().expect("a temporary folder"))));
+        } else if let Some(file) = line.strip_prefix("@ ") {
+            let content = below(&["  "]);
+            written.extend(content.iter().flat_map(|line| [line, "\n"]));
+            let content = content.iter().flat_map(|line| [&line[2..], "\n"]);
+            Case::write(home(), file, &content.collect::<String>());
+        } else if let Some(command) = line.strip_prefix("$ ") {
+            let expected = below(&["  ", "!", "? "]);
+            let given = home().run(command);
+            let pairs = expected.iter().zip(&given);
+            let good = expected.len() == given.len()
+                && pairs.into_iter().all(|(one, other)| matches(one, other));
+            let kept = if good {
+                expected.join("\n")
+            } else {
+                given.join("\n")
+            };
+            written.push_str(&kept);
+            written.push_str(if kept.is_empty() { "" } else { "\n" });
+            if !good {
+                let expected = expected.join("\n");
+                wrong.push_str(&format!(
+                    "{title}\n{line}\n{}\ninstead of\n{expected}\n\n",
+                    given.join("\n")
+                ));
+            }
+        }
+    }
+    drop(case);
+    if std::env::var_os("UPDATE_TRANSCRIPTS").is_some() {
+        fs::write(&file, written).expect("it is ours");
+    } else {
+        assert!(wrong.is_empty(), "{name}.txt:\n{wrong}");
+    }
+}
+
+macro_rules! transcripts {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            play(stringify!($name));
+        })*
+    };
+}
+
+transcripts! { checks code connect demo files import outcomes secrets service setup starting }
