@@ -9,7 +9,7 @@ use crate::support::{
     behaviours::echo,
     daemon::TestDaemon,
     fake_upstream::FakeUpstream,
-    patience::{until, until_async},
+    patience::until_async,
     processes,
 };
 
