@@ -11,11 +11,8 @@ use std::{
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{
-    list_context::is_secret_flag,
-    rows::{
-        BARE, NAMES, NOT, PARTS, RECORD, ROWS, RUN, RUN_LENGTH, STRUCTURE, TEXT, VALUE, WORD, WORDS,
-    },
+use super::rows::{
+    BARE, NAMES, NOT, PARTS, RECORD, ROWS, RUN, RUN_LENGTH, STRUCTURE, TEXT, VALUE, WORD, WORDS,
 };
 use crate::text::secret::MASK;
 
@@ -233,20 +230,6 @@ pub fn hidden(text: &str, kind: TextKind) -> Vec<&str> {
     let hidden = TABLE.hidden(TABLE.candidates(text), text, kind);
     let hidden = merged(hidden).into_iter();
     hidden.filter_map(|range| text.get(range)).collect()
-}
-
-/// What [`super::masked_arguments`] hides.
-pub fn hidden_in_arguments(arguments: &[String]) -> Vec<&str> {
-    let mut follows_flag = false;
-    let hidden = arguments.iter().flat_map(|argument| {
-        let is_whole = std::mem::replace(&mut follows_flag, is_secret_flag(argument));
-        if is_whole {
-            vec![argument.as_str()]
-        } else {
-            hidden(argument, TextKind::Word)
-        }
-    });
-    hidden.collect()
 }
 
 /// Whether certainly nothing of a text of JSON would be masked or written otherwise. What it does not let pass may be harmless.
