@@ -81,12 +81,11 @@ impl Table {
         let (mut words, mut rows_of) = (Vec::new(), Vec::<Rows>::new());
         for (word, row) in of_rows.chain(of_structure) {
             let known = words.iter().position(|known| *known == word);
-            match known.and_then(|at| rows_of.get_mut(at)) {
-                Some(rows) => *rows |= row,
-                None => {
-                    words.push(word);
-                    rows_of.push(row);
-                }
+            if let Some(rows) = known.and_then(|at| rows_of.get_mut(at)) {
+                *rows |= row;
+            } else {
+                words.push(word);
+                rows_of.push(row);
             }
         }
         let mut searched = AhoCorasickBuilder::new();
@@ -163,15 +162,14 @@ fn has_run(text: &[u8]) -> bool {
     let is_between = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b'-');
     let mut rest = text;
     while let Some(window) = rest.get(..RUN_LENGTH) {
-        let next = match window.iter().rposition(is_between) {
-            Some(at) => at + 1,
-            None => {
-                let run = rest.split(is_between).next().unwrap_or_default();
-                if run.iter().any(u8::is_ascii_digit) {
-                    return true;
-                }
-                run.len()
+        let next = if let Some(at) = window.iter().rposition(is_between) {
+            at + 1
+        } else {
+            let run = rest.split(is_between).next().unwrap_or_default();
+            if run.iter().any(u8::is_ascii_digit) {
+                return true;
             }
+            run.len()
         };
         rest = rest.get(next..).unwrap_or_default();
     }
