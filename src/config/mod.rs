@@ -91,7 +91,7 @@ pub use rate_limit::RateLimit;
 pub use read_entry::is_entry_key;
 pub use read_transport::is_set_for_each_request;
 pub use references::{VariableLookup, lacks_variable, with_secrets_renamed, with_variables};
-pub use review::{AgentTexts, ReviewedValue, reviewed_entry, reviewed_values};
+pub use review::{AgentTexts, ReviewedValue, ShownSettings, reviewed_entry, reviewed_values};
 pub use schema::SCHEMA;
 pub use secret_uses::{secret_uses, secrets_of};
 pub use server_auth::{

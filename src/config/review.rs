@@ -15,7 +15,7 @@ use crate::{
 /// Keys whose members are places of their own.
 const OBJECTS: &[&str] = &["env", "headers", "isolation", "oauth", "tool_acl"];
 
-/// Keys of whose members nothing is shown but references.
+/// Keys whose members are variables or headers.
 const SETTINGS: &[&str] = &["env", "headers"];
 
 /// What stands at one place of an entry, as a reviewer sees it.
@@ -34,6 +34,15 @@ impl ReviewedValue {
     }
 }
 
+/// What is shown of variables and headers that a person wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShownSettings {
+    /// What they refer to.
+    References,
+    /// All but what looks like a secret.
+    AllButSecrets,
+}
+
 /// Texts that an agent wrote, with their places in an entry: no secrets of the user, whatever they look like. Only digests are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -43,7 +52,7 @@ impl AgentTexts {
     /// Those of an entry after an agent's change: all but what was hidden from reviewers at the same place before.
     pub fn of(before: &Map<String, Value>, after: &Map<String, Value>) -> Self {
         let person = Self::default();
-        let view = View::of(before, &person);
+        let view = View::of(before, &person, ShownSettings::References);
         let before: BTreeMap<String, Part<'_>> = parts(before).collect();
         let mut texts = BTreeSet::new();
         for (place, after) in parts(after) {
@@ -129,12 +138,13 @@ fn parts(entry: &Map<String, Value>) -> impl Iterator<Item = (String, Part<'_>)>
 /// How an entry is shown.
 struct View<'a> {
     by_agents: &'a AgentTexts,
+    settings: ShownSettings,
     /// What persons wrote into variables and headers and what looks like a secret there: hidden wherever else they wrote it.
     secrets: Secrets,
 }
 
 impl<'a> View<'a> {
-    fn of(entry: &Map<String, Value>, by_agents: &'a AgentTexts) -> Self {
+    fn of(entry: &Map<String, Value>, by_agents: &'a AgentTexts, settings: ShownSettings) -> Self {
         let secrets = parts(entry).filter_map(|(place, part)| {
             let text = part.value.as_str()?;
             let name = part.member.filter(|_| SETTINGS.contains(&part.key))?;
@@ -145,12 +155,14 @@ impl<'a> View<'a> {
         Self {
             secrets: Secrets::new(secrets),
             by_agents,
+            settings,
         }
     }
 
     fn part(&self, place: &str, part: &Part<'_>) -> Value {
+        let hides = self.settings == ShownSettings::References && SETTINGS.contains(&part.key);
         match part.member {
-            _ if SETTINGS.contains(&part.key) => self.setting(place, part.value),
+            _ if hides => self.setting(place, part.value),
             Some(name) => self.value(place, name, part.value),
             // The names of keys say nothing of what stands there.
             None if KEYS.contains(&part.key) && !part.value.is_array() => {
@@ -247,7 +259,7 @@ pub fn reviewed_values(
     by_agents: &AgentTexts,
 ) -> BTreeMap<String, ReviewedValue> {
     let entry = under_proper_names(entry);
-    let view = View::of(&entry, by_agents);
+    let view = View::of(&entry, by_agents, ShownSettings::References);
     let parts = parts(&entry).filter(|(place, part)| {
         !matches!(place.as_str(), "quarantined" | "changed_by") && !part.value.is_null()
     });
@@ -262,8 +274,12 @@ pub fn reviewed_values(
 }
 
 /// An entry as a reviewer sees it.
-pub fn reviewed_entry(entry: &Map<String, Value>, by_agents: &AgentTexts) -> Map<String, Value> {
-    let view = View::of(entry, by_agents);
+pub fn reviewed_entry(
+    entry: &Map<String, Value>,
+    by_agents: &AgentTexts,
+    settings: ShownSettings,
+) -> Map<String, Value> {
+    let view = View::of(entry, by_agents, settings);
     let mut shown = entry.clone();
     for (place, part) in parts(entry) {
         let value = view.part(&place, &part);
@@ -290,7 +306,11 @@ mod tests {
     /// An entry that a person wrote.
     #[track_caller]
     fn check(entry: &Value, expected: &Value) {
-        let shown = reviewed_entry(&object(entry), &AgentTexts::default());
+        let shown = reviewed_entry(
+            &object(entry),
+            &AgentTexts::default(),
+            ShownSettings::References,
+        );
         for (key, value) in object(expected) {
             assert_eq!(shown[&key], value, "{key}");
         }
@@ -327,6 +347,23 @@ mod tests {
     }
 
     #[test]
+    fn settings_may_be_shown_without_what_looks_like_a_secret() {
+        let entry = object(&json!({
+            "args": ["x-hunter66"],
+            "env": { "LOG": "info", "N": 7, "A_TOKEN": "hunter66", "A": "hunter66", "X": "ghp_0123456789abcdefghij", "R": "${HOME_KEY}" },
+            "headers": { "Authorization": "Bearer ${T}" },
+        }));
+        let expected = object(&json!({
+            "args": ["x-***"],
+            "env": { "LOG": "info", "N": 7, "A_TOKEN": "***", "A": "***", "X": "***", "R": "${HOME_KEY}" },
+            "headers": { "Authorization": "Bearer ${T}" },
+        }));
+        let none = AgentTexts::default();
+        let shown = reviewed_entry(&entry, &none, ShownSettings::AllButSecrets);
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
     fn a_secret_of_a_person_is_hidden_wherever_a_person_wrote_it() {
         check(
             &json!({ "args": ["--with", "x-hunter66", "hunter66"], "env": { "A_TOKEN": "hunter66" } }),
@@ -349,7 +386,10 @@ mod tests {
             "oauth": { "client_secret": "theirs" },
         }));
         let by_agent = AgentTexts::of(&Map::new(), &entry);
-        assert_eq!(reviewed_entry(&entry, &by_agent), entry);
+        assert_eq!(
+            reviewed_entry(&entry, &by_agent, ShownSettings::References),
+            entry
+        );
         let kept = serde_json::to_string(&by_agent).expect("a list");
         assert!(!kept.contains("evil"), "{kept}");
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     ConfigError, document,
-    review::{AgentTexts, reviewed_entry},
+    review::{AgentTexts, ShownSettings, reviewed_entry},
 };
 use crate::{
     redact::{self, TextKind, is_secret_name},
@@ -35,7 +35,9 @@ pub fn shown_file(text: &str) -> Result<Value, ConfigError> {
     for (number, written) in document.servers.iter().enumerate() {
         let name = written.name.clone().unwrap_or_else(|| format!("#{number}"));
         let entry = match &written.entry {
-            Value::Object(entry) => reviewed_entry(entry, &AgentTexts::default()).into(),
+            Value::Object(entry) => {
+                reviewed_entry(entry, &AgentTexts::default(), ShownSettings::AllButSecrets).into()
+            }
             _ => Value::Null,
         };
         // Of two of one name the first counts.

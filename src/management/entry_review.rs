@@ -12,7 +12,9 @@ use serde_json::{Map, Value};
 
 use super::{Backing, Management, patching::Planned};
 use crate::{
-    config::{self, AgentTexts, ReviewedValue, Settings, reviewed_values, written_entry},
+    config::{
+        self, AgentTexts, ReviewedValue, Settings, ShownSettings, reviewed_values, written_entry,
+    },
     storage,
     text::names::ServerName,
 };
@@ -77,7 +79,14 @@ impl<B: Backing> Management<B> {
         let kept = read(self.backing().data_dir(), name).filter(|_| is_quarantined(&written));
         let none = AgentTexts::default();
         let by_agents = kept.as_ref().map_or(&none, |kept| &kept.by_agents);
-        let mut shown = config::reviewed_entry(&written, by_agents);
+        let is_unknown = kept.is_none() && is_quarantined(&written) && is_agents(&written);
+        // Nobody knows which of them an agent wrote, and a person has to judge those.
+        let settings = if is_unknown {
+            ShownSettings::AllButSecrets
+        } else {
+            ShownSettings::References
+        };
+        let mut shown = config::reviewed_entry(&written, by_agents, settings);
         // What the file leaves to the defaults counts, too.
         if let Some(Value::Object(in_force)) = in_force {
             for (key, value) in in_force {
@@ -158,12 +167,11 @@ fn keep(
     };
     // Of what was held and is not any more, somebody has approved.
     let known = read(data_dir, name).filter(|_| is_quarantined(before));
-    let is_agents = before.get("changed_by").and_then(Value::as_str) == Some("agent");
     let mut kept = match known {
         // Several changes are reviewed as one.
         Some(kept) => kept,
         // What a person trusted is not known any more.
-        None if is_agents => return Ok(()),
+        None if is_agents(before) => return Ok(()),
         None => KeptEntry {
             version: VERSION,
             server: name.to_owned(),
@@ -186,6 +194,10 @@ fn read(data_dir: &Path, name: &str) -> Option<KeptEntry> {
     let text = is_small.then(|| fs::read(&file).ok()).flatten()?;
     let kept: KeptEntry = serde_json::from_slice(&text).ok()?;
     (kept.version == VERSION && kept.server == name).then_some(kept)
+}
+
+fn is_agents(entry: &Map<String, Value>) -> bool {
+    entry.get("changed_by").and_then(Value::as_str) == Some("agent")
 }
 
 fn is_quarantined(entry: &Map<String, Value>) -> bool {

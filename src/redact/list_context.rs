@@ -3,7 +3,7 @@
 use super::{
     TextKind,
     rows::is_login,
-    table::{is_secret_name, masked},
+    table::{hidden, is_secret_name, masked},
 };
 use crate::text::secret::MASK;
 
@@ -40,7 +40,7 @@ pub fn is_scheme(word: &str) -> bool {
 }
 
 /// Whether a word says by itself that a credential follows it: `Bearer`, `Basic`.
-pub fn announces(word: &str) -> bool {
+fn announces(word: &str) -> bool {
     is_one_of(word, &SCHEMES[..2])
 }
 
@@ -65,6 +65,20 @@ pub fn masked_arguments(arguments: &[String]) -> Vec<String> {
         }
     });
     shown.collect()
+}
+
+/// What [`masked_arguments`] hides.
+pub fn hidden_in_arguments(arguments: &[String]) -> Vec<&str> {
+    let mut follows_flag = false;
+    let hidden = arguments.iter().flat_map(|argument| {
+        let is_whole = std::mem::replace(&mut follows_flag, is_secret_flag(argument));
+        if is_whole {
+            vec![argument.as_str()]
+        } else {
+            hidden(argument, TextKind::Word)
+        }
+    });
+    hidden.collect()
 }
 
 /// Whether a member says how the value beside it is called, and that it is a secret: `"name": "DB_PASSWORD"`.

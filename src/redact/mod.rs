@@ -9,10 +9,10 @@ mod rows;
 mod table;
 mod walk;
 
-pub use list_context::{ListContext, announces, is_scheme, is_secret_flag, masked_arguments};
-pub use table::{
-    TextKind, hidden, hidden_in_arguments, is_harmless_json, is_secret_name, masked, masked_value,
+pub use list_context::{
+    ListContext, hidden_in_arguments, is_scheme, is_secret_flag, masked_arguments,
 };
+pub use table::{TextKind, hidden, is_harmless_json, is_secret_name, masked, masked_value};
 pub use walk::{Bounds, Walk, shorten};
 
 #[cfg(test)]

@@ -11,11 +11,8 @@ use std::{
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{
-    list_context::is_secret_flag,
-    rows::{
-        BARE, NAMES, NOT, PARTS, RECORD, ROWS, RUN, RUN_LENGTH, STRUCTURE, TEXT, VALUE, WORD, WORDS,
-    },
+use super::rows::{
+    BARE, NAMES, NOT, PARTS, RECORD, ROWS, RUN, RUN_LENGTH, STRUCTURE, TEXT, VALUE, WORD, WORDS,
 };
 use crate::text::secret::MASK;
 
@@ -84,12 +81,11 @@ impl Table {
         let (mut words, mut rows_of) = (Vec::new(), Vec::<Rows>::new());
         for (word, row) in of_rows.chain(of_structure) {
             let known = words.iter().position(|known| *known == word);
-            match known.and_then(|at| rows_of.get_mut(at)) {
-                Some(rows) => *rows |= row,
-                None => {
-                    words.push(word);
-                    rows_of.push(row);
-                }
+            if let Some(rows) = known.and_then(|at| rows_of.get_mut(at)) {
+                *rows |= row;
+            } else {
+                words.push(word);
+                rows_of.push(row);
             }
         }
         let mut searched = AhoCorasickBuilder::new();
@@ -166,15 +162,14 @@ fn has_run(text: &[u8]) -> bool {
     let is_between = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b'-');
     let mut rest = text;
     while let Some(window) = rest.get(..RUN_LENGTH) {
-        let next = match window.iter().rposition(is_between) {
-            Some(at) => at + 1,
-            None => {
-                let run = rest.split(is_between).next().unwrap_or_default();
-                if run.iter().any(u8::is_ascii_digit) {
-                    return true;
-                }
-                run.len()
+        let next = if let Some(at) = window.iter().rposition(is_between) {
+            at + 1
+        } else {
+            let run = rest.split(is_between).next().unwrap_or_default();
+            if run.iter().any(u8::is_ascii_digit) {
+                return true;
             }
+            run.len()
         };
         rest = rest.get(next..).unwrap_or_default();
     }
@@ -233,20 +228,6 @@ pub fn hidden(text: &str, kind: TextKind) -> Vec<&str> {
     let hidden = TABLE.hidden(TABLE.candidates(text), text, kind);
     let hidden = merged(hidden).into_iter();
     hidden.filter_map(|range| text.get(range)).collect()
-}
-
-/// What [`super::masked_arguments`] hides.
-pub fn hidden_in_arguments(arguments: &[String]) -> Vec<&str> {
-    let mut follows_flag = false;
-    let hidden = arguments.iter().flat_map(|argument| {
-        let is_whole = std::mem::replace(&mut follows_flag, is_secret_flag(argument));
-        if is_whole {
-            vec![argument.as_str()]
-        } else {
-            hidden(argument, TextKind::Word)
-        }
-    });
-    hidden.collect()
 }
 
 /// Whether certainly nothing of a text of JSON would be masked or written otherwise. What it does not let pass may be harmless.

@@ -105,7 +105,7 @@ async fn a_missing_secret_disables_its_server_until_it_is_stored() {
     let folder = daemon.home().folder().to_str().expect("text");
     let agent = daemon.client("/mcp").await;
     let list = json!({"operation": "list"}).to_string();
-    let patch = json!({"operation": "patch", "name": "up", "env": {"MODE": "x"}}).to_string();
+    let patch = json!({"operation": "patch", "name": "up", "call_tool_timeout": "1m"}).to_string();
     let native = TestClient::stateless(&daemon, "/mcp/server/up");
     for said in [
         daemon.get("/health").await.text().to_owned(),

@@ -102,6 +102,10 @@ fn check_harmless(raw: &Raw) {
     let Ok(value) = raw.read::<Value>() else {
         return;
     };
+    // A number may be a secret in another spelling.
+    if has_secret(&value.to_string()) {
+        return;
+    }
     let beside = format!("[{},\"--token\"]", raw.as_str());
     assert!(!is_harmless_json(&beside), "{beside}");
     let beside = Raw::parse_str(&beside).expect("an array of JSON");

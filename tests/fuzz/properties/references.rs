@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use mcpproxy::{
-    config::{AgentTexts, Settings, Surroundings, Transport, parse, reviewed_entry},
+    config::{AgentTexts, Settings, ShownSettings, Surroundings, Transport, parse, reviewed_entry},
     text::secret::MASK,
 };
 use serde_json::{Value, json};
@@ -49,7 +49,8 @@ pub fn check(input: &[u8]) {
         "{text:?} is shown as {shown:?}"
     );
     let written = entry.as_object().expect("an object");
-    let review = Value::Object(reviewed_entry(written, &AgentTexts::default()));
+    let none = AgentTexts::default();
+    let review = Value::Object(reviewed_entry(written, &none, ShownSettings::AllButSecrets));
     for shown in [
         server.shown().to_string(),
         format!("{server:?}"),

@@ -7,7 +7,8 @@ use crate::support::{behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstr
 
 #[tokio::test]
 async fn answers_say_what_came_of_the_change() {
-    let (_up, daemon, client) = house(json!({ "enabled_tools": ["e*", "list_*"], "start": "eager" })).await;
+    let (_up, daemon, client) =
+        house(json!({ "enabled_tools": ["e*", "list_*"], "start": "eager" })).await;
     let patch = |mut more: Value| {
         more["operation"] = "patch".into();
         more["name"] = "up".into();

@@ -328,7 +328,7 @@ async fn what_a_server_repeats_of_its_references_is_not_shown_to_its_reviewer() 
 
 #[tokio::test]
 async fn a_review_shows_no_value_that_listings_mask() {
-    const VALUES: [&str; 3] = ["LITENVSECRET44", "LIT66", "mine-alone"];
+    const VALUES: [&str; 3] = ["LITENVSECRET44", "LITERAL66", "mine-alone"];
     let [value, short, team] = VALUES;
     let home = TestDaemon::builder()
         .entry(
