@@ -8,13 +8,12 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Shared,
     figures::FigurePeriod,
-    figures_cell::CountedCall,
     known_calls::CallTally,
     redaction::Redaction,
     seen_call::{SeenCall, ThingCalled},
     store::{ActivityStore, LookedBack},
 };
-use crate::{telemetry::metrics::EndedCall, text::moment};
+use crate::{telemetry::metrics::CountedCall, text::moment};
 
 /// Limit: records that are read.
 const MOST: usize = 500_000;
@@ -44,6 +43,7 @@ impl CountedRecord {
             is_caused: self.parent.is_some(),
             server: self.server.as_deref(),
             tool: self.tool.as_deref(),
+            method: "",
             outcome: &self.outcome,
             calls: 1,
             took: self.took.as_slice(),
@@ -66,49 +66,43 @@ pub(super) fn count_call(
     (millis, outcome): (u64, &'static str),
 ) {
     let masked = |name: &str| redaction.name(name);
-    // What clients made up is no name.
-    let is_found = !matches!(outcome, "invalid" | "refused");
     let tool = match &call.thing {
-        ThingCalled::Tool(tool) => Some(&**tool),
+        ThingCalled::Tool(tool) => Some(masked(tool)),
         _ => None,
     };
-    let duration = [call.ended - call.began];
-    shared.metrics.count_call(EndedCall {
-        server: call.server.as_deref().filter(|_| is_found),
-        tool: tool.filter(|_| is_found),
-        method: &call.method,
-        outcome,
-        took: &duration,
-    });
-    let (server, tool) = (call.server.as_deref().map(masked), tool.map(masked));
+    let server = call.server.as_deref().map(masked);
     let (client, caller) = (redaction.client(&call.client), masked(&call.caller));
-    let counted = CountedCall {
-        millis,
-        calls: 1,
-        is_caused: call.parent.is_some(),
-        server: server.as_deref(),
-        tool: tool.as_deref(),
-        outcome,
-        took: &duration,
-        client: client.as_deref(),
-        caller: Some(&caller),
-    };
-    let now = moment::millis(SystemTime::now());
-    shared.figures.lock().running.add(counted, now);
+    count(
+        shared,
+        [CountedCall {
+            millis,
+            calls: 1,
+            is_caused: call.parent.is_some(),
+            server: server.as_deref(),
+            tool: tool.as_deref(),
+            method: &call.method,
+            outcome,
+            took: &[call.ended - call.began],
+            client: client.as_deref(),
+            caller: Some(&caller),
+        }],
+    );
 }
 
 /// Counts the calls that were like others.
 pub(super) fn count_tallies(shared: &Shared, tallies: &[CallTally]) {
-    if tallies.is_empty() {
-        return;
+    if !tallies.is_empty() {
+        count(shared, tallies.iter().map(CallTally::counted));
     }
-    for tally in tallies {
-        shared.metrics.count_call(tally.ended());
-    }
+}
+
+/// Counts calls where each number of them is kept: for Prometheus since the start, for people by the hour and the day.
+fn count<'a>(shared: &Shared, calls: impl IntoIterator<Item = CountedCall<'a>>) {
     let now = moment::millis(SystemTime::now());
     let mut figures = shared.figures.lock();
-    for tally in tallies {
-        figures.running.add(tally.counted(), now);
+    for call in calls {
+        shared.metrics.count_call(call);
+        figures.running.add(call, now);
     }
 }
 

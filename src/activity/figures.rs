@@ -9,10 +9,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    figures_cell::{CallSums, Cell, CountedCall},
+    figures_cell::{CallSums, Cell},
     redaction::Redaction,
 };
-use crate::text::moment;
+use crate::{telemetry::metrics::CountedCall, text::moment};
 
 const MINUTE: u64 = 60_000;
 
@@ -278,7 +278,7 @@ impl RunningFigures {
     /// Under which names a call is counted.
     fn pair(&mut self, server: &str, call: CountedCall<'_>) -> Arc<Pair> {
         let tool = call.tool.unwrap_or_default();
-        let is_doubtful = matches!(call.outcome, "invalid" | "refused");
+        let is_doubtful = call.is_doubtful();
         let most = if is_doubtful {
             MOST_DOUBTFUL
         } else {
@@ -362,6 +362,7 @@ mod tests {
             is_caused: false,
             server: Some("up"),
             tool: Some(tool),
+            method: "tools/call",
             outcome,
             calls: 1,
             took: const { &[Duration::from_millis(1)] },

@@ -1,10 +1,10 @@
 //! What some calls add up to: how many, how they ended, how long they took and whose they were. Pure.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::moment;
+use crate::{telemetry::metrics::CountedCall, text::moment};
 
 /// Limit: those that are named of one server or tool.
 pub(super) const MOST_NAMED: usize = 20;
@@ -34,23 +34,6 @@ pub struct CallSums {
     pub clients: Vec<String>,
     /// Who called; 20 at most.
     pub callers: Vec<String>,
-}
-
-/// Calls that ended and are alike, as far as they are counted.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct CountedCall<'a> {
-    /// When the last of them ended.
-    pub(super) millis: u64,
-    /// How many they are.
-    pub(super) calls: u64,
-    pub(super) is_caused: bool,
-    pub(super) server: Option<&'a str>,
-    pub(super) tool: Option<&'a str>,
-    pub(super) outcome: &'a str,
-    /// How long each took of which that is known.
-    pub(super) took: &'a [Duration],
-    pub(super) client: Option<&'a str>,
-    pub(super) caller: Option<&'a str>,
 }
 
 /// What calls of one kind in one stretch of time add up to.

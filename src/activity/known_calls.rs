@@ -9,13 +9,12 @@ use serde::Serialize;
 use super::{
     block::{NewRecord, USUAL},
     course::GateDecision,
-    figures_cell::CountedCall,
     record::{CALL, RecordMaker},
     seen_call::{CallEnd, CallEntrance, SeenCall, ThingCalled},
 };
 use crate::{
     runtime::quick_map::{QuickHash, QuickMap},
-    telemetry::metrics::EndedCall,
+    telemetry::metrics::CountedCall,
     wire::Raw,
 };
 
@@ -47,7 +46,7 @@ pub(super) struct CallMoment {
     pub(super) run: u64,
 }
 
-/// Names as they are shown, and as they are: labels of metrics have those.
+/// Names as they are, by which calls are alike, and as they are shown and counted.
 #[derive(Debug)]
 struct KindNames {
     method: Box<str>,
@@ -77,18 +76,7 @@ impl CallTally {
             && self.millis / MINUTE == moment.millis / MINUTE
     }
 
-    /// As metrics count them.
-    pub(super) fn ended(&self) -> EndedCall<'_> {
-        EndedCall {
-            server: self.names.server.as_deref(),
-            tool: Some(&self.names.tool),
-            method: &self.names.method,
-            outcome: self.outcome,
-            took: &self.took,
-        }
-    }
-
-    /// As figures count them.
+    /// As they are counted.
     pub(super) fn counted(&self) -> CountedCall<'_> {
         CountedCall {
             millis: self.millis,
@@ -96,6 +84,7 @@ impl CallTally {
             is_caused: self.is_caused,
             server: self.names.shown_server.as_deref(),
             tool: self.names.shown_tool.as_deref(),
+            method: &self.names.method,
             outcome: self.outcome,
             took: &self.took,
             client: self.names.client.as_deref(),
@@ -370,21 +359,21 @@ mod tests {
                     let ThingCalled::Tool(tool) = &call.thing else {
                         unreachable!("they are all of tools");
                     };
-                    let server = call.server.as_deref().map(str::to_owned);
-                    let key = (server, tool.to_string(), moment.outcome, call.parent.is_some(), *minute);
+                    let server = call.server.as_deref().map(|server| redaction.name(server));
+                    let key = (server, redaction.name(tool), moment.outcome, call.parent.is_some(), *minute);
                     let (count, sum) = expected.entry(key).or_default();
                     *count += 1;
                     *sum += call.ended - call.began;
                 }
                 for tally in known.take_tallies() {
-                    let (ended, counted) = (tally.ended(), tally.counted());
-                    prop_assert_eq!(counted.calls, u64::try_from(ended.took.len()).expect("few"));
-                    let server = ended.server.map(str::to_owned);
-                    let tool = ended.tool.expect("they are all of tools").to_owned();
-                    let key = (server, tool, ended.outcome, counted.is_caused, counted.millis / MINUTE);
+                    let counted = tally.counted();
+                    prop_assert_eq!(counted.calls, u64::try_from(counted.took.len()).expect("few"));
+                    let server = counted.server.map(str::to_owned);
+                    let tool = counted.tool.expect("they are all of tools").to_owned();
+                    let key = (server, tool, tally.outcome, counted.is_caused, counted.millis / MINUTE);
                     let (count, sum) = found.entry(key).or_default();
                     *count += counted.took.len();
-                    *sum += ended.took.iter().sum::<Duration>();
+                    *sum += counted.took.iter().sum::<Duration>();
                 }
             }
             prop_assert_eq!(found, expected);

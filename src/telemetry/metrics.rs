@@ -48,7 +48,7 @@ struct CallLabels {
     server: String,
     tool: String,
     method: &'static str,
-    outcome: &'static str,
+    outcome: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -72,19 +72,36 @@ struct StateLabel {
     state: &'static str,
 }
 
-/// A call that ended, or some that are alike.
+/// Calls that ended and are alike, as far as they are counted, under the names that people are shown.
 #[derive(Debug, Clone, Copy)]
-pub struct EndedCall<'a> {
+pub struct CountedCall<'a> {
+    /// When the last of them ended.
+    pub millis: u64,
+    /// How many they are.
+    pub calls: u64,
+    /// Whether other calls caused them.
+    pub is_caused: bool,
     /// The server; none with tools of our own, and where no server was found.
     pub server: Option<&'a str>,
-    /// The tool, where one was found.
+    /// The tool, where it is one.
     pub tool: Option<&'a str>,
     /// The method of MCP.
     pub method: &'a str,
-    /// How it ended, in the words of the activity log.
-    pub outcome: &'static str,
-    /// How long it took, and others like it: as many are counted.
+    /// How they ended, in the words of the activity log.
+    pub outcome: &'a str,
+    /// How long each took of which that is known.
     pub took: &'a [Duration],
+    /// The program.
+    pub client: Option<&'a str>,
+    /// Whose they were.
+    pub caller: Option<&'a str>,
+}
+
+impl CountedCall<'_> {
+    /// Whether a client may have made up what was called.
+    pub fn is_doubtful(&self) -> bool {
+        matches!(self.outcome, "invalid" | "refused")
+    }
 }
 
 /// A number that is asked for when the text is written.
@@ -198,9 +215,14 @@ fn make_histogram() -> Histogram {
 }
 
 impl Metrics {
-    /// Counts a call that ended, or some that are alike.
-    pub fn count_call(&self, call: EndedCall<'_>) {
-        let (server, tool) = self.named(call.server, call.tool);
+    /// Counts calls that ended.
+    pub fn count_call(&self, call: CountedCall<'_>) {
+        // What clients made up is no name.
+        let (server, tool) = if call.is_doubtful() {
+            self.named(None, None)
+        } else {
+            self.named(call.server, call.tool)
+        };
         let label = ServerLabel {
             server: server.clone(),
         };
@@ -212,10 +234,9 @@ impl Metrics {
             server,
             tool,
             method: known_method(call.method),
-            outcome: call.outcome,
+            outcome: call.outcome.to_owned(),
         };
-        let count = u64::try_from(call.took.len()).unwrap_or(u64::MAX);
-        self.0.calls.get_or_create(&labels).inc_by(count);
+        self.0.calls.get_or_create(&labels).inc_by(call.calls);
     }
 
     /// Counts requests that were refused with a code before they were a call.
@@ -295,13 +316,18 @@ fn known_method(method: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    fn call<'a>(server: &'a str, tool: &'a str) -> EndedCall<'a> {
-        EndedCall {
+    fn call<'a>(server: &'a str, tool: &'a str) -> CountedCall<'a> {
+        CountedCall {
+            millis: 0,
+            calls: 1,
+            is_caused: false,
             server: Some(server),
             tool: Some(tool),
             method: "tools/call",
             outcome: "ok",
             took: const { &[Duration::from_millis(20)] },
+            client: None,
+            caller: None,
         }
     }
 
@@ -327,12 +353,10 @@ mod tests {
         let metrics = Metrics::default();
         metrics.count_call(call("a", "x"));
         metrics.count_call(call("a", "x"));
-        metrics.count_call(EndedCall {
-            server: None,
-            tool: None,
+        metrics.count_call(CountedCall {
             method: "made/up",
             outcome: "invalid",
-            ..call("", "")
+            ..call("made", "up")
         });
         metrics.count_refusals("rate_limited", 3);
         metrics.count_event("a", "ready");
