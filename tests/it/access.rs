@@ -46,7 +46,7 @@ async fn upstream() -> Upstream {
     let upstream = FakeUpstream::stdio()
         .tool("echo", echo())
         .tool("wave", echo());
-    upstream.start().await
+    upstream.await
 }
 
 fn with(upstream: &Upstream, auth: &Value) -> Builder {
@@ -73,7 +73,7 @@ async fn send(
 #[tokio::test]
 async fn who_shows_no_token_that_is_known_stays_outside() {
     let upstream = upstream().await;
-    let daemon = with(&upstream, &auth()).start().await;
+    let daemon = with(&upstream, &auth()).await;
     let endpoints = [
         "/mcp",
         "/mcp/all",
@@ -151,7 +151,7 @@ async fn who_shows_no_token_that_is_known_stays_outside() {
 #[tokio::test]
 async fn a_token_says_who_it_is_in_both_eras_and_over_every_transport() {
     let upstream = upstream().await;
-    let daemon = with(&upstream, &auth()).start().await;
+    let daemon = with(&upstream, &auth()).await;
     let ada = as_subject(&daemon, "/mcp/all", ADA).await;
     ada.wait_for_tool("up__wave").await;
     ada.call("up__wave", "{}").await.result();
@@ -203,7 +203,7 @@ async fn a_proxy_names_its_users_if_it_is_trusted() {
             "acl": { "default": "deny", "rules": [{ "subjects": ["*@example.com"], "roles": ["dev"], "policy": "allow" }] },
         })
     };
-    let daemon = with(&upstream, &auth("127.0.0.1")).start().await;
+    let daemon = with(&upstream, &auth("127.0.0.1")).await;
     let user = |name, groups| {
         let client = ModernClient::new(&daemon, "/mcp/all");
         client.showing("x-user", name).showing("x-groups", groups)
@@ -256,7 +256,7 @@ async fn a_proxy_names_its_users_if_it_is_trusted() {
 #[tokio::test]
 async fn a_session_of_another_subject_is_not_found() {
     let upstream = upstream().await;
-    let daemon = with(&upstream, &auth()).start().await;
+    let daemon = with(&upstream, &auth()).await;
     let ada = as_subject(&daemon, "/mcp/all", ADA).await;
     let id = ("mcp-session-id", ada.session());
     for method in ["POST", "GET", "DELETE"] {
@@ -293,7 +293,7 @@ async fn a_session_of_another_subject_is_not_found() {
 #[tokio::test]
 async fn roles_are_those_of_the_settings_in_force() {
     let upstream = upstream().await;
-    let daemon = with(&upstream, &auth()).start().await;
+    let daemon = with(&upstream, &auth()).await;
     let ada = as_subject(&daemon, "/mcp/all", ADA).await;
     ada.wait_for_tool("up__wave").await;
     let mut stream = ada.listen().await;
@@ -321,7 +321,7 @@ async fn roles_are_those_of_the_settings_in_force() {
 #[tokio::test]
 async fn a_token_that_is_withdrawn_ends_everything_at_once() {
     let upstream = upstream().await;
-    let daemon = with(&upstream, &auth()).start().await;
+    let daemon = with(&upstream, &auth()).await;
     let ada = as_subject(&daemon, "/mcp/all", ADA).await;
     let bob = as_subject(&daemon, "/mcp/all", BOB).await;
     let (mut stream, mut bobs) = (ada.listen().await, bob.listen().await);
@@ -372,7 +372,7 @@ async fn a_token_that_is_withdrawn_ends_everything_at_once() {
 #[tokio::test]
 async fn access_control_that_is_broken_lets_nobody_in() {
     let upstream = upstream().await;
-    let daemon = with(&upstream, &auth()).start().await;
+    let daemon = with(&upstream, &auth()).await;
     let mut broken = auth();
     broken["acl"]["rules"][0]["rolls"] = json!([]);
     daemon.home().write_config(&with(&upstream, &broken).text());

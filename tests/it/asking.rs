@@ -42,7 +42,6 @@ async fn before(upstream: &Upstream) -> TestDaemon {
 async fn before_with(upstream: &Upstream, entry: Value) -> TestDaemon {
     let daemon = TestDaemon::builder()
         .upstream_with("up", upstream, entry)
-        .start()
         .await;
     let client = daemon.client("/mcp/server/up").await;
     client.wait_for_tool("form").await;
@@ -97,7 +96,7 @@ async fn go_on(client: &ModernClient, state: &str) -> Reply {
 
 #[tokio::test]
 async fn all_share_a_server_until_it_asks() {
-    let upstream = asking().start().await;
+    let upstream = asking().await;
     let daemon = before(&upstream).await;
     let (a, b) = (
         able(&daemon, "/mcp/server/up").await,
@@ -113,7 +112,7 @@ async fn all_share_a_server_until_it_asks() {
 
 #[tokio::test]
 async fn from_its_first_question_on_each_client_that_can_answer_has_a_connection_that_says_so() {
-    let upstream = asking().start().await;
+    let upstream = asking().await;
     let daemon = before(&upstream).await;
     let (a, b) = (
         able(&daemon, "/mcp/server/up").await,
@@ -166,11 +165,10 @@ async fn from_its_first_question_on_each_client_that_can_answer_has_a_connection
 
 #[tokio::test]
 async fn the_connection_that_only_lists_ends_when_nothing_is_in_flight_there() {
-    let upstream = asking().start().await;
+    let upstream = asking().await;
     let daemon = TestDaemon::builder()
         .config(json!({ "idle_check_interval": "1s" }))
         .upstream_with("up", &upstream, json!({ "idle_timeout": "never" }))
-        .start()
         .await;
     let a = able(&daemon, "/mcp/server/up").await;
     a.wait_for_tool("form").await;
@@ -191,7 +189,7 @@ async fn the_connection_that_only_lists_ends_when_nothing_is_in_flight_there() {
 
 #[tokio::test]
 async fn what_a_server_does_is_remembered_over_a_restart_with_its_configuration() {
-    let upstream = asking().start().await;
+    let upstream = asking().await;
     let daemon = before(&upstream).await;
     asks_once(&daemon).await;
     let home = daemon.shutdown().await;
@@ -227,7 +225,6 @@ async fn a_server_may_offer_more_to_clients_that_can_answer() {
             "tools/list",
             reply_to_the_able("elicitation", &lists(&more), &lists("")),
         )
-        .start()
         .await;
     let daemon = before(&upstream).await;
     asks_once(&daemon).await;
@@ -267,7 +264,7 @@ async fn a_server_that_clients_share_is_never_told_the_roots_of_one() {
             .tool("form", echo())
             .tool("roots", ask("roots/list", "{}").then(reply_with_answer())),
     ] {
-        let upstream = upstream.start().await;
+        let upstream = upstream.await;
         let daemon = before_with(&upstream, entry.clone()).await;
         let reply = rooted(&daemon).await.call("roots", "{}").await;
         assert!(reply.notices.is_empty(), "{:?}", reply.notices);
@@ -276,7 +273,7 @@ async fn a_server_that_clients_share_is_never_told_the_roots_of_one() {
         let text = modern.call("roots", "{}").await.text();
         assert!(text.contains("-32601"), "{text}");
     }
-    let upstream = asking_for_roots().start().await;
+    let upstream = asking_for_roots().await;
     let entry = json!({ "session_scope": "shared", "roots": ["file:///of-the-settings"] });
     let daemon = before_with(&upstream, entry).await;
     let text = rooted(&daemon).await.call("roots", "{}").await.text();
@@ -285,7 +282,7 @@ async fn a_server_that_clients_share_is_never_told_the_roots_of_one() {
 
 #[tokio::test]
 async fn a_client_names_its_roots_on_a_connection_of_its_own() {
-    let upstream = asking_for_roots().start().await;
+    let upstream = asking_for_roots().await;
     let daemon = before(&upstream).await;
     let client = rooted(&daemon).await;
     // The first question comes on the connection that all share.
@@ -310,7 +307,7 @@ async fn a_client_names_its_roots_on_a_connection_of_its_own() {
 
 #[tokio::test]
 async fn roots_of_the_settings_hold_for_clients_that_have_none() {
-    let upstream = asking_for_roots().start().await;
+    let upstream = asking_for_roots().await;
     let entry = json!({ "roots": ["file:///of-the-settings"] });
     let daemon = before_with(&upstream, entry).await;
     asks_once(&daemon).await;
@@ -335,7 +332,6 @@ async fn a_remote_server_that_asks_has_a_session_for_each_client_that_can_answer
             "form",
             ask("elicitation/create", FORM).then(reply_with_answer()),
         )
-        .start()
         .await;
     let daemon = before(&upstream).await;
     asks_once(&daemon).await;

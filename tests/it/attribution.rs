@@ -52,7 +52,7 @@ async fn two_clients(upstream: &Upstream) -> (TestDaemon, TestClient, TestClient
 async fn two_clients_of(upstream: &Upstream, scope: &str) -> (TestDaemon, TestClient, TestClient) {
     let entry = json!({ "session_scope": scope });
     let builder = TestDaemon::builder().upstream_with("up", upstream, entry);
-    let daemon = builder.start().await;
+    let daemon = builder.await;
     let able = || {
         TestClient::speaking("2025-11-25")
             .declaring(r#"{"elicitation":{}}"#)
@@ -88,7 +88,7 @@ async fn hears_nothing(b: &TestClient, upstream: &Upstream, calls_before: usize)
 #[tokio::test]
 async fn what_may_belong_to_an_answered_call_reaches_no_other_client() {
     for upstream in shared() {
-        let upstream = upstream.start().await;
+        let upstream = upstream.await;
         let (_daemon, a, b) = two_clients(&upstream).await;
         assert_eq!(a.call("quick", "{}").await.text(), "done");
         hears_nothing(&b, &upstream, 1).await;
@@ -98,7 +98,7 @@ async fn what_may_belong_to_an_answered_call_reaches_no_other_client() {
 #[tokio::test]
 async fn what_comes_after_an_answer_reaches_the_client_that_got_it() {
     for upstream in shared() {
-        let upstream = upstream.start().await;
+        let upstream = upstream.await;
         let (_daemon, a, b) = two_clients(&upstream).await;
         assert_eq!(a.call("quick", "{}").await.text(), "done");
         let late = async {
@@ -115,7 +115,7 @@ async fn what_comes_after_an_answer_reaches_the_client_that_got_it() {
 #[tokio::test]
 async fn what_may_belong_to_a_withdrawn_call_reaches_no_other_client() {
     for upstream in shared() {
-        let upstream = upstream.start().await;
+        let upstream = upstream.await;
         let (_daemon, a, b) = two_clients(&upstream).await;
         leave(&a, &upstream).await;
         hears_nothing(&b, &upstream, 1).await;
@@ -127,7 +127,7 @@ async fn what_may_belong_to_a_withdrawn_call_reaches_no_other_client() {
 async fn a_client_that_is_alone_on_a_shared_connection_is_reached_outside_of_its_calls() {
     for scope in ["auto", "shared"] {
         for upstream in shared() {
-            let upstream = upstream.start().await;
+            let upstream = upstream.await;
             let (_daemon, a, _b) = two_clients_of(&upstream, scope).await;
             let mut stream = a.listen().await;
             assert_eq!(a.call("quick", "{}").await.text(), "done");
@@ -149,7 +149,7 @@ async fn a_client_that_is_alone_on_a_shared_connection_is_reached_outside_of_its
 #[tokio::test]
 async fn earlier_calls_over_the_same_connection_are_no_strangers() {
     for upstream in shared() {
-        let upstream = upstream.start().await;
+        let upstream = upstream.await;
         let (daemon, ..) = two_clients(&upstream).await;
         let able = json!({ "elicitation": {} });
         let client = || ModernClient::able_to(&daemon, "/mcp/server/up", &able).logging_at("debug");
@@ -187,7 +187,7 @@ async fn earlier_calls_over_the_same_connection_are_no_strangers() {
 #[tokio::test]
 async fn the_first_question_over_a_connection_reaches_its_client() {
     for upstream in shared() {
-        let upstream = upstream.start().await;
+        let upstream = upstream.await;
         let (daemon, ..) = two_clients(&upstream).await;
         let able = json!({ "elicitation": {} });
         let client = ModernClient::able_to(&daemon, "/mcp/server/up", &able);

@@ -104,7 +104,6 @@ async fn native_and_direct(upstream: &Upstream) -> (TestDaemon, TestClient, Test
             upstream,
             serde_json::json!({ "tool_changes": "allow" }),
         )
-        .start()
         .await;
     let direct = daemon.client("/mcp/all").await;
     let native = daemon.client("/mcp/server/up").await;
@@ -134,7 +133,7 @@ async fn results_arrive_byte_for_byte() {
         for (name, result) in RESULTS {
             upstream = upstream.tool(name, reply(*result));
         }
-        let upstream = upstream.start().await;
+        let upstream = upstream.await;
         let (_daemon, clients) = every_client(&upstream, "up__image").await;
         for client in clients {
             let way = format!("{transport} to {}", client.over);
@@ -151,7 +150,7 @@ async fn results_arrive_byte_for_byte() {
 #[tokio::test]
 async fn errors_of_an_upstream_arrive_byte_for_byte() {
     for (transport, upstream) in every_transport() {
-        let upstream = upstream.tool("bad", error(ODD_ERROR)).start().await;
+        let upstream = upstream.tool("bad", error(ODD_ERROR)).await;
         let (_daemon, clients) = every_client(&upstream, "up__bad").await;
         for client in clients {
             for reply in [
@@ -170,7 +169,7 @@ async fn arguments_reach_the_upstream_byte_for_byte() {
     let arguments =
         r#"{ "b" : 1.10, "a":12345678901234567890123 ,"e":"\u00e9\/é","big":1e400, "b":[ ] }"#;
     for (transport, upstream) in every_transport() {
-        let upstream = upstream.tool("echo", echo()).start().await;
+        let upstream = upstream.tool("echo", echo()).await;
         let (_daemon, clients) = every_client(&upstream, "up__echo").await;
         for client in clients {
             let reply = client.direct.call("up__echo", arguments).await;
@@ -187,7 +186,7 @@ async fn arguments_reach_the_upstream_byte_for_byte() {
 
 #[tokio::test]
 async fn vendor_keys_of_a_request_reach_the_upstream() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let (_daemon, direct, _native) = native_and_direct(&upstream).await;
     direct.wait_for_tool("up__echo").await;
     let params = r#"{"_meta":{"traceparent":"00-1","vendor/x":1.10},"name":"up__echo","vendor/y":{"ttl":1.0},"arguments":{}}"#;
@@ -212,7 +211,6 @@ async fn an_answer_over_many_lines_keeps_them() {
         }
         let upstream = upstream
             .tool("pretty", Behaviour(vec![Step::Reply(pretty.to_owned())]))
-            .start()
             .await;
         let (_daemon, clients) = every_client(&upstream, "up__pretty").await;
         for client in clients {
@@ -235,7 +233,7 @@ async fn large_results_pass_whole() {
         ("legacy sse", FakeUpstream::sse()),
     ];
     for (transport, upstream) in upstreams {
-        let upstream = upstream.tool("large", oversized(2 << 20)).start().await;
+        let upstream = upstream.tool("large", oversized(2 << 20)).await;
         let (_daemon, clients) = every_client(&upstream, "up__large").await;
         for client in clients {
             let reply = client.direct.call("up__large", "{}").await;
@@ -248,7 +246,7 @@ async fn large_results_pass_whole() {
 #[tokio::test]
 async fn definitions_differ_in_name_and_prefix_only() {
     for (transport, upstream) in every_transport() {
-        let upstream = upstream.raw_tool(DEFINITION, echo()).start().await;
+        let upstream = upstream.raw_tool(DEFINITION, echo()).await;
         let (_daemon, clients) = every_client(&upstream, "up__odd").await;
         let expected = DEFINITION
             .replace(r#""name":"odd""#, r#""name":"up__odd""#)
@@ -282,7 +280,6 @@ async fn a_native_endpoint_shows_the_server_as_it_is() {
         .prompt(prompt, reply(prompt_result))
         .resource(resource, reply(resource_result))
         .template(template)
-        .start()
         .await;
     let (daemon, direct, native) = native_and_direct(&upstream).await;
     direct.wait_for_tool("up__echo").await;
@@ -350,19 +347,17 @@ fn any_result_arrives_byte_for_byte() {
             let server = server.resource(r#"{"uri":"lib://shared","name":"s"}"#, reply("{}"));
             server.tool("any", echo())
         };
-        let stdio = shared(FakeUpstream::stdio()).start().await;
+        let stdio = shared(FakeUpstream::stdio()).await;
         let http = shared(FakeUpstream::http())
             .answering(HttpAnswers::SseInPieces(5))
-            .start()
             .await;
         let sse = FakeUpstream::sse()
             .tool("any", echo())
             .answering(HttpAnswers::SseInPieces(5))
-            .start()
             .await;
         let builder = TestDaemon::builder().upstream("stdio", &stdio);
         let builder = builder.upstream("http", &http).upstream("sse", &sse);
-        let daemon = builder.start().await;
+        let daemon = builder.await;
         let client = daemon.client("/mcp/all").await;
         for tool in ["stdio__any", "http__any", "sse__any"] {
             client.wait_for_tool(tool).await;
@@ -389,7 +384,7 @@ fn any_result_arrives_byte_for_byte() {
 
 #[tokio::test]
 async fn arguments_from_a_terminal_arrive_as_they_were_typed() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let odd = r#"{"z":1.10,"a":123456789012345678901234567890,"e":1E400}"#;
     let body = format!(r#"{{"name":"up:echo","variant":"write","args":{odd}}}"#);

@@ -17,7 +17,6 @@ async fn lenient() -> (Upstream, Builder) {
         r#"{"name":"change","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false}}"#;
     let upstream = FakeUpstream::stdio()
         .raw_tool(tool, gate("go").then(reply_text("done")))
-        .start()
         .await;
     let lenient = serde_json::json!({
         "intent_declaration": { "strict_server_validation": false },
@@ -34,11 +33,7 @@ async fn lines(upstream: &Upstream, daemon: &DaemonProcess) -> Vec<String> {
         daemon.client("/mcp/call").await,
         daemon.client("/mcp/call").await,
     );
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__change")
-        .await;
+    daemon.client_of("up__change").await;
     let declared = r#"{"name":"up:change","args":{}}"#;
     let both = async {
         tokio::join!(

@@ -10,10 +10,7 @@ use crate::support::{
 };
 
 async fn with_tool() -> (Upstream, TestDaemon, TestClient) {
-    let upstream = FakeUpstream::stdio()
-        .tool("frobnicate", echo())
-        .start()
-        .await;
+    let upstream = FakeUpstream::stdio().tool("frobnicate", echo()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let all = daemon.client("/mcp/all").await;
     all.wait_for_tool("up__frobnicate").await;

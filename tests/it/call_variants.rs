@@ -30,14 +30,9 @@ async fn with_tools() -> (Upstream, TestDaemon, TestClient) {
         .tool("delete_repo", reply(ODD))
         .tool("create_issue", reply(ODD))
         .tool("frobnicate", echo())
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__look")
-        .await;
+    daemon.wait_for_tool("up__look").await;
     let client = daemon.client("/mcp/call").await;
     (upstream, daemon, client)
 }
@@ -81,7 +76,6 @@ async fn arguments_and_results_pass_as_they_are() {
 async fn progress_and_vendor_metadata_belong_to_the_inner_call() {
     let upstream = FakeUpstream::stdio()
         .tool("work", progress(3).then(reply(ODD)))
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = daemon.client("/mcp/call").await;
@@ -161,10 +155,7 @@ async fn wrong_arguments_say_what_is_wrong() {
 /// A tool that does more the less it is told.
 async fn trimming() -> (Upstream, TestDaemon, TestClient) {
     let tool = annotated("trim_logs", r#"{"readOnlyHint":false}"#);
-    let upstream = FakeUpstream::stdio()
-        .raw_tool(&tool, reply(ODD))
-        .start()
-        .await;
+    let upstream = FakeUpstream::stdio().raw_tool(&tool, reply(ODD)).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let all = daemon.client("/mcp/all").await;
     all.wait_for_tool("up__trim_logs").await;

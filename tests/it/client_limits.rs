@@ -56,7 +56,6 @@ async fn resources_to_be_told_of_have_bounds() {
         .tool("echo", echo())
         .resource(r#"{"uri":"mem:a","name":"a"}"#, reply(r#"{"contents":[]}"#))
         .on("resources/subscribe", reply("{}"))
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = daemon.client("/mcp/server/up").await;
@@ -80,11 +79,8 @@ async fn resources_to_be_told_of_have_bounds() {
 
 #[tokio::test]
 async fn nobody_looks_for_a_name_that_is_too_long() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .start()
-        .await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
+    let daemon = TestDaemon::builder().upstream("up", &upstream).await;
     let name = "x".repeat((8 << 10) + 1);
     let uri = format!("mem:{}", "x".repeat(64 << 10));
     let prompt = json!({ "type": "ref/prompt", "name": name });
@@ -174,7 +170,6 @@ async fn idle_connections_shut_nobody_out() {
 async fn where_every_connection_has_a_call_newcomers_are_told_and_soon_let_in() {
     let upstream = FakeUpstream::stdio()
         .tool("wait", gate("go").then(reply_text("done")))
-        .start()
         .await;
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
@@ -217,16 +212,12 @@ fn soft_limit(pid: u32) -> Option<u64> {
 
 #[tokio::test]
 async fn the_limit_of_open_files_is_raised_for_us_and_not_for_children() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .spawn_under_ulimit("-Sn 250")
         .await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__echo")
-        .await;
+    daemon.client_of("up__echo").await;
     assert!(soft_limit(daemon.pid()) > Some(250));
     let child = upstream.pids()[0];
     until("the child to have its own limit", || {

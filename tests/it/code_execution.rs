@@ -22,8 +22,8 @@ fn builder() -> Builder {
 
 /// A server with a tool that echoes, on one that runs scripts, and a client of the endpoint for scripts.
 async fn with_echo() -> (Upstream, TestDaemon, TestClient) {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let daemon = builder().upstream("up", &upstream).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
+    let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__echo").await;
     (upstream, daemon, client)
 }

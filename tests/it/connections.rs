@@ -18,11 +18,9 @@ async fn a_restart_gives_up_an_attempt_that_hangs() {
     let upstream = FakeUpstream::stdio()
         .on("initialize", gate("awake").then(reply(INITIALIZED)))
         .tool("echo", echo())
-        .start()
         .await;
     let daemon = TestDaemon::builder()
         .upstream_with("up", &upstream, json!({"init_timeout": "10m"}))
-        .start()
         .await;
     let client = daemon.client("/mcp/all").await;
     upstream.wait_for("initialize").await;
@@ -42,16 +40,11 @@ async fn a_restart_gives_up_an_attempt_that_hangs() {
 #[tokio::test]
 async fn a_server_that_is_switched_off_and_on_never_runs_twice() {
     // Stubborn: it takes its time to end.
-    let upstream = FakeUpstream::stdio()
-        .tool("echo", echo())
-        .stubborn()
-        .start()
-        .await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).stubborn().await;
     let on = || TestDaemon::builder().upstream("up", &upstream);
     let off = TestDaemon::builder().upstream_with("up", &upstream, json!({"enabled": false}));
-    let daemon = on().start().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let daemon = on().await;
+    let client = daemon.client_of("up__echo").await;
     for config in [off, on()] {
         daemon.home().write_config(&config.text());
         let wanted = config.text().contains("enabled");
@@ -72,11 +65,10 @@ async fn a_server_that_is_switched_off_and_on_never_runs_twice() {
 
 #[tokio::test]
 async fn what_an_edit_hides_or_shows_is_announced() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let with = |more| TestDaemon::builder().upstream_with("up", &upstream, more);
-    let daemon = with(json!({})).start().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let daemon = with(json!({})).await;
+    let client = daemon.client_of("up__echo").await;
     let mut stream = client.listen().await;
     let edits = [
         (json!({"enabled": false}), 0),
@@ -96,18 +88,13 @@ async fn timeouts_that_are_edited_count_at_the_next_start() {
     let upstream = FakeUpstream::stdio()
         .on("initialize", gate("awake").then(reply(INITIALIZED)))
         .tool("echo", echo())
-        .start()
         .await;
     upstream.open("awake").await;
     let with = |timeout: &str| {
         TestDaemon::builder().upstream_with("up", &upstream, json!({"init_timeout": timeout}))
     };
-    let daemon = with("10m").start().await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__echo")
-        .await;
+    let daemon = with("10m").await;
+    daemon.wait_for_tool("up__echo").await;
     let home = daemon.shutdown().await;
 
     upstream.shut("awake").await;
@@ -146,10 +133,8 @@ async fn a_request_is_sent_again_when_its_server_has_gone_deaf() {
             "up",
             json!({"command": "sh", "args": ["-c", script], "env": {"INITIALIZED": INITIALIZED, "MARK": mark}}),
         )
-        .start()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__t").await;
+    let client = daemon.client_of("up__t").await;
     until("the child to be deaf", || mark.exists().then_some(())).await;
     // Whether the first call is lost or sent again depends on when the closed pipe is noticed; the second one must pass.
     let first = client.call("up__t", "{}").await;
@@ -166,7 +151,6 @@ async fn a_server_that_refuses_in_its_own_words_is_not_quoted_to_clients() {
             "initialize",
             error(r#"{"code":-32000,"message":"no licence in /home/SECRET/key"}"#),
         )
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = TestClient::stateless(&daemon, "/mcp/server/up");
@@ -181,7 +165,7 @@ async fn a_server_that_refuses_in_its_own_words_is_not_quoted_to_clients() {
 
 #[tokio::test]
 async fn a_progress_token_in_a_second_meta_does_not_pass() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     for (path, tool) in [("/mcp/all", "up__echo"), ("/mcp/server/up", "echo")] {
         let client = daemon.client(path).await;
@@ -196,7 +180,7 @@ async fn a_progress_token_in_a_second_meta_does_not_pass() {
 
 #[tokio::test]
 async fn a_daemon_that_ended_leaves_no_socket_behind() {
-    let daemon = TestDaemon::builder().start().await;
+    let daemon = TestDaemon::builder().await;
     let socket = daemon.home().data_dir().join("mcpproxy.sock");
     assert!(socket.exists());
     let _home = daemon.shutdown().await;
@@ -232,7 +216,6 @@ async fn a_server_that_was_asked_too_much_is_left_alone_as_long_as_it_asks() {
     });
     let daemon = TestDaemon::builder()
         .entry("up", json!({ "url": url, "type": "http" }))
-        .start()
         .await;
     let row = row_saying(&daemon, "it is tried again by itself").await;
     let error = row["last_error"].as_str().unwrap_or_default();
@@ -250,7 +233,7 @@ async fn a_server_that_was_asked_too_much_is_left_alone_as_long_as_it_asks() {
 
 #[tokio::test]
 async fn a_remote_server_that_is_down_says_when_it_is_tried_again_and_comes_back_by_itself() {
-    let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::http().tool("echo", echo()).await;
     upstream.refuse_connections(true);
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let row = row_saying(&daemon, "it is tried again by itself").await;
@@ -283,10 +266,7 @@ async fn a_remote_server_that_is_down_says_when_it_is_tried_again_and_comes_back
 async fn a_program_that_talks_on_its_output_is_diagnosed_with_its_first_line() {
     let script = "printf 'Listening on \\033[1mport 3000\\n%s\\nmore\\n' \"$KEY\"; exec sleep 600";
     let entry = |script: &str| json!({"command": "sh", "args": ["-c", script], "init_timeout": "1s", "env": {"KEY": "hunter22"}});
-    let daemon = TestDaemon::builder()
-        .entry("up", entry(script))
-        .start()
-        .await;
+    let daemon = TestDaemon::builder().entry("up", entry(script)).await;
     let row = row_saying(&daemon, "standard output").await;
     let reason = row["last_error"].as_str().unwrap_or_default();
     assert!(
@@ -318,7 +298,6 @@ async fn exit_codes_are_shown_whichever_way_the_end_is_noticed() {
     ] {
         let daemon = TestDaemon::builder()
             .entry("up", json!({"command": "sh", "args": ["-c", script]}))
-            .start()
             .await;
         let row = row_saying(&daemon, "exit code 3").await;
         assert_eq!(row["transport"], "stdio", "{script}");
@@ -334,7 +313,6 @@ async fn commands_that_cannot_be_started_are_explained_in_short() {
     let check = async |command: &str, reason: &str, next_step: &str| {
         let daemon = TestDaemon::builder()
             .entry("up", json!({"command": command}))
-            .start()
             .await;
         let row = row_saying(&daemon, reason).await;
         let next = row["next_step"].as_str().unwrap_or_default();
@@ -368,7 +346,6 @@ async fn a_remote_server_that_refuses_leads_the_operator_to_what_is_wrong() {
         });
         let daemon = TestDaemon::builder()
             .entry("up", json!({ "url": url, "type": "http" }))
-            .start()
             .await;
         let row = row_saying(&daemon, &format!("HTTP {status}")).await;
         let next = row["next_step"].as_str().unwrap_or_default();

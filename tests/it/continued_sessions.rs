@@ -44,7 +44,7 @@ fn lively(upstream: FakeUpstream) -> FakeUpstream {
 
 async fn over_http() -> Upstream {
     let upstream = FakeUpstream::http().answering(HttpAnswers::Sse);
-    lively(upstream).start().await
+    lively(upstream).await
 }
 
 /// How a daemon ends.
@@ -151,7 +151,7 @@ async fn a_session_goes_on_after_a_restart_with_all_that_was_agreed() {
 
 #[tokio::test]
 async fn each_endpoint_and_revision_continues_and_no_other_does() {
-    let upstream = lively(FakeUpstream::stdio()).start().await;
+    let upstream = lively(FakeUpstream::stdio()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let endpoints = ["/mcp", "/mcp/all", "/mcp/call", "/mcp/server/up"];
     let mut clients = Vec::new();
@@ -176,7 +176,7 @@ async fn each_endpoint_and_revision_continues_and_no_other_does() {
 
 #[tokio::test]
 async fn many_requests_of_a_session_continue_it_once() {
-    let upstream = lively(FakeUpstream::stdio()).start().await;
+    let upstream = lively(FakeUpstream::stdio()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let mut client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
@@ -222,7 +222,7 @@ async fn ids_that_nobody_was_given_are_unknown() {
     let daemon = TestDaemon::builder()
         .spawn_with_args(&["--log-level", "debug"])
         .await;
-    let stranger = TestDaemon::builder().start().await;
+    let stranger = TestDaemon::builder().await;
     let mut client = daemon.client("/mcp").await;
     let good = client.session().to_owned();
     assert!(good.len() < 400, "{}", good.len());
@@ -267,7 +267,7 @@ async fn ids_that_nobody_was_given_are_unknown() {
 #[tokio::test]
 async fn a_session_with_a_process_of_its_own_begins_anew() {
     for scope in ["client", "workspace"] {
-        let upstream = FakeUpstream::stdio().tool("itself", itself()).start().await;
+        let upstream = FakeUpstream::stdio().tool("itself", itself()).await;
         let entry = json!({ "session_scope": scope });
         let daemon = TestDaemon::builder().upstream_with("up", &upstream, entry);
         let daemon = daemon.spawn().await;

@@ -26,7 +26,6 @@ async fn every_tool_of_ours_and_each_argument_stands_on_a_page() {
             "legacy_call_tool": true,
             "tool_response_limit": 1000,
         }))
-        .start()
         .await;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words: BTreeSet<&str> = PAGES

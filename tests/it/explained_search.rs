@@ -21,12 +21,9 @@ async fn a_score_is_explained_to_the_operator_who_asks() {
     let upstream = FakeUpstream::stdio();
     let upstream = TOOLS
         .iter()
-        .fold(upstream, |upstream, tool| upstream.raw_tool(tool, echo()));
-    let upstream = upstream.start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("forge", &upstream)
-        .start()
+        .fold(upstream, |upstream, tool| upstream.raw_tool(tool, echo()))
         .await;
+    let daemon = TestDaemon::builder().upstream("forge", &upstream).await;
     let path = "/api/v1/tools?q=create%20forge%20issues%20deleteRepo%20tallest";
     let found = async || {
         let answer = daemon

@@ -20,38 +20,41 @@ async fn listed(daemon: &TestDaemon, tools: &[&str]) -> TestClient {
 }
 
 #[tokio::test]
-async fn a_crash_fails_its_call_and_the_next_call_works() {
-    let upstream = FakeUpstream::stdio()
-        .tool("die", exit())
-        .tool("hang", hang())
-        .tool("fine", reply_text("fine"))
-        .start()
-        .await;
-    let daemon = TestDaemon::builder()
-        .upstream("frail", &upstream)
-        .start()
-        .await;
-    let client = listed(&daemon, &["frail__fine"]).await;
-    let bystander = client.call("frail__hang", "{}");
-    let culprit = async {
-        upstream.wait_for("tools/call").await;
-        client.call("frail__die", "{}").await
-    };
-    let (bystander, culprit) = tokio::join!(bystander, culprit);
-    for reply in [bystander, culprit] {
-        let failure = reply.failure();
-        assert_eq!(failure["code"], "connection_lost", "{failure}");
-        assert_eq!(failure["server"], "frail");
+async fn a_crash_fails_its_calls_and_the_next_call_works() {
+    // Over HTTP+SSE everything in flight is lost with the stream.
+    for upstream in [FakeUpstream::stdio(), FakeUpstream::sse()] {
+        let over_pipes = upstream.is_over_pipes();
+        let upstream = upstream
+            .tool("die", exit())
+            .tool("hang", hang())
+            .tool("fine", reply_text("fine"))
+            .await;
+        let daemon = TestDaemon::builder().upstream("frail", &upstream).await;
+        let client = listed(&daemon, &["frail__fine"]).await;
+        let bystander = client.call("frail__hang", "{}");
+        let culprit = async {
+            upstream.wait_for("tools/call").await;
+            client.call("frail__die", "{}").await
+        };
+        let (bystander, culprit) = tokio::join!(bystander, culprit);
+        for reply in [bystander, culprit] {
+            let failure = reply.failure();
+            assert_eq!(failure["code"], "connection_lost", "{failure}");
+            assert_eq!(failure["server"], "frail");
+        }
+        assert_eq!(client.call("frail__fine", "{}").await.text(), "fine");
+        assert_eq!(upstream.received("initialize").len(), 2);
+        let seen = upstream.received("tools/call");
+        assert_eq!(seen.len(), 3, "nothing is sent twice: {seen:?}");
+        if !over_pipes {
+            continue;
+        }
+        // A person at a terminal is told first what must not be overlooked.
+        let call = ["call", "destructive", "frail:die"];
+        let (code, _, said) = daemon.home().cli(&call).await;
+        let step = "next step: find out whether it was done before you call again; `mcpproxy upstream logs frail`";
+        assert!(code == 1 && said.contains(step), "{said}");
     }
-    assert_eq!(client.call("frail__fine", "{}").await.text(), "fine");
-    assert_eq!(upstream.spawn_count(), 2);
-    let seen = upstream.received("tools/call");
-    assert_eq!(seen.len(), 3, "nothing is sent twice: {seen:?}");
-    // A person at a terminal is told first what must not be overlooked.
-    let call = ["call", "destructive", "frail:die"];
-    let (code, _, said) = daemon.home().cli(&call).await;
-    let step = "next step: find out whether it was done before you call again; `mcpproxy upstream logs frail`";
-    assert!(code == 1 && said.contains(step), "{said}");
 }
 
 #[tokio::test]
@@ -59,15 +62,14 @@ async fn a_server_that_never_initializes_delays_nobody() {
     let silent = FakeUpstream::stdio()
         .on("initialize", hang())
         .unknown_methods(UnknownMethods::Ignored)
-        .start()
         .await;
-    let good = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let good = FakeUpstream::stdio().tool("echo", echo()).await;
     // More of them than are discovered at a time.
     let silent_ones = (0..5).fold(TestDaemon::builder(), |daemon, n| {
         let name = format!("a-silent-{n}");
         daemon.upstream_with(&name, &silent, json!({"init_timeout": "10m"}))
     });
-    let daemon = silent_ones.upstream("good", &good).start().await;
+    let daemon = silent_ones.upstream("good", &good).await;
     let client = listed(&daemon, &["good__echo"]).await;
     client.call("good__echo", "{}").await.result();
     let health = daemon.get("/health").await;
@@ -83,10 +85,9 @@ async fn a_slow_start_is_part_of_the_call() {
             r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"slow","version":"1"}}"#,
         )))
         .tool("echo", echo())
-        .start()
         .await;
     slow.open("awake").await;
-    let daemon = TestDaemon::builder().upstream("slow", &slow).start().await;
+    let daemon = TestDaemon::builder().upstream("slow", &slow).await;
     listed(&daemon, &["slow__echo"]).await;
     let home = daemon.shutdown().await;
 
@@ -107,15 +108,13 @@ async fn a_server_that_cannot_start_says_why_to_its_own_callers_only() {
     let stillborn = FakeUpstream::stdio()
         .complaint("SECRET-STDERR")
         .stillborn(7)
-        .start()
         .await;
-    let good = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let good = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::builder()
         .upstream("dead", &stillborn)
         .upstream("good", &good)
         .entry("absent", json!({"command": "/no/such/program-anywhere"}))
         .entry("bad name", json!({"command": "x"}))
-        .start()
         .await;
     let client = listed(&daemon, &["good__echo"]).await;
     client.call("good__echo", "{}").await.result();
@@ -154,12 +153,8 @@ async fn a_broken_answer_fails_its_call_only() {
         let upstream = upstream
             .tool("broken", malformed())
             .tool("fine", reply_text("fine"))
-            .start()
             .await;
-        let daemon = TestDaemon::builder()
-            .upstream("odd", &upstream)
-            .start()
-            .await;
+        let daemon = TestDaemon::builder().upstream("odd", &upstream).await;
         let client = listed(&daemon, &["odd__fine"]).await;
         let failure = client.call("odd__broken", "{}").await.failure();
         assert_eq!(failure["server"], "odd", "{failure}");
@@ -176,14 +171,9 @@ async fn a_call_that_takes_too_long_is_cancelled_upstream() {
         FakeUpstream::http().answering(HttpAnswers::Sse),
         FakeUpstream::sse(),
     ] {
-        let upstream = upstream
-            .tool("hang", hang())
-            .tool("fine", echo())
-            .start()
-            .await;
+        let upstream = upstream.tool("hang", hang()).tool("fine", echo()).await;
         let daemon = TestDaemon::builder()
             .upstream_with("slow", &upstream, json!({"call_tool_timeout": "300ms"}))
-            .start()
             .await;
         let client = listed(&daemon, &["slow__hang"]).await;
         let failure = client.call("slow__hang", "{}").await.failure();
@@ -209,7 +199,7 @@ async fn pages_are_followed_and_a_circle_ends() {
         for n in 0..5 {
             upstream = upstream.tool(&format!("t{n}"), echo());
         }
-        let upstream = upstream.start().await;
+        let upstream = upstream.await;
         let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = listed(&daemon, &["up__t4"]).await;
         let names = client.tool_names().await;
@@ -226,7 +216,6 @@ async fn one_bad_definition_spoils_no_other() {
         .raw_tool(r#"{"name":7}"#, echo())
         .raw_tool(r#"{"description":"nameless"}"#, echo())
         .tool("fine", echo())
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = listed(&daemon, &["up__fine"]).await;
@@ -250,11 +239,8 @@ async fn definitions_that_clients_cannot_read_are_left_out_of_every_list() {
     for definition in &odd {
         hostile = hostile.raw_tool(definition, reply_text("odd"));
     }
-    let hostile = hostile.start().await;
-    let daemon = TestDaemon::builder()
-        .upstream("hostile", &hostile)
-        .start()
-        .await;
+    let hostile = hostile.await;
+    let daemon = TestDaemon::builder().upstream("hostile", &hostile).await;
     let client = listed(&daemon, &["hostile__fine"]).await;
     for list in ["tools/list", "prompts/list", "resources/list"] {
         let reply = client.request(list, "{}").await;
@@ -271,7 +257,6 @@ async fn a_tool_whose_schema_has_no_type_is_in_no_list_of_all_and_can_be_called(
             reply_text("watered"),
         )
         .tool("fine", reply_text("fine"))
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = listed(&daemon, &["up__fine"]).await;
@@ -308,7 +293,6 @@ async fn a_list_that_fails_costs_itself_alone() {
                 .prompt(r#"{"name":"p"}"#, echo())
                 .resource(r#"{"uri":"a://b","name":"r"}"#, echo())
                 .template(r#"{"uriTemplate":"t://{x}","name":"t"}"#)
-                .start()
                 .await;
             let daemon = TestDaemon::with_upstream(&upstream).await;
             let client = listed(&daemon, &["up__fine"]).await;
@@ -338,7 +322,7 @@ async fn a_list_that_fails_costs_itself_alone() {
 #[tokio::test]
 async fn changed_tools_are_announced_and_listed() {
     for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
-        let upstream = upstream.tool("old", echo()).start().await;
+        let upstream = upstream.tool("old", echo()).await;
         let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = listed(&daemon, &["up__old"]).await;
         let mut stream = client.listen().await;
@@ -353,7 +337,7 @@ async fn changed_tools_are_announced_and_listed() {
 #[tokio::test]
 async fn an_upstream_that_forgot_its_session_is_opened_again_unnoticed() {
     for refusal in [404, 400] {
-        let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
+        let upstream = FakeUpstream::http().tool("echo", echo()).await;
         let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = listed(&daemon, &["up__echo"]).await;
         upstream.forget_sessions(refusal);
@@ -367,7 +351,6 @@ async fn a_connection_that_is_cut_mid_call_fails_that_call_only() {
     let upstream = FakeUpstream::http()
         .tool("hang", hang())
         .tool("fine", echo())
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = listed(&daemon, &["up__hang"]).await;
@@ -393,7 +376,6 @@ async fn idle_connections_that_the_server_closes_cost_no_call() {
     let upstream = FakeUpstream::http()
         .tool("echo", echo())
         .closing_idle_connections_after(1)
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = listed(&daemon, &["up__echo"]).await;

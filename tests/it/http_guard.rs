@@ -6,23 +6,13 @@ use crate::support::{
     behaviours::*,
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
-    http::{self, BOTH, HttpAnswer, JSON, PING, Reachable},
+    http::{self, BOTH, JSON, PING, Reachable},
 };
 
 async fn daemon() -> (Upstream, TestDaemon) {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     (upstream, daemon)
-}
-
-async fn send(
-    daemon: &TestDaemon,
-    method: &str,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: &str,
-) -> HttpAnswer {
-    http::send(daemon.address(), method, path, headers, body.to_owned()).await
 }
 
 #[tokio::test]
@@ -62,8 +52,7 @@ async fn a_body_past_the_limit_is_refused() {
     assert_eq!(body["code"], "invalid_arguments", "{body}");
 
     // A body of 30 MiB is fine.
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     let arguments = format!(r#"{{"x":"{}"}}"#, "x".repeat(10 << 20));
     let reply = client.call("up__echo", &arguments).await;
     assert!(reply.result().ends_with(&format!("{arguments}}}")));
@@ -103,15 +92,10 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
 async fn strange_hosts_and_origins_are_refused() {
     let (_upstream, daemon) = daemon().await;
     let status = async |name: &str, value: &str| {
-        send(
-            &daemon,
-            "POST",
-            "/mcp/all",
-            &[JSON, BOTH, (name, value)],
-            PING,
-        )
-        .await
-        .status
+        daemon
+            .send("POST", "/mcp/all", &[JSON, BOTH, (name, value)], PING)
+            .await
+            .status
     };
     let port = daemon.address().port();
     for host in [
@@ -147,7 +131,9 @@ async fn strange_hosts_and_origins_are_refused() {
         assert_eq!(status("origin", &origin).await, 200, "origin {origin:?}");
     }
     for path in ["/health", "/healthz", "/readyz"] {
-        let answer = send(&daemon, "GET", path, &[("host", "evil.example")], "").await;
+        let answer = daemon
+            .send("GET", path, &[("host", "evil.example")], "")
+            .await;
         assert_eq!(answer.status, 200, "{path}");
     }
 }
@@ -158,7 +144,6 @@ async fn trusted_hosts_and_origins_are_welcome() {
         .config(
             json!({"trusted_hosts": ["mcp.example"], "trusted_origins": ["https://app.example"]}),
         )
-        .start()
         .await;
     let headers = [
         JSON,
@@ -166,7 +151,7 @@ async fn trusted_hosts_and_origins_are_welcome() {
         ("host", "mcp.example"),
         ("origin", "https://app.example"),
     ];
-    let answer = send(&daemon, "POST", "/mcp/all", &headers, PING).await;
+    let answer = daemon.send("POST", "/mcp/all", &headers, PING).await;
     assert_eq!(answer.status, 200);
     assert_eq!(
         answer.header("access-control-allow-origin"),
@@ -198,7 +183,7 @@ async fn there_is_no_authorization_server_to_be_found() {
         }
     }
     for (method, path) in probes {
-        let answer = send(&daemon, method, &path, &[JSON], "{}").await;
+        let answer = daemon.send(method, &path, &[JSON], "{}").await;
         assert_eq!(answer.status, 404, "{path}");
         assert_eq!(answer.header("content-type"), "application/json", "{path}");
         assert_eq!(answer.header("www-authenticate"), "");
@@ -214,22 +199,24 @@ async fn methods_that_do_not_fit_are_told_what_does() {
             ("accept", "text/event-stream"),
             ("mcp-protocol-version", "2025-06-18"),
         ];
-        let answer = send(&daemon, "GET", path, &headers, "").await;
+        let answer = daemon.send("GET", path, &headers, "").await;
         assert_eq!(answer.status, 405, "GET {path} without a session");
         assert!(answer.header("allow").contains("POST"), "{path}");
         for method in ["PUT", "PATCH"] {
-            let answer = send(&daemon, method, path, &[JSON], "{}").await;
+            let answer = daemon.send(method, path, &[JSON], "{}").await;
             assert_eq!(answer.status, 405, "{method} {path}");
             assert!(answer.header("allow").contains("POST"), "{path}");
         }
-        let answer = send(&daemon, "DELETE", path, &[], "").await;
+        let answer = daemon.send("DELETE", path, &[], "").await;
         assert_eq!(answer.status, 405, "DELETE {path} without a session");
     }
-    let answer = send(&daemon, "POST", "/mcp/server/absent", &[JSON, BOTH], PING).await;
+    let answer = daemon
+        .send("POST", "/mcp/server/absent", &[JSON, BOTH], PING)
+        .await;
     assert_eq!(answer.status, 404);
     assert!(answer.text().contains("absent"), "{}", answer.text());
     assert_eq!(
-        send(&daemon, "GET", "/no/such/page", &[], "").await.status,
+        daemon.send("GET", "/no/such/page", &[], "").await.status,
         404
     );
 }
@@ -237,11 +224,7 @@ async fn methods_that_do_not_fit_are_told_what_does() {
 #[tokio::test]
 async fn health_tells_at_once_what_works() {
     let (_upstream, daemon) = daemon().await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__echo")
-        .await;
+    daemon.wait_for_tool("up__echo").await;
     let health = daemon.get("/health").await.json();
     assert_eq!(health["status"], "ok", "{health}");
     assert_eq!(health["backends_configured"], 1);
@@ -268,7 +251,7 @@ async fn a_header_that_decides_stands_there_once() {
             (name, "http://localhost"),
             (name, "http://localhost"),
         ];
-        let answer = send(&daemon, "POST", "/mcp/all", &headers, PING).await;
+        let answer = daemon.send("POST", "/mcp/all", &headers, PING).await;
         assert_eq!(answer.status, 400, "{name}");
         assert!(answer.text().contains(name), "{}", answer.text());
     }
@@ -278,7 +261,7 @@ async fn a_header_that_decides_stands_there_once() {
         ("accept", "application/json"),
         ("accept", "text/event-stream"),
     ];
-    let answer = send(&daemon, "POST", "/mcp/all", &accepted, PING).await;
+    let answer = daemon.send("POST", "/mcp/all", &accepted, PING).await;
     assert_eq!(answer.status, 200);
 }
 
@@ -291,13 +274,15 @@ async fn a_browser_is_told_where_it_is() {
     assert!(text.text().contains("mcpproxy") && text.text().contains("/mcp"));
     assert_eq!(text.text().lines().count(), 1);
     let accept = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
-    let page = send(&daemon, "GET", "/", &[accept], "").await;
+    let page = daemon.send("GET", "/", &[accept], "").await;
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
     assert!(
         page.text().starts_with("<!doctype html>"),
         "{}",
         page.text()
     );
-    let stranger = send(&daemon, "GET", "/", &[("host", "evil.example")], "").await;
+    let stranger = daemon
+        .send("GET", "/", &[("host", "evil.example")], "")
+        .await;
     assert_eq!(stranger.status, 403);
 }

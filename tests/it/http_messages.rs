@@ -7,23 +7,13 @@ use crate::support::{
     client::TestClient,
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
-    http::{self, BOTH, HttpAnswer, JSON, PING, Reachable},
+    http::{BOTH, HttpAnswer, JSON, PING},
 };
 
 async fn daemon() -> (Upstream, TestDaemon) {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     (upstream, daemon)
-}
-
-async fn send(
-    daemon: &TestDaemon,
-    method: &str,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: &str,
-) -> HttpAnswer {
-    http::send(daemon.address(), method, path, headers, body.to_owned()).await
 }
 
 fn assert_rpc_error(answer: &HttpAnswer, status: u16, code: i64) -> Value {
@@ -50,7 +40,7 @@ async fn malformed_json_is_answered_with_details() {
         r#"{"jsonrpc":"2.0","id":1,"method":"ping""#,
         "\u{0}",
     ] {
-        let answer = send(&daemon, "POST", "/mcp/all", &[JSON, BOTH], body).await;
+        let answer = daemon.send("POST", "/mcp/all", &[JSON, BOTH], body).await;
         let error = assert_rpc_error(&answer, 400, -32700);
         assert_eq!(error["id"], Value::Null);
         assert!(
@@ -67,7 +57,7 @@ async fn malformed_json_is_answered_with_details() {
         r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__echo","arguments":{"x":"\ud800"}}}"#,
     ] {
-        let answer = send(&daemon, "POST", "/mcp/all", &[JSON, BOTH], body).await;
+        let answer = daemon.send("POST", "/mcp/all", &[JSON, BOTH], body).await;
         assert_rpc_error(&answer, 400, -32600);
     }
 }
@@ -77,13 +67,13 @@ async fn an_unknown_session_is_not_found() {
     let (_upstream, daemon) = daemon().await;
     for session in ["wrong", "550e8400-e29b-41d4-a716-446655440000", "", "a b"] {
         let headers = [JSON, BOTH, ("mcp-session-id", session)];
-        let answer = send(&daemon, "POST", "/mcp/all", &headers, PING).await;
+        let answer = daemon.send("POST", "/mcp/all", &headers, PING).await;
         assert_rpc_error(&answer, 404, -32001);
         let headers = [("accept", "text/event-stream"), ("mcp-session-id", session)];
-        let answer = send(&daemon, "GET", "/mcp/all", &headers, "").await;
+        let answer = daemon.send("GET", "/mcp/all", &headers, "").await;
         assert_eq!(answer.status, 404);
         let headers = [("mcp-session-id", session)];
-        let answer = send(&daemon, "DELETE", "/mcp/all", &headers, "").await;
+        let answer = daemon.send("DELETE", "/mcp/all", &headers, "").await;
         assert_eq!(answer.status, 404);
     }
 }
@@ -93,7 +83,7 @@ async fn a_session_belongs_to_its_endpoint() {
     let (_upstream, daemon) = daemon().await;
     let client = daemon.client("/mcp/all").await;
     let headers = [JSON, BOTH, ("mcp-session-id", client.session())];
-    let answer = send(&daemon, "POST", "/mcp/server/up", &headers, PING).await;
+    let answer = daemon.send("POST", "/mcp/server/up", &headers, PING).await;
     assert_rpc_error(&answer, 404, -32001);
 }
 
@@ -111,7 +101,7 @@ async fn a_deleted_session_is_gone() {
 
 #[tokio::test]
 async fn a_request_in_flight_is_told_that_its_session_was_deleted() {
-    let upstream = FakeUpstream::http().tool("hang", hang()).start().await;
+    let upstream = FakeUpstream::http().tool("hang", hang()).await;
     let (_daemon, client) = TestDaemon::before(&upstream, "hang").await;
     let delete = async {
         upstream.wait_for("tools/call").await;
@@ -124,8 +114,7 @@ async fn a_request_in_flight_is_told_that_its_session_was_deleted() {
 #[tokio::test]
 async fn an_unknown_tool_is_named_with_the_closest_known_one() {
     let (_upstream, daemon) = daemon().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     let reply = client.call("up__ehco", "{}").await;
     assert_eq!((reply.status, reply.error_code()), (200, -32602));
     assert!(reply.error().contains("up__ehco"), "{}", reply.error());
@@ -135,8 +124,7 @@ async fn an_unknown_tool_is_named_with_the_closest_known_one() {
 #[tokio::test]
 async fn wrong_parameters_are_named() {
     let (_upstream, daemon) = daemon().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     for (params, named) in [
         ("{}", "name"),
         (r#"{"name":7}"#, "string"),
@@ -183,11 +171,7 @@ async fn an_unknown_method_is_refused_and_an_unknown_notification_is_not() {
 #[tokio::test]
 async fn a_request_without_a_session_is_answered_as_json() {
     let (_upstream, daemon) = daemon().await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__echo")
-        .await;
+    daemon.wait_for_tool("up__echo").await;
     for accept in [
         "application/json",
         "text/event-stream",
@@ -196,14 +180,9 @@ async fn a_request_without_a_session_is_answered_as_json() {
         "text/html",
     ] {
         let body = r#"{"jsonrpc":"2.0","id":"a","method":"tools/list"}"#;
-        let answer = send(
-            &daemon,
-            "POST",
-            "/mcp/all",
-            &[JSON, ("accept", accept)],
-            body,
-        )
-        .await;
+        let answer = daemon
+            .send("POST", "/mcp/all", &[JSON, ("accept", accept)], body)
+            .await;
         assert_eq!(answer.status, 200, "accept {accept}");
         assert_eq!(
             answer.header("content-type"),
@@ -232,7 +211,7 @@ async fn a_body_that_says_to_be_no_json_is_refused() {
             .map(|kind| ("content-type", kind))
             .into_iter()
             .collect();
-        let answer = send(&daemon, "POST", "/mcp/all", &headers, PING).await;
+        let answer = daemon.send("POST", "/mcp/all", &headers, PING).await;
         assert_eq!(answer.status, status, "{kind:?}");
         if status == 415 {
             let error = assert_rpc_error(&answer, 415, -32600);
@@ -260,7 +239,7 @@ async fn a_revision_in_the_header_is_a_day_of_the_calendar() {
                 of_session,
             ]
             .concat();
-            let answer = send(&daemon, "POST", "/mcp", &headers, PING).await;
+            let answer = daemon.send("POST", "/mcp", &headers, PING).await;
             assert_eq!(answer.status, status, "{revision}: {}", answer.text());
         }
     }

@@ -13,7 +13,6 @@ async fn server(words: &str) -> Upstream {
     FakeUpstream::stdio()
         .instructions(words)
         .tool("echo", echo())
-        .start()
         .await
 }
 
@@ -29,7 +28,6 @@ async fn servers_speak_for_themselves_after_us() {
         .upstream("kind", &kind)
         .upstream("wordy", &wordy)
         .upstream_with("held", &held, json!({"quarantined": true}))
-        .start()
         .await;
     let first = daemon.client("/mcp/all").await;
     first.wait_for_tool("kind__echo").await;

@@ -22,18 +22,13 @@ fn builder(docker: &FakeDocker, upstream: &Upstream, more: Value) -> Builder {
 }
 
 async fn meek() -> Upstream {
-    FakeUpstream::stdio().tool("echo", echo()).start().await
+    FakeUpstream::stdio().tool("echo", echo()).await
 }
 
 /// Ends neither with its input nor when it is asked.
 async fn stubborn() -> Upstream {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).stubborn();
-    upstream.start().await
-}
-
-async fn row(daemon: &TestDaemon) -> Value {
-    let answer = daemon.rest("GET", "/api/v1/servers", "").await.json();
-    answer["servers"][0].clone()
+    upstream.await
 }
 
 #[tokio::test]
@@ -46,9 +41,8 @@ async fn a_server_runs_in_a_container_with_its_variables_by_name() {
             "extra_args": ["--memory", "1g"], "working_dir": "/work",
         },
     });
-    let daemon = builder(&docker, &upstream, more).start().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let daemon = builder(&docker, &upstream, more).await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await.result();
 
     let args = docker.run_arguments();
@@ -77,8 +71,7 @@ async fn a_server_runs_in_a_container_with_its_variables_by_name() {
 async fn a_container_that_does_not_end_is_removed_with_its_server() {
     let (docker, upstream) = (FakeDocker::new(), stubborn().await);
     let mut daemon = builder(&docker, &upstream, isolated()).spawn().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let _client = daemon.client_of("up__echo").await;
     let within = upstream.pids()[0];
     assert!(processes::runs(within));
     daemon.terminate();
@@ -90,9 +83,8 @@ async fn a_container_that_does_not_end_is_removed_with_its_server() {
 #[tokio::test]
 async fn a_container_whose_client_is_killed_is_removed_and_the_next_call_starts_another() {
     let (docker, upstream) = (FakeDocker::new(), stubborn().await);
-    let daemon = builder(&docker, &upstream, isolated()).start().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let daemon = builder(&docker, &upstream, isolated()).await;
+    let client = daemon.client_of("up__echo").await;
     let first = docker.containers();
     let within = upstream.pids()[0];
     processes::kill(docker.client());
@@ -114,8 +106,7 @@ async fn a_container_whose_client_is_killed_is_removed_and_the_next_call_starts_
 async fn the_container_that_a_killed_daemon_leaves_the_next_one_removes() {
     let (docker, upstream) = (FakeDocker::new(), stubborn().await);
     let daemon = builder(&docker, &upstream, isolated()).spawn().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let _client = daemon.client_of("up__echo").await;
     let within = upstream.pids()[0];
     let home = daemon.kill().await;
     assert!(processes::runs(within) && docker.containers().len() == 1);
@@ -153,14 +144,16 @@ async fn the_container_that_a_killed_daemon_leaves_the_next_one_removes() {
 async fn a_container_in_which_nothing_answers_is_removed() {
     let docker = FakeDocker::new();
     let mute = FakeUpstream::stdio().on("initialize", hang()).stubborn();
-    let upstream = mute.start().await;
+    let upstream = mute.await;
     let more = json!({
         "init_timeout": "500ms",
         "isolation": {"enabled": true, "image": "an-image"},
     });
-    let daemon = builder(&docker, &upstream, more).start().await;
+    let daemon = builder(&docker, &upstream, more).await;
     until_async("the attempt to fail", async || {
-        row(&daemon).await["last_error"].as_str().map(str::to_owned)
+        daemon.row("up").await["last_error"]
+            .as_str()
+            .map(str::to_owned)
     })
     .await;
     until("its container to be gone", || {
@@ -176,8 +169,7 @@ async fn a_container_in_which_nothing_answers_is_removed() {
 async fn an_engine_that_hangs_holds_up_no_stop() {
     let (docker, upstream) = (FakeDocker::new(), meek().await);
     let mut daemon = builder(&docker, &upstream, isolated()).spawn().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let _client = daemon.client_of("up__echo").await;
     docker.hangs();
     let begun = std::time::Instant::now();
     daemon.terminate();
@@ -194,20 +186,20 @@ async fn without_docker_and_podman_only_that_server_is_down_and_says_why() {
         .config(json!({"environment": {"set": {"PATH": nothing.path()}}}))
         .upstream_with("up", &upstream, isolated())
         .upstream("well", &other)
-        .start()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("well__echo").await;
+    let client = daemon.client_of("well__echo").await;
     client.call("well__echo", "{}").await.result();
     let reason = until_async("the reason", async || {
-        row(&daemon).await["last_error"].as_str().map(str::to_owned)
+        daemon.row("up").await["last_error"]
+            .as_str()
+            .map(str::to_owned)
     })
     .await;
     assert!(
         reason.contains("neither docker nor podman is on PATH"),
         "{reason}"
     );
-    let next_step = row(&daemon).await["next_step"].clone();
+    let next_step = daemon.row("up").await["next_step"].clone();
     assert!(
         next_step.to_string().contains("install docker or podman"),
         "{next_step}"

@@ -22,11 +22,9 @@ fn builder(limit: usize) -> Builder {
 
 /// A server whose `long` gives this text, on a daemon that cuts at 2000 characters.
 async fn with_long(text: &str) -> (Upstream, TestDaemon) {
-    let upstream = FakeUpstream::stdio().tool("long", reply_text(text));
-    let upstream = upstream.start().await;
-    let daemon = builder(2000).upstream("up", &upstream).start().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__long").await;
+    let upstream = FakeUpstream::stdio().tool("long", reply_text(text)).await;
+    let daemon = builder(2000).upstream("up", &upstream).await;
+    let _client = daemon.client_of("up__long").await;
     (upstream, daemon)
 }
 

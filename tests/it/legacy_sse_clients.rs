@@ -22,7 +22,6 @@ async fn daemon() -> (Upstream, TestDaemon) {
         .tool("echo", echo())
         .tool("late", gate("go").then(echo()))
         .tool("hang", hang())
-        .start()
         .await;
     let (daemon, client) = TestDaemon::before(&upstream, "echo").await;
     client.delete().await;
@@ -154,8 +153,9 @@ async fn a_post_says_by_its_status_what_is_wrong_with_it() {
 async fn requests_run_at_once_and_a_post_waits_for_none() {
     let (upstream, daemon) = daemon().await;
     let client = daemon.sse_client("/mcp/all/sse").await;
-    let late = client.start("tools/call", r#"{"name":"up__late","arguments":{"n":1}}"#);
-    let late = late.await;
+    let late = client
+        .start("tools/call", r#"{"name":"up__late","arguments":{"n":1}}"#)
+        .await;
     upstream.wait_for("tools/call").await;
     let quick = client.call("up__echo", r#"{"n":2}"#).await;
     assert_eq!(quick.value()["structuredContent"]["n"], 2);
@@ -172,7 +172,7 @@ async fn progress_comes_in_order_before_its_answer() {
         FakeUpstream::sse(),
     ] {
         let work = progress(20).then(reply_text("done"));
-        let upstream = upstream.tool("work", work).start().await;
+        let upstream = upstream.tool("work", work).await;
         let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = daemon.sse_client("/mcp/server/up/sse").await;
         client.wait_for_tool("work").await;
@@ -257,7 +257,6 @@ async fn a_client_that_never_waits_is_told_to() {
 async fn a_client_that_does_not_read_is_given_up() {
     let upstream = FakeUpstream::stdio()
         .tool("large", oversized(8 << 20))
-        .start()
         .await;
     let (daemon, client) = TestDaemon::before(&upstream, "large").await;
     // Opened and never read: what the sockets do not hold waits in the daemon.
@@ -375,13 +374,12 @@ fn has_settled(after: &[u64]) -> bool {
 
 #[tokio::test]
 async fn clients_that_come_and_go_cost_no_memory() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .spawn()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let _client = daemon.client_of("up__echo").await;
     let Some(before) = resident(daemon.pid()) else {
         return;
     };

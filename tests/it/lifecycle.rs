@@ -15,12 +15,11 @@ use crate::support::{
 const MARK: &str = "MCPPROXY_TEST_MARK";
 
 async fn two_upstreams() -> (Upstream, Upstream) {
-    let meek = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let meek = FakeUpstream::stdio().tool("echo", echo()).await;
     let stubborn = FakeUpstream::stdio()
         .tool("echo", echo())
         .tool("late", gate("go").then(reply_text("finished")))
         .stubborn()
-        .start()
         .await;
     (meek, stubborn)
 }
@@ -119,16 +118,8 @@ async fn a_second_daemon_on_the_same_data_gives_up() {
 #[tokio::test]
 async fn the_children_of_two_daemons_are_strangers() {
     let (a, b) = (
-        FakeUpstream::stdio()
-            .tool("echo", echo())
-            .stubborn()
-            .start()
-            .await,
-        FakeUpstream::stdio()
-            .tool("echo", echo())
-            .stubborn()
-            .start()
-            .await,
+        FakeUpstream::stdio().tool("echo", echo()).stubborn().await,
+        FakeUpstream::stdio().tool("echo", echo()).stubborn().await,
     );
     let one = TestDaemon::builder().upstream("up", &a).spawn().await;
     one.client("/mcp/all").await.wait_for_tool("up__echo").await;

@@ -19,7 +19,6 @@ async fn server() -> Upstream {
     FakeUpstream::stdio()
         .tool("echo", echo())
         .capabilities(lists)
-        .start()
         .await
 }
 
@@ -58,7 +57,6 @@ async fn a_client_hears_of_what_its_endpoint_shows() {
     let daemon = TestDaemon::builder()
         .upstream("a", &a)
         .upstream("b", &b)
-        .start()
         .await;
     let endpoints = ["/mcp", "/mcp/all", "/mcp/server/a", "/mcp/server/b"];
     let mut listeners = Listeners::on(&daemon, &endpoints).await;
@@ -90,7 +88,7 @@ async fn a_client_hears_of_what_its_endpoint_shows() {
 async fn an_edit_of_the_settings_is_heard_where_it_shows() {
     let (a, b) = (server().await, server().await);
     let plain = || TestDaemon::builder().upstream("b", &b);
-    let daemon = plain().upstream("a", &a).start().await;
+    let daemon = plain().upstream("a", &a).await;
     let endpoints = ["/mcp", "/mcp/all", "/mcp/server/a", "/mcp/server/b"];
     let mut listeners = Listeners::on(&daemon, &endpoints).await;
     let narrowed = plain().upstream_with("a", &a, json!({"disabled_tools": ["echo"]}));
@@ -121,11 +119,8 @@ async fn a_change_that_a_server_tells_in_a_call_is_heard_when_it_is_listed() {
         let upstream = server
             .capabilities(r#"{"tools":{"listChanged":true}}"#)
             .tool("grow", grow())
-            .start()
             .await;
-        let daemon = TestDaemon::with_upstream(&upstream).await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__grow").await;
+        let (_daemon, client) = TestDaemon::before(&upstream, "grow").await;
         let mut stream = client.listen().await;
         let tools = [("grow", grow()), ("new", echo())];
         let tools = tools.map(|(name, behaviour)| (plain_tool(name), behaviour));

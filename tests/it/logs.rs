@@ -48,9 +48,7 @@ async fn told(upstream: &Upstream, count: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn each_client_sees_lines_from_its_own_level_on() {
-    let upstream = talkative(FakeUpstream::http().answering(HttpAnswers::Sse))
-        .start()
-        .await;
+    let upstream = talkative(FakeUpstream::http().answering(HttpAnswers::Sse)).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let clients = [
         daemon.client("/mcp/all").await,
@@ -77,7 +75,7 @@ async fn each_client_sees_lines_from_its_own_level_on() {
 #[tokio::test]
 async fn a_client_alone_on_a_shared_connection_sees_lines_from_its_own_level_on() {
     for upstream in [FakeUpstream::stdio(), FakeUpstream::sse()] {
-        let upstream = talkative(upstream).start().await;
+        let upstream = talkative(upstream).await;
         let (daemon, client) = TestDaemon::before(&upstream, "talk").await;
         check(&client, &whole()).await;
         assert_eq!(wish(&client, "error").await.result(), "{}");
@@ -102,7 +100,7 @@ async fn clients_that_want_lines_get_them_while_others_call() {
         (FakeUpstream::sse(), true),
         (FakeUpstream::sse(), false),
     ] {
-        let upstream = talkative(upstream).start().await;
+        let upstream = talkative(upstream).await;
         let (daemon, first) = TestDaemon::before(&upstream, "talk").await;
         let second = daemon.client("/mcp/all").await;
         let (wanting, other) = if first_wants {
@@ -143,16 +141,14 @@ async fn check(client: &TestClient, expected: &[String]) {
 
 #[tokio::test]
 async fn a_server_that_connects_later_hears_the_level_too() {
-    let upstream = talkative(FakeUpstream::stdio()).start().await;
+    let upstream = talkative(FakeUpstream::stdio()).await;
     let mute = FakeUpstream::stdio()
         .capabilities(r#"{"tools":{}}"#)
         .tool("echo", echo())
-        .start()
         .await;
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .upstream("mute", &mute)
-        .start()
         .await;
     let client = daemon.client("/mcp/server/up").await;
     client.wait_for_tool("talk").await;
@@ -179,7 +175,7 @@ async fn a_server_that_connects_later_hears_the_level_too() {
 
 #[tokio::test]
 async fn a_level_is_forgotten_with_the_client_that_set_it() {
-    let upstream = talkative(FakeUpstream::stdio()).start().await;
+    let upstream = talkative(FakeUpstream::stdio()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let grave = daemon.client("/mcp/all").await;
     grave.wait_for_tool("up__talk").await;
@@ -196,7 +192,7 @@ async fn a_level_is_forgotten_with_the_client_that_set_it() {
 
 #[tokio::test]
 async fn a_request_that_wants_more_than_the_server_was_told_is_sent_after_it_was_told_more() {
-    let upstream = talkative(FakeUpstream::stdio()).start().await;
+    let upstream = talkative(FakeUpstream::stdio()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let grave = daemon.client("/mcp/all").await;
     grave.wait_for_tool("up__talk").await;
@@ -217,10 +213,10 @@ async fn a_request_that_wants_more_than_the_server_was_told_is_sent_after_it_was
 
 #[tokio::test]
 async fn on_a_connection_of_its_own_a_client_decides_alone() {
-    let upstream = talkative(FakeUpstream::stdio()).start().await;
+    let upstream = talkative(FakeUpstream::stdio()).await;
     let entry = json!({ "session_scope": "client" });
     let builder = TestDaemon::builder().upstream_with("up", &upstream, entry);
-    let daemon = builder.start().await;
+    let daemon = builder.await;
     let (grave, all) = (
         daemon.client("/mcp/all").await,
         daemon.client("/mcp/all").await,
@@ -237,7 +233,7 @@ async fn on_a_connection_of_its_own_a_client_decides_alone() {
 
 #[tokio::test]
 async fn lines_that_belong_to_no_call_stay_with_the_operator() {
-    let upstream = talkative(FakeUpstream::stdio()).start().await;
+    let upstream = talkative(FakeUpstream::stdio()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = daemon.client("/mcp/server/up").await;
     client.wait_for_tool("talk").await;
@@ -254,7 +250,6 @@ async fn a_modern_server_is_asked_for_the_lines_that_a_legacy_client_would_get_f
     let upstream = talkative(FakeUpstream::http().answering(HttpAnswers::Sse))
         .speaking(modern::REVISION)
         .capabilities(r#"{"tools":{}}"#)
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = daemon.client("/mcp/server/up").await;

@@ -18,14 +18,12 @@ async fn read(daemon: &TestDaemon, headers: &[(&str, &str)]) -> HttpAnswer {
 
 #[tokio::test]
 async fn calls_are_counted_by_server_tool_and_outcome() {
-    let server = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let server = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::builder()
         .upstream("up", &server)
         .entry("off", json!({ "command": "true", "enabled": false }))
-        .start()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     for _ in 0..3 {
         client.call("up__echo", "{}").await.result();
     }
@@ -59,7 +57,7 @@ async fn calls_are_counted_by_server_tool_and_outcome() {
 #[tokio::test]
 async fn whoever_is_not_of_this_machine_needs_the_key() {
     let config = json!({ "api_key": KEY });
-    let daemon = TestDaemon::builder().config(config).start().await;
+    let daemon = TestDaemon::builder().config(config).await;
     let from_afar = ("x-forwarded-for", "192.0.2.7");
     for (headers, status) in [
         (&[][..], 200),

@@ -18,16 +18,13 @@ use crate::support::{
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 async fn daemon_with(upstream: &Upstream) -> TestDaemon {
-    TestDaemon::builder().upstream("up", upstream).start().await
+    TestDaemon::builder().upstream("up", upstream).await
 }
 
 #[tokio::test]
 async fn a_client_discovers_lists_and_calls() {
     let result = r#"{"content":[{"type":"text","text":"\u00e9"}],"n":1.10,"_meta":{"b":1}}"#;
-    let upstream = FakeUpstream::stdio()
-        .tool("odd", reply(result))
-        .start()
-        .await;
+    let upstream = FakeUpstream::stdio().tool("odd", reply(result)).await;
     let daemon = daemon_with(&upstream).await;
     let client = ModernClient::new(&daemon, "/mcp/all");
     let discovered = client.request("server/discover", "{}").await;
@@ -70,7 +67,6 @@ async fn one_server_presents_itself() {
         .instructions("Ask me.")
         .capabilities(r#"{"tools":{"listChanged":true},"vendor":{"x":1}}"#)
         .tool("echo", echo())
-        .start()
         .await;
     let daemon = daemon_with(&upstream).await;
     let client = ModernClient::new(&daemon, "/mcp/server/up");
@@ -100,7 +96,6 @@ async fn a_modern_server_presents_itself_to_clients_of_either_era() {
             .instructions("Ask me.")
             .capabilities(r#"{"tools":{},"extensions":{"x/y":{"n":1}}}"#)
             .tool("echo", echo())
-            .start()
             .await;
         let daemon = daemon_with(&upstream).await;
         let path = "/mcp/server/up";
@@ -137,7 +132,7 @@ async fn log_lines_come_to_whom_asks_for_them_with_the_request() {
         FakeUpstream::stdio(),
         FakeUpstream::http().answering(HttpAnswers::Sse),
     ] {
-        let upstream = upstream.tool("talk", talk.clone()).start().await;
+        let upstream = upstream.tool("talk", talk.clone()).await;
         for (level, heard) in [
             (None, 0),
             (Some("debug"), 2),
@@ -159,7 +154,7 @@ async fn log_lines_come_to_whom_asks_for_them_with_the_request() {
 
 #[tokio::test]
 async fn both_eras_meet_on_one_endpoint() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = daemon_with(&upstream).await;
     let legacy = daemon.client("/mcp/all").await;
     legacy.wait_for_tool("up__echo").await;
@@ -183,7 +178,6 @@ async fn both_eras_meet_on_one_endpoint() {
 async fn progress_comes_on_the_stream_of_its_request() {
     let upstream = FakeUpstream::stdio()
         .tool("work", progress(3).then(reply_text("done")))
-        .start()
         .await;
     let daemon = daemon_with(&upstream).await;
     let client = ModernClient::new(&daemon, "/mcp/server/up");
@@ -205,7 +199,6 @@ async fn a_client_that_closes_its_answer_withdraws_the_request() {
     let upstream = FakeUpstream::stdio()
         .tool("streams", progress(1).then(hang()))
         .tool("silent", hang())
-        .start()
         .await;
     let daemon = daemon_with(&upstream).await;
     let client = ModernClient::new(&daemon, "/mcp/server/up");
@@ -230,7 +223,6 @@ async fn a_missing_resource_has_the_modern_code() {
             r#"{"uri":"x://here","name":"here"}"#,
             error(r#"{"code":-32002,"message":"gone","data":{"uri":"x://here"}}"#),
         )
-        .start()
         .await;
     let daemon = daemon_with(&upstream).await;
     for (path, uri) in [
@@ -252,7 +244,7 @@ async fn a_missing_resource_has_the_modern_code() {
 
 #[tokio::test]
 async fn an_upstream_over_http_never_sees_the_headers_of_a_client() {
-    let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::http().tool("echo", echo()).await;
     let daemon = daemon_with(&upstream).await;
     let client = ModernClient::new(&daemon, "/mcp/server/up");
     client.call("echo", "{}").await.result();

@@ -25,7 +25,7 @@ fn both() -> [FakeUpstream; 2] {
 }
 
 async fn daemon_with(upstream: &Upstream) -> TestDaemon {
-    TestDaemon::builder().upstream("up", upstream).start().await
+    TestDaemon::builder().upstream("up", upstream).await
 }
 
 fn meta_of(received: &Received) -> Value {
@@ -41,11 +41,9 @@ async fn every_request_speaks_for_itself() {
         let upstream = upstream
             .tool("echo", echo())
             .prompt(r#"{"name":"p"}"#, reply(r#"{"messages":[]}"#))
-            .start()
             .await;
         let daemon = daemon_with(&upstream).await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__echo").await;
+        let client = daemon.client_of("up__echo").await;
         let reply = client.call("up__echo", r#"{"n":1.10}"#).await;
         assert!(reply.result().contains(r#"{"n":1.10}"#));
         client
@@ -72,7 +70,7 @@ async fn every_request_speaks_for_itself() {
 async fn what_a_modern_client_says_of_itself_reaches_a_modern_server() {
     for upstream in both() {
         let result = r#"{"resultType":"complete","content":[],"structuredContent":1.10}"#;
-        let upstream = upstream.tool("odd", reply(result)).start().await;
+        let upstream = upstream.tool("odd", reply(result)).await;
         let daemon = daemon_with(&upstream).await;
         let can = json!({"elicitation": {}, "extensions": {"x/y": {"n": 1}}});
         for (path, tool) in [("/mcp/all", "up__odd"), ("/mcp/server/up", "odd")] {
@@ -95,7 +93,6 @@ async fn who_leaves_withdraws_the_call_in_the_way_of_the_transport() {
         let upstream = upstream
             .tool("hang", progress(1).then(hang()))
             .tool("mute", hang())
-            .start()
             .await;
         let daemon = daemon_with(&upstream).await;
         let client = ModernClient::new(&daemon, "/mcp/all");
@@ -134,7 +131,6 @@ async fn a_result_of_an_unknown_type_is_none() {
             .tool("riddle", reply(r#"{"resultType":"riddle","content":[]}"#))
             .tool("number", reply(r#"{"resultType":7,"content":[]}"#))
             .tool("plain", reply(r#"{"content":[]}"#))
-            .start()
             .await;
         let daemon = daemon_with(&upstream).await;
         let client = ModernClient::new(&daemon, "/mcp/all");
@@ -157,11 +153,9 @@ async fn a_server_that_asks_although_it_must_not_is_refused_or_not_heard() {
         let upstream = upstream
             .tool("ask", asking)
             .tool("shout", not_waiting)
-            .start()
             .await;
         let daemon = daemon_with(&upstream).await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__ask").await;
+        let client = daemon.client_of("up__ask").await;
         assert_eq!(client.call("up__shout", "{}").await.text(), "on");
         if over_pipes {
             let answer = client.call("up__ask", "{}").await.text();
@@ -181,7 +175,6 @@ async fn tasks_are_asked_for_by_name() {
             reply(r#"{"resultType":"task","taskId":"t 1","status":"working"}"#),
         )
         .on("tasks/get", reply(task))
-        .start()
         .await;
     let daemon = daemon_with(&upstream).await;
     let client = ModernClient::new(&daemon, "/mcp/server/up");
@@ -201,15 +194,12 @@ async fn signs_of_life_are_descriptions() {
     let upstream = FakeUpstream::http()
         .speaking(modern::REVISION)
         .tool("echo", echo())
-        .start()
         .await;
     let daemon = TestDaemon::builder()
         .config(json!({"health_check_interval": "1s"}))
         .upstream_with("up", &upstream, json!({"start": "eager"}))
-        .start()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     upstream.wait_for_count("server/discover", 3).await;
     assert!(upstream.received("ping").is_empty());
     // It becomes another while nobody looks: it is met anew.
@@ -233,11 +223,10 @@ async fn tasks_of_many_servers_find_their_way_back() {
             .tool("work", task(id))
             .on("tasks/get", task(id))
     };
-    let (a, b) = (server("of-a").start().await, server("of-b").start().await);
+    let (a, b) = (server("of-a").await, server("of-b").await);
     let daemon = TestDaemon::builder()
         .upstream("a", &a)
         .upstream("b", &b)
-        .start()
         .await;
     let able = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
     let client = ModernClient::able_to(&daemon, "/mcp/all", &able);
@@ -267,11 +256,10 @@ async fn tasks_of_many_servers_find_their_way_back() {
 async fn what_a_modern_server_asks_is_asked_of_a_legacy_client() {
     let asks = r#"{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"d":1.10}}}},"requestState":"its own"}"#;
     for upstream in both() {
-        let upstream = upstream.tool("ask", reply(asks)).start().await;
+        let upstream = upstream.tool("ask", reply(asks)).await;
         // Each round has the place of the one before.
         let daemon = TestDaemon::builder()
             .upstream_with("up", &upstream, json!({ "max_concurrent_requests": 1 }))
-            .start()
             .await;
         let client = crate::support::client::TestClient::speaking("2025-11-25")
             .declaring(r#"{"elicitation":{}}"#)
@@ -319,7 +307,7 @@ async fn what_a_modern_server_asks_is_asked_of_a_legacy_client() {
 async fn what_a_modern_server_asks_passes_to_a_modern_client() {
     let asks = r#"{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":{"message":"Who?","d":1.10}}},"requestState":"its own"}"#;
     for upstream in both() {
-        let upstream = upstream.tool("ask", reply(asks)).start().await;
+        let upstream = upstream.tool("ask", reply(asks)).await;
         let daemon = daemon_with(&upstream).await;
         let able = json!({ "elicitation": {} });
         let native = ModernClient::able_to(&daemon, "/mcp/server/up", &able);

@@ -32,7 +32,6 @@ fn servers() -> Vec<FakeUpstream> {
 async fn daemon_before(upstream: &Upstream, more: serde_json::Value) -> TestDaemon {
     TestDaemon::builder()
         .upstream_with("up", upstream, more)
-        .start()
         .await
 }
 
@@ -42,7 +41,6 @@ async fn methods_that_nobody_knows_pass_both_ways() {
         let upstream = server
             .tool("echo", echo())
             .on("vendor/do", reply(ODD))
-            .start()
             .await;
         let daemon = daemon_before(&upstream, json!({})).await;
         let legacy = daemon.client("/mcp/server/up").await;
@@ -79,7 +77,6 @@ async fn capabilities_that_nobody_knows_are_shown() {
             .capabilities(CAPABILITIES)
             .instructions("Mind the gap.")
             .tool("echo", echo())
-            .start()
             .await;
         let daemon = daemon_before(&upstream, json!({})).await;
         let legacy = daemon.client("/mcp/server/up").await;
@@ -106,7 +103,6 @@ async fn a_tool_that_the_list_lacks_is_called_where_changes_are_allowed() {
         let upstream = server
             .tool("echo", echo())
             .on("tools/call", reply(ODD))
-            .start()
             .await;
         let daemon = daemon_before(&upstream, json!({ "tool_changes": "allow" })).await;
         let legacy = daemon.client("/mcp/server/up").await;
@@ -119,7 +115,7 @@ async fn a_tool_that_the_list_lacks_is_called_where_changes_are_allowed() {
         );
     }
     // Where they are held, nobody has seen what it does.
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = daemon_before(&upstream, json!({})).await;
     let client: TestClient = daemon.client("/mcp/server/up").await;
     let reply = client
@@ -132,11 +128,7 @@ async fn a_tool_that_the_list_lacks_is_called_where_changes_are_allowed() {
 #[tokio::test]
 async fn a_notification_reaches_no_more_than_a_request() {
     for server in servers() {
-        let upstream = server
-            .tool("open", echo())
-            .tool("hidden", echo())
-            .start()
-            .await;
+        let upstream = server.tool("open", echo()).tool("hidden", echo()).await;
         let daemon = daemon_before(&upstream, json!({"disabled_tools": ["hidden"]})).await;
         let client = daemon.client("/mcp/server/up").await;
         client.call("open", "{}").await;
@@ -161,7 +153,7 @@ async fn a_notification_reaches_no_more_than_a_request() {
 
 #[tokio::test]
 async fn a_request_that_does_not_say_what_it_wants_is_refused() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = daemon_before(&upstream, json!({})).await;
     for endpoint in ["/mcp/server/up", "/mcp/all"] {
         let client = daemon.client(endpoint).await;

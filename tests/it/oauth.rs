@@ -61,10 +61,9 @@ async fn log_in(daemon: &TestDaemon) {
 
 /// A daemon to whose server somebody has logged in, and a client that sees its tools.
 async fn logged_in(server: &AuthorizationServer) -> (TestDaemon, TestClient) {
-    let daemon = before(server).start().await;
+    let daemon = before(server).await;
     log_in(&daemon).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     (daemon, client)
 }
 

@@ -24,7 +24,7 @@ async fn line(daemon: &DaemonProcess, parts: &[&str]) -> String {
 
 #[tokio::test]
 async fn the_operator_sees_who_came_and_what_was_refused() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let hidden = json!({ "disabled_tools": ["echo"] });
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)

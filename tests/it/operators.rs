@@ -16,7 +16,7 @@ const KEY: &str = "a-key-that-a-person-chose";
 const TOKEN: &str = "0123456789abcdef-ada";
 
 async fn daemon() -> TestDaemon {
-    TestDaemon::builder().start().await
+    TestDaemon::builder().await
 }
 
 async fn send(
@@ -127,7 +127,7 @@ async fn without_the_key_nothing_of_the_api_is_answered() {
 #[tokio::test]
 async fn the_key_of_the_configuration_counts_and_is_followed() {
     let settings = json!({ "api_key": KEY });
-    let daemon = TestDaemon::builder().config(settings).start().await;
+    let daemon = TestDaemon::builder().config(settings).await;
     let kept = kept_key(&daemon);
     assert_eq!(status_with(&daemon, &[("x-api-key", KEY)]).await, 200);
     assert_eq!(status_with(&daemon, &[("x-api-key", &kept)]).await, 401);
@@ -149,7 +149,7 @@ async fn the_key_of_the_configuration_counts_and_is_followed() {
 
 #[tokio::test]
 async fn a_call_by_key_is_the_operators() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let (daemon, _client) = TestDaemon::before(&upstream, "echo").await;
     let key = kept_key(&daemon);
     let body = r#"{"name":"up:echo","variant":"write","arguments":{"x":1}}"#;
@@ -169,7 +169,7 @@ async fn a_client_is_no_operator_whatever_it_shows() {
             "bearer": { "tokens": { (TOKEN): { "subject": "ada", "roles": ["operator"] } } },
         },
     });
-    let daemon = TestDaemon::builder().config(auth).start().await;
+    let daemon = TestDaemon::builder().config(auth).await;
     let bearer = format!("Bearer {TOKEN}");
     let key = format!("Bearer {}", kept_key(&daemon));
     for shown in [

@@ -24,7 +24,6 @@ async fn worker() -> Upstream {
     let work = progress(u32::try_from(STEPS).expect("few"));
     FakeUpstream::stdio()
         .tool("work", work.then(notice(LOG)).then(reply_text("done")))
-        .start()
         .await
 }
 

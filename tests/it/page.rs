@@ -33,7 +33,6 @@ fn is_guarded(answer: &HttpAnswer) {
 async fn its_files_are_served_to_everybody_with_the_headers_that_guard_them() {
     let daemon = TestDaemon::builder()
         .config(serde_json::json!({ "api_key": "0123456789abcdef0123456789abcdef" }))
-        .start()
         .await;
     let page = ask(&daemon, "/ui/", &[]).await;
     assert_eq!(page.status, 200, "{}", page.text());
@@ -70,7 +69,7 @@ async fn its_files_are_served_to_everybody_with_the_headers_that_guard_them() {
 
 #[tokio::test]
 async fn a_file_is_sent_once_and_then_only_asked_about() {
-    let daemon = TestDaemon::builder().start().await;
+    let daemon = TestDaemon::builder().await;
     let first = ask(&daemon, "/ui/assets/app.js", &[]).await;
     let tag = first.header("etag").to_owned();
     assert!(tag.len() > 10, "{tag}");
@@ -93,7 +92,7 @@ async fn a_file_is_sent_once_and_then_only_asked_about() {
 
 #[tokio::test]
 async fn what_is_no_file_is_not_found_and_nothing_is_changed_there() {
-    let daemon = TestDaemon::builder().start().await;
+    let daemon = TestDaemon::builder().await;
     for path in [
         "/ui/assets/nothing.js",
         "/ui/assets/..%2Fmod.rs",

@@ -26,7 +26,6 @@ async fn progress_reaches_its_caller_with_its_own_token() {
                 "work",
                 progress(3).then(gate("go")).then(reply_text("done")),
             )
-            .start()
             .await;
         let daemon = TestDaemon::with_upstream(&upstream).await;
         let (a, b) = (
@@ -60,7 +59,6 @@ async fn progress_reaches_its_caller_with_its_own_token() {
 async fn without_a_token_nothing_is_streamed() {
     let upstream = FakeUpstream::stdio()
         .tool("work", progress(3).then(reply_text("done")))
-        .start()
         .await;
     let (_daemon, client) = TestDaemon::before(&upstream, "work").await;
     let reply = client.call("up__work", "{}").await;
@@ -72,7 +70,6 @@ async fn without_a_token_nothing_is_streamed() {
 async fn who_asked_for_progress_keeps_its_call_alive_also_where_it_cannot_be_told() {
     let upstream = FakeUpstream::stdio()
         .tool("work", progress(3).then(reply_text("done")))
-        .start()
         .await;
     let (daemon, client) = TestDaemon::before(&upstream, "work").await;
     let alone = TestClient::stateless(&daemon, "/mcp/all");
@@ -92,34 +89,28 @@ async fn who_asked_for_progress_keeps_its_call_alive_also_where_it_cannot_be_tol
 
 #[tokio::test]
 async fn a_client_that_leaves_cancels_its_call_upstream() {
-    let upstream = FakeUpstream::stdio()
-        .tool("hang", hang())
-        .tool("fine", echo())
-        .start()
-        .await;
-    let (_daemon, client) = TestDaemon::before(&upstream, "hang").await;
-    let params = call_params("up__hang", "{}");
-    tokio::select! {
-        reply = client.request("tools/call", &params) => panic!("{reply:?}"),
-        _ = upstream.wait_for("tools/call") => (),
+    for upstream in [FakeUpstream::stdio(), FakeUpstream::sse()] {
+        let upstream = upstream.tool("hang", hang()).tool("fine", echo()).await;
+        let (_daemon, client) = TestDaemon::before(&upstream, "hang").await;
+        let params = call_params("up__hang", "{}");
+        tokio::select! {
+            reply = client.request("tools/call", &params) => panic!("{reply:?}"),
+            _ = upstream.wait_for("tools/call") => (),
+        }
+        let cancelled = upstream.wait_for("notifications/cancelled").await;
+        assert_eq!(
+            request_id(&cancelled.body),
+            call_id(&upstream.received("tools/call")[0])
+        );
+        client.call("up__fine", "{}").await.result();
+        assert_eq!(upstream.received("initialize").len(), 1);
     }
-    let cancelled = upstream.wait_for("notifications/cancelled").await;
-    assert_eq!(
-        request_id(&cancelled.body),
-        call_id(&upstream.received("tools/call")[0])
-    );
-    client.call("up__fine", "{}").await.result();
-    assert_eq!(upstream.spawn_count(), 1);
 }
 
 #[tokio::test]
 async fn a_cancelled_call_is_cancelled_upstream() {
     for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
-        let upstream = upstream
-            .tool("hang", hang())
-            .tool("fine", echo())
-            .start()
-            .await;
+        let upstream = upstream.tool("hang", hang()).tool("fine", echo()).await;
         let (_daemon, client) = TestDaemon::before(&upstream, "hang").await;
         let params = call_params("up__hang", "{}");
         let cancel = async {
@@ -148,7 +139,7 @@ async fn a_cancelled_call_is_cancelled_upstream() {
 
 #[tokio::test]
 async fn a_client_that_leaves_ends_the_call_over_http() {
-    let upstream = FakeUpstream::http().tool("hang", hang()).start().await;
+    let upstream = FakeUpstream::http().tool("hang", hang()).await;
     let (_daemon, client) = TestDaemon::before(&upstream, "hang").await;
     let params = call_params("up__hang", "{}");
     tokio::select! {
@@ -185,7 +176,6 @@ async fn notifications_that_nobody_knows_reach_the_only_caller() {
     ] {
         let upstream = upstream
             .tool("tell", notice(vendor).then(reply_text("done")))
-            .start()
             .await;
         let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = daemon.client("/mcp/server/up").await;

@@ -37,7 +37,6 @@ async fn library(name: &str) -> Upstream {
             "completion/complete",
             reply(r#"{"completion":{"values":["a"],"x":1.10}}"#),
         )
-        .start()
         .await
 }
 
@@ -48,10 +47,8 @@ async fn two_libraries() -> (Upstream, Upstream, TestDaemon, TestClient) {
     let daemon = TestDaemon::builder()
         .upstream_with("a", &a, allow.clone())
         .upstream_with("b", &b, allow)
-        .start()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("a__echo").await;
+    let client = daemon.client_of("a__echo").await;
     client.wait_for_tool("b__echo").await;
     (a, b, daemon, client)
 }
@@ -165,7 +162,6 @@ async fn changed_prompts_and_resources_are_announced() {
         .capabilities(
             r#"{"tools":{},"prompts":{"listChanged":true},"resources":{"listChanged":true}}"#,
         )
-        .start()
         .await;
     let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
     let mut stream = client.listen().await;
@@ -251,7 +247,6 @@ async fn icons_titles_and_schemas_stay_as_they_are() {
         .prompt(&format!(r#"{{"name":"p",{rest}}}"#), reply(GREETING))
         .resource(&format!(r#"{{"uri":"lib://r",{rest}}}"#), reply("{}"))
         .template(&format!(r#"{{"uriTemplate":"lib://{{t}}",{rest}}}"#))
-        .start()
         .await;
     let (_daemon, client) = TestDaemon::before(&upstream, "t").await;
     for (list, key) in [
@@ -285,14 +280,12 @@ async fn equal_templates_of_two_servers_lead_to_both() {
                 reply(r#"{"completion":{"values":[]}}"#),
             )
     };
-    let (a, b) = (server("a").start().await, server("b").start().await);
+    let (a, b) = (server("a").await, server("b").await);
     let daemon = TestDaemon::builder()
         .upstream("a", &a)
         .upstream("b", &b)
-        .start()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("a__echo").await;
+    let client = daemon.client_of("a__echo").await;
     client.wait_for_tool("b__echo").await;
     let list = client.request("resources/templates/list", "{}").await;
     let expected = [
@@ -328,7 +321,7 @@ async fn an_alias_cannot_be_taken_over_by_listing_it() {
             let read = format!(r#"{{"contents":[{{"uri":"{uri}","text":"{name}"}}]}}"#);
             server = server.resource(&format!(r#"{{"uri":"{uri}","name":"r"}}"#), reply(read));
         }
-        server.start().await
+        server.await
     };
     let (a, b) = (of("a", &["lib://x"]).await, of("b", &["lib://x"]).await);
     // It calls its own what is the alias of `b`.
@@ -337,7 +330,6 @@ async fn an_alias_cannot_be_taken_over_by_listing_it() {
         .upstream("a", &a)
         .upstream("b", &b)
         .upstream("c", &c)
-        .start()
         .await;
     let client = daemon.client("/mcp/all").await;
     let uris = until_async("all three to be listed", async || {

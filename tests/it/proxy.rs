@@ -16,7 +16,7 @@ use crate::support::{
 
 /// This server as `up`, and a client of the endpoint that lists `proxy`, when its tool is known.
 async fn with(upstream: FakeUpstream, tool: &str) -> (Upstream, TestDaemon, TestClient) {
-    let upstream = upstream.start().await;
+    let upstream = upstream.await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = ready(&daemon, tool).await;
     (upstream, daemon, client)

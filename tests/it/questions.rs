@@ -34,6 +34,10 @@ fn askers() -> [FakeUpstream; 3] {
     })
 }
 
-async fn daemon_before(upstream: &Upstream) -> TestDaemon {
-    TestDaemon::builder().upstream("up", upstream).start().await
+/// The one on a pipe, and a daemon before it.
+async fn asker() -> (Upstream, TestDaemon) {
+    let [upstream, ..] = askers();
+    let upstream = upstream.await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
+    (upstream, daemon)
 }

@@ -50,13 +50,9 @@ fn arguments(value: serde_json::Value) -> JsonObject {
 
 #[tokio::test]
 async fn the_official_client_lists_and_calls() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__echo")
-        .await;
+    daemon.wait_for_tool("up__echo").await;
     let modern = ClientLifecycleMode::Discover {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
     };
@@ -133,10 +129,8 @@ async fn the_official_server_is_listed_and_called() {
             "adder",
             json!({"url": format!("http://{address}/mcp"), "type": "http"}),
         )
-        .start()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("adder__add").await;
+    let client = daemon.client_of("adder__add").await;
     assert_eq!(
         client.call("adder__add", r#"{"a":2,"b":40}"#).await.text(),
         "42"
@@ -151,13 +145,8 @@ async fn the_official_client_and_server_meet_through_the_daemon() {
     let address = serve(StreamableHttpServerConfig::default()).await;
     let daemon = TestDaemon::builder()
         .entry("adder", json!({"url": format!("http://{address}/mcp")}))
-        .start()
         .await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("adder__add")
-        .await;
+    daemon.wait_for_tool("adder__add").await;
     let client = connect(daemon.address(), "/mcp/server/adder", probing()).await;
     let call = CallToolRequestParams::new("add").with_arguments(arguments(json!({"a": 1, "b": 1})));
     let result = client.call_tool(call).await.expect("a result");

@@ -28,7 +28,6 @@ async fn daemon() -> (Upstream, TestDaemon) {
     let upstream = FakeUpstream::stdio()
         .tool("work", work)
         .tool("hang", notice(LINE).then(hang()))
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     (upstream, daemon)

@@ -19,7 +19,7 @@ fn scoped(upstream: &Upstream, scope: &str) -> Builder {
 
 /// The daemon, once it knows what the server offers and the process that said so has ended.
 async fn ready(upstream: &Upstream, scope: &str) -> TestDaemon {
-    let daemon = scoped(upstream, scope).start().await;
+    let daemon = scoped(upstream, scope).await;
     let client = daemon.client("/mcp/server/up").await;
     client.wait_for_tool("itself").await;
     client.delete().await;
@@ -42,17 +42,12 @@ async fn told(client: &TestClient, tool: &str) -> (u64, String, u64) {
     (number("pid"), cwd.to_owned(), number("calls"))
 }
 
-async fn row(daemon: &TestDaemon) -> Value {
-    let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
-    rows["servers"][0].clone()
-}
-
 #[tokio::test]
 async fn each_session_has_a_process_with_a_state_of_its_own() {
     for (path, tool) in [("/mcp/server/up", "itself"), ("/mcp/all", "up__itself")] {
-        let upstream = telling().start().await;
+        let upstream = telling().await;
         let daemon = ready(&upstream, "client").await;
-        assert_eq!(row(&daemon).await["instances"], 0);
+        assert_eq!(daemon.row("up").await["instances"], 0);
         let (a, b) = (daemon.client(path).await, daemon.client(path).await);
         let (pid_of_a, _, calls) = told(&a, tool).await;
         assert_eq!(calls, 1);
@@ -60,7 +55,7 @@ async fn each_session_has_a_process_with_a_state_of_its_own() {
         assert_ne!(pid_of_a, pid_of_b);
         assert_eq!(calls, 1, "nobody else's calls");
         assert_eq!(told(&a, tool).await, (pid_of_a, told(&b, tool).await.1, 2));
-        let row = row(&daemon).await;
+        let row = daemon.row("up").await;
         assert_eq!(
             (&row["instances"], &row["state"]),
             (&json!(2), &json!("Ready"))
@@ -74,7 +69,7 @@ async fn each_session_has_a_process_with_a_state_of_its_own() {
 
 #[tokio::test]
 async fn many_first_calls_of_a_session_start_one_process() {
-    let upstream = telling().start().await;
+    let upstream = telling().await;
     let daemon = ready(&upstream, "client").await;
     let client = daemon.client("/mcp/server/up").await;
     let calls = (0..50).map(|_| told(&client, "itself"));
@@ -85,7 +80,7 @@ async fn many_first_calls_of_a_session_start_one_process() {
 
 #[tokio::test]
 async fn a_session_that_ends_takes_its_process_along() {
-    let upstream = telling().start().await;
+    let upstream = telling().await;
     let daemon = ready(&upstream, "client").await;
     let (leaving, staying) = (
         daemon.client("/mcp/server/up").await,
@@ -129,7 +124,7 @@ async fn respond(client: &TestClient, frame: &str, answer: &str) {
 #[tokio::test]
 async fn the_server_is_told_what_this_client_can_do_and_asks_it_before_it_lists() {
     const ABLE: &str = r#"{"roots":{"listChanged":true},"experimental":{"x":{"n":1.10}}}"#;
-    let upstream = rooted().start().await;
+    let upstream = rooted().await;
     let daemon = ready(&upstream, "client").await;
     let client = TestClient::speaking("2025-11-25")
         .declaring(ABLE)
@@ -156,7 +151,7 @@ async fn outside_of_its_calls_a_server_asks_the_client_on_its_own_stream() {
         ("/mcp/server/up", "itself", "Who?"),
         ("/mcp/all", "up__itself", "[up] Who?"),
     ] {
-        let upstream = telling().start().await;
+        let upstream = telling().await;
         let daemon = ready(&upstream, "client").await;
         let able = TestClient::speaking("2025-11-25").declaring(r#"{"elicitation":{}}"#);
         let client = able.connect(&daemon, path).await;
@@ -191,7 +186,7 @@ async fn outside_of_its_calls_a_server_asks_the_client_on_its_own_stream() {
 
 #[tokio::test]
 async fn an_edit_ends_the_processes_of_all_sessions_and_their_next_calls_start_others() {
-    let upstream = telling().start().await;
+    let upstream = telling().await;
     let daemon = ready(&upstream, "client").await;
     let client = daemon.client("/mcp/server/up").await;
     let (pid, _, _) = told(&client, "itself").await;
@@ -209,7 +204,7 @@ async fn an_edit_ends_the_processes_of_all_sessions_and_their_next_calls_start_o
 
 #[tokio::test]
 async fn a_server_that_offers_something_else_by_now_is_listed_again() {
-    let upstream = telling().start().await;
+    let upstream = telling().await;
     let daemon = ready(&upstream, "client").await;
     let definition = plain_tool("itself").replace("The tool", "The new tool");
     upstream.offer_silently(&[(definition, itself())]).await;
@@ -237,7 +232,6 @@ async fn updates_of_a_resource_reach_the_session_whose_process_sent_them() {
             r#"{"uri":"lib://note","name":"n"}"#,
             reply(r#"{"contents":[]}"#),
         )
-        .start()
         .await;
     let daemon = ready(&upstream, "client").await;
     let (a, b) = (
@@ -262,8 +256,8 @@ async fn updates_of_a_resource_reach_the_session_whose_process_sent_them() {
 
 #[tokio::test]
 async fn remote_servers_have_a_session_for_each_of_ours() {
-    let upstream = FakeUpstream::http().tool("itself", echo()).start().await;
-    let daemon = scoped(&upstream, "client").start().await;
+    let upstream = FakeUpstream::http().tool("itself", echo()).await;
+    let daemon = scoped(&upstream, "client").await;
     let (a, b) = (
         daemon.client("/mcp/server/up").await,
         daemon.client("/mcp/server/up").await,
@@ -329,7 +323,7 @@ fn folder() -> (TempDir, PathBuf) {
 
 #[tokio::test]
 async fn clients_with_the_same_roots_share_a_process_that_starts_in_the_first() {
-    let upstream = rooted().start().await;
+    let upstream = rooted().await;
     let daemon = ready(&upstream, "workspace").await;
     let ((one, path_of_one), (two, _)) = (folder(), folder());
     let a = Rooted::at(&daemon, "/mcp/server/up", &[&one, &two]).await;
@@ -340,7 +334,7 @@ async fn clients_with_the_same_roots_share_a_process_that_starts_in_the_first() 
     assert_eq!(a.told("itself", 0).await.0, pid, "asked once");
     assert_eq!(b.told("up__itself", 1).await.0, pid, "the same set");
     assert_ne!(c.told("itself", 1).await.0, pid);
-    assert_eq!(row(&daemon).await["instances"], 2);
+    assert_eq!(daemon.row("up").await["instances"], 2);
     // What it asks for, it gets from what is known.
     let reply = a.client.call("roots", "{}").await;
     let named = json!({ "roots": a.roots }).to_string();
@@ -362,7 +356,7 @@ async fn clients_with_the_same_roots_share_a_process_that_starts_in_the_first() 
 
 #[tokio::test]
 async fn clients_without_roots_share_the_process_of_all() {
-    let upstream = telling().start().await;
+    let upstream = telling().await;
     let daemon = ready(&upstream, "workspace").await;
     let mute = daemon.client("/mcp/server/up").await;
     let (pid, _, _) = told(&mute, "itself").await;
@@ -371,12 +365,12 @@ async fn clients_without_roots_share_the_process_of_all() {
     let without = Rooted::at(&daemon, "/mcp/server/up", &[]).await;
     assert_eq!(without.told("itself", 1).await.0, pid);
     assert_eq!(without.told("itself", 0).await.0, pid, "asked once");
-    assert_eq!(row(&daemon).await["instances"], 0);
+    assert_eq!(daemon.row("up").await["instances"], 0);
 }
 
 #[tokio::test]
 async fn a_client_that_moves_to_other_roots_finds_another_process_there() {
-    let upstream = telling().start().await;
+    let upstream = telling().await;
     let daemon = ready(&upstream, "workspace").await;
     let ((one, _), (two, path_of_two)) = (folder(), folder());
     let mut client = Rooted::at(&daemon, "/mcp/server/up", &[&one]).await;
@@ -392,7 +386,7 @@ async fn a_client_that_moves_to_other_roots_finds_another_process_there() {
 
 #[tokio::test]
 async fn a_server_of_one_client_hears_that_its_roots_changed() {
-    let upstream = telling().start().await;
+    let upstream = telling().await;
     let daemon = ready(&upstream, "client").await;
     for (count, path) in [(1, "/mcp/server/up"), (2, "/mcp/all")] {
         let client = daemon.client(path).await;
@@ -412,7 +406,7 @@ async fn a_server_of_one_client_hears_that_its_roots_changed() {
 
 #[tokio::test]
 async fn a_folder_that_is_not_there_is_named_to_the_operator() {
-    let upstream = telling().start().await;
+    let upstream = telling().await;
     let daemon = ready(&upstream, "workspace").await;
     let (gone, path) = folder();
     let client = Rooted::at(&daemon, "/mcp/all", &[&gone]).await;
@@ -427,7 +421,7 @@ async fn a_folder_that_is_not_there_is_named_to_the_operator() {
     let failure = call.finish().await.failure();
     assert_eq!(failure["code"], "server_unavailable", "{failure}");
     assert!(!failure.to_string().contains(path.to_str().expect("UTF-8")));
-    let row = row(&daemon).await;
+    let row = daemon.row("up").await;
     let error = row["last_error"].as_str().expect("an error");
     assert!(error.contains(path.to_str().expect("UTF-8")), "{row}");
 }

@@ -22,7 +22,6 @@ async fn forge() -> Upstream {
             echo(),
         )
         .raw_tool(r#"{"name":"delete_repo","description":"Deletes a repository.","inputSchema":{}}"#, echo())
-        .start()
         .await
 }
 
@@ -32,7 +31,6 @@ async fn clock() -> Upstream {
             r#"{"name":"getTime","description":"Says what time it is.","inputSchema":{}}"#,
             echo(),
         )
-        .start()
         .await
 }
 
@@ -48,7 +46,6 @@ async fn house(settings: Value) -> House {
         .upstream("forge", &upstreams.0)
         .upstream("clock", &upstreams.1)
         .config(settings)
-        .start()
         .await;
     let client = daemon.client("/mcp").await;
     let all_are_known = async || {
@@ -250,13 +247,11 @@ async fn what_is_too_long_is_cut_and_does_not_come_back_whole() {
 async fn a_search_waits_for_nobody_and_says_who_is_missing() {
     let slow = FakeUpstream::stdio()
         .on("initialize", gate("slow").then(reply("{}")))
-        .start()
         .await;
     let clock = clock().await;
     let daemon = TestDaemon::builder()
         .upstream("slow", &slow)
         .upstream("clock", &clock)
-        .start()
         .await;
     let client = daemon.client("/mcp").await;
     let answer = search(&client, json!({ "query": "nothing like it" })).await;
@@ -274,7 +269,6 @@ async fn a_search_names_the_servers_that_are_down_before_anybody_knows_their_too
     let daemon = TestDaemon::builder()
         .entry("gone", json!({ "command": "/no/such/program" }))
         .upstream("clock", &clock)
-        .start()
         .await;
     let client = daemon.client("/mcp").await;
     let said = async |arguments: &Value, expected: &str| {
@@ -319,10 +313,7 @@ async fn words_that_no_tool_has_are_named() {
 #[tokio::test]
 async fn new_tools_are_found_and_gone_ones_are_not() {
     let upstream = clock().await;
-    let daemon = TestDaemon::builder()
-        .upstream("clock", &upstream)
-        .start()
-        .await;
+    let daemon = TestDaemon::builder().upstream("clock", &upstream).await;
     let client = daemon.client("/mcp").await;
     let find = async |query: &str| search(&client, json!({ "query": query })).await;
     until_async("the first list is indexed", async || {

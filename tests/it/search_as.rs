@@ -17,7 +17,6 @@ async fn a_search_finds_what_a_certain_client_would_find() {
     let upstream = FakeUpstream::stdio()
         .tool("echo_text", echo())
         .tool("echo_number", echo())
-        .start()
         .await;
     // The rules hold for the operator, too.
     let rules = json!([
@@ -35,7 +34,6 @@ async fn a_search_finds_what_a_certain_client_would_find() {
     let daemon = TestDaemon::builder()
         .config(settings)
         .upstream("up", &upstream)
-        .start()
         .await;
     let found = async |with: &str| {
         let path = format!("/api/v1/tools?q=echo{with}");

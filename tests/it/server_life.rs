@@ -16,17 +16,11 @@ use crate::support::{
     script::UnknownMethods,
 };
 
-async fn listed(daemon: &TestDaemon, tool: &str) -> TestClient {
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool(tool).await;
-    client
-}
-
 /// A daemon with this server that knows its list from before, and has not started it yet.
 async fn asleep(upstream: &Upstream, more: Value) -> TestDaemon {
     let builder = TestDaemon::builder().upstream_with("up", upstream, more);
-    let daemon = builder.start().await;
-    listed(&daemon, "up__echo").await;
+    let daemon = builder.await;
+    daemon.client_of("up__echo").await;
     let home = daemon.shutdown().await;
     TestDaemon::start_in(home).await
 }
@@ -46,7 +40,6 @@ async fn a_thousand_first_calls_are_one_start() {
         let upstream = upstream
             .on("initialize", gate("awake").then(reply(INITIALIZED)))
             .tool("echo", echo())
-            .start()
             .await;
         upstream.open("awake").await;
         let daemon = asleep(
@@ -86,19 +79,15 @@ async fn nineteen_servers_do_not_wait_for_one_that_hangs() {
     let hanging = FakeUpstream::stdio()
         .on("initialize", hang())
         .unknown_methods(UnknownMethods::Ignored)
-        .start()
         .await;
-    let healthy = FakeUpstream::http().tool("echo", echo()).start().await;
+    let healthy = FakeUpstream::http().tool("echo", echo()).await;
     let names: Vec<String> = (0..HEALTHY).map(|n| format!("s{n:02}")).collect();
     let builder = names.iter().fold(TestDaemon::builder(), |daemon, name| {
         daemon.upstream(name, &healthy)
     });
     // The first in every order.
     let patient = json!({"init_timeout": "10m", "start": "eager"});
-    let daemon = builder
-        .upstream_with("a-hanging", &hanging, patient)
-        .start()
-        .await;
+    let daemon = builder.upstream_with("a-hanging", &hanging, patient).await;
     hanging.wait_for("initialize").await;
     let client = daemon.client("/mcp/all").await;
     for name in &names {
@@ -147,16 +136,14 @@ async fn a_server_at_work_does_not_sleep_and_one_that_sleeps_stays_listed() {
     const FORM: &str = r#"{"message":"Name?","requestedSchema":{"type":"object","properties":{}}}"#;
     let working = FakeUpstream::stdio()
         .tool("late", gate("go").then(reply_text("done")))
-        .start()
         .await;
     let asking = FakeUpstream::stdio()
         .tool(
             "form",
             ask("elicitation/create", FORM).then(reply_with_answer()),
         )
-        .start()
         .await;
-    let idle = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let idle = FakeUpstream::stdio().tool("echo", echo()).await;
     let nervous = json!({"min_idle_timeout": "1s", "max_idle_timeout": "1s"});
     let shared =
         json!({"min_idle_timeout": "1s", "max_idle_timeout": "1s", "session_scope": "shared"});
@@ -165,7 +152,6 @@ async fn a_server_at_work_does_not_sleep_and_one_that_sleeps_stays_listed() {
         .upstream_with("working", &working, nervous.clone())
         .upstream_with("asking", &asking, shared)
         .upstream_with("idle", &idle, nervous)
-        .start()
         .await;
     let client = TestClient::speaking("2025-06-18")
         .declaring(r#"{"elicitation":{}}"#)
@@ -209,7 +195,7 @@ async fn question(call: &mut Exchange) -> Value {
 
 #[tokio::test]
 async fn an_eager_server_runs_before_anybody_calls_and_comes_back_by_itself() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let hasty = json!({"start": "eager", "idle_timeout": "1s"});
     let daemon = asleep(&upstream, hasty).await;
     let runs_again = |count| {
@@ -229,16 +215,14 @@ async fn an_eager_server_runs_before_anybody_calls_and_comes_back_by_itself() {
 async fn a_server_takes_as_many_requests_at_a_time_as_it_may_and_all_in_the_end() {
     let upstream = FakeUpstream::stdio()
         .tool("late", gate("go").then(echo()))
-        .start()
         .await;
     let two = json!({"max_concurrent_requests": 2});
     let daemon = TestDaemon::builder()
         .upstream_with("up", &upstream, two)
-        .start()
         .await;
     let (a, b) = (
-        listed(&daemon, "up__late").await,
-        listed(&daemon, "up__late").await,
+        daemon.client_of("up__late").await,
+        daemon.client_of("up__late").await,
     );
     let calls = (0..20).map(|n| {
         let client = if n < 18 { &a } else { &b };
@@ -267,14 +251,12 @@ async fn a_server_takes_as_many_requests_at_a_time_as_it_may_and_all_in_the_end(
 async fn calls_whose_time_is_over_at_their_turn_are_not_sent() {
     let upstream = FakeUpstream::stdio()
         .tool("late", gate("never").then(echo()))
-        .start()
         .await;
     let one = json!({"max_concurrent_requests": 1, "call_tool_timeout": "3s"});
     let daemon = TestDaemon::builder()
         .upstream_with("up", &upstream, one)
-        .start()
         .await;
-    let client = listed(&daemon, "up__late").await;
+    let client = daemon.client_of("up__late").await;
     let replies = join_all((0..30).map(|_| client.call("up__late", "{}"))).await;
     let code = |code: &str| {
         let mut replies = replies.iter().map(|reply| reply.failure()["code"].clone());
@@ -296,7 +278,6 @@ async fn a_first_start_that_may_download_says_so() {
     std::fs::set_permissions(&npx, std::fs::Permissions::from_mode(0o700)).expect("our file");
     let daemon = TestDaemon::builder()
         .entry("up", json!({"command": npx, "args": ["-y", "some-server"]}))
-        .start()
         .await;
     let shown = row(&daemon, "its last line", |row| {
         row["last_output"].is_string()
@@ -328,7 +309,7 @@ async fn a_first_start_that_may_download_says_so() {
 async fn a_server_that_always_fails_is_given_up_and_says_what_to_do() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let broken = folder.path().join("broken");
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let (command, args) = upstream.command_line();
     let script = format!(
         "test -e {} && {{ echo broken >&2; exit 3; }}; exec {} {}",
@@ -338,9 +319,8 @@ async fn a_server_that_always_fails_is_given_up_and_says_what_to_do() {
     );
     let daemon = TestDaemon::builder()
         .entry("up", json!({"command": "sh", "args": ["-c", script]}))
-        .start()
         .await;
-    listed(&daemon, "up__echo").await;
+    daemon.client_of("up__echo").await;
     let home = daemon.shutdown().await;
     std::fs::write(&broken, "").expect("our folder");
     let daemon = TestDaemon::start_in(home).await;

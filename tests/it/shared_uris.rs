@@ -37,7 +37,7 @@ async fn app(name: &str, lists_its_view: bool) -> Upstream {
     } else {
         app.on("resources/read", reply(read))
     };
-    app.start().await
+    app.await
 }
 
 async fn two_apps(lists_its_view: bool) -> ([Upstream; 2], TestDaemon, TestClient) {
@@ -46,7 +46,6 @@ async fn two_apps(lists_its_view: bool) -> ([Upstream; 2], TestDaemon, TestClien
         .upstream("a", &apps[0])
         .upstream("z", &apps[1])
         .config(json!({ "tool_response_limit": 2000 }))
-        .start()
         .await;
     let all = daemon.client("/mcp/all").await;
     all.wait_for_tool("a__chart").await;

@@ -6,13 +6,9 @@ use crate::support::{behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstr
 
 #[tokio::test]
 async fn ten_clients_share_one_child() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__echo")
-        .await;
+    daemon.wait_for_tool("up__echo").await;
     let clients = join_all((0..10).map(|_| daemon.client("/mcp/all"))).await;
     let calls = clients
         .iter()
@@ -30,13 +26,9 @@ async fn ten_clients_share_one_child() {
 
 #[tokio::test]
 async fn many_first_calls_wake_a_sleeping_server_once() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__echo")
-        .await;
+    daemon.wait_for_tool("up__echo").await;
     let home = daemon.shutdown().await;
     upstream.wait_for_children(0).await;
 
@@ -65,7 +57,6 @@ async fn calls_of_different_clients_do_not_cross() {
     let upstream = FakeUpstream::stdio()
         .tool("echo", echo())
         .tool("late", gate("go").then(echo()))
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let (a, b) = (
@@ -88,7 +79,7 @@ async fn calls_of_different_clients_do_not_cross() {
 
 #[tokio::test]
 async fn servers_over_http_are_opened_once_and_closed_politely() {
-    let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::http().tool("echo", echo()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let clients = join_all((0..10).map(|_| daemon.client("/mcp/all"))).await;
     clients[0].wait_for_tool("up__echo").await;

@@ -25,14 +25,12 @@ fn sampled() -> String {
 
 /// A server with a tool that echoes, a daemon that exports spans, and a client of it.
 async fn with_echo(collector: &FakeCollector) -> (Upstream, TestDaemon, TestClient) {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .config(json!({ "otlp_endpoint": collector.url() }))
-        .start()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     (upstream, daemon, client)
 }
 
@@ -193,16 +191,13 @@ async fn what_failed_says_so_and_what_is_secret_stays_so() {
             r#"{"uri":"mem://a?token=abcdefgh","name":"a"}"#,
             reply(r#"{"contents":[]}"#),
         )
-        .start()
         .await;
     let config = json!({ "otlp_endpoint": collector.url(), "api_key": "s3cret-of-the-file" });
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .config(config)
-        .start()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__fails").await;
+    let client = daemon.client_of("up__fails").await;
     for tool in ["up__fails", "up__refuses", "up__made_up"] {
         client.call(tool, "{}").await;
     }
@@ -252,12 +247,11 @@ async fn what_failed_says_so_and_what_is_secret_stays_so() {
 #[tokio::test]
 async fn calls_of_a_script_are_part_of_the_call_that_runs_it() {
     let collector = FakeCollector::start().await;
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let config = json!({ "otlp_endpoint": collector.url(), "enable_code_execution": true });
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .config(config)
-        .start()
         .await;
     let all = daemon.client("/mcp/all").await;
     all.wait_for_tool("up__echo").await;
@@ -292,7 +286,7 @@ async fn calls_of_a_script_are_part_of_the_call_that_runs_it() {
 
 #[tokio::test]
 async fn without_a_collector_traces_pass_byte_for_byte() {
-    let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::http().tool("echo", echo()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = daemon.client("/mcp/server/up").await;
     client.wait_for_tool("echo").await;
@@ -312,11 +306,10 @@ async fn without_a_collector_traces_pass_byte_for_byte() {
 #[tokio::test]
 async fn an_edit_turns_it_on_and_off() {
     let collector = FakeCollector::start().await;
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let without = || TestDaemon::builder().upstream("up", &upstream);
-    let daemon = without().start().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let daemon = without().await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await.result();
     assert_eq!(meta_of_last(&upstream, 1).await, Value::Null);
 
@@ -341,7 +334,7 @@ async fn an_edit_turns_it_on_and_off() {
 
 #[tokio::test]
 async fn a_bad_address_is_refused_without_its_password() {
-    let daemon = TestDaemon::builder().start().await;
+    let daemon = TestDaemon::builder().await;
     let bad = json!({ "otlp_endpoint": "grpc://me:hunter2222@h:4317", "mcpServers": {} });
     daemon.home().write_config(&bad.to_string());
     let said = until_async("the edit to be refused", async || {
@@ -358,15 +351,14 @@ async fn a_bad_address_is_refused_without_its_password() {
 #[tokio::test]
 async fn what_the_collector_wants_to_see_is_shown_to_it_alone() {
     let collector = FakeCollector::start().await;
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let url = collector.url().replace("http://", "http://me:hunter2222@");
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .config(json!({ "otlp_endpoint": url + "/otlp" }))
         .spawn_with_env("OTEL_EXPORTER_OTLP_HEADERS", "x-team=hunter3333")
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await.result();
     collector.wait_for(2, |_| true).await;
     let post = collector.posts().remove(0);
@@ -389,14 +381,13 @@ async fn what_the_collector_wants_to_see_is_shown_to_it_alone() {
 /// Calls work, the daemon ends in order, and the log says it once.
 #[cfg(unix)]
 async fn check_in_vain(url: &str, why: &str) {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let mut daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .config(json!({ "otlp_endpoint": url }))
         .spawn()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await.result();
     if !why.is_empty() {
         until("a word in the log", || {

@@ -61,8 +61,8 @@ async fn many_subscribers_are_one_at_the_server() {
         FakeUpstream::http(),
         FakeUpstream::sse(),
     ] {
-        let upstream = described(upstream).start().await;
-        let daemon = one(&upstream).start().await;
+        let upstream = described(upstream).await;
+        let daemon = one(&upstream).await;
         let (a, mut to_a) = ready(&daemon, "/mcp/all").await;
         let (b, mut to_b) = ready(&daemon, "/mcp/server/up").await;
         let (c, mut to_c) = ready(&daemon, "/mcp/all").await;
@@ -92,16 +92,14 @@ async fn many_subscribers_are_one_at_the_server() {
 #[tokio::test]
 async fn an_update_names_the_uri_that_the_client_knows() {
     let (a, b) = (
-        described(FakeUpstream::stdio()).start().await,
-        described(FakeUpstream::stdio()).start().await,
+        described(FakeUpstream::stdio()).await,
+        described(FakeUpstream::stdio()).await,
     );
     let daemon = TestDaemon::builder()
         .upstream("a", &a)
         .upstream("b", &b)
-        .start()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("a__echo").await;
+    let client = daemon.client_of("a__echo").await;
     client.wait_for_tool("b__echo").await;
     let mut stream = client.listen().await;
     subscribe(&client, "lib://b/note").await;
@@ -122,9 +120,8 @@ async fn a_refusal_of_the_server_is_the_clients_own_error() {
     let error_object = r#"{"code":-32050,"message":"no","data":{"x":1.10}}"#;
     let upstream = described(FakeUpstream::stdio())
         .on(SUBSCRIBE, error(error_object))
-        .start()
         .await;
-    let daemon = one(&upstream).start().await;
+    let daemon = one(&upstream).await;
     for path in ["/mcp/all", "/mcp/server/up"] {
         let (client, _stream) = ready(&daemon, path).await;
         let reply = client.request(SUBSCRIBE, NOTE).await;
@@ -143,8 +140,8 @@ async fn a_refusal_of_the_server_is_the_clients_own_error() {
 
 #[tokio::test]
 async fn a_subscription_outlives_connections_of_its_server() {
-    let upstream = described(FakeUpstream::stdio()).start().await;
-    let daemon = one(&upstream).start().await;
+    let upstream = described(FakeUpstream::stdio()).await;
+    let daemon = one(&upstream).await;
     let (client, mut stream) = ready(&daemon, "/mcp/all").await;
     subscribe(&client, "lib://note").await;
     upstream.crash().await;
@@ -161,8 +158,8 @@ async fn a_subscription_outlives_connections_of_its_server() {
 
 #[tokio::test]
 async fn a_renewed_session_is_told_again() {
-    let upstream = described(FakeUpstream::http()).start().await;
-    let daemon = one(&upstream).start().await;
+    let upstream = described(FakeUpstream::http()).await;
+    let daemon = one(&upstream).await;
     let (client, mut stream) = ready(&daemon, "/mcp/all").await;
     subscribe(&client, "lib://note").await;
     upstream.forget_sessions(404);
@@ -185,15 +182,14 @@ async fn a_renewed_session_is_told_again() {
 #[tokio::test]
 async fn a_server_with_a_subscription_does_not_sleep() {
     let (watched, other) = (
-        described(FakeUpstream::stdio()).start().await,
-        described(FakeUpstream::stdio()).start().await,
+        described(FakeUpstream::stdio()).await,
+        described(FakeUpstream::stdio()).await,
     );
     let nervous = json!({"idle_timeout": "1s"});
     let daemon = TestDaemon::builder()
         .config(json!({"idle_check_interval": "1s"}))
         .upstream_with("up", &watched, nervous.clone())
         .upstream_with("zz", &other, nervous)
-        .start()
         .await;
     let (client, mut stream) = ready(&daemon, "/mcp/all").await;
     subscribe(&client, "lib://note").await;
@@ -209,8 +205,8 @@ async fn a_server_with_a_subscription_does_not_sleep() {
 
 #[tokio::test]
 async fn a_sleeping_server_is_woken_for_a_subscription() {
-    let upstream = described(FakeUpstream::stdio()).start().await;
-    let daemon = one(&upstream).start().await;
+    let upstream = described(FakeUpstream::stdio()).await;
+    let daemon = one(&upstream).await;
     drop(ready(&daemon, "/mcp/all").await);
     let home = daemon.shutdown().await;
     let daemon = TestDaemon::start_in(home).await;
@@ -230,9 +226,8 @@ async fn an_update_on_the_stream_of_a_call_reaches_its_subscribers() {
             "write",
             notice(update("lib://note")).then(reply_text("written")),
         )
-        .start()
         .await;
-    let daemon = one(&upstream).start().await;
+    let daemon = one(&upstream).await;
     let (client, mut stream) = ready(&daemon, "/mcp/all").await;
     subscribe(&client, "lib://note").await;
     let stranger = daemon.client("/mcp/all").await;
@@ -243,8 +238,8 @@ async fn an_update_on_the_stream_of_a_call_reaches_its_subscribers() {
 
 #[tokio::test]
 async fn clients_on_one_stream_hear_of_updates_there() {
-    let upstream = described(FakeUpstream::stdio()).start().await;
-    let daemon = one(&upstream).start().await;
+    let upstream = described(FakeUpstream::stdio()).await;
+    let daemon = one(&upstream).await;
     let client = daemon.sse_client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
     let mut heard = client.hear();
@@ -268,9 +263,8 @@ async fn clients_on_one_stream_hear_of_updates_there() {
 async fn a_question_before_the_answer_holds_no_subscription_up() {
     let upstream = described(FakeUpstream::http().answering(HttpAnswers::Sse))
         .on(SUBSCRIBE, ask("ping", "{}").then(reply("{}")))
-        .start()
         .await;
-    let daemon = one(&upstream).start().await;
+    let daemon = one(&upstream).await;
     let (client, mut stream) = ready(&daemon, "/mcp/server/up").await;
     subscribe(&client, "lib://note").await;
     upstream.push(&update("lib://note")).await;

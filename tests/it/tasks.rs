@@ -50,7 +50,7 @@ async fn begin(client: &TestClient, tool: &str) -> Reply {
 #[tokio::test]
 async fn a_session_reaches_the_tasks_that_it_made_and_no_others() {
     for upstream in legacy() {
-        let upstream = upstream.start().await;
+        let upstream = upstream.await;
         let daemon = TestDaemon::with_upstream(&upstream).await;
         let connect = || TestClient::speaking("2025-11-25").connect(&daemon, "/mcp/server/up");
         let (a, b, stranger) = (connect().await, connect().await, connect().await);
@@ -100,7 +100,6 @@ async fn without_a_session_tasks_are_for_clients_that_say_they_are_the_same() {
         .on("tasks/get", task.clone())
         .on("tasks/update", task.clone())
         .on("tasks/cancel", task)
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let able = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
@@ -136,7 +135,7 @@ async fn tasks_of_the_other_era_are_not_offered() {
         ModernClient::able_to(daemon, "/mcp/server/up", &able)
     };
     for upstream in legacy() {
-        let upstream = upstream.start().await;
+        let upstream = upstream.await;
         let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = client_of(&daemon);
         client.wait_for_tool("a").await;
@@ -158,11 +157,10 @@ async fn what_a_server_says_of_a_task_reaches_who_waits_for_it() {
             .on("tasks/result", gate("go").then(reply(OF_A)))
             .tool("wait", gate("go").then(reply_text("done")))
             .answering(HttpAnswers::Sse)
-            .start()
             .await;
         let entry = json!({ "session_scope": "shared" });
         let builder = TestDaemon::builder().upstream_with("up", &upstream, entry);
-        let daemon = builder.start().await;
+        let daemon = builder.await;
         let connect = || {
             TestClient::speaking("2025-11-25")
                 .declaring(r#"{"elicitation":{}}"#)
@@ -208,18 +206,14 @@ async fn what_a_server_says_of_a_task_reaches_who_waits_for_it() {
 #[tokio::test]
 async fn where_no_tasks_are_announced_a_call_is_made_as_any_other() {
     for upstream in legacy() {
-        let upstream = upstream.start().await;
+        let upstream = upstream.await;
         let daemon = TestDaemon::with_upstream(&upstream).await;
         for path in ["/mcp", "/mcp/all", "/mcp/call"] {
             let client = TestClient::speaking("2025-11-25")
                 .connect(&daemon, path)
                 .await;
             assert!(!client.initialized.contains("\"tasks\""), "{path}");
-            daemon
-                .client("/mcp/all")
-                .await
-                .wait_for_tool("up__quick")
-                .await;
+            daemon.wait_for_tool("up__quick").await;
             let wanted = r#"{"ttl":60000}"#;
             for (tool, arguments) in [
                 ("up__quick", r#"{"x":1}"#),

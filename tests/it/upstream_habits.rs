@@ -12,11 +12,7 @@ use crate::support::{
 async fn servers_of_every_legacy_revision_work() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
-            let upstream = upstream
-                .speaking(revision)
-                .tool("echo", echo())
-                .start()
-                .await;
+            let upstream = upstream.speaking(revision).tool("echo", echo()).await;
             let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
             client.call("up__echo", "{}").await.result();
             upstream.wait_for("notifications/initialized").await;
@@ -30,7 +26,6 @@ async fn servers_without_sessions_or_streams_work() {
         .without_sessions()
         .without_stream()
         .tool("echo", echo())
-        .start()
         .await;
     let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
     client.call("up__echo", "{}").await.result();
@@ -48,7 +43,6 @@ async fn servers_that_cannot_bear_strange_requests_work() {
     let upstream = FakeUpstream::stdio()
         .unknown_methods(UnknownMethods::Fatal)
         .tool("echo", echo())
-        .start()
         .await;
     let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
     client.call("up__echo", "{}").await.result();
@@ -60,7 +54,6 @@ async fn what_a_call_says_meanwhile_reaches_its_caller_byte_for_byte() {
     let upstream = FakeUpstream::http()
         .answering(HttpAnswers::Sse)
         .tool("talk", notice(line).then(reply_text("done")))
-        .start()
         .await;
     let (_daemon, client) = TestDaemon::before(&upstream, "talk").await;
     let reply = client.call("up__talk", "{}").await;
@@ -70,35 +63,37 @@ async fn what_a_call_says_meanwhile_reaches_its_caller_byte_for_byte() {
 
 #[tokio::test]
 async fn a_server_that_was_away_is_reached_again_without_a_word() {
-    let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
-    let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
-    upstream.refuse_connections(true);
-    let failure = client.call("up__echo", "{}").await.failure();
-    assert_eq!(failure["server"], "up", "{failure}");
-    assert_eq!(
-        client.tool_names().await,
-        ["up__echo"],
-        "its tools stay listed"
-    );
-    upstream.refuse_connections(false);
-    until_async("a call that works again", async || {
-        let reply = client.call("up__echo", "{}").await;
-        (reply.value()["isError"] != true).then_some(())
-    })
-    .await;
+    for upstream in [FakeUpstream::http(), FakeUpstream::sse()] {
+        let upstream = upstream.tool("echo", echo()).await;
+        let (_daemon, client) = TestDaemon::before(&upstream, "echo").await;
+        upstream.refuse_connections(true);
+        let failure = until_async("the failure", async || {
+            let reply = client.call("up__echo", "{}").await;
+            (reply.value()["isError"] == true).then(|| reply.failure())
+        })
+        .await;
+        assert_eq!(failure["server"], "up", "{failure}");
+        let names = client.tool_names().await;
+        assert_eq!(names, ["up__echo"], "its tools stay listed");
+        upstream.refuse_connections(false);
+        until_async("a call that works again", async || {
+            let reply = client.call("up__echo", "{}").await;
+            (reply.value()["isError"] != true).then_some(())
+        })
+        .await;
+    }
 }
 
 #[tokio::test]
 async fn a_flood_of_questions_that_are_refused_is_one_line_in_the_log() {
     const QUESTIONS: usize = 40;
 
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .spawn()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let _client = daemon.client_of("up__echo").await;
     for number in 0..QUESTIONS {
         // Roots are refused by another part than what is a client's to answer.
         let (method, params) = match number % 2 {

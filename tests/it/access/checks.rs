@@ -40,7 +40,6 @@ async fn access_check_says_which_rule_decides() {
         with(&upstream, &auth).config(json!({ "profiles": { "none": { "servers": ["x"] } } }));
     let daemon = builder
         .entry("off", json!({ "command": "x", "enabled": false }))
-        .start()
         .await;
     as_subject(&daemon, "/mcp/all", ADA)
         .await
@@ -135,7 +134,7 @@ async fn access_check_names_the_tool_that_the_mode_needs() {
         { "subjects": ["ada"], "tools": ["up:echo", "proxy"], "policy": "allow" },
     ] });
     let builder = with(&upstream, &auth).config(json!({ "routing_mode": "proxy" }));
-    let daemon = builder.start().await;
+    let daemon = builder.await;
     as_subject(&daemon, "/mcp/all", ADA)
         .await
         .wait_for_tool("up__echo")

@@ -10,7 +10,6 @@ async fn a_caller_who_asks_too_often_is_told_to_wait() {
     let builder = with(&upstream, &auth);
     let daemon = builder
         .config(json!({ "rate_limit": { "per_caller": "1/h", "burst": 4 } }))
-        .start()
         .await;
     let ada = as_subject(&daemon, "/mcp/all", ADA).await;
     for _ in 0..3 {
@@ -64,7 +63,7 @@ async fn a_caller_who_asks_too_often_is_told_to_wait() {
 
 #[tokio::test]
 async fn a_head_has_its_limits() {
-    let daemon = TestDaemon::builder().start().await;
+    let daemon = TestDaemon::builder().await;
     let long = "x".repeat(200_000);
     let many: Vec<String> = (0..101).map(|n| format!("x-{n}: y\r\n")).collect();
     for headers in [format!("x-long: {long}\r\n"), many.concat()] {

@@ -7,7 +7,7 @@ use crate::support::{behaviours::*, fake_upstream::FakeUpstream, script::HttpAns
 
 #[tokio::test]
 async fn a_late_question_reaches_the_client_whose_connection_it_comes_on() {
-    let upstream = asking().start().await;
+    let upstream = asking().await;
     let daemon = before(&upstream).await;
     asks_once(&daemon).await;
     let a = able(&daemon, "/mcp/server/up").await;
@@ -43,7 +43,7 @@ async fn what_comes_late_is_told_to_the_client_whose_connection_it_comes_on() {
         FakeUpstream::http().answering(HttpAnswers::Sse),
     ] {
         let is_over_pipes = upstream.is_over_pipes();
-        let upstream = upstream.tool("form", reply_text("done")).start().await;
+        let upstream = upstream.tool("form", reply_text("done")).await;
         let daemon = before_with(&upstream, json!({ "session_scope": "client" })).await;
         let (a, b) = (
             able(&daemon, "/mcp/server/up").await,

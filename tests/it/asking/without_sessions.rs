@@ -15,7 +15,7 @@ use crate::support::{
 
 #[tokio::test]
 async fn all_calls_over_one_connection_go_to_one_instance_that_ends_with_it() {
-    let upstream = asking().start().await;
+    let upstream = asking().await;
     let daemon = before(&upstream).await;
     asks_once(&daemon).await;
     let client = modern(&daemon).on_one_connection().await;
@@ -60,7 +60,7 @@ async fn all_calls_over_one_connection_go_to_one_instance_that_ends_with_it() {
 
 #[tokio::test]
 async fn clients_that_say_the_same_do_not_get_each_others_connection() {
-    let upstream = asking().start().await;
+    let upstream = asking().await;
     let daemon = before(&upstream).await;
     asks_once(&daemon).await;
     let (one, other) = (
@@ -86,7 +86,7 @@ async fn clients_that_say_the_same_do_not_get_each_others_connection() {
 
 #[tokio::test]
 async fn a_question_outside_of_calls_is_refused_and_changes_nothing() {
-    let upstream = asking().start().await;
+    let upstream = asking().await;
     let daemon = before(&upstream).await;
     asks_once(&daemon).await;
     let client = modern(&daemon).on_one_connection().await;
@@ -108,7 +108,7 @@ async fn a_question_outside_of_calls_is_refused_and_changes_nothing() {
 
 #[tokio::test]
 async fn own_connections_are_bounded_and_calls_wait_for_them() {
-    let upstream = asking().start().await;
+    let upstream = asking().await;
     let daemon = before_with(&upstream, json!({ "call_tool_timeout": "2s" })).await;
     asks_once(&daemon).await;
     let clients = join_all((0..8).map(|_| modern(&daemon).on_one_connection())).await;
@@ -133,7 +133,7 @@ async fn own_connections_are_bounded_and_calls_wait_for_them() {
 /// Of sessions that hear nothing outside of their calls, the one that has not called for longest gives way.
 #[tokio::test]
 async fn sessions_that_listen_to_nothing_do_not_keep_others_out() {
-    let upstream = asking().start().await;
+    let upstream = asking().await;
     let daemon = before(&upstream).await;
     asks_once(&daemon).await;
     for _ in 0..9 {
@@ -146,7 +146,7 @@ async fn sessions_that_listen_to_nothing_do_not_keep_others_out() {
 /// A server that is nobody's in common treats them as it treats sessions.
 #[tokio::test]
 async fn with_a_connection_for_each_client_they_have_one_too() {
-    let upstream = asking().start().await;
+    let upstream = asking().await;
     let daemon = before_with(&upstream, json!({ "session_scope": "client" })).await;
     upstream.wait_for_children(0).await;
     let able = modern(&daemon).on_one_connection().await;

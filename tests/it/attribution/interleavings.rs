@@ -67,7 +67,7 @@ fn from_environment(name: &str) -> Option<u64> {
 async fn nothing_reaches_a_stranger_in_whatever_order_it_comes() {
     let first = from_environment("MCPPROXY_SEED").unwrap_or(1);
     let last = first + from_environment("MCPPROXY_SEEDS").unwrap_or(36);
-    let daemon = Arc::new(TestDaemon::builder().start().await);
+    let daemon = Arc::new(TestDaemon::builder().await);
     for batch in (first..last).step_by(usize::try_from(BATCH).expect("few")) {
         let seeds = batch..last.min(batch + BATCH);
         let scenes = join_all(seeds.map(|seed| Scene::set(&daemon, seed))).await;
@@ -88,7 +88,7 @@ impl Scene {
             ("sse", FakeUpstream::sse()),
         ];
         let starting = all.map(async |(transport, server)| {
-            let server = server.tool("run", course()).start().await;
+            let server = server.tool("run", course()).await;
             (format!("{transport}{seed}"), server)
         });
         Arc::new(Self {

@@ -232,7 +232,7 @@ fn clients_of_this_home_are_looked_at_and_left_alone() {
 async fn definitions_that_are_left_out_are_counted_wherever_tools_are() {
     let deep = format!("{}1{}", r#"{"a":"#.repeat(150), "}".repeat(150));
     let deep = format!(r#"{{"name":"deep","inputSchema":{{"type":"object","x":{deep}}}}}"#);
-    let server = FakeUpstream::stdio().raw_tool(&deep, echo()).start().await;
+    let server = FakeUpstream::stdio().raw_tool(&deep, echo()).await;
     let daemon = TestDaemon::with_upstream(&server).await;
     let home = daemon.home();
     let why = "1 definition was left out: tool number 1 was left out: in \"deep\" it nests deeper than 100 levels";

@@ -9,7 +9,7 @@ use crate::support::{
 async fn a_definition_is_shown_as_it_was_listed_last() {
     let definition = r#"{"name":"now","inputSchema":{"type":"object","x":1.10}}"#;
     let server = FakeUpstream::stdio().raw_tool(definition, echo());
-    let server = server.start().await;
+    let server = server.await;
     let daemon = TestDaemon::with_upstream(&server).await;
     until_async("the tool to be listed", async || {
         let tools = daemon.rest("GET", "/api/v1/tools", "").await.json();

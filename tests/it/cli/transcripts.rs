@@ -14,6 +14,9 @@ furnish() { mkdir -p "$(dirname "$2")" bin; ln -sf "$PROGRAM" bin/notes; sed "s|
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_mcpproxy");
 
+/// A scripted server for a shell.
+const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/cli/server.sh");
+
 /// A home whose daemons end with it.
 struct Case(tempfile::TempDir);
 
@@ -25,7 +28,10 @@ impl Case {
     fn write(&self, file: &str, text: &str) {
         let path = self.0.path().join(file);
         fs::create_dir_all(path.parent().expect("a folder")).expect("ours");
-        let text = text.replace("[PROGRAM]", PROGRAM);
+        let text = text
+            .replace("[PROGRAM]", PROGRAM)
+            .replace("[SERVER]", SERVER);
+        let text = text.replace("[HOME]", self.home());
         fs::write(&path, text).expect("ours");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("ours");
     }
@@ -57,10 +63,11 @@ impl Case {
             lines.map(|line| line.trim_end().to_owned()).collect()
         };
         let mut given = lines(&ran.stdout, "  ");
-        given
-            .iter_mut()
-            .filter(|line| line.is_empty())
-            .for_each(|line| line.push_str("  "));
+        for line in &mut given {
+            if line.is_empty() {
+                line.push_str("  ");
+            }
+        }
         given.extend(lines(&ran.stderr, "! "));
         match ran.status.code().expect("an exit code") {
             0 => (),
@@ -73,7 +80,8 @@ impl Case {
     fn plain(&self, text: &str) -> String {
         let text = text
             .replace(self.home(), "[HOME]")
-            .replace(PROGRAM, "[PROGRAM]");
+            .replace(PROGRAM, "[PROGRAM]")
+            .replace(SERVER, "[SERVER]");
         let mut text = text.replace(env!("CARGO_PKG_VERSION"), "[VERSION]");
         for host in ["127.0.0.1:", "[::1]:"] {
             let mut parts = text.split(host);
@@ -155,7 +163,9 @@ fn play(name: &str) {
         } else if let Some(file) = line.strip_prefix("@ ") {
             let content = below(&["  "]);
             written.extend(content.iter().flat_map(|line| [line, "\n"]));
-            let content = content.iter().flat_map(|line| [&line[2..], "\n"]);
+            let content = content
+                .iter()
+                .flat_map(|line| [line.strip_prefix("  ").unwrap_or_default(), "\n"]);
             Case::write(home(), file, &content.collect::<String>());
         } else if let Some(command) = line.strip_prefix("$ ") {
             let expected = below(&["  ", "!", "? "]);
@@ -196,4 +206,4 @@ macro_rules! transcripts {
     };
 }
 
-transcripts! { checks code connect demo files import outcomes secrets service setup starting }
+transcripts! { checks code connect demo files import outcomes review secrets service setup starting }

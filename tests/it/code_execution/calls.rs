@@ -13,13 +13,13 @@ use crate::support::{
 /// Three servers of different transports, with a tool each that echoes.
 async fn three() -> ([Upstream; 3], TestDaemon) {
     let servers = [
-        FakeUpstream::stdio().tool("echo", echo()).start().await,
-        FakeUpstream::http().tool("echo", echo()).start().await,
-        FakeUpstream::sse().tool("echo", echo()).start().await,
+        FakeUpstream::stdio().tool("echo", echo()).await,
+        FakeUpstream::http().tool("echo", echo()).await,
+        FakeUpstream::sse().tool("echo", echo()).await,
     ];
     let [a, b, c] = &servers;
     let builder = builder().upstream("a", a).upstream("b", b).upstream("c", c);
-    (servers, builder.start().await)
+    (servers, builder.await)
 }
 
 #[tokio::test]
@@ -98,9 +98,8 @@ async fn an_error_of_a_server_is_an_answer() {
             reply(r#"{"content":[{"type":"text","text":"no such file"}],"isError":true}"#),
         )
         .tool("refuse", error(r#"{"code":-32001,"message":"not today"}"#))
-        .start()
         .await;
-    let daemon = builder().upstream("up", &upstream).start().await;
+    let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__refuse").await;
     let code = "['fail', 'refuse'].map(tool => { const a = call_tool('up', tool, {}); return [a.ok, a.error] })";
     let expected = json!([
@@ -115,9 +114,8 @@ async fn large_results_stay_in_the_script() {
     let upstream = FakeUpstream::stdio()
         .tool("large", oversized(1 << 20))
         .tool("huge", oversized(33 << 20))
-        .start()
         .await;
-    let daemon = builder().upstream("up", &upstream).start().await;
+    let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__huge").await;
     let code = "call_tool('up', 'large').result.content[0].text.length";
     let reply = run_with(&client, code, json!({})).await;
@@ -141,9 +139,8 @@ async fn what_may_destroy_something_needs_to_be_allowed() {
     let upstream = FakeUpstream::stdio()
         .raw_tool(WRECK, echo())
         .tool("delete_all", echo())
-        .start()
         .await;
-    let daemon = builder().upstream("up", &upstream).start().await;
+    let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__wreck").await;
     let code = "['wreck', 'delete_all'].map(tool => call_tool('up', tool, {}).error?.code)";
     let refused = "DESTRUCTIVE_NOT_ALLOWED";
@@ -160,8 +157,8 @@ async fn what_may_destroy_something_needs_to_be_allowed() {
 
 #[tokio::test]
 async fn a_call_with_wrong_arguments_is_never_sent() {
-    let upstream = FakeUpstream::stdio().raw_tool(WRECK, echo()).start().await;
-    let daemon = builder().upstream("up", &upstream).start().await;
+    let upstream = FakeUpstream::stdio().raw_tool(WRECK, echo()).await;
+    let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__wreck").await;
     let run = async |code: &str| {
         let reply = run_with(&client, code, json!({ "allow_destructive": true })).await;
@@ -197,7 +194,7 @@ async fn what_a_script_may_not_call_has_its_codes() {
     let names = ["free", "held", "shut"];
     let mut servers = Vec::new();
     for _ in names {
-        servers.push(FakeUpstream::stdio().tool("echo", echo()).start().await);
+        servers.push(FakeUpstream::stdio().tool("echo", echo()).await);
     }
     let acl = json!({ "default": "allow", "rules": [{ "tools": ["shut__*"], "policy": "deny" }] });
     let daemon = builder()
@@ -205,7 +202,6 @@ async fn what_a_script_may_not_call_has_its_codes() {
         .upstream_with("held", &servers[1], json!({ "quarantined": true }))
         .upstream("shut", &servers[2])
         .config(json!({ "serverAuth": { "acl": acl } }))
-        .start()
         .await;
     let client = ready(&daemon, "free__echo").await;
     let code = "input.map(([server, tool]) => { const {error} = call_tool(server, tool); return [error?.code, error?.reason] })";
@@ -237,8 +233,10 @@ async fn what_a_script_may_not_call_has_its_codes() {
     let found = answer(&run_with(&client, code, allowed).await);
     assert_eq!(found["value"], "SERVER_NOT_ALLOWED");
     // Nobody else finds out otherwise.
-    let recorded = daemon.home().activity("server=free&outcome=access_denied");
-    let recorded = recorded.await;
+    let recorded = daemon
+        .home()
+        .activity("server=free&outcome=access_denied")
+        .await;
     assert_eq!(recorded.len(), 1, "{recorded:?}");
     assert_eq!(recorded[0]["tool"], "echo");
     assert_eq!(servers[0].received("tools/call").len(), 1);
@@ -265,9 +263,8 @@ async fn a_script_makes_no_more_calls_than_it_may() {
 async fn a_client_hears_the_progress_of_the_calls_under_its_own_token() {
     let upstream = FakeUpstream::stdio()
         .tool("work", progress(3).then(reply_text("done")))
-        .start()
         .await;
-    let daemon = builder().upstream("up", &upstream).start().await;
+    let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__work").await;
     let code = "call_tool('up', 'work'); call_tools([{server: 'up', tool: 'work'}, {server: 'up', tool: 'work'}]).length";
     let arguments = json!({ "code": code }).to_string();
@@ -301,7 +298,7 @@ async fn a_client_hears_the_progress_of_the_calls_under_its_own_token() {
 
 #[tokio::test]
 async fn calls_of_a_script_have_the_rights_of_its_caller() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let auth = json!({
         "provider": "bearer",
         "bearer": { "tokens": { "token-of-ada-0123456789": "ada", "token-of-bob-0123456789": "bob" } },
@@ -313,7 +310,6 @@ async fn calls_of_a_script_have_the_rights_of_its_caller() {
     let daemon = builder()
         .upstream("up", &upstream)
         .config(json!({ "serverAuth": auth }))
-        .start()
         .await;
     let connect = async |who: &str| {
         let token = format!("Bearer token-of-{who}-0123456789");

@@ -41,8 +41,8 @@ fn processes_of_scripts(daemon: u32) -> Vec<u32> {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_client_that_leaves_or_cancels_ends_its_script_and_the_calls_in_it() {
-    let upstream = FakeUpstream::stdio().tool("hang", hang()).start().await;
-    let daemon = builder().upstream("up", &upstream).start().await;
+    let upstream = FakeUpstream::stdio().tool("hang", hang()).await;
+    let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__hang").await;
     let arguments = json!({ "code": "call_tools([{server: 'up', tool: 'hang'}, {server: 'up', tool: 'hang'}])" });
     let params = call_params("code_execution", &arguments.to_string());
@@ -133,9 +133,8 @@ async fn a_server_that_dies_is_an_error_in_the_script() {
     let upstream = FakeUpstream::stdio()
         .tool("die", exit())
         .tool("echo", echo())
-        .start()
         .await;
-    let daemon = builder().upstream("up", &upstream).start().await;
+    let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__echo").await;
     let code = "const a = call_tool('up', 'die'); \
                 const b = call_tool('up', 'echo', {n: 1}); [a.error.code, a.error.reason, b.value]";
@@ -166,7 +165,7 @@ async fn a_script_that_breaks_the_engine_breaks_itself() {
 
 #[tokio::test]
 async fn without_being_switched_on_it_says_how_to() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = ready(&daemon, "up__echo").await;
     let failure = client
@@ -198,9 +197,8 @@ async fn a_question_within_a_script_reaches_a_client_that_can_be_asked_and_is_re
             ask("elicitation/create", FORM).then(reply_text("asked")),
         )
         .tool("echo", echo())
-        .start()
         .await;
-    let daemon = builder().upstream("up", &upstream).start().await;
+    let daemon = builder().upstream("up", &upstream).await;
     let _ready = ready(&daemon, "up__ask").await;
     let able = json!({ "elicitation": { "form": {} } });
     let modern = ModernClient::able_to(&daemon, "/mcp/code", &able);

@@ -62,8 +62,8 @@ async fn each_limit_has_its_code() {
 
 #[tokio::test]
 async fn a_script_that_waits_for_a_call_ends_in_time_and_its_call_is_withdrawn() {
-    let upstream = FakeUpstream::stdio().tool("hang", hang()).start().await;
-    let daemon = builder().upstream("up", &upstream).start().await;
+    let upstream = FakeUpstream::stdio().tool("hang", hang()).await;
+    let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__hang").await;
     let options = json!({ "timeout_ms": 1000 });
     let error = failure(&client, "call_tool('up', 'hang')", options).await;
@@ -75,11 +75,10 @@ async fn a_script_that_waits_for_a_call_ends_in_time_and_its_call_is_withdrawn()
 
 #[tokio::test]
 async fn what_is_configured_is_the_most_that_can_be_asked_for() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = builder()
         .upstream("up", &upstream)
         .config(json!({ "code_execution_timeout_ms": 500, "code_execution_max_tool_calls": 2 }))
-        .start()
         .await;
     let client = ready(&daemon, "up__echo").await;
     let more = json!({ "timeout_ms": 600_000, "max_tool_calls": 0 });
@@ -138,9 +137,8 @@ async fn what_ends_a_script_from_outside_names_the_call_that_was_waited_for() {
     let upstream = FakeUpstream::stdio()
         .tool("echo", echo())
         .tool("hang", hang())
-        .start()
         .await;
-    let daemon = builder().upstream("up", &upstream).start().await;
+    let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__hang").await;
     let few = json!({ "max_tool_calls": 2 });
     let short = json!({ "timeout_ms": 700 });
@@ -186,9 +184,8 @@ async fn what_ends_a_script_from_outside_names_the_call_that_was_waited_for() {
 async fn more_scripts_than_there_are_places_wait_and_too_many_are_refused() {
     let upstream = FakeUpstream::stdio()
         .tool("wait", gate("go").then(reply_text("gone")))
-        .start()
         .await;
-    let daemon = builder().upstream("up", &upstream).start().await;
+    let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__wait").await;
     let client = &client;
     let script = async || {

@@ -30,13 +30,11 @@ async fn the_mode_for_scripts_lists_it_with_what_can_be_called() {
         .raw_tool(TYPED, echo())
         .tool("delete_repo", echo())
         .tool("hidden", echo())
-        .start()
         .await;
-    let held = FakeUpstream::stdio().tool("unseen", echo()).start().await;
+    let held = FakeUpstream::stdio().tool("unseen", echo()).await;
     let daemon = builder()
         .upstream_with("up", &upstream, json!({ "disabled_tools": ["hidden"] }))
         .upstream_with("held", &held, json!({ "quarantined": true }))
-        .start()
         .await;
     let client = ready(&daemon, "up__create_issue").await;
     assert_eq!(
@@ -64,8 +62,8 @@ async fn the_mode_for_scripts_lists_it_with_what_can_be_called() {
 
 #[tokio::test]
 async fn the_description_follows_what_servers_offer_and_is_bounded() {
-    let upstream = FakeUpstream::stdio().tool("first", echo()).start().await;
-    let daemon = builder().upstream("up", &upstream).start().await;
+    let upstream = FakeUpstream::stdio().tool("first", echo()).await;
+    let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__first").await;
     assert!(description(&client).await.contains("\n  first()"));
     let mut events = client.listen().await;
@@ -93,12 +91,11 @@ async fn the_description_follows_what_servers_offer_and_is_bounded() {
 
 #[tokio::test]
 async fn other_modes_list_it_where_it_is_switched_on() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     for on in [true, false] {
         let daemon = TestDaemon::builder()
             .upstream("up", &upstream)
             .config(json!({ "enable_code_execution": on, "routing_mode": "code_execution" }))
-            .start()
             .await;
         let all = daemon.client("/mcp/all").await;
         all.wait_for_tool("up__echo").await;

@@ -21,7 +21,6 @@ async fn replicas(upstreams: [&Upstream; 2], more: &Value) -> ([TestDaemon; 2], 
         let daemon = TestDaemon::builder()
             .config(json!({ "session_key": KEY }))
             .upstream_with("up", upstream, more.clone())
-            .start()
             .await;
         let client = daemon.client("/mcp/all").await;
         let listed = client.tool_names().await.into_iter().next();
@@ -40,7 +39,7 @@ async fn replicas(upstreams: [&Upstream; 2], more: &Value) -> ([TestDaemon; 2], 
 #[tokio::test]
 async fn daemons_with_one_key_serve_each_others_sessions() {
     let [a, b] = [lively(FakeUpstream::stdio()), lively(FakeUpstream::stdio())];
-    let (a, b) = (a.start().await, b.start().await);
+    let (a, b) = (a.await, b.await);
     let (daemons, balancer) = replicas([&a, &b], &json!({})).await;
     let client = TestClient::speaking("2025-06-18")
         .connect(&balancer, "/mcp/all")
@@ -61,7 +60,7 @@ async fn daemons_with_one_key_serve_each_others_sessions() {
     first.move_to(&daemons[0]);
     assert_eq!(first.request("ping", "{}").await.status, 200);
     // Without the key nothing of it is worth anything.
-    let stranger = TestDaemon::builder().start().await;
+    let stranger = TestDaemon::builder().await;
     second.move_to(&stranger);
     check_unknown(&second).await;
 }
@@ -69,7 +68,7 @@ async fn daemons_with_one_key_serve_each_others_sessions() {
 #[tokio::test]
 async fn a_session_that_may_have_a_process_at_another_daemon_begins_anew() {
     let scripted = || FakeUpstream::stdio().tool("itself", itself());
-    let (a, b) = (scripted().start().await, scripted().start().await);
+    let (a, b) = (scripted().await, scripted().await);
     let (daemons, _balancer) = replicas([&a, &b], &json!({"session_scope": "client"})).await;
     let mut client = daemons[0].client("/mcp/all").await;
     client.wait_for_tool("up__itself").await;
@@ -86,8 +85,8 @@ async fn a_session_that_may_have_a_process_at_another_daemon_begins_anew() {
 #[tokio::test]
 async fn long_capabilities_are_kept_by_the_daemon_that_heard_them() {
     let key = json!({ "session_key": KEY });
-    let daemon = TestDaemon::builder().config(key.clone()).start().await;
-    let replica = TestDaemon::builder().config(key).start().await;
+    let daemon = TestDaemon::builder().config(key.clone()).await;
+    let replica = TestDaemon::builder().config(key).await;
     let long = json!({"roots": {}, "experimental": {"x": "y".repeat(3_000)}}).to_string();
     let speaking = || TestClient::speaking("2025-06-18");
     let mut client = speaking().declaring(&long).connect(&daemon, "/mcp").await;

@@ -122,11 +122,10 @@ impl House {
     ) -> Self {
         let mut servers = BTreeMap::new();
         for (name, server) in described {
-            servers.insert(name, server.start().await);
+            servers.insert(name, server.await);
         }
         let daemon = configured(&servers, |_| more.clone())
             .config(settings)
-            .start()
             .await;
         let all = daemon.client("/mcp/all").await;
         until_async("every server to be listed", async || {

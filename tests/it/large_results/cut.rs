@@ -17,9 +17,9 @@ async fn with_tools(tools: &[(&str, String)]) -> (Upstream, TestDaemon, TestClie
         .iter()
         .fold(FakeUpstream::stdio(), |upstream, (definition, result)| {
             upstream.raw_tool(definition, reply(result))
-        });
-    let upstream = upstream.start().await;
-    let daemon = builder(2000).upstream("up", &upstream).start().await;
+        })
+        .await;
+    let daemon = builder(2000).upstream("up", &upstream).await;
     let client = daemon.client("/mcp/all").await;
     client.tool_names().await;
     (upstream, daemon, client)
@@ -78,10 +78,7 @@ async fn nothing_is_cut_or_listed_unless_that_is_switched_on() {
         r#"{{ "content":[{{"type":"text","text":{}}} ] }}"#,
         Value::from(text)
     );
-    let upstream = FakeUpstream::stdio()
-        .tool("long", reply(&result))
-        .start()
-        .await;
+    let upstream = FakeUpstream::stdio().tool("long", reply(&result)).await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let all = daemon.client("/mcp/all").await;
     all.wait_for_tool("up__long").await;
@@ -229,20 +226,12 @@ async fn structured_content_stays_valid_for_whom_a_schema_was_shown() {
 #[tokio::test]
 async fn scripts_get_everything_and_what_they_end_with_is_cut() {
     let text = lines();
-    let upstream = FakeUpstream::stdio()
-        .tool("long", reply_text(&text))
-        .start()
-        .await;
+    let upstream = FakeUpstream::stdio().tool("long", reply_text(&text)).await;
     let daemon = builder(2000)
         .config(json!({ "enable_code_execution": true }))
         .upstream("up", &upstream)
-        .start()
         .await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__long")
-        .await;
+    daemon.wait_for_tool("up__long").await;
     let client = daemon.client("/mcp/code").await;
     let run = async |code: &str| {
         let arguments = json!({ "code": code }).to_string();
@@ -293,9 +282,8 @@ async fn the_result_of_a_task_is_cut_where_it_is_fetched() {
             reply(r#"{"resultType":"task","taskId":"t","status":"working"}"#),
         )
         .on("tasks/get", of_task("completed", done))
-        .start()
         .await;
-    let daemon = builder(2000).upstream("up", &upstream).start().await;
+    let daemon = builder(2000).upstream("up", &upstream).await;
     let able = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
     let client = ModernClient::able_to(&daemon, "/mcp/all", &able).named("a");
     client.wait_for_tool("up__work").await;

@@ -11,11 +11,10 @@ const MEBIBYTE: usize = 1 << 20;
 async fn the_oldest_gives_way_and_what_is_too_large_to_keep_comes_whole() {
     let upstream = FakeUpstream::stdio()
         .tool("large", oversized(10 * MEBIBYTE))
-        .tool("huge", oversized(33 * MEBIBYTE));
-    let upstream = upstream.start().await;
-    let daemon = builder(2000).upstream("up", &upstream).start().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__huge").await;
+        .tool("huge", oversized(33 * MEBIBYTE))
+        .await;
+    let daemon = builder(2000).upstream("up", &upstream).await;
+    let client = daemon.client_of("up__huge").await;
     let mut keys = Vec::new();
     for _ in 0..4 {
         let shown = Shown::of_reply(&client.call("up__large", "{}").await);

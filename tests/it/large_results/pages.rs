@@ -25,9 +25,8 @@ fn records() -> String {
 
 /// Reads a result whole; gives the pages.
 async fn read_back(tool: &str, text: &str) -> (TestDaemon, Vec<Shown>) {
-    let upstream = FakeUpstream::stdio().tool(tool, reply_text(text));
-    let upstream = upstream.start().await;
-    let daemon = builder(LIMIT).upstream("up", &upstream).start().await;
+    let upstream = FakeUpstream::stdio().tool(tool, reply_text(text)).await;
+    let daemon = builder(LIMIT).upstream("up", &upstream).await;
     let client = daemon.client("/mcp/call").await;
     let arguments = json!({ "name": format!("up:{tool}") }).to_string();
     let reply = client.call("call_tool_write", &arguments).await;

@@ -36,7 +36,7 @@ async fn as_subject(daemon: &TestDaemon, path: &str, credential: &str) -> TestCl
 
 async fn long() -> Upstream {
     let upstream = FakeUpstream::stdio().tool("long", reply_text(&lines()));
-    upstream.tool("other", echo()).start().await
+    upstream.tool("other", echo()).await
 }
 
 /// Reads on under a key that must not answer: the failure.
@@ -47,7 +47,7 @@ async fn refused(client: &TestClient, key: &str) -> Value {
 #[tokio::test]
 async fn a_key_of_another_is_as_unknown_as_one_that_never_was() {
     let upstream = long().await;
-    let daemon = with_rules(&upstream, &json!([])).start().await;
+    let daemon = with_rules(&upstream, &json!([])).await;
     let ada = as_subject(&daemon, "/mcp/all", ADA).await;
     ada.wait_for_tool("up__long").await;
     let first = Shown::of_reply(&ada.call("up__long", "{}").await);
@@ -92,7 +92,7 @@ async fn who_shows_nothing_is_one_caller() {
 #[tokio::test]
 async fn what_may_not_be_had_any_more_cannot_be_read_either() {
     let upstream = long().await;
-    let daemon = with_rules(&upstream, &json!([])).start().await;
+    let daemon = with_rules(&upstream, &json!([])).await;
     let ada = as_subject(&daemon, "/mcp/all", ADA).await;
     ada.wait_for_tool("up__long").await;
     let direct = Shown::of_reply(&ada.call("up__long", "{}").await);
@@ -155,9 +155,9 @@ async fn prompts_and_resources_got_through_proxy_are_read_on_by_whom_may_have_th
     let upstream = FakeUpstream::stdio()
         .tool("other", echo())
         .resource(r#"{"uri":"doc://a","name":"a"}"#, reply(&contents))
-        .prompt(r#"{"name":"ask"}"#, reply(&messages));
-    let upstream = upstream.start().await;
-    let daemon = with_rules(&upstream, &json!([])).start().await;
+        .prompt(r#"{"name":"ask"}"#, reply(&messages))
+        .await;
+    let daemon = with_rules(&upstream, &json!([])).await;
     let all = as_subject(&daemon, "/mcp/all", ADA).await;
     all.wait_for_tool("up__other").await;
     let ada = as_subject(&daemon, "/mcp/proxy", ADA).await;
@@ -189,7 +189,7 @@ async fn prompts_and_resources_got_through_proxy_are_read_on_by_whom_may_have_th
 async fn nothing_is_cut_for_whom_reading_on_is_denied() {
     let upstream = long().await;
     let rules = json!([{ "subjects": ["bob"], "tools": ["read_cache"], "policy": "deny" }]);
-    let daemon = with_rules(&upstream, &rules).start().await;
+    let daemon = with_rules(&upstream, &rules).await;
     let bob = as_subject(&daemon, "/mcp/all", BOB).await;
     bob.wait_for_tool("up__long").await;
     assert_eq!(bob.call("up__long", "{}").await.text(), lines());
@@ -203,9 +203,8 @@ async fn nothing_is_cut_for_whom_reading_on_is_denied() {
 async fn an_edit_of_the_limit_takes_effect_at_once_and_loses_nothing() {
     let upstream = long().await;
     let with = |limit: usize| builder(limit).upstream("up", &upstream);
-    let daemon = with(0).start().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__long").await;
+    let daemon = with(0).await;
+    let client = daemon.client_of("up__long").await;
     assert_eq!(client.call("up__long", "{}").await.text(), lines());
     let mut events = client.listen().await;
     daemon.home().write_config(&with(2000).text());

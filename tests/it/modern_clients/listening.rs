@@ -33,7 +33,6 @@ async fn a_stream_brings_what_its_client_asked_for_and_nothing_else() {
     let upstream = FakeUpstream::stdio()
         .tool("echo", echo())
         .prompt(r#"{"name":"p"}"#, reply("{}"))
-        .start()
         .await;
     let daemon = daemon_with(&upstream).await;
     let client = ModernClient::new(&daemon, "/mcp/all");
@@ -66,7 +65,6 @@ async fn an_endpoint_tells_of_what_it_shows() {
     let tools = FakeUpstream::stdio()
         .capabilities(r#"{"tools":{"listChanged":true}}"#)
         .tool("a", echo())
-        .start()
         .await;
     let daemon = daemon_with(&tools).await;
     let everything =
@@ -96,7 +94,7 @@ async fn an_endpoint_tells_of_what_it_shows() {
 
 #[tokio::test]
 async fn streams_end_with_a_result_when_the_daemon_ends() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = daemon_with(&upstream).await;
     let client = ModernClient::new(&daemon, "/mcp/all");
     let mut stream = client.listen(r#"{"toolsListChanged":true}"#).await;
@@ -118,7 +116,7 @@ async fn streams_end_with_a_result_when_the_daemon_ends() {
 
 #[tokio::test]
 async fn wishes_must_be_said() {
-    let upstream = FakeUpstream::stdio().start().await;
+    let upstream = FakeUpstream::stdio().await;
     let daemon: TestDaemon = daemon_with(&upstream).await;
     let client = ModernClient::new(&daemon, "/mcp/all");
     for params in [
@@ -150,13 +148,12 @@ fn with_notes(upstream: FakeUpstream) -> FakeUpstream {
 #[tokio::test]
 async fn a_stream_follows_the_resources_that_can_be_followed() {
     let (a, b) = (
-        with_notes(FakeUpstream::stdio()).start().await,
-        with_notes(FakeUpstream::http()).start().await,
+        with_notes(FakeUpstream::stdio()).await,
+        with_notes(FakeUpstream::http()).await,
     );
     let daemon = TestDaemon::builder()
         .upstream("a", &a)
         .upstream("b", &b)
-        .start()
         .await;
     let client = ModernClient::new(&daemon, "/mcp/all");
     client.wait_for_tool("a__echo").await;
@@ -193,7 +190,6 @@ async fn what_a_server_refuses_is_left_out() {
             "resources/subscribe",
             error(r#"{"code":-32601,"message":"no"}"#),
         )
-        .start()
         .await;
     let daemon = daemon_with(&upstream).await;
     let client = ModernClient::new(&daemon, "/mcp/server/up");

@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 async fn daemon() -> (Upstream, TestDaemon) {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = daemon_with(&upstream).await;
     ModernClient::new(&daemon, "/mcp/all")
         .wait_for_tool("up__echo")
@@ -135,10 +135,7 @@ async fn arguments_that_travel_as_headers_are_compared() {
     let definition = r#"{"name":"sql","inputSchema":{"type":"object","properties":{
         "region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"}}}}"#
         .replace('\n', " ");
-    let upstream = FakeUpstream::stdio()
-        .raw_tool(&definition, echo())
-        .start()
-        .await;
+    let upstream = FakeUpstream::stdio().raw_tool(&definition, echo()).await;
     let daemon = daemon_with(&upstream).await;
     for (path, tool) in [("/mcp/server/up", "sql"), ("/mcp/all", "up__sql")] {
         let client = ModernClient::new(&daemon, path);
@@ -184,10 +181,7 @@ async fn arguments_that_travel_as_headers_are_compared() {
 #[tokio::test]
 async fn an_argument_that_travels_as_a_header_must_stand_once() {
     let definition = r#"{"name":"sql","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}"#;
-    let upstream = FakeUpstream::stdio()
-        .raw_tool(definition, echo())
-        .start()
-        .await;
+    let upstream = FakeUpstream::stdio().raw_tool(definition, echo()).await;
     let daemon = daemon_with(&upstream).await;
     let twice = r#"{"region":"eu","r\u0065gion":"us"}"#;
     let failed = |reply: Reply| {

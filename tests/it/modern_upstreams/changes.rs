@@ -13,10 +13,9 @@ use crate::support::{
 #[tokio::test]
 async fn changed_lists_are_heard_of() {
     for upstream in both() {
-        let upstream = upstream.tool("a", echo()).start().await;
+        let upstream = upstream.tool("a", echo()).await;
         let daemon = daemon_with(&upstream).await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__a").await;
+        let client = daemon.client_of("up__a").await;
         let asked = upstream.wait_for("subscriptions/listen").await;
         let asked: Value = serde_json::from_str(&asked.body).expect("a frame");
         assert_eq!(
@@ -39,7 +38,6 @@ async fn a_server_that_says_nothing_to_a_subscription_is_listed_all_the_same() {
         let upstream = upstream
             .on("subscriptions/listen", hang())
             .tool("a", echo())
-            .start()
             .await;
         let daemon = daemon_with(&upstream).await;
         daemon.client("/mcp/all").await.wait_for_tool("up__a").await;
@@ -49,10 +47,9 @@ async fn a_server_that_says_nothing_to_a_subscription_is_listed_all_the_same() {
 #[tokio::test]
 async fn a_subscription_that_ends_is_made_again_and_nothing_is_missed() {
     for upstream in both() {
-        let upstream = upstream.tool("a", echo()).start().await;
+        let upstream = upstream.tool("a", echo()).await;
         let daemon = daemon_with(&upstream).await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__a").await;
+        let client = daemon.client_of("up__a").await;
         let names = ["b", "c"];
         for (n, ending) in [Ending::Result, Ending::Cancelled].into_iter().enumerate() {
             upstream.wait_for_count("subscriptions/listen", n + 1).await;
@@ -72,11 +69,9 @@ async fn a_subscription_is_no_call() {
     let upstream = FakeUpstream::stdio()
         .speaking(modern::REVISION)
         .tool("say", notice(line).then(reply_text("said")))
-        .start()
         .await;
     let daemon = daemon_with(&upstream).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__say").await;
+    let client = daemon.client_of("up__say").await;
     upstream.wait_for("subscriptions/listen").await;
     let reply = client.call("up__say", "{}").await;
     assert_eq!(reply.notices.len(), 1, "{:?}", reply.notices);
@@ -89,15 +84,12 @@ async fn a_server_without_subscriptions_is_polled() {
         let upstream = upstream
             .on("subscriptions/listen", missing)
             .tool("a", echo())
-            .start()
             .await;
         let daemon = TestDaemon::builder()
             .config(json!({"tool_discovery_interval": "1s"}))
             .upstream_with("up", &upstream, json!({"start": "eager"}))
-            .start()
             .await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__a").await;
+        let client = daemon.client_of("up__a").await;
         upstream.offer_silently(&[(plain_tool("b"), echo())]).await;
         client.wait_for_tool("up__b").await;
         assert_eq!(upstream.received("subscriptions/listen").len(), 1);
@@ -112,15 +104,12 @@ async fn a_server_that_announces_changes_is_polled_all_the_same() {
         let upstream = upstream
             .capabilities(r#"{"tools":{"listChanged":true}}"#)
             .tool("a", echo())
-            .start()
             .await;
         let daemon = TestDaemon::builder()
             .config(json!({"tool_discovery_interval": "1s"}))
             .upstream_with("up", &upstream, json!({"start": "eager"}))
-            .start()
             .await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__a").await;
+        let client = daemon.client_of("up__a").await;
         upstream.offer_silently(&[(plain_tool("b"), echo())]).await;
         client.wait_for_tool("up__b").await;
     }
@@ -136,11 +125,9 @@ async fn updates_of_resources_reach_who_wants_them() {
             .tool("a", echo())
             .resource(r#"{"uri":"lib://one","name":"1"}"#, contents.clone())
             .resource(r#"{"uri":"lib://two","name":"2"}"#, contents)
-            .start()
             .await;
         let daemon = daemon_with(&upstream).await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__a").await;
+        let client = daemon.client_of("up__a").await;
         upstream.wait_for("subscriptions/listen").await;
         let mut stream = client.listen().await;
         for uri in ["lib://one", "lib://two"] {
@@ -197,11 +184,9 @@ async fn a_server_without_subscriptions_cannot_be_subscribed_to() {
                 r#"{"uri":"lib://one","name":"1"}"#,
                 reply(r#"{"contents":[]}"#),
             )
-            .start()
             .await;
         let daemon = daemon_with(&upstream).await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__a").await;
+        let client = daemon.client_of("up__a").await;
         let reply = client
             .request("resources/subscribe", r#"{"uri":"lib://one"}"#)
             .await;

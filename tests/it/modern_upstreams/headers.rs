@@ -19,11 +19,9 @@ async fn headers_say_what_the_upstream_gets() {
             r#"{"uri":"file:///a b","name":"r"}"#,
             reply(r#"{"contents":[]}"#),
         )
-        .start()
         .await;
     let daemon = daemon_with(&upstream).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__where").await;
+    let client = daemon.client_of("up__where").await;
     let params = call_params("up__where", r#"{"region":"grün"}"#);
     client.request("tools/call", &params).await.result();
     let seen = upstream.wait_for("tools/call").await;
@@ -54,11 +52,9 @@ async fn a_tool_that_no_header_can_serve_is_left_out_where_there_are_headers() {
             .speaking(modern::REVISION)
             .raw_tool(bad, echo())
             .tool("good", echo())
-            .start()
             .await;
         let daemon = daemon_with(&upstream).await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__good").await;
+        let client = daemon.client_of("up__good").await;
         assert_eq!(client.tool_names().await, expected);
     }
 }
@@ -70,14 +66,11 @@ async fn a_definition_that_wants_another_header_now_is_read_again() {
         let upstream = FakeUpstream::http()
             .speaking(modern::REVISION)
             .raw_tool(&plain_tool("where"), echo())
-            .start()
             .await;
         let daemon = crate::support::daemon::TestDaemon::builder()
             .upstream_with("up", &upstream, serde_json::json!({"tool_changes": policy}))
-            .start()
             .await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__where").await;
+        let client = daemon.client_of("up__where").await;
         upstream.offer_silently(&[(WHERE.to_owned(), echo())]).await;
         let reply = client.call("up__where", r#"{"region":"north"}"#).await;
         if works {

@@ -19,8 +19,7 @@ async fn used(upstream: &Upstream) -> TestDaemon {
 }
 
 async fn call(daemon: &TestDaemon) {
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", r#"{"n":1.10}"#).await.result();
 }
 
@@ -34,7 +33,6 @@ async fn servers_with_a_handshake_are_asked_once_and_remembered() {
                 .unknown_methods(fate)
                 .tool("echo", echo())
                 .without_sessions()
-                .start()
                 .await;
             let home = used(&upstream).await.shutdown().await;
             assert_eq!(upstream.received("server/discover").len(), questions);
@@ -53,7 +51,6 @@ async fn a_program_that_was_without_a_handshake_and_dies_of_the_question_gets_on
         .speaking(modern::REVISION)
         .unknown_methods(UnknownMethods::Fatal)
         .tool("echo", echo())
-        .start()
         .await;
     let home = used(&upstream).await.shutdown().await;
     assert_eq!(upstream.spawn_count(), 1);
@@ -68,7 +65,7 @@ async fn a_program_that_was_without_a_handshake_and_dies_of_the_question_gets_on
 async fn a_server_that_speaks_both_is_opened_with_a_handshake_over_pipes_alone() {
     for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
         let with_handshake = upstream.is_over_pipes();
-        let upstream = upstream.speaking_both().tool("echo", echo()).start().await;
+        let upstream = upstream.speaking_both().tool("echo", echo()).await;
         let home = used(&upstream).await.shutdown().await;
         call(&TestDaemon::start_in(home).await).await;
         let other = if with_handshake {
@@ -84,10 +81,9 @@ async fn a_server_that_speaks_both_is_opened_with_a_handshake_over_pipes_alone()
 async fn the_configuration_says_how_a_server_that_speaks_both_is_opened() {
     for (era, other) in [("legacy", "server/discover"), ("modern", "initialize")] {
         for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
-            let upstream = upstream.speaking_both().tool("echo", echo()).start().await;
+            let upstream = upstream.speaking_both().tool("echo", echo()).await;
             let daemon = TestDaemon::builder()
                 .upstream_with("up", &upstream, json!({"protocol_era": era}))
-                .start()
                 .await;
             call(&daemon).await;
             assert_eq!(upstream.received(other), [""; 0], "{era}");
@@ -98,10 +94,9 @@ async fn the_configuration_says_how_a_server_that_speaks_both_is_opened() {
 #[tokio::test]
 async fn a_server_that_cannot_be_opened_as_configured_is_not_opened_otherwise() {
     for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
-        let upstream = upstream.tool("echo", echo()).start().await;
+        let upstream = upstream.tool("echo", echo()).await;
         let daemon = TestDaemon::builder()
             .upstream_with("up", &upstream, json!({"protocol_era": "modern"}))
-            .start()
             .await;
         let reason = reason_of(&daemon, "protocol_era").await;
         assert!(reason.contains("server without a handshake"), "{reason}");
@@ -115,7 +110,6 @@ async fn a_program_without_a_handshake_is_started_once_and_remembered() {
     let upstream = FakeUpstream::stdio()
         .speaking(modern::REVISION)
         .tool("echo", echo())
-        .start()
         .await;
     let home = used(&upstream).await.shutdown().await;
     assert_eq!(upstream.spawn_count(), 1);
@@ -131,7 +125,6 @@ async fn a_program_that_ends_over_the_handshake_is_started_again_and_asked_first
         .speaking(modern::REVISION)
         .on("initialize", exit())
         .tool("echo", echo())
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     // What ends at once has failed; whether it would like to be asked is not found out by starting it over and over.
@@ -143,7 +136,7 @@ async fn a_program_that_ends_over_the_handshake_is_started_again_and_asked_first
 async fn a_server_that_has_changed_its_mind_is_met_anew() {
     for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
         let over_http = usize::from(!upstream.is_over_pipes());
-        let upstream = upstream.tool("echo", echo()).start().await;
+        let upstream = upstream.tool("echo", echo()).await;
         let home = used(&upstream).await.shutdown().await;
         upstream.speak(modern::REVISION).await;
         let daemon = TestDaemon::start_in(home).await;
@@ -163,7 +156,6 @@ async fn revisions_that_do_not_meet_are_named_on_both_sides() {
         let upstream = upstream
             .speaking(modern::REVISION)
             .supporting(&["2031-01-01", "2032-02-02"])
-            .start()
             .await;
         let daemon = daemon_with(&upstream).await;
         upstream.wait_for("server/discover").await;
@@ -182,7 +174,6 @@ async fn a_server_that_names_an_older_revision_gets_its_handshake() {
             .without_sessions()
             .on("server/discover", error(refusal))
             .tool("echo", echo())
-            .start()
             .await;
         call(&daemon_with(&upstream).await).await;
         assert_eq!(upstream.received("notifications/initialized").len(), 1);
@@ -196,11 +187,9 @@ async fn a_server_that_refuses_what_it_speaks_is_asked_once_more() {
     let upstream = FakeUpstream::stdio()
         .on("server/discover", error(refusal))
         .tool("echo", echo())
-        .start()
         .await;
     let daemon = TestDaemon::builder()
         .upstream_with("up", &upstream, json!({"protocol_era": "modern"}))
-        .start()
         .await;
     upstream.wait_for_count("server/discover", 2).await;
     let reason = reason_of(&daemon, "speaks").await;
@@ -210,7 +199,7 @@ async fn a_server_that_refuses_what_it_speaks_is_asked_once_more() {
 
 #[tokio::test]
 async fn an_operator_can_have_a_server_asked_again() {
-    let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::http().tool("echo", echo()).await;
     let daemon = used(&upstream).await;
     let answer = daemon.rest("POST", "/api/v1/servers/up/restart", "").await;
     assert_eq!(answer.status, 200, "{}", answer.text());

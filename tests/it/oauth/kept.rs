@@ -26,8 +26,7 @@ async fn a_login_outlives_the_daemon_in_a_private_file() {
         (0o700, 0o600)
     );
     let daemon = TestDaemon::start_in(home).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     assert_eq!(client.call("up__echo", "{}").await.text(), "done");
     assert_eq!(server.asked("/authorize").len(), 1);
     // Of the registration, too.
@@ -62,10 +61,9 @@ async fn who_logs_out_is_asked_again() {
 #[tokio::test]
 async fn logging_out_where_nobody_is_logged_in_changes_nothing() {
     let server = AuthorizationServer::start(Habits::default()).await;
-    let open = FakeUpstream::http().tool("echo", echo()).start().await;
-    let daemon = before(&server).upstream("open", &open).start().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("open__echo").await;
+    let open = FakeUpstream::http().tool("echo", echo()).await;
+    let daemon = before(&server).upstream("open", &open).await;
+    let client = daemon.client_of("open__echo").await;
     wait_for_state(&daemon, "Authenticating").await;
     for name in ["open", "up"] {
         let said = command(&daemon, &["upstream", "logout", name], "").await;
@@ -111,8 +109,7 @@ async fn nothing_of_a_login_shows() {
     let page = visit(&back).await;
     let mut seen = vec![page.text().to_owned()];
     seen.push(rest("GET", "/api/v1/servers/up/login?wait=20").await);
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     server.change(|habits| habits.renewal = Renewal::Refused);
     server.revoke_tokens();
     seen.push(client.call("up__echo", "{}").await.text());
@@ -159,8 +156,7 @@ async fn nothing_that_an_authorization_server_repeats_shows() {
             [page, rest("GET", "/api/v1/servers/up/login?wait=20").await]
         };
         log_in().await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__echo").await;
+        let client = daemon.client_of("up__echo").await;
         server.change(|habits| habits.repeats = Some(status));
         server.revoke_tokens();
         let mut seen = vec![client.call("up__echo", "{}").await.text()];
@@ -185,7 +181,7 @@ async fn nothing_that_an_authorization_server_repeats_shows() {
 #[tokio::test]
 async fn the_command_logs_in_and_out() {
     let server = AuthorizationServer::start(Habits::default()).await;
-    let daemon = before(&server).start().await;
+    let daemon = before(&server).await;
     let home = daemon.home();
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
     command
@@ -239,7 +235,7 @@ async fn the_command_logs_in_and_out() {
 #[tokio::test]
 async fn the_command_says_how_to_end_a_login_and_how_the_server_is_then() {
     let server = AuthorizationServer::start(Habits::default()).await;
-    let daemon = before(&server).start().await;
+    let daemon = before(&server).await;
     let home = daemon.home();
     let mut running = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
         .args(["upstream", "login", "up", "--no-browser", "--config"])

@@ -11,7 +11,7 @@ use crate::support::{
 #[tokio::test]
 async fn an_address_with_another_state_leaves_the_login_as_it_is() {
     let server = AuthorizationServer::start(Habits::default()).await;
-    let daemon = before(&server).start().await;
+    let daemon = before(&server).await;
     let url = begun(&daemon).await;
     let back = browse(&url).await;
     let (place, _) = back.split_once('?').expect("a query");
@@ -30,7 +30,7 @@ async fn who_does_not_agree_is_not_logged_in() {
         ..Habits::default()
     };
     let server = AuthorizationServer::start(habits).await;
-    let daemon = before(&server).start().await;
+    let daemon = before(&server).await;
     let page = visit(&browse(&begun(&daemon).await).await).await;
     assert!(
         page.text().contains("access_denied not today"),
@@ -45,7 +45,7 @@ async fn who_does_not_agree_is_not_logged_in() {
 /// Beginning a login fails, and the error says so.
 async fn check(habits: Habits, said: &str) {
     let server = AuthorizationServer::start(habits).await;
-    let daemon = before(&server).start().await;
+    let daemon = before(&server).await;
     let refused = begin(&daemon).await;
     assert_eq!(refused.status, 409, "{}", refused.text());
     let refused = refused.json();
@@ -149,7 +149,6 @@ async fn there_is_nothing_to_log_in_to_at_some_servers() {
         .entry("program", json!({"command": "true"}))
         .entry("keyed", json!({"url": "http://127.0.0.1:1/mcp", "headers": {"Authorization": "Bearer hunter2-x"}}))
         .entry("agents", json!({"url": "http://127.0.0.1:1/mcp", "quarantined": true, "changed_by": "agent"}))
-        .start()
         .await;
     // A person may always log out.
     for (name, login, logout) in [
@@ -210,7 +209,7 @@ async fn more_permissions_are_asked_for_when_a_call_needs_them() {
 async fn what_cannot_be_logged_in_to_has_next_steps_for_people() {
     let unset =
         json!({"url": "http://127.0.0.1:1/mcp", "headers": {"X-Key": "${MCPPROXY_TEST_UNSET}"}});
-    let daemon = TestDaemon::builder().entry("unset", unset).start().await;
+    let daemon = TestDaemon::builder().entry("unset", unset).await;
     for (name, step) in [
         ("nobody", "`mcpproxy upstream list`"),
         ("unset", "set the variable where the daemon runs"),

@@ -24,8 +24,7 @@ async fn a_token_that_ends_is_renewed_before_a_call() {
     fs::write(&file, kept.to_string()).expect("it is ours");
     let before = server.asked("/mcp").len();
     let daemon = TestDaemon::start_in(home).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await.result();
     let renewed = server.grants("refresh_token");
     assert_eq!(renewed.len(), 1);

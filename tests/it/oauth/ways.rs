@@ -13,8 +13,8 @@ use crate::support::{
 #[tokio::test]
 async fn a_server_that_wants_a_login_says_so_everywhere_and_harms_nobody() {
     let server = AuthorizationServer::start(Habits::default()).await;
-    let other = FakeUpstream::http().tool("echo", echo()).start().await;
-    let daemon = before(&server).upstream("other", &other).start().await;
+    let other = FakeUpstream::http().tool("echo", echo()).await;
+    let daemon = before(&server).upstream("other", &other).await;
     let row = wait_for_state(&daemon, "Authenticating").await;
     let step = row["next_step"].as_str().expect("a next step");
     assert!(step.contains("mcpproxy upstream login up"), "{step}");
@@ -88,10 +88,9 @@ async fn one_registers_and_calls_work() {
 async fn check(habits: Habits, oauth: serde_json::Value) -> AuthorizationServer {
     let server = AuthorizationServer::start(habits).await;
     let entry = server.entry_with(&oauth);
-    let daemon = TestDaemon::builder().entry("up", entry).start().await;
+    let daemon = TestDaemon::builder().entry("up", entry).await;
     log_in(&daemon).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let _client = daemon.client_of("up__echo").await;
     server
 }
 
@@ -206,7 +205,7 @@ async fn the_issuer_of_the_answer_is_held_against_the_one_that_was_asked() {
             ..Habits::default()
         };
         let server = AuthorizationServer::start(habits).await;
-        let daemon = before(&server).start().await;
+        let daemon = before(&server).await;
         let back = browse(&begun(&daemon).await).await;
         assert_eq!(visit(&back).await.status, 400);
         assert_eq!(progress(&daemon).await["state"], "failed");
@@ -220,7 +219,6 @@ async fn a_pasted_address_ends_a_login() {
     let oauth = json!({"redirect_uri": "https://elsewhere.example/back"});
     let daemon = TestDaemon::builder()
         .entry("up", server.entry_with(&oauth))
-        .start()
         .await;
     let begun = begin(&daemon).await.json();
     assert_eq!(begun["listens"], false);
@@ -247,7 +245,7 @@ async fn of_many_authorization_servers_a_few_are_asked() {
         ..Habits::default()
     };
     let server = AuthorizationServer::start(habits).await;
-    let daemon = before(&server).start().await;
+    let daemon = before(&server).await;
     let refused = begin(&daemon).await;
     assert_ne!(refused.status, 200);
     let said = refused.text();
@@ -274,7 +272,7 @@ async fn a_server_that_names_no_authorization_server_fails_before_the_browser() 
         ..Habits::default()
     };
     let server = AuthorizationServer::start(habits).await;
-    let daemon = before(&server).start().await;
+    let daemon = before(&server).await;
     let refused = begin(&daemon).await;
     assert_ne!(refused.status, 200);
     let said = refused.text();

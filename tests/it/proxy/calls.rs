@@ -326,7 +326,7 @@ async fn large_answers_are_annotated_too() {
 
 #[tokio::test]
 async fn the_rights_of_a_call_are_those_of_its_caller() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let auth = json!({
         "provider": "bearer",
         "bearer": { "tokens": {
@@ -340,7 +340,6 @@ async fn the_rights_of_a_call_are_those_of_its_caller() {
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .config(json!({ "serverAuth": auth }))
-        .start()
         .await;
     let connect = async |who: &str| {
         let token = format!("Bearer token-of-{who}-0123456789");

@@ -41,7 +41,6 @@ async fn three() -> (
                 ("lib://both", "x"),
             ],
         )
-        .start()
         .await,
         listing(
             "b",
@@ -51,7 +50,6 @@ async fn three() -> (
                 ("lib://odd", "lib://a"),
             ],
         )
-        .start()
         .await,
         FakeUpstream::stdio()
             .tool("echo", echo())
@@ -61,14 +59,12 @@ async fn three() -> (
                 "resources/read",
                 reply(r#"{"contents":[{"uri":"page://7","text":"a page"}]}"#),
             )
-            .start()
             .await,
     ];
     let daemon = TestDaemon::builder()
         .upstream("a", &servers[0])
         .upstream("b", &servers[1])
         .upstream("c", &servers[2])
-        .start()
         .await;
     let all = daemon.client("/mcp/all").await;
     for tool in ["a__echo", "b__echo", "c__echo"] {
@@ -197,18 +193,16 @@ async fn names_are_compared_as_texts_however_they_are_written() {
 async fn a_server_that_is_named_like_a_scheme_takes_nothing_from_others() {
     let page = reply(r#"{"contents":[{"uri":"http://example/7","text":"other"}]}"#);
     let servers = [
-        listing("http", &[("lib://a", "a")]).start().await,
+        listing("http", &[("lib://a", "a")]).await,
         FakeUpstream::stdio()
             .tool("echo", echo())
             .template(r#"{"uriTemplate":"http://example/{n}","name":"page"}"#)
             .on("resources/read", page)
-            .start()
             .await,
     ];
     let daemon = TestDaemon::builder()
         .upstream("http", &servers[0])
         .upstream("other", &servers[1])
-        .start()
         .await;
     let all = daemon.client("/mcp/all").await;
     all.wait_for_tool("http__echo").await;
@@ -232,17 +226,14 @@ async fn a_server_that_is_named_like_a_scheme_takes_nothing_from_others() {
 #[tokio::test]
 async fn hidden_things_make_no_path_ambiguous() {
     let servers = [
-        listing("a", &[("lib://a", "readme")]).start().await,
-        listing("b", &[("lib://b", "readme"), ("lib://secret", "only here")])
-            .start()
-            .await,
+        listing("a", &[("lib://a", "readme")]).await,
+        listing("b", &[("lib://b", "readme"), ("lib://secret", "only here")]).await,
     ];
     let acl = json!({ "default": "allow", "rules": [{ "resources": ["b__*"], "policy": "deny" }] });
     let daemon = TestDaemon::builder()
         .upstream("a", &servers[0])
         .upstream("b", &servers[1])
         .config(json!({ "serverAuth": { "acl": acl } }))
-        .start()
         .await;
     let all = daemon.client("/mcp/all").await;
     all.wait_for_tool("a__echo").await;

@@ -87,7 +87,7 @@ async fn the_lists_are_one_embedded_resource_each() {
 
 #[tokio::test]
 async fn an_empty_list_is_one_embedded_resource_too() {
-    let daemon = TestDaemon::builder().start().await;
+    let daemon = TestDaemon::builder().await;
     let client = daemon.client("/mcp/proxy").await;
     for kind in ["resource", "prompt"] {
         let reply = list(&client, kind).await;
@@ -95,8 +95,9 @@ async fn an_empty_list_is_one_embedded_resource_too() {
         assert_eq!(reply.value()["content"][0]["annotations"]["many"], true);
     }
     // Scripts are switched on and are not listed either.
-    let on = TestDaemon::builder().config(json!({ "enable_code_execution": true }));
-    let on = on.start().await;
+    let on = TestDaemon::builder()
+        .config(json!({ "enable_code_execution": true }))
+        .await;
     let names = named(
         &embedded(&list(&on.client("/mcp").await, "tool").await),
         "name",
@@ -198,11 +199,10 @@ async fn what_is_not_there_is_named() {
 
 #[tokio::test]
 async fn the_mode_lists_the_one_tool_and_the_endpoint_is_always_there() {
-    let upstream = library().start().await;
+    let upstream = library().await;
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .config(json!({ "routing_mode": "proxy" }))
-        .start()
         .await;
     let client = ready(&daemon, "up__add").await;
     let configured = daemon.client("/mcp").await;

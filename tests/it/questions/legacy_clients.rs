@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ACCEPTED, FORM, askers, daemon_before};
+use super::{ACCEPTED, FORM, asker, askers};
 use crate::support::{
     behaviours::*,
     client::{Exchange, TestClient, call_params},
@@ -35,8 +35,8 @@ async fn question(exchange: &mut Exchange) -> (Value, String) {
 #[tokio::test]
 async fn a_legacy_client_is_asked_on_the_stream_of_its_call() {
     for upstream in askers() {
-        let upstream = upstream.start().await;
-        let daemon = daemon_before(&upstream).await;
+        let upstream = upstream.await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = able(&daemon, "/mcp/server/up").await;
         let mut call = client.start("tools/call", &call_params("form", "{}")).await;
         let (id, frame) = question(&mut call).await;
@@ -55,13 +55,9 @@ async fn a_legacy_client_is_asked_on_the_stream_of_its_call() {
 async fn the_user_sees_which_server_asks() {
     for path in ["/mcp/all", "/mcp/call"] {
         let [upstream, ..] = askers();
-        let upstream = upstream.start().await;
-        let daemon = daemon_before(&upstream).await;
-        daemon
-            .client("/mcp/all")
-            .await
-            .wait_for_tool("up__form")
-            .await;
+        let upstream = upstream.await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
+        daemon.wait_for_tool("up__form").await;
         let client = able(&daemon, path).await;
         let params = match path {
             "/mcp/all" => call_params("up__form", "{}"),
@@ -78,9 +74,7 @@ async fn the_user_sees_which_server_asks() {
 
 #[tokio::test]
 async fn over_one_stream_questions_and_answers_travel_with_everything_else() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
+    let (_upstream, daemon) = asker().await;
     let client = TestClient::speaking("2024-11-05")
         .over_sse()
         .declaring(EVERYTHING)
@@ -95,14 +89,14 @@ async fn over_one_stream_questions_and_answers_travel_with_everything_else() {
 #[tokio::test]
 async fn what_a_client_cannot_answer_is_refused_for_it() {
     for upstream in askers() {
-        let upstream = upstream.start().await;
-        let daemon = daemon_before(&upstream).await;
+        let upstream = upstream.await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         // It declares nothing.
         let unable = daemon.client("/mcp/server/up").await;
         let reply = unable.call("form", "{}").await;
         assert!(reply.text().contains("did not declare"), "{}", reply.text());
         // This one has no stream. On a connection of its own, or it would be refused for the one before.
-        let daemon = daemon_before(&upstream).await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         let stateless = TestClient::stateless(&daemon, "/mcp/server/up");
         let reply = stateless.call("form", "{}").await;
         assert!(reply.text().contains("-32601"), "{}", reply.text());
@@ -117,13 +111,12 @@ async fn a_page_to_open_is_for_clients_that_open_pages() {
             "page",
             ask("elicitation/create", page).then(reply_with_answer()),
         )
-        .start()
         .await;
-    let daemon = daemon_before(&upstream).await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let forms_only = able(&daemon, "/mcp/server/up").await;
     let reply = forms_only.call("page", "{}").await;
     assert!(reply.text().contains("did not declare"), "{}", reply.text());
-    let daemon = daemon_before(&upstream).await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = TestClient::speaking("2025-11-25")
         .declaring(r#"{"elicitation":{"form":{},"url":{}}}"#)
         .connect(&daemon, "/mcp/server/up")
@@ -144,9 +137,8 @@ async fn a_question_that_several_clients_could_be_meant_by_reaches_none() {
                 "form",
                 ask("elicitation/create", FORM).then(reply_with_answer()),
             )
-            .start()
             .await;
-        let daemon = daemon_before(&upstream).await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         let (a, b) = (
             able(&daemon, "/mcp/server/up").await,
             able(&daemon, "/mcp/server/up").await,
@@ -179,9 +171,8 @@ async fn over_http_each_client_is_asked_what_its_own_call_asks() {
             "form",
             ask("elicitation/create", FORM).then(reply_with_answer()),
         )
-        .start()
         .await;
-    let daemon = daemon_before(&upstream).await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let (a, b) = (
         able(&daemon, "/mcp/server/up").await,
         able(&daemon, "/mcp/server/up").await,
@@ -202,9 +193,7 @@ async fn over_http_each_client_is_asked_what_its_own_call_asks() {
 
 #[tokio::test]
 async fn nobody_answers_a_question_of_another_session() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
+    let (_upstream, daemon) = asker().await;
     let (asked, stranger) = (
         able(&daemon, "/mcp/server/up").await,
         able(&daemon, "/mcp/server/up").await,
@@ -219,9 +208,7 @@ async fn nobody_answers_a_question_of_another_session() {
 
 #[tokio::test]
 async fn a_client_that_leaves_while_it_is_asked_leaves_nothing_running() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
+    let (upstream, daemon) = asker().await;
     let client = able(&daemon, "/mcp/server/up").await;
     let mut call = client.start("tools/call", &call_params("form", "{}")).await;
     let _ = question(&mut call).await;
@@ -232,9 +219,7 @@ async fn a_client_that_leaves_while_it_is_asked_leaves_nothing_running() {
 
 #[tokio::test]
 async fn the_operator_is_asked_nothing() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
+    let (_upstream, daemon) = asker().await;
     let body = json!({ "name": "up:form", "variant": "destructive" }).to_string();
     let answer = daemon.rest("POST", "/api/v1/call", &body).await;
     assert!(
@@ -254,7 +239,6 @@ async fn a_question_that_cannot_be_passed_on_is_refused_and_the_call_goes_on() {
                     .then(reply_with_answer()),
             )
             .tool("ping", ask("ping", "{}").then(reply_with_answer()))
-            .start()
             .await;
         let (_daemon, client) = TestDaemon::before(&upstream, "ask").await;
         let text = client.call("up__ask", "{}").await.text();
@@ -283,9 +267,8 @@ async fn a_question_that_is_open_when_its_call_ends_is_answered_with_an_error() 
                     .then(gate("asked"))
                     .then(reply_text("done")),
             )
-            .start()
             .await;
-        let daemon = daemon_before(&upstream).await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = able(&daemon, "/mcp/server/up").await;
         let mut call = client
             .start("tools/call", &call_params("hasty", "{}"))

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ACCEPTED, FORM, askers, daemon_before};
+use super::{ACCEPTED, FORM, asker, askers};
 use crate::support::{
     behaviours::*, client::Reply, daemon::TestDaemon, fake_upstream::FakeUpstream,
     modern_client::ModernClient,
@@ -37,11 +37,18 @@ fn state_of(result: &Value) -> &str {
     result["requestState"].as_str().expect("a state")
 }
 
+/// Carries on with a call that asked for the user's name.
+async fn accept(client: &ModernClient, tool: &str, result: &Value) -> Reply {
+    let responses = format!(r#"{{"user_name":{ACCEPTED}}}"#);
+    let again = params(tool, &responses, state_of(result));
+    client.request("tools/call", &again).await
+}
+
 #[tokio::test]
 async fn a_legacy_question_becomes_a_result_that_asks() {
     for upstream in askers() {
-        let upstream = upstream.start().await;
-        let daemon = daemon_before(&upstream).await;
+        let upstream = upstream.await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = able(&daemon, "/mcp/server/up");
         let reply = client.call("form", r#"{"a":1}"#).await;
         let result = asked(&reply);
@@ -54,9 +61,7 @@ async fn a_legacy_question_becomes_a_result_that_asks() {
             result["inputRequests"]["user_name"]["method"],
             "elicitation/create"
         );
-        let responses = format!(r#"{{"user_name":{ACCEPTED}}}"#);
-        let again = params("form", &responses, state_of(&result));
-        let reply = client.request("tools/call", &again).await;
+        let reply = accept(&client, "form", &result).await;
         assert_eq!(reply.value()["resultType"], "complete");
         assert!(
             reply.text().contains(ACCEPTED),
@@ -69,16 +74,10 @@ async fn a_legacy_question_becomes_a_result_that_asks() {
 
 #[tokio::test]
 async fn every_question_has_its_round() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
+    let (_upstream, daemon) = asker().await;
     let client = able(&daemon, "/mcp/server/up");
     let first = begin(&client, "two").await;
-    let responses = format!(r#"{{"user_name":{ACCEPTED}}}"#);
-    let reply = client
-        .request("tools/call", &params("two", &responses, state_of(&first)))
-        .await;
-    let second = asked(&reply);
+    let second = asked(&accept(&client, "two", &first).await);
     assert_eq!(
         second["inputRequests"]["sampling"]["method"],
         "sampling/createMessage"
@@ -93,9 +92,7 @@ async fn every_question_has_its_round() {
 
 #[tokio::test]
 async fn what_is_missing_or_does_not_fit_is_asked_again() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
+    let (_upstream, daemon) = asker().await;
     let client = able(&daemon, "/mcp/server/up");
     let mut result = begin(&client, "form").await;
     for responses in [
@@ -121,8 +118,8 @@ async fn what_is_missing_or_does_not_fit_is_asked_again() {
 async fn a_state_works_once_and_for_its_request_only() {
     // Two calls, whose questions only HTTP tells apart.
     let [.., upstream] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
+    let upstream = upstream.await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = able(&daemon, "/mcp/server/up");
     let responses = format!(r#"{{"user_name":{ACCEPTED}}}"#);
     let refused = async |params: &str| {
@@ -136,11 +133,7 @@ async fn a_state_works_once_and_for_its_request_only() {
     let good = params("form", &responses, state_of(&result));
     // Of another request, which uses nothing up.
     refused(&good.replace(r#"{"a":1}"#, r#"{"a":2}"#)).await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__form")
-        .await;
+    daemon.wait_for_tool("up__form").await;
     let elsewhere = able(&daemon, "/mcp/all");
     let there = good.replace(r#""form""#, r#""up__form""#);
     let reply = elsewhere.request("tools/call", &there).await;
@@ -156,10 +149,8 @@ async fn a_state_works_once_and_for_its_request_only() {
 }
 
 #[tokio::test]
-async fn a_state_that_nobody_gave_starts_no_call() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
+async fn a_state_that_nobody_gave_and_answers_to_nothing_start_no_call() {
+    let (upstream, daemon) = asker().await;
     let ways = [
         ("/mcp/server/up", r#""name":"form","arguments":{"a":1}"#),
         ("/mcp/all", r#""name":"up__form","arguments":{"a":1}"#),
@@ -168,29 +159,30 @@ async fn a_state_that_nobody_gave_starts_no_call() {
             r#""name":"call_tool_write","arguments":{"name":"up:form","args":{"a":1}}"#,
         ),
     ];
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__form")
-        .await;
+    let answers = format!(r#""inputResponses":{{"user_name":{ACCEPTED}}}"#);
+    let unknown = "`requestState` is unknown";
+    let wrong = [
+        (r#""inputResponses":{},"requestState":"garbage""#, unknown),
+        (r#""inputResponses":{},"requestState":7"#, unknown),
+        (
+            r#""inputResponses":{},"requestState":"mcpproxy-0""#,
+            unknown,
+        ),
+        (answers.as_str(), "answers nothing that was asked"),
+    ];
+    daemon.wait_for_tool("up__form").await;
     for (path, call) in ways {
         let (modern, legacy) = (able(&daemon, path), daemon.client(path).await);
-        for state in [r#""garbage""#, "7", r#""mcpproxy-0""#] {
-            let params = format!(r#"{{{call},"inputResponses":{{}},"requestState":{state}}}"#);
+        for (more, said) in wrong {
+            let params = format!("{{{call},{more}}}");
             for reply in [
                 modern.request("tools/call", &params).await,
                 legacy.request("tools/call", &params).await,
             ] {
-                assert!(
-                    reply.frame.contains("`requestState` is unknown"),
-                    "{path} {state}: {}",
-                    reply.frame
-                );
-                assert!(
-                    reply.frame.contains("-32602") || reply.frame.contains("invalid_arguments"),
-                    "{}",
-                    reply.frame
-                );
+                let frame = &reply.frame;
+                assert!(frame.contains(said), "{path} {more}: {frame}");
+                let is_refused = frame.contains("-32602") || frame.contains("invalid_arguments");
+                assert!(is_refused, "{frame}");
             }
         }
     }
@@ -200,16 +192,13 @@ async fn a_state_that_nobody_gave_starts_no_call() {
 #[tokio::test]
 async fn a_retry_takes_the_place_of_its_call() {
     let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
+    let upstream = upstream.await;
     let daemon = TestDaemon::builder()
         .upstream_with("up", &upstream, json!({ "max_concurrent_requests": 1 }))
-        .start()
         .await;
     let client = able(&daemon, "/mcp/server/up");
     let result = begin(&client, "form").await;
-    let responses = format!(r#"{{"user_name":{ACCEPTED}}}"#);
-    let again = params("form", &responses, state_of(&result));
-    let reply = client.request("tools/call", &again).await;
+    let reply = accept(&client, "form", &result).await;
     assert!(reply.text().contains(ACCEPTED), "{}", reply.text());
 }
 
@@ -224,11 +213,9 @@ async fn the_clock_of_a_call_stands_still_while_its_client_is_asked() {
                 .then(reply_text("done")),
         )
         .tool("hang", hang())
-        .start()
         .await;
     let daemon = TestDaemon::builder()
         .upstream_with("up", &upstream, json!({ "call_tool_timeout": "400ms" }))
-        .start()
         .await;
     let client = able(&daemon, "/mcp/server/up");
     let result = begin(&client, "slow").await;
@@ -237,18 +224,14 @@ async fn the_clock_of_a_call_stands_still_while_its_client_is_asked() {
         let overdue = client.call("hang", "{}").await.failure();
         assert_eq!(overdue["code"], "timed_out");
     }
-    let responses = format!(r#"{{"user_name":{ACCEPTED}}}"#);
-    let again = params("slow", &responses, state_of(&result));
     upstream.open("go").await;
-    let reply = client.request("tools/call", &again).await;
+    let reply = accept(&client, "slow", &result).await;
     assert_eq!(reply.text(), "done");
 }
 
 #[tokio::test]
 async fn through_the_variants_answers_belong_to_the_inner_call() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
+    let (_upstream, daemon) = asker().await;
     let client = able(&daemon, "/mcp/all");
     client.wait_for_tool("up__form").await;
     let call = |more: &str| {
@@ -269,9 +252,7 @@ async fn through_the_variants_answers_belong_to_the_inner_call() {
 
 #[tokio::test]
 async fn a_client_that_did_not_say_it_can_is_not_asked() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
+    let (_upstream, daemon) = asker().await;
     let client = ModernClient::able_to(&daemon, "/mcp/server/up", &json!({ "sampling": {} }));
     let text = client.call("form", "{}").await.text();
     assert!(
@@ -287,8 +268,8 @@ fn pages() -> FakeUpstream {
 
 #[tokio::test]
 async fn a_page_that_a_server_wants_opened_first_is_a_question() {
-    let upstream = pages().start().await;
-    let daemon = daemon_before(&upstream).await;
+    let upstream = pages().await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let able = json!({ "elicitation": { "url": {} } });
     let client = |path| ModernClient::able_to(&daemon, path, &able);
     let of_all = client("/mcp/all");
@@ -319,8 +300,8 @@ async fn a_page_that_a_server_wants_opened_first_is_a_question() {
 
 #[tokio::test]
 async fn a_client_that_cannot_open_pages_hears_what_the_call_takes() {
-    let upstream = pages().start().await;
-    let daemon = daemon_before(&upstream).await;
+    let upstream = pages().await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
     let refused = able(&daemon, "/mcp/server/up").call("page", "{}").await;
     assert_eq!(refused.error_code(), -32021, "{}", refused.frame);
     assert!(
@@ -331,45 +312,8 @@ async fn a_client_that_cannot_open_pages_hears_what_the_call_takes() {
 }
 
 #[tokio::test]
-async fn answers_that_nobody_asked_for_start_no_call() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
-    let ways = [
-        ("/mcp/server/up", r#""name":"form","arguments":{"a":1}"#),
-        ("/mcp/all", r#""name":"up__form","arguments":{"a":1}"#),
-        (
-            "/mcp/call",
-            r#""name":"call_tool_write","arguments":{"name":"up:form","args":{"a":1}}"#,
-        ),
-    ];
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__form")
-        .await;
-    for (path, call) in ways {
-        let (modern, legacy) = (able(&daemon, path), daemon.client(path).await);
-        let params = format!(r#"{{{call},"inputResponses":{{"user_name":{ACCEPTED}}}}}"#);
-        for reply in [
-            modern.request("tools/call", &params).await,
-            legacy.request("tools/call", &params).await,
-        ] {
-            assert!(
-                reply.frame.contains("answers nothing that was asked"),
-                "{path}: {}",
-                reply.frame
-            );
-        }
-    }
-    assert_eq!(upstream.received("tools/call"), [""; 0]);
-}
-
-#[tokio::test]
 async fn a_refused_retry_ends_its_call() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
+    let (upstream, daemon) = asker().await;
     let client = able(&daemon, "/mcp/server/up");
     let result = begin(&client, "form").await;
     let mut config: Value = serde_json::from_str(
@@ -387,9 +331,7 @@ async fn a_refused_retry_ends_its_call() {
             .then_some(())
     })
     .await;
-    let responses = format!(r#"{{"user_name":{ACCEPTED}}}"#);
-    let again = params("form", &responses, state_of(&result));
-    let reply = client.request("tools/call", &again).await;
+    let reply = accept(&client, "form", &result).await;
     assert_eq!(reply.failure()["code"], "tool_disabled");
     upstream.wait_for("notifications/cancelled").await;
 }

@@ -14,7 +14,7 @@ async fn recorded(daemon: &TestDaemon) -> Vec<(Value, Value)> {
 
 #[tokio::test]
 async fn records_of_failures_in_a_row_say_how_many_they_stand_for() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let (command, args) = upstream.command_line();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let marker = folder.path().join("works");
@@ -25,7 +25,7 @@ async fn records_of_failures_in_a_row_say_how_many_they_stand_for() {
     let mut words = vec![json!("-c"), json!(script), json!(command)];
     words.extend(args.iter().map(|arg| json!(arg)));
     let entry = json!({ "command": "/bin/sh", "args": words });
-    let daemon = TestDaemon::builder().entry("up", entry).start().await;
+    let daemon = TestDaemon::builder().entry("up", entry).await;
     let client = daemon.client("/mcp/call").await;
     let call = json!({ "name": "up:echo", "args": {} }).to_string();
     let ask = async || daemon.rest("GET", "/api/v1/servers/up", "").await.json();

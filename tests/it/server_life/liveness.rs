@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::listed;
 use crate::support::{
     behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream, modern, patience::until,
     processes,
@@ -17,14 +16,12 @@ async fn a_server_that_hangs_is_found_out_and_started_anew() {
         let upstream = FakeUpstream::stdio()
             .speaking(revision)
             .tool("echo", echo())
-            .start()
             .await;
         let daemon = TestDaemon::builder()
             .config(json!({"health_check_interval": "1s"}))
             .upstream_with("up", &upstream, json!({"start": "eager"}))
-            .start()
             .await;
-        let client = listed(&daemon, "up__echo").await;
+        let client = daemon.client_of("up__echo").await;
         let signs = upstream.received(sign).len();
         upstream.wait_for_count(sign, signs + 2).await;
         assert_eq!(upstream.spawn_count(), 1, "{sign}");
@@ -45,11 +42,7 @@ async fn a_server_that_does_not_know_pings_is_left_in_peace() {
         FakeUpstream::http(),
         FakeUpstream::sse(),
     ] {
-        let upstream = upstream
-            .on("ping", hang())
-            .tool("echo", echo())
-            .start()
-            .await;
+        let upstream = upstream.on("ping", hang()).tool("echo", echo()).await;
         let daemon = TestDaemon::builder()
             .config(json!({"health_check_interval": "1s", "tool_discovery_interval": "0s"}))
             .upstream_with(
@@ -57,9 +50,8 @@ async fn a_server_that_does_not_know_pings_is_left_in_peace() {
                 &upstream,
                 json!({"start": "eager", "idle_timeout": "never"}),
             )
-            .start()
             .await;
-        let client = listed(&daemon, "up__echo").await;
+        let client = daemon.client_of("up__echo").await;
         // The first is the listing; the others are asked instead of pings.
         upstream.wait_for_count("tools/list", 4).await;
         assert_eq!(upstream.received("ping").len(), 1, "it is not pinged again");
@@ -77,14 +69,12 @@ async fn a_server_that_refuses_pings_lives() {
                 error(r#"{"code":-32601,"message":"what is a ping?"}"#),
             )
             .tool("echo", echo())
-            .start()
             .await;
         let daemon = TestDaemon::builder()
             .config(json!({"health_check_interval": "1s"}))
             .upstream_with("up", &upstream, json!({"start": "eager"}))
-            .start()
             .await;
-        listed(&daemon, "up__echo").await;
+        daemon.client_of("up__echo").await;
         upstream.wait_for_count("ping", 3).await;
         assert_eq!(upstream.received("initialize").len(), 1);
     }

@@ -14,7 +14,7 @@ use crate::support::{
 
 #[tokio::test]
 async fn it_is_the_daemon_for_the_time_of_its_client_and_leaves_nothing_behind() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let home = builder(&upstream).home();
     let mut client = opened(&home, ALONE).await;
     client.wait_for_tool("up__echo").await;
@@ -32,7 +32,7 @@ async fn it_is_the_daemon_for_the_time_of_its_client_and_leaves_nothing_behind()
 
 #[tokio::test]
 async fn with_an_address_it_serves_http_too() {
-    let upstream = FakeUpstream::stdio().start().await;
+    let upstream = FakeUpstream::stdio().await;
     let home = builder(&upstream).home();
     let client = opened(&home, &["serve", "--stdio", "--http"]).await;
     let said = status(&home).await.expect("its local socket is open");
@@ -44,7 +44,6 @@ async fn with_an_address_it_serves_http_too() {
 async fn it_ends_on_sigterm_after_what_runs() {
     let upstream = FakeUpstream::stdio()
         .tool("late", gate("go").then(reply_text("finished")))
-        .start()
         .await;
     let home = builder(&upstream).home();
     let mut client = opened(&home, ALONE).await;
@@ -63,7 +62,7 @@ async fn it_ends_on_sigterm_after_what_runs() {
 
 #[tokio::test]
 async fn one_that_finds_a_daemon_joins_it() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = DaemonProcess::spawn_in(builder(&upstream).home()).await;
     let mut first = opened(daemon.home(), ALONE).await;
     first.wait_for_tool("up__echo").await;
@@ -79,7 +78,7 @@ async fn one_that_finds_a_daemon_joins_it() {
 
 #[tokio::test]
 async fn later_ones_join_the_first_and_outlive_it() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let home = builder(&upstream).home();
     let mut first = opened(&home, ALONE).await;
     first.wait_for_tool("up__echo").await;
@@ -99,7 +98,7 @@ async fn later_ones_join_the_first_and_outlive_it() {
 
 #[tokio::test]
 async fn a_client_that_asks_nothing_is_left_at_once() {
-    let upstream = FakeUpstream::stdio().start().await;
+    let upstream = FakeUpstream::stdio().await;
     let home = builder(&upstream).home();
     for arguments in [ALONE, BRIDGE] {
         let client = opened(&home, arguments).await;
@@ -112,7 +111,7 @@ async fn a_client_that_asks_nothing_is_left_at_once() {
 
 #[tokio::test]
 async fn a_faulty_configuration_is_named() {
-    let upstream = FakeUpstream::stdio().start().await;
+    let upstream = FakeUpstream::stdio().await;
     let home = builder(&upstream).home();
     home.write_config("{ nonsense");
     let mut command = program(&home, ALONE);

@@ -25,7 +25,7 @@ const MARK: &str = "MCPPROXY_TEST_MARK";
 
 #[tokio::test]
 async fn ten_at_once_start_one_daemon_and_each_upstream_once() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let home = builder(&upstream).home();
     let mark = uuid::Uuid::new_v4().to_string();
     let mut clients: Vec<PipeClient> = (0..10)
@@ -65,7 +65,7 @@ async fn ten_at_once_start_one_daemon_and_each_upstream_once() {
 
 #[tokio::test]
 async fn the_daemon_stays_as_long_as_somebody_is_there() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let home = builder(&upstream).home();
     let first = opened(&home, BRIDGE).await;
     let daemon = daemon_pid(&home).await;
@@ -88,7 +88,7 @@ async fn the_daemon_stays_as_long_as_somebody_is_there() {
 
 #[tokio::test]
 async fn the_daemon_is_nobodys_child_and_keeps_a_log() {
-    let upstream = FakeUpstream::stdio().start().await;
+    let upstream = FakeUpstream::stdio().await;
     let home = builder(&upstream).home();
     let client = opened(&home, BRIDGE).await;
     let daemon = daemon_pid(&home).await;
@@ -115,7 +115,7 @@ async fn the_daemon_is_nobodys_child_and_keeps_a_log() {
 async fn a_port_that_is_taken_is_left_alone() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("a bound socket").to_string();
-    let upstream = FakeUpstream::stdio().start().await;
+    let upstream = FakeUpstream::stdio().await;
     let home = builder(&upstream).config(json!({"listen": address})).home();
     let mut client = opened(&home, BRIDGE).await;
     client.request("ping", "{}").await.result();
@@ -125,7 +125,7 @@ async fn a_port_that_is_taken_is_left_alone() {
 
 #[tokio::test]
 async fn a_daemon_in_the_foreground_serves_bridges_and_stays() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = builder(&upstream).spawn().await;
     let mut client = opened(daemon.home(), BRIDGE).await;
     client.wait_for_tool("up__echo").await;
@@ -141,7 +141,6 @@ async fn a_bridge_serves_the_endpoint_it_is_told() {
     let upstream = FakeUpstream::stdio()
         .instructions("Be kind.")
         .tool("echo", echo())
-        .start()
         .await;
     let home = builder(&upstream).home();
     let mut client = PipeClient::start(&home, &["stdio", "--endpoint", "/mcp/server/up"]);
@@ -164,7 +163,7 @@ async fn a_bridge_serves_the_endpoint_it_is_told() {
 /// The local socket is for bridges; a page or another machine gets no lines.
 #[tokio::test]
 async fn over_tcp_nobody_gets_a_connection_for_lines() {
-    let daemon = TestDaemon::builder().start().await;
+    let daemon = TestDaemon::builder().await;
     let headers = [
         ("connection", "upgrade"),
         ("upgrade", "mcp-stdio"),
@@ -177,7 +176,7 @@ async fn over_tcp_nobody_gets_a_connection_for_lines() {
 
 #[tokio::test]
 async fn the_official_client_lists_and_calls_by_either_way() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     for arguments in [ALONE, BRIDGE] {
         let home = builder(&upstream).home();
         // Lists come from what is known, so that it is there before the client asks.

@@ -17,7 +17,6 @@ async fn a_killed_daemon_costs_the_calls_in_flight_and_nothing_else() {
     let upstream = FakeUpstream::stdio()
         .tool("slow", hang())
         .tool("echo", echo())
-        .start()
         .await;
     let home = builder(&upstream).home();
     let mut client = opened(&home, BRIDGE).await;
@@ -61,7 +60,6 @@ async fn what_the_client_wants_to_be_told_survives_its_daemon() {
         .answering(crate::support::script::HttpAnswers::Sse)
         .tool("talk", spoken.then(reply_text("done")))
         .resource(r#"{"uri":"lib://note","name":"n"}"#, reply("{}"))
-        .start()
         .await;
     let home = builder(&upstream).home();
     let mut client = opened(&home, BRIDGE).await;
@@ -90,7 +88,7 @@ async fn what_the_client_wants_to_be_told_survives_its_daemon() {
 
 #[tokio::test]
 async fn every_client_of_a_killed_daemon_finds_the_same_new_one() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let home = builder(&upstream).home();
     let mut clients = Vec::new();
     for _ in 0..5 {
@@ -121,7 +119,7 @@ async fn every_client_of_a_killed_daemon_finds_the_same_new_one() {
 
 #[tokio::test]
 async fn a_list_that_was_asked_for_is_asked_for_again() {
-    let upstream = FakeUpstream::stdio().on("initialize", hang()).start().await;
+    let upstream = FakeUpstream::stdio().on("initialize", hang()).await;
     let home = builder(&upstream).home();
     let mut client = opened(&home, BRIDGE).await;
     // The first list waits for the upstream's first discovery.
@@ -135,7 +133,6 @@ async fn a_list_that_was_asked_for_is_asked_for_again() {
 async fn a_daemon_that_ends_in_order_answers_first() {
     let upstream = FakeUpstream::stdio()
         .tool("late", gate("go").then(reply_text("finished")))
-        .start()
         .await;
     let mut daemon = builder(&upstream).spawn().await;
     let mut client = opened(daemon.home(), BRIDGE).await;
@@ -157,7 +154,7 @@ async fn a_daemon_that_ends_in_order_answers_first() {
 
 #[tokio::test]
 async fn a_bridge_that_outlived_its_daemon_starts_one_and_that_ends_too() {
-    let upstream = FakeUpstream::stdio().start().await;
+    let upstream = FakeUpstream::stdio().await;
     let daemon = builder(&upstream).spawn().await;
     let mut client = opened(daemon.home(), BRIDGE).await;
     let home = daemon.kill().await;

@@ -15,7 +15,7 @@ use crate::support::{
 async fn lists_and_results_pass_byte_for_byte() {
     let odd = r#"{"content":[{"type":"text","text":"\u00e9"}],"n":1.10,"big":12345678901234567890123,"_meta":{"b":1,"a":2}}"#;
     for arguments in [ALONE, BRIDGE] {
-        let upstream = FakeUpstream::stdio().tool("odd", reply(odd)).start().await;
+        let upstream = FakeUpstream::stdio().tool("odd", reply(odd)).await;
         let home = builder(&upstream).home();
         let mut client = PipeClient::start(&home, arguments);
         let initialized = client.open().await.value();
@@ -35,7 +35,7 @@ async fn sockets_do_as_well_as_pipes() {
     use std::io::{BufRead, BufReader, Write};
     use std::os::{fd::OwnedFd, unix::net::UnixStream};
 
-    let upstream = FakeUpstream::stdio().start().await;
+    let upstream = FakeUpstream::stdio().await;
     for arguments in [ALONE, BRIDGE] {
         let home = builder(&upstream).home();
         let (mut stdin, theirs_in) = UnixStream::pair().expect("sockets");
@@ -68,7 +68,7 @@ async fn sockets_do_as_well_as_pipes() {
 
 #[tokio::test]
 async fn ids_come_back_as_they_were_written() {
-    let upstream = FakeUpstream::stdio().start().await;
+    let upstream = FakeUpstream::stdio().await;
     for arguments in [ALONE, BRIDGE] {
         let home = builder(&upstream).home();
         let mut client = opened(&home, arguments).await;
@@ -84,7 +84,7 @@ async fn ids_come_back_as_they_were_written() {
 
 #[tokio::test]
 async fn a_line_that_is_no_message_is_answered_and_the_next_one_too() {
-    let upstream = FakeUpstream::stdio().start().await;
+    let upstream = FakeUpstream::stdio().await;
     for arguments in [ALONE, BRIDGE] {
         let home = builder(&upstream).home();
         let mut client = opened(&home, arguments).await;
@@ -109,7 +109,7 @@ async fn a_line_that_is_no_message_is_answered_and_the_next_one_too() {
 
 #[tokio::test]
 async fn a_line_that_is_too_large_fails_the_request_it_is() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     for arguments in [ALONE, BRIDGE] {
         let home = builder(&upstream).home();
         let mut client = opened(&home, arguments).await;
@@ -131,7 +131,6 @@ async fn requests_run_at_once_and_notices_come_before_their_answer() {
                 "work",
                 progress(3).then(gate("go")).then(reply_text("done")),
             )
-            .start()
             .await;
         let home = builder(&upstream).home();
         let mut client = opened(&home, arguments).await;
@@ -157,7 +156,7 @@ async fn requests_run_at_once_and_notices_come_before_their_answer() {
 #[tokio::test]
 async fn a_withdrawn_request_is_withdrawn_upstream_and_not_answered() {
     for arguments in [ALONE, BRIDGE] {
-        let upstream = FakeUpstream::stdio().tool("slow", hang()).start().await;
+        let upstream = FakeUpstream::stdio().tool("slow", hang()).await;
         let home = builder(&upstream).home();
         let mut client = opened(&home, arguments).await;
         client.wait_for_tool("up__slow").await;
@@ -176,7 +175,7 @@ async fn a_withdrawn_request_is_withdrawn_upstream_and_not_answered() {
 #[tokio::test]
 async fn the_client_hears_of_changes() {
     for arguments in [ALONE, BRIDGE] {
-        let upstream = FakeUpstream::stdio().tool("old", echo()).start().await;
+        let upstream = FakeUpstream::stdio().tool("old", echo()).await;
         let home = builder(&upstream).home();
         let mut client = opened(&home, arguments).await;
         client.wait_for_tool("up__old").await;
@@ -191,7 +190,7 @@ async fn the_client_hears_of_changes() {
 
 #[tokio::test]
 async fn batches_of_the_revision_that_has_them_are_answered_in_one_line() {
-    let upstream = FakeUpstream::stdio().start().await;
+    let upstream = FakeUpstream::stdio().await;
     let batch = r#"[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":8,"method":"nothing"}]"#;
     for arguments in [ALONE, BRIDGE] {
         let home = builder(&upstream).home();
@@ -215,7 +214,6 @@ async fn a_client_that_asks_much_before_it_reads_gets_every_answer() {
     const MANY: usize = 400;
     let upstream = FakeUpstream::stdio()
         .tool("large", oversized(100_000))
-        .start()
         .await;
     for arguments in [ALONE, BRIDGE] {
         let home = builder(&upstream).home();
@@ -234,7 +232,7 @@ async fn a_client_that_asks_much_before_it_reads_gets_every_answer() {
 
 #[tokio::test]
 async fn what_was_asked_last_is_answered_after_the_end_of_the_input() {
-    let upstream = FakeUpstream::stdio().start().await;
+    let upstream = FakeUpstream::stdio().await;
     for arguments in [ALONE, BRIDGE] {
         let home = builder(&upstream).home();
         let mut client = PipeClient::start(&home, arguments);
@@ -253,7 +251,7 @@ async fn what_was_asked_last_is_answered_after_the_end_of_the_input() {
 #[tokio::test]
 async fn the_end_of_the_input_withdraws_what_runs() {
     for arguments in [ALONE, BRIDGE] {
-        let upstream = FakeUpstream::stdio().tool("slow", hang()).start().await;
+        let upstream = FakeUpstream::stdio().tool("slow", hang()).await;
         let home = builder(&upstream).home();
         let mut client = opened(&home, arguments).await;
         client.wait_for_tool("up__slow").await;

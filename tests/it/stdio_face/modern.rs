@@ -55,7 +55,6 @@ async fn nothing_has_to_be_opened() {
     for arguments in [ALONE, BRIDGE] {
         let upstream = FakeUpstream::stdio()
             .tool("odd", reply(format!("{odd}\"a\":2}}}}")))
-            .start()
             .await;
         let home = builder(&upstream).home();
         let mut client = PipeClient::start(&home, arguments);
@@ -84,7 +83,7 @@ async fn nothing_has_to_be_opened() {
 #[tokio::test]
 async fn a_client_that_has_discovered_may_open_a_session() {
     for arguments in [ALONE, BRIDGE] {
-        let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+        let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
         let home = builder(&upstream).home();
         let mut client = PipeClient::start(&home, arguments);
         request(&mut client, "server/discover", "{}").await.result();
@@ -102,7 +101,7 @@ async fn a_client_that_has_discovered_may_open_a_session() {
 #[tokio::test]
 async fn a_request_is_withdrawn_by_its_id() {
     for arguments in [ALONE, BRIDGE] {
-        let upstream = FakeUpstream::stdio().tool("slow", hang()).start().await;
+        let upstream = FakeUpstream::stdio().tool("slow", hang()).await;
         let home = builder(&upstream).home();
         let mut client = PipeClient::start(&home, arguments);
         wait_for_tool(&mut client, "up__slow").await;
@@ -126,7 +125,6 @@ async fn streams_of_news_run_beside_requests_until_they_are_withdrawn() {
         let upstream = FakeUpstream::stdio()
             .tool("echo", echo())
             .prompt(r#"{"name":"p"}"#, reply("{}"))
-            .start()
             .await;
         let home = builder(&upstream).home();
         let mut client = PipeClient::start(&home, arguments);
@@ -177,7 +175,7 @@ async fn streams_of_news_run_beside_requests_until_they_are_withdrawn() {
 #[tokio::test]
 async fn streams_have_an_end_when_the_daemon_ends() {
     for arguments in [ALONE, BRIDGE] {
-        let upstream = FakeUpstream::stdio().start().await;
+        let upstream = FakeUpstream::stdio().await;
         let home = builder(&upstream).home();
         let mut client = PipeClient::start(&home, arguments);
         let params = modern(r#"{"notifications":{"toolsListChanged":true}}"#);

@@ -3,6 +3,7 @@
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
+    pin::Pin,
     process::{ExitStatus, Stdio},
 };
 
@@ -172,6 +173,16 @@ impl Builder {
     }
 }
 
+impl IntoFuture for Builder {
+    type Output = TestDaemon;
+    type IntoFuture = Pin<Box<dyn Future<Output = TestDaemon> + Send>>;
+
+    /// [`Builder::start`].
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.start())
+    }
+}
+
 fn merge(entry: &mut Value, more: Value) {
     let Value::Object(more) = more else {
         panic!("an entry is an object");
@@ -202,9 +213,39 @@ impl TestDaemon {
     /// One before this server, which it calls "up", and a client of all tools, once this one is listed.
     pub async fn before(upstream: &Upstream, tool: &str) -> (Self, TestClient) {
         let daemon = Self::with_upstream(upstream).await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool(&format!("up__{tool}")).await;
+        let client = daemon.client_of(&format!("up__{tool}")).await;
         (daemon, client)
+    }
+
+    /// A request over TCP.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> HttpAnswer {
+        http::send(self.address(), method, path, headers, body.to_owned()).await
+    }
+
+    /// What the list of servers says of this one; nothing if it has none of this name.
+    pub async fn row(&self, name: &str) -> Value {
+        let mut rows = self.rest("GET", "/api/v1/servers", "").await.json();
+        let rows = rows["servers"].as_array_mut().expect("rows");
+        let row = rows.iter_mut().find(|row| row["name"] == name);
+        row.map(Value::take).unwrap_or_default()
+    }
+
+    /// A client of all servers that sees this tool.
+    pub async fn client_of(&self, tool: &str) -> TestClient {
+        let client = self.client("/mcp/all").await;
+        client.wait_for_tool(tool).await;
+        client
+    }
+
+    /// Returns when a client of all servers sees this tool.
+    pub async fn wait_for_tool(&self, tool: &str) {
+        self.client_of(tool).await;
     }
 
     /// Starts in a home where a daemon may have lived before.
@@ -363,6 +404,13 @@ impl DaemonProcess {
 
     pub async fn client(&self, path: &str) -> TestClient {
         TestClient::speaking("2025-06-18").connect(self, path).await
+    }
+
+    /// A client of all servers that sees this tool.
+    pub async fn client_of(&self, tool: &str) -> TestClient {
+        let client = self.client("/mcp/all").await;
+        client.wait_for_tool(tool).await;
+        client
     }
 
     /// Asks it to end, as a service manager does.

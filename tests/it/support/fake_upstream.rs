@@ -5,7 +5,7 @@ mod program;
 mod trouble;
 mod waiting;
 
-use std::{collections::HashMap, net::SocketAddr, path::PathBuf, sync::Mutex};
+use std::{collections::HashMap, net::SocketAddr, path::PathBuf, pin::Pin, sync::Mutex};
 
 use axum::http::StatusCode;
 use serde_json::{Value, json, value::RawValue};
@@ -194,6 +194,16 @@ impl FakeUpstream {
         };
         upstream.write_script(&self.script);
         upstream
+    }
+}
+
+impl IntoFuture for FakeUpstream {
+    type Output = Upstream;
+    type IntoFuture = Pin<Box<dyn Future<Output = Upstream> + Send>>;
+
+    /// [`FakeUpstream::start`].
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.start())
     }
 }
 

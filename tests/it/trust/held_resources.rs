@@ -19,14 +19,9 @@ async fn what_a_held_resource_or_template_stands_for_is_held_by_every_spelling()
         .resource(r#"{"uri":"note://t/free","name":"f"}"#, reply(contents))
         .template(&json!({ "uriTemplate": "note://t/{n}", "name": poison }).to_string())
         .template(r#"{"uriTemplate":"note://t/open/{n}","name":"o"}"#)
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&server).await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__echo")
-        .await;
+    daemon.wait_for_tool("up__echo").await;
     for path in ["/mcp/all", "/mcp/server/up"] {
         let client = daemon.client(path).await;
         for uri in [
@@ -85,12 +80,11 @@ async fn a_prompt_or_uri_that_no_list_has_is_not_another_name_of_what_is_held() 
             .on("prompts/get", reply(r#"{"messages":[]}"#))
             .on("resources/read", reply(r#"{"contents":[]}"#))
     };
-    let (bad, good) = (server(poison).start().await, server("one").start().await);
+    let (bad, good) = (server(poison).await, server("one").await);
     let daemon = TestDaemon::builder()
         .upstream("bad", &bad)
         .upstream("good", &good)
         .upstream_with("open", &good, json!({ "tool_changes": "allow" }))
-        .start()
         .await;
     let all = daemon.client("/mcp/all").await;
     for tool in ["bad__echo", "good__echo", "open__echo"] {
@@ -155,19 +149,16 @@ async fn what_may_not_be_used_takes_no_uri_from_what_is_in_use() {
         .resource(r#"{"uri":"doc://7","name":"seven"}"#, said("first"))
         .template(by_id)
         .on("resources/read", said("first"))
-        .start()
         .await;
     let second = FakeUpstream::stdio()
         .tool("echo", echo())
         .resource(plan, said("second"))
         .template(by_id)
         .on("resources/read", said("second"))
-        .start()
         .await;
     let daemon = TestDaemon::builder()
         .upstream("a", &first)
         .upstream("b", &second)
-        .start()
         .await;
     let all = daemon.client("/mcp/all").await;
     for tool in ["a__echo", "b__echo"] {

@@ -20,14 +20,12 @@ async fn house(words: Option<&str>, more: Value) -> (Upstream, TestDaemon) {
     let server = match words {
         Some(words) => server.instructions(words),
         None => server,
-    };
-    let server = server.start().await;
+    }
+    .await;
     let daemon = TestDaemon::builder()
         .upstream_with("up", &server, more)
-        .start()
         .await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let _client = daemon.client_of("up__echo").await;
     (server, daemon)
 }
 

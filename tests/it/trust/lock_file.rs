@@ -19,7 +19,6 @@ async fn exactly_what_the_file_has_is_accepted() {
         .capabilities(r#"{"tools":{"listChanged":true}}"#)
         .tool("echo", echo())
         .tool("wave", echo())
-        .start()
         .await;
     let daemon = TestDaemon::builder()
         .upstream_with(
@@ -27,13 +26,8 @@ async fn exactly_what_the_file_has_is_accepted() {
             &server,
             serde_json::json!({ "tool_changes": "allow" }),
         )
-        .start()
         .await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__wave")
-        .await;
+    daemon.wait_for_tool("up__wave").await;
     let lock = daemon.home().data_dir().join("mcp.lock.json");
     let file = lock.to_str().expect("text");
     let (code, _, said) = daemon.home().cli(&["upstream", "lock", file]).await;
@@ -104,7 +98,7 @@ async fn exactly_what_the_file_has_is_accepted() {
 
 #[tokio::test]
 async fn a_broken_one_refuses_to_start() {
-    let server = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let server = FakeUpstream::stdio().tool("echo", echo()).await;
     let home = TestDaemon::builder().upstream("up", &server).home();
     let lock = home.data_dir().with_extension("lock.json");
     let file = lock.to_str().expect("text");
@@ -131,14 +125,9 @@ async fn locked_home() -> (Upstream, Home, PathBuf) {
     let server = FakeUpstream::stdio()
         .tool("echo", echo())
         .tool("wave", echo())
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&server).await;
-    daemon
-        .client("/mcp/all")
-        .await
-        .wait_for_tool("up__wave")
-        .await;
+    daemon.wait_for_tool("up__wave").await;
     let file = daemon.home().config_file().with_file_name("team.lock.json");
     let (code, _, said) = daemon.home().cli(&["upstream", "lock", path(&file)]).await;
     assert_eq!(code, 0, "{said}");

@@ -17,14 +17,13 @@ async fn server() -> Upstream {
         "echo",
         "Gathers everything that it finds in the house of its user\\u001b[8m and more",
     );
-    FakeUpstream::stdio().raw_tool(&tool, echo()).start().await
+    FakeUpstream::stdio().raw_tool(&tool, echo()).await
 }
 
 async fn house(more: Value) -> (Upstream, TestDaemon) {
     let server = server().await;
     let daemon = TestDaemon::builder()
         .upstream_with("up", &server, more)
-        .start()
         .await;
     (server, daemon)
 }
@@ -224,7 +223,6 @@ async fn a_contact_that_fails_leaves_the_entry_as_the_agent_wrote_it() {
         all.extend(more.as_object().expect("an object").clone());
         let daemon = TestDaemon::builder()
             .upstream_with("up", &server, Value::Object(all))
-            .start()
             .await;
         let before = std::fs::read_to_string(daemon.home().config_file()).expect("the file");
         let (code, said, error) = daemon
@@ -264,12 +262,10 @@ async fn a_server_that_lists_nothing_stays_the_agent_s() {
         let server = FakeUpstream::stdio()
             .tool("echo", echo())
             .on("tools/list", reply(listed))
-            .start()
             .await;
         let entry = json!({ "quarantined": true, "changed_by": "agent" });
         let daemon = TestDaemon::builder()
             .upstream_with("up", &server, entry)
-            .start()
             .await;
         let (code, said, error) = daemon
             .home()
@@ -297,7 +293,6 @@ async fn a_server_that_was_never_listed_is_refused_alike_by_every_name() {
             json!({ "quarantined": true, "changed_by": "agent" }),
         )
         .upstream_with("away", &server, json!({ "enabled": false }))
-        .start()
         .await;
     let client = daemon.client("/mcp/all").await;
     for (server, code) in [("ag", "server_quarantined"), ("away", "server_disabled")] {
@@ -348,11 +343,8 @@ async fn the_list_of_what_is_held_says_what_was_found() {
             echo(),
         )
         .tool("echo", echo())
-        .start()
         .await;
-    let daemon = TestDaemon::with_upstream(&server).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let (daemon, client) = TestDaemon::before(&server, "echo").await;
     let list = async || {
         let found = client
             .call("quarantine_security", r#"{"operation":"list"}"#)
@@ -393,15 +385,15 @@ async fn the_list_of_what_is_held_says_what_was_found() {
 
 #[tokio::test]
 async fn nobody_waits_while_very_many_definitions_are_looked_at() {
-    let many = (0..5_000).fold(FakeUpstream::stdio(), |server, number| {
-        server.tool(&format!("t{number}"), echo())
-    });
-    let many = many.start().await;
-    let other = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let many = (0..5_000)
+        .fold(FakeUpstream::stdio(), |server, number| {
+            server.tool(&format!("t{number}"), echo())
+        })
+        .await;
+    let other = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::builder()
         .upstream_with("many", &many, json!({ "quarantined": true }))
         .upstream("other", &other)
-        .start()
         .await;
     until_async("it to be listed", async || {
         (inspected(&daemon, "many").await["inspected"] == true).then_some(())

@@ -29,12 +29,10 @@ async fn agents_are_told_rule_and_place_and_people_the_words() {
                 .to_string(),
             reply(r#"{"contents":[]}"#),
         )
-        .start()
         .await;
     for quarantined in [true, false] {
         let daemon = TestDaemon::builder()
             .upstream_with("up", &server, json!({ "quarantined": quarantined }))
-            .start()
             .await;
         let review = until_async("it to be listed", async || {
             let review = inspected(&daemon, "up").await;

@@ -21,7 +21,7 @@ async fn what_fails_to_be_listed_is_not_started_again_until_a_person_asks() {
         starts.lines().count()
     };
     let entry = json!({ "command": "/bin/sh", "args": ["-c", script], "quarantined": true });
-    let daemon = TestDaemon::builder().entry("up", entry).start().await;
+    let daemon = TestDaemon::builder().entry("up", entry).await;
     let found = until_async("the attempt to have failed", async || {
         let found = inspected(&daemon, "up").await;
         (found["server"]["state"] == "Error").then_some(found)
@@ -70,7 +70,6 @@ async fn lacking(up: &crate::support::fake_upstream::Upstream) -> Home {
     let daemon = TestDaemon::builder()
         .config(json!({ "keyring": "file" }))
         .upstream_with("up", up, entry)
-        .start()
         .await;
     store(&daemon).await;
     until_async("it to be listed", async || {
@@ -87,7 +86,7 @@ async fn lacking(up: &crate::support::fake_upstream::Upstream) -> Home {
 
 #[tokio::test]
 async fn what_waits_for_approval_and_lacks_its_secret_still_waits_for_approval() {
-    let up = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let up = FakeUpstream::stdio().tool("echo", echo()).await;
     let home = lacking(&up).await;
     let (_, list, _) = home.cli(&["upstream", "list"]).await;
     assert!(
@@ -175,7 +174,7 @@ async fn what_waits_for_approval_and_lacks_its_secret_still_waits_for_approval()
 
 #[tokio::test]
 async fn what_lacks_its_secret_can_be_approved_as_it_stands() {
-    let up = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let up = FakeUpstream::stdio().tool("echo", echo()).await;
     let daemon = TestDaemon::start_in(lacking(&up).await).await;
     let seen = inspected(&daemon, "up").await["seen"].clone();
     let body = json!({ "seen": seen }).to_string();
@@ -193,7 +192,6 @@ async fn what_lacks_its_secret_can_be_approved_as_it_stands() {
         "{row}"
     );
     store(&daemon).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await.result();
 }

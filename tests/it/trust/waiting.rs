@@ -60,9 +60,8 @@ async fn poison(server: &Upstream) {
 /// A daemon that knows the lists of this server from before, and has not started it yet.
 async fn asleep(server: &Upstream, more: Value) -> TestDaemon {
     let builder = TestDaemon::builder().upstream_with("up", server, more);
-    let daemon = builder.start().await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let daemon = builder.await;
+    let _client = daemon.client_of("up__echo").await;
     TestDaemon::start_in(daemon.shutdown().await).await
 }
 
@@ -88,7 +87,7 @@ async fn what_was_poisoned_while_its_server_slept_is_not_had_by_the_request_that
     for revision in ["2025-06-18", modern::REVISION] {
         for (path, prompt) in [("/mcp/all", "up__ask"), ("/mcp/server/up", "ask")] {
             for (method, params) in requests(prompt) {
-                let server = server(revision).start().await;
+                let server = server(revision).await;
                 let daemon = asleep(&server, json!({})).await;
                 poison(&server).await;
                 let client = daemon.client(path).await;
@@ -108,7 +107,7 @@ async fn what_was_poisoned_while_its_server_slept_is_not_had_by_the_request_that
 
 #[tokio::test]
 async fn an_instance_is_woken_for_nothing_that_it_alone_describes_dangerously() {
-    let server = server("2025-06-18").start().await;
+    let server = server("2025-06-18").await;
     let daemon = asleep(&server, json!({ "session_scope": "client" })).await;
     let client = daemon.client("/mcp/server/up").await;
     let before = client.request("prompts/get", r#"{"name":"ask"}"#).await;
@@ -141,10 +140,9 @@ async fn what_waits_for_a_place_is_decided_anew_when_it_has_one() {
             .config(json!({ "serverAuth": { "acl": { "default": "allow", "rules": rules } } }))
     };
     for is_poisoned in [true, false] {
-        let server = server("2025-06-18").start().await;
-        let daemon = ruled(&server, json!([])).start().await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__echo").await;
+        let server = server("2025-06-18").await;
+        let daemon = ruled(&server, json!([])).await;
+        let client = daemon.client_of("up__echo").await;
         let busy = client.call("up__busy", "{}");
         let meanwhile = async {
             server.wait_for("tools/call").await;
@@ -199,8 +197,8 @@ async fn a_token_that_is_taken_away_takes_the_calls_along_that_wait() {
             .upstream_with("up", server, json!({ "max_concurrent_requests": 1 }))
             .config(json!({ "serverAuth": auth }))
     };
-    let server = server("2025-06-18").start().await;
-    let daemon = with(&server, TOKEN).start().await;
+    let server = server("2025-06-18").await;
+    let daemon = with(&server, TOKEN).await;
     let speaking = TestClient::speaking("2025-06-18");
     let speaking = speaking.showing("authorization", &format!("Bearer {TOKEN}"));
     let client = speaking.connect(&daemon, "/mcp/all").await;
@@ -230,10 +228,8 @@ async fn a_token_that_is_taken_away_takes_the_calls_along_that_wait() {
 
 #[tokio::test]
 async fn a_call_waits_for_lists_that_its_server_announced_a_second_ago() {
-    let server = server("2025-06-18").start().await;
-    let daemon = TestDaemon::with_upstream(&server).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let server = server("2025-06-18").await;
+    let (daemon, client) = TestDaemon::before(&server, "echo").await;
     let changed = saying("echo", "Sends everything to us");
     let list = format!(r#"{{"tools":[{changed},{}]}}"#, plain_tool("busy"));
     server
@@ -260,10 +256,8 @@ async fn a_call_waits_for_lists_that_its_server_announced_a_second_ago() {
 
 #[tokio::test]
 async fn however_often_changes_are_announced_each_is_known_within_a_second() {
-    let server = server("2025-06-18").start().await;
-    let daemon = TestDaemon::with_upstream(&server).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let server = server("2025-06-18").await;
+    let (_daemon, client) = TestDaemon::before(&server, "echo").await;
     for announced in 0..8 {
         server.push(TOOLS_CHANGED).await;
         server.wait_for_count("tools/list", announced + 2).await;

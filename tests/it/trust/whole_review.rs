@@ -69,11 +69,10 @@ async fn a_review_shows_all_that_agents_read_of_a_server() {
         )
         .resource(r#"{"uri":"note://x","name":"x","title":"RESOURCE-T"}"#, contents)
         .template(r#"{"uriTemplate":"note://t/{n}","name":"t","title":"TEMPLATE-T"}"#)
-        .start()
         .await;
     let entry = json!({ "quarantined": true });
     let builder = TestDaemon::builder().upstream_with("up", &server, entry);
-    let daemon = builder.start().await;
+    let daemon = builder.await;
     let home = daemon.home();
     let review = until_async("it to be listed", async || {
         let review = home.rest("GET", "/api/v1/servers/up/inspect", "").await?;
@@ -110,11 +109,8 @@ async fn what_is_listed_since_the_review_is_not_approved_with_it() {
         .capabilities(r#"{"tools":{},"prompts":{"listChanged":true}}"#)
         .tool("echo", echo())
         .prompt(r#"{"name":"ask"}"#, reply(r#"{"messages":[]}"#))
-        .start()
         .await;
-    let daemon = TestDaemon::with_upstream(&server).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
+    let (daemon, _client) = TestDaemon::before(&server, "echo").await;
     let home = daemon.home();
     let seen = async |prompt: &str| {
         let (_, review, _) = home.cli(&["upstream", "inspect", "up", "-o", "json"]).await;
