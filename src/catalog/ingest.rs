@@ -67,7 +67,7 @@ pub struct ServerCatalog {
     tools_by_name: QuickMap<Box<str>, usize>,
     pub(super) lookups: Lookups,
     /// Whether it is told the level of log lines: each call asks.
-    is_told_log_level: bool,
+    takes_log_level: bool,
 }
 
 /// A definition with which something is wrong.
@@ -247,7 +247,7 @@ impl ServerCatalog {
         Self {
             server: server.clone(),
             entry: entry.into(),
-            is_told_log_level: listing.revision.has_set_level() && has_logging,
+            takes_log_level: listing.revision.has_set_level() && has_logging,
             has_suspicious_instructions: has_suspicious_instructions(&listing.initialize),
             listing,
             tools,
@@ -284,8 +284,8 @@ impl ServerCatalog {
     }
 
     /// Whether its session is told from which level on it is to write log lines.
-    pub fn is_told_log_level(&self) -> bool {
-        self.is_told_log_level
+    pub fn takes_log_level(&self) -> bool {
+        self.takes_log_level
     }
 }
 

@@ -45,7 +45,7 @@ use crate::wire::{
 /// Limit: largest message an upstream may send. The protocol has no limit; images and files come as base64 in one message.
 pub const MAX_FRAME: usize = 64 << 20;
 
-/// What is said of a larger one.
+/// The reason for refusing a larger one.
 const TOO_LARGE: &str = "it is larger than 64 MiB";
 
 /// Limit: frames waiting for the rmcp client, which has a few requests in flight at most.
@@ -230,7 +230,7 @@ pub enum Exchange {
 }
 
 impl Exchange {
-    /// Nobody has to be told when this is dropped: for requests whose withdrawal may be more than the server understands.
+    /// Sends no withdrawal when this is dropped: for requests whose withdrawal may be more than the server understands.
     pub fn leave_quietly(&mut self) {
         if let Self::Stdio(exchange) = self {
             exchange.leave_quietly();

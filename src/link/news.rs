@@ -22,7 +22,7 @@ const NEWS_SIZE: usize = 64 << 10;
 /// A message that belongs to no request of the raw lane.
 #[derive(Debug)]
 pub enum News {
-    /// A list changed, a resource was updated, a log line nobody asked for.
+    /// A list changed, a resource was updated, a log line came outside of requests.
     Notification(Notification),
     /// The upstream asks something, and does not say for which request.
     Question(Request),
@@ -90,7 +90,7 @@ impl NewsSender {
         }
     }
 
-    /// Whether one came since this was asked last.
+    /// Whether one came since the last call.
     pub fn was_heard(&self) -> bool {
         self.heard.swap(false, Ordering::Relaxed)
     }

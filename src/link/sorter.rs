@@ -60,7 +60,7 @@ impl Sorter {
         }
     }
 
-    /// Fails the request whose answer cannot be read, of which `text` came. Whether it could be told which.
+    /// Fails the request whose answer cannot be read, of which `text` came. Whether its id could be found.
     pub(super) fn broken(
         &self,
         in_flight: &RequestsInFlight,

@@ -209,7 +209,7 @@ struct StdoutReader {
 }
 
 impl Drop for StdoutReader {
-    /// However it ends, nobody waits for it any longer. Where the reason is known already it is said first.
+    /// However it ends, nobody waits for it any longer. A reason that is known already goes first.
     fn drop(&mut self) {
         let reason = "the connection was closed";
         self.shared.outbox.close();

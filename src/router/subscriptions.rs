@@ -105,7 +105,7 @@ impl Router {
                 let known = snapshot.servers.get(server);
                 // One without a handshake need not declare that it can be asked for log lines: each request names the level.
                 let has_none = |known: &ServerCatalog| {
-                    known.listing.revision.has_set_level() && !known.is_told_log_level()
+                    known.listing.revision.has_set_level() && !known.takes_log_level()
                 };
                 if known.is_some_and(|known| has_none(known)) {
                     return None;

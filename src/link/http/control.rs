@@ -66,13 +66,13 @@ async fn initialize(shared: &Arc<HttpShared>, id: Id, frame: Bytes) -> Result<()
 }
 
 async fn ask(shared: &Arc<HttpShared>, request: &Request, frame: Bytes) -> Result<(), LinkError> {
-    let asked = ControlRequest::note(shared, request.id.clone());
+    let noted = ControlRequest::note(shared, request.id.clone());
     let mut nowhere = None;
     let headers = HeaderMap::new();
-    let posted = shared.request(&asked.id, frame, &headers, &mut nowhere);
-    match asked.withdrawn.clone().run_until_cancelled(posted).await {
+    let posted = shared.request(&noted.id, frame, &headers, &mut nowhere);
+    match noted.withdrawn.clone().run_until_cancelled(posted).await {
         Some(Ok(pull)) => {
-            let reader = asked.read(pull);
+            let reader = noted.read(pull);
             shared.spawn(reader);
             Ok(())
         }
@@ -80,7 +80,7 @@ async fn ask(shared: &Arc<HttpShared>, request: &Request, frame: Bytes) -> Resul
         Some(Err(error @ LinkError::Status { status, .. }))
             if (400..500).contains(&status) && !matches!(status, 401 | 403) =>
         {
-            shared.answer_control(&asked.id, Err(error)).await;
+            shared.answer_control(&noted.id, Err(error)).await;
             Ok(())
         }
         Some(Err(error)) => Err(error),
@@ -117,7 +117,10 @@ struct ControlRequest {
 impl ControlRequest {
     fn note(shared: &Arc<HttpShared>, id: Id) -> Self {
         let withdrawn = CancellationToken::new();
-        shared.asked.lock().push((id.clone(), withdrawn.clone()));
+        shared
+            .control_requests
+            .lock()
+            .push((id.clone(), withdrawn.clone()));
         Self {
             shared: shared.clone(),
             id,
@@ -147,7 +150,10 @@ impl ControlRequest {
 
 impl Drop for ControlRequest {
     fn drop(&mut self) {
-        self.shared.asked.lock().retain(|(id, _)| *id != self.id);
+        self.shared
+            .control_requests
+            .lock()
+            .retain(|(id, _)| *id != self.id);
     }
 }
 
@@ -158,7 +164,7 @@ impl HttpShared {
         let Some(withdrawn) = id else {
             return;
         };
-        for (id, token) in self.asked.lock().iter() {
+        for (id, token) in self.control_requests.lock().iter() {
             if id.as_bytes() == withdrawn.as_bytes() {
                 token.cancel();
             }

@@ -22,7 +22,7 @@ pub(super) struct HttpSession {
     pub(super) number: u64,
     id: Option<HeaderValue>,
     revision: Option<HeaderValue>,
-    /// Requests are stateless: headers say what is in the body, closing the stream withdraws the request, and nothing is asked back.
+    /// Requests are stateless: headers repeat what is in the body, closing the stream withdraws the request, and the server asks nothing.
     stateless: bool,
 }
 

@@ -48,8 +48,8 @@ impl LegacySseShared {
         self.unless_closed(pin!(asking)).await
     }
 
-    /// Posts a request of the raw lane for as long as anybody waits for its answer. What goes wrong is told to the request;
-    /// `delivered` is cancelled when the server has taken it, or will not.
+    /// Posts a request of the raw lane for as long as anybody waits for its answer. An error goes to the request; `delivered` is
+    /// cancelled when the server has taken it, or will not.
     pub(super) async fn post_request(
         self: Arc<Self>,
         number: u64,
@@ -131,7 +131,7 @@ impl LegacySseShared {
         }
     }
 
-    /// A server that does not know the session has forgotten the stream, too, whether it has told it or not.
+    /// A server that does not know the session has forgotten the stream, too, even if the stream is still open.
     fn not_taken(&self, id: Option<&Id>, refusal: HttpRefusal) -> LinkError {
         if refusal.means_no_session() {
             let why = "the server does not know the session any more";

@@ -160,7 +160,7 @@ impl HttpClient {
         request.headers_mut().insert(header::AUTHORIZATION, header);
         let response = self.submit_once(request).await?;
         match Challenge::of(response.status(), response.headers()) {
-            // It is only told: nothing is sent a third time.
+            // Only reported: nothing is sent a third time.
             Some(challenge) => drop(authorization.refused(challenge, Some(sent)).await),
             None if response.status().is_success() => authorization.accepted(&sent),
             None => (),
@@ -237,7 +237,7 @@ impl HttpClient {
     }
 }
 
-/// What is said of a page that is meant for browsers: its title.
+/// The text for a page that is meant for browsers: its title.
 fn page(html: &str) -> String {
     let title = || {
         let (_, rest) = html.split_once("<title").or(html.split_once("<TITLE"))?;

@@ -81,7 +81,7 @@ impl Http1Connection {
 }
 
 fn drive(driver: &mut Option<http1::Connection<Stream, Full<Bytes>>>, context: &mut Context<'_>) {
-    // Why it has ended is told to the request or the body that suffers from it, when the driver is dropped at the latest.
+    // The request or body that suffers from its end learns the reason, when the driver is dropped at the latest.
     let ended = driver
         .as_mut()
         .is_some_and(|driver| Pin::new(driver).poll(context).is_ready());

@@ -43,7 +43,7 @@ pub(in crate::upstream) enum Control {
     Session(RunningService<RoleClient, ClientConfig>),
     /// Its requests are stateless.
     Stateless {
-        /// Where a sign of life is asked for.
+        /// Carries the requests for a sign of life.
         link: Link,
         /// What is spoken.
         revision: Revision,
@@ -59,7 +59,7 @@ pub(in crate::upstream) enum Ping {
     Answered,
     /// It did not in time.
     Unanswered(String),
-    /// It cannot be asked any more, or is not what it was.
+    /// No request reaches it any more, or it is not what it was.
     Failed(String),
 }
 
@@ -153,10 +153,10 @@ impl OpenError {
     }
 }
 
-/// What a server with a handshake is told that it can ask.
+/// The client capabilities declared to a server with a handshake.
 #[derive(Debug, Clone)]
 pub(in crate::upstream) enum Declared {
-    /// Whatever some client of ours can be asked. One that cannot has the question refused for it.
+    /// Those of any client. A client without one of them has the question refused for it.
     Bridged {
         /// Whether there are roots to name.
         roots: bool,
@@ -231,9 +231,9 @@ impl Control {
             Self::Stateless { link, revision, .. } => {
                 let (link, revision) = (link.clone(), *revision);
                 async move {
-                    let asked = tokio::time::timeout(deadline, describe(&link, revision));
+                    let answer = tokio::time::timeout(deadline, describe(&link, revision));
                     let unanswered = "no answer to server/discover".to_owned();
-                    asked.await.unwrap_or(Ping::Unanswered(unanswered))
+                    answer.await.unwrap_or(Ping::Unanswered(unanswered))
                 }
                 .boxed()
             }
@@ -256,11 +256,11 @@ impl Control {
 async fn ping(peer: Peer<RoleClient>, deadline: Duration) -> Ping {
     let ping = ClientRequest::PingRequest(PingRequest::default());
     let options = PeerRequestOptions::with_timeout(deadline);
-    let asked = match peer.send_request_with_option(ping, options).await {
+    let answer = match peer.send_request_with_option(ping, options).await {
         Ok(handle) => handle.await_response().await,
         Err(error) => Err(error),
     };
-    match asked {
+    match answer {
         Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse) => Ping::Answered,
         Err(ServiceError::Timeout { .. }) => Ping::Unanswered("no answer to a ping".to_owned()),
         Err(ServiceError::TransportSend(error)) => {

@@ -89,7 +89,7 @@ async fn streamable(
             Some(probe(&connection.link).await)
         }
     };
-    let may_be_asked = answer.is_none() && entry.protocol_era == ProtocolEra::Auto;
+    let may_probe = answer.is_none() && entry.protocol_era == ProtocolEra::Auto;
     match answer.transpose() {
         Ok(Some(Era::Modern(description))) => {
             return Ok(without_handshake(connection, description));
@@ -110,7 +110,7 @@ async fn streamable(
         Ok(ready) => return Ok(ready),
         Err(error) => error,
     };
-    if may_be_asked && is_refusal(&error) {
+    if may_probe && is_refusal(&error) {
         let connection = prepared(endpoint, numbers)?;
         if let Ok(Era::Modern(description)) = probe(&connection.link).await {
             return Ok(without_handshake(connection, description));

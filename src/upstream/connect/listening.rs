@@ -63,7 +63,7 @@ pub(in crate::upstream) enum ListenError {
     /// It has ended the subscription before it was one.
     #[error("the server ended the subscription before it acknowledged it")]
     Ended,
-    /// It said nothing.
+    /// No acknowledgement came.
     #[error("the server did not acknowledge the subscription in time")]
     Silent,
     /// The connection failed.
@@ -100,8 +100,8 @@ impl ChangeSubscription {
         }
     }
 
-    /// Hears of updates of exactly these resources from now on, instead of those before. The server is asked for a new subscription,
-    /// and only when it has acknowledged that the old one is let go. Gives the resources that the server agreed to.
+    /// Subscribes to updates of exactly these resources, instead of those before. Ends the old subscription only when the server has
+    /// acknowledged the new one. Gives the resources that the server agreed to.
     pub(in crate::upstream) fn listen(
         &self,
         resources: BTreeSet<String>,
@@ -232,14 +232,14 @@ impl Listener {
             return Ok(BTreeSet::new());
         };
         let asking = self.subscribe(&filter);
-        let Ok(asked) = tokio::time::timeout(ACKNOWLEDGED_WITHIN, asking).await else {
+        let Ok(subscribed) = tokio::time::timeout(ACKNOWLEDGED_WITHIN, asking).await else {
             return Err(ListenError::Silent);
         };
-        let new = asked?;
+        let new = subscribed?;
         let accepted = new.accepted.get("resourceSubscriptions");
         let accepted = accepted.and_then(|list| list.read().ok());
         if let Some(mut old) = current.replace(new) {
-            // What came on it before is not said again on the new one.
+            // Updates that came on the old one do not come again on the new one.
             while let Some(Ok(Incoming::Notice(notice))) = old.exchange.next().now_or_never() {
                 self.hand_on(notice);
             }
@@ -261,8 +261,8 @@ impl Listener {
 
     async fn subscribe(&mut self, filter: &Raw) -> Result<Subscription, ListenError> {
         let params = own_requests::params(self.revision, &[("notifications", filter.clone())]);
-        let asked = self.link.listen(self.link.next_number(), &params).await;
-        let mut exchange = asked.map_err(ListenError::Link)?;
+        let exchange = self.link.listen(self.link.next_number(), &params).await;
+        let mut exchange = exchange.map_err(ListenError::Link)?;
         loop {
             match exchange.next().await.map_err(ListenError::Link)? {
                 Incoming::Notice(notice) if &*notice.method == method::LISTEN_ACKNOWLEDGED => {

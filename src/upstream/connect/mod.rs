@@ -52,7 +52,7 @@ pub struct ConnectContext {
     pub activity: Activity,
     /// The logins of remote servers.
     pub logins: Logins,
-    /// Asked for the secrets of a server before it is started; nobody is where the settings were read just now.
+    /// Gives the secrets of a server before its start; `None` where the settings were read just now.
     pub keeper: Option<Keeper>,
 }
 
@@ -61,7 +61,7 @@ pub(in crate::upstream) struct Open {
     pub(in crate::upstream) link: Link,
     pub(in crate::upstream) control: Control,
     pub(in crate::upstream) news: mpsc::Receiver<News>,
-    /// There where the server is asked to tell of changes.
+    /// The subscription to changes, for servers that need one.
     pub(in crate::upstream) listening: Option<ChangeSubscription>,
     pub(in crate::upstream) process: Option<Process>,
     pub(in crate::upstream) listing: Listing,
@@ -179,8 +179,8 @@ async fn open(
     })
 }
 
-/// A stateless server tells of changes only where it is asked to. It is asked before it is listed, so that
-/// no change falls between the two.
+/// A stateless server announces changes on a subscription only. It is opened before the lists are read, so that no change falls between
+/// the two.
 async fn listening(link: &Link, opened: &control::Opened) -> Option<ChangeSubscription> {
     let control::Opened {
         initialize,

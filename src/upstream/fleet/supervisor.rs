@@ -62,14 +62,14 @@ pub struct Supervisor {
     running: BTreeMap<ServerName, RunningWorker>,
     /// What runs beside them for some clients only.
     instances: Instances,
-    /// Workers that were told to stop and are not done yet.
+    /// Workers that are stopping.
     ending: Vec<(ServerName, Ending)>,
     /// The same of instances, which nobody has to wait for but the end.
     leaving: Vec<JoinHandle<()>>,
     usage: UsageFile,
 }
 
-/// A worker that was told to stop, and what outlives it.
+/// A worker that is stopping, and what outlives it.
 struct Ending {
     stderr: StderrLog,
     task: JoinHandle<()>,
@@ -266,7 +266,7 @@ impl Supervisor {
             .map(|(n, r)| (n.clone(), Identity::of(&r.entry)))
             .collect();
         let changes = plan(&wanted, &running);
-        // A server that is replaced keeps its last known lists until it has said what it offers now.
+        // A server that is replaced keeps its last known lists until it is listed.
         let known = known(&settings);
         self.context
             .catalog

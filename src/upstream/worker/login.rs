@@ -57,7 +57,7 @@ impl Worker {
         }
     }
 
-    /// Whoever wants a connection, unless no attempt would bring anything before a person has logged in: that is told at once.
+    /// Answers a request for a connection at once where every attempt needs a login first; otherwise gives it back.
     pub(super) fn unless_login_is_wanted(
         &self,
         answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>,
@@ -91,11 +91,11 @@ impl Worker {
         }
         let (server, reason) = (&self.entry.name, &error.reason);
         tracing::warn!(%server, %reason, "a person has to log in to the server");
-        let told = ServerStep {
+        let step = ServerStep {
             error: Some(reason.clone()),
             ..ServerStep::default()
         };
-        self.record("login needed", told);
+        self.record("login needed", step);
         self.shared
             .status
             .send_modify(|status| status.last_error = Some(error.clone()));
