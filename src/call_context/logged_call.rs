@@ -35,13 +35,13 @@ impl LogContext for LoggedCall {
         "call"
     }
 
-    fn fields(&self, told: &mut dyn ContextFields) {
-        told.ours("id", &self.id);
+    fn fields(&self, fields: &mut dyn ContextFields) {
+        fields.ours("id", &self.id);
         if let Some((outer, _)) = &self.outer {
-            told.ours("parent", outer);
+            fields.ours("parent", outer);
         }
-        told.text("method", &self.method);
-        told.text("caller", &self.caller);
+        fields.text("method", &self.method);
+        fields.text("caller", &self.caller);
     }
 
     fn outer(&self) -> Option<&dyn LogContext> {

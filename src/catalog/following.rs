@@ -117,7 +117,7 @@ impl CatalogTask {
     ) {
         let server = &request.server;
         if let Err(locked) = pinning::check_unlocked(server, self.pinning.lock.as_deref()) {
-            // Whoever asked may be gone; so below.
+            // The requester may be gone; so below.
             let _ = done.send(Err(locked));
             return;
         }

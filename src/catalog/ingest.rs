@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::{
     indexes::Lookups,
-    said_effect::SaidEffect,
     shapes,
     suspicion::{has_suspicious_instructions, is_grave},
     uri_templates::LooseTemplate,
+    worded_effect::WordedEffect,
 };
 use crate::{
     runtime::{quick_map::QuickMap, sync::Guarded},
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// What a connection said about itself, all of it raw.
+/// The declarations of a connection, all raw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing {
     /// The result of `initialize`, or of `server/discover` where the revision has no handshake.
@@ -66,7 +66,7 @@ pub struct ServerCatalog {
     pub has_suspicious_instructions: bool,
     tools_by_name: QuickMap<Box<str>, usize>,
     pub(super) lookups: Lookups,
-    /// Whether it is told the level of log lines: each call asks.
+    /// Whether it takes a log level: each call reads this.
     takes_log_level: bool,
 }
 
@@ -110,19 +110,19 @@ pub struct Tool {
     pub header_params: Box<[HeaderParam]>,
     /// The URIs of its views (MCP Apps), whether its server lists them or not.
     pub views: Box<[Box<str>]>,
-    /// Whether the scanner objects to it, once that was asked.
+    /// Whether the scanner objects to it, once somebody wanted to know.
     pub(super) is_suspicious: OnceLock<bool>,
-    /// What its words say that it does, once that was asked.
-    said_effect: OnceLock<SaidEffect>,
-    /// Whether it repeats what must not show, once that was asked.
+    /// The effect that its words name, once somebody wanted to know.
+    worded_effect: OnceLock<WordedEffect>,
+    /// Whether it repeats what must not show, once somebody wanted to know.
     pub(super) repeated: Guarded<Option<(Secrets, bool)>>,
 }
 
 impl Tool {
-    /// What its words say that it does. They are read when that is asked first.
-    pub fn said_effect(&self) -> SaidEffect {
-        let read = || SaidEffect::of(&self.name, &self.description);
-        *self.said_effect.get_or_init(read)
+    /// The effect that its words name, read on first use.
+    pub fn worded_effect(&self) -> WordedEffect {
+        let read = || WordedEffect::of(&self.name, &self.description);
+        *self.worded_effect.get_or_init(read)
     }
 }
 
@@ -283,7 +283,7 @@ impl ServerCatalog {
         declares(&self.listing.initialize, path)
     }
 
-    /// Whether its session is told from which level on it is to write log lines.
+    /// Whether its session takes the level from which on it is to write log lines.
     pub fn takes_log_level(&self) -> bool {
         self.takes_log_level
     }
@@ -372,7 +372,7 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
         definition: definition.clone(),
         name: name.into(),
         is_suspicious: OnceLock::new(),
-        said_effect: OnceLock::new(),
+        worded_effect: OnceLock::new(),
         repeated: Guarded::default(),
     })
 }

@@ -14,7 +14,6 @@ mod lookups;
 mod offered_uris;
 mod pinning;
 mod query;
-mod said_effect;
 mod saver;
 mod shapes;
 mod snapshot;
@@ -24,6 +23,7 @@ mod thesaurus;
 mod tokenizer;
 mod uri_templates;
 pub mod without_values;
+mod worded_effect;
 
 pub use index::{Hit, Hits, IndexChanges, IndexError, Matching, Searcher, WordShare, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
@@ -33,7 +33,7 @@ pub use pinning::{
     with_pins_of_files,
 };
 pub use query::{Filter, LONGEST_QUERY, Query};
-pub use said_effect::SaidEffect;
 pub use snapshot::Snapshot;
 pub use task::{Catalog, CatalogTask, Difference, KnownServer};
-pub use uri_templates::{AskedUri, fits, literal_length};
+pub use uri_templates::{ComparedUri, fits, literal_length};
+pub use worded_effect::WordedEffect;

@@ -182,11 +182,11 @@ fn neighbours_of(
 
 /// What approvals are about: what the server says of itself, every tool, and of the rest what the scanner objects to.
 fn with_listed<T>(server: &ServerCatalog, then: impl FnOnce(&[Listed<'_>]) -> T) -> T {
-    let said = server.listing.initialize.get("instructions");
-    let said = said.filter(|said| said.string().is_some_and(|text| !text.trim().is_empty()));
+    let words = server.listing.initialize.get("instructions");
+    let words = words.filter(|words| words.string().is_some_and(|text| !text.trim().is_empty()));
     // To say nothing is a baseline, too.
-    let said = said.unwrap_or_else(|| Raw::author(&""));
-    let mut listed = vec![of_value(ThingKind::Instructions, "", &said)];
+    let words = words.unwrap_or_else(|| Raw::author(&""));
+    let mut listed = vec![of_value(ThingKind::Instructions, "", &words)];
     listed.extend(server.tools.iter().map(|tool| Listed {
         kind: ThingKind::Tool,
         name: &tool.name,
@@ -221,34 +221,34 @@ pub fn seen(entry: &str, as_written: &str, listed: Option<&ServerCatalog>) -> St
     const LENGTH: usize = 32;
 
     let listed = listed.filter(|listed| *listed.entry == *entry);
-    let prints = listed.map(all_listed);
-    let mut hex = Fingerprint::of_value(&Raw::author(&(entry, as_written, prints))).to_hex();
+    let digests = listed.map(all_listed);
+    let mut hex = Fingerprint::of_value(&Raw::author(&(entry, as_written, digests))).to_hex();
     hex.truncate(LENGTH);
     hex
 }
 
 /// Everything that a server lists, by kind, name and digest of the whole: a review shows also what no fingerprint of a tool counts.
 fn all_listed(server: &ServerCatalog) -> Vec<(&'static str, &str, String)> {
-    let print = |definition: &Raw| Fingerprint::of_value(definition).to_hex();
+    let digest = |definition: &Raw| Fingerprint::of_value(definition).to_hex();
     let tools = server.tools.iter();
-    let tools = tools.map(|tool| (ThingKind::Tool, &*tool.name, print(&tool.definition)));
+    let tools = tools.map(|tool| (ThingKind::Tool, &*tool.name, digest(&tool.definition)));
     let prompts = server.prompts.iter();
-    let prompts = prompts.map(|one| (ThingKind::Prompt, &*one.name, print(&one.definition)));
+    let prompts = prompts.map(|one| (ThingKind::Prompt, &*one.name, digest(&one.definition)));
     let resources = server.resources.iter();
-    let resources = resources.map(|one| (ThingKind::Resource, &*one.uri, print(&one.definition)));
+    let resources = resources.map(|one| (ThingKind::Resource, &*one.uri, digest(&one.definition)));
     let templates = server.templates.iter();
     let templates = templates.map(|one| {
         (
             ThingKind::Template,
             &*one.uri_template,
-            print(&one.definition),
+            digest(&one.definition),
         )
     });
     let instructions = server.listing.initialize.get("instructions");
-    let instructions = instructions.map(|text| (ThingKind::Instructions, "", print(&text)));
+    let instructions = instructions.map(|text| (ThingKind::Instructions, "", digest(&text)));
     let all = tools.chain(prompts).chain(resources).chain(templates);
     all.chain(instructions)
-        .map(|(kind, name, print)| (kind.as_str(), name, print))
+        .map(|(kind, name, digest)| (kind.as_str(), name, digest))
         .collect()
 }
 

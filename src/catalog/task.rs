@@ -341,7 +341,7 @@ impl CatalogTask {
     /// Runs until shutdown, indexer and saver beside it.
     pub async fn run(self, shutdown: CancellationToken) {
         let indexer = self.indexer.clone().run(shutdown.clone());
-        // Only when nothing more is taken in: whoever waits for the disk has to be told by the saver's last turn.
+        // Only when nothing more is taken in: the saver's last turn answers all that wait for the disk.
         let ending = CancellationToken::new();
         let saver = self.saver.clone().run(ending.clone());
         let following = async {

@@ -63,7 +63,7 @@ pub(super) struct ForwardedCall<'a> {
 /// What a call waits for beside its server.
 enum ClientWait<'a> {
     Nothing,
-    /// Answers to questions that its client was asked on the stream of its request.
+    /// Answers to questions on the stream of the client's request.
     Replies(FuturesUnordered<BoxFuture<'a, (Id, Outcome)>>),
     /// Further questions.
     Gathering(Pin<Box<Sleep>>),

@@ -67,7 +67,7 @@ impl RoundReplies {
         are_taken: false,
     };
 
-    /// Of a request that is made again because its client has done what it was asked for.
+    /// Of a request that is made again because its client has opened the pages.
     pub(super) const TAKEN: Self = Self {
         responses: Vec::new(),
         state: None,

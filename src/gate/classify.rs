@@ -2,7 +2,7 @@
 //! nothing.
 
 use crate::{
-    catalog::{SaidEffect, Tool},
+    catalog::{Tool, WordedEffect},
     config::{ServerEntry, ToolClass},
 };
 
@@ -27,9 +27,9 @@ pub fn effect(entry: Option<&ServerEntry>, tool: &Tool) -> Effect {
         Some(ToolClass::Destructive) => return Effect::Deletes,
         None => (),
     }
-    match tool.said_effect() {
-        SaidEffect::Writes => Effect::Writes,
-        SaidEffect::Deletes => Effect::Deletes,
-        SaidEffect::Unsure => Effect::Unsure,
+    match tool.worded_effect() {
+        WordedEffect::Writes => Effect::Writes,
+        WordedEffect::Deletes => Effect::Deletes,
+        WordedEffect::Unsure => Effect::Unsure,
     }
 }

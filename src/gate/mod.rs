@@ -2,7 +2,7 @@
 //!
 //! [`Gate::admit`] is the only maker of [`Admitted`], and `upstream` sends nothing on a caller's behalf but what was made from one:
 //! a new face (REST, a script, a built-in tool) cannot forget a check or send something else, it would not compile. What waited is
-//! asked for once more before it is sent ([`Gate::renew`]). Lists and searches ask the same [`Rules`].
+//! checked once more before it is sent ([`Gate::renew`]). Lists and searches use the same [`Rules`].
 
 mod classify;
 mod held;

@@ -25,7 +25,7 @@ impl Default for Agreed {
     /// Before `initialize`.
     fn default() -> Self {
         Self {
-            revision: Revision::UNSAID,
+            revision: Revision::ASSUMED,
             client: Arc::default(),
         }
     }

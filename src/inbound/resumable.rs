@@ -175,7 +175,7 @@ impl Resumable {
         self.log.lock().left.is_none()
     }
 
-    /// Whether it will not be asked for any more.
+    /// Whether no client will request it any more.
     pub(super) fn is_of_no_use(&self, now: Instant) -> bool {
         let log = self.log.lock();
         let since = |at: Option<Instant>, time| at.is_some_and(|at| now.duration_since(at) >= time);

@@ -95,7 +95,7 @@ impl Inbound {
             // The stream may have been another daemon's, with which it ended.
             None => match event_id::stream_of(last_event) {
                 Some(StreamOf::Session) => opened(),
-                Some(StreamOf::Request(id)) => stream::whole(&lost(&id)),
+                Some(StreamOf::Request(id)) => stream::single_event(&lost(&id)),
                 None => unknown_event(),
             },
         }

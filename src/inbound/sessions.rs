@@ -1,4 +1,4 @@
-//! The sessions of one daemon: opened by its faces, found by id, told of changes, and forgotten when their clients are silent.
+//! The sessions of one daemon: opened by its faces, found by id, notified of changes, and forgotten when their clients are silent.
 
 use std::{
     collections::HashMap,

@@ -38,7 +38,7 @@ const UNREAD: usize = 64;
 const GRACE: Duration = Duration::from_secs(1);
 
 impl Inbound {
-    /// Serves one client until its input ends or nobody reads what it is told; or, when the daemon ends, until its requests are
+    /// Serves one client until its input ends or nobody reads its output; or, when the daemon ends, until its requests are
     /// answered.
     pub async fn attend(
         self,
@@ -65,7 +65,7 @@ impl Inbound {
                 tracing::debug!(?written, "a client reads no more");
             }
             () = talking => {
-                // What is said already goes out, if the client still reads.
+                // What is queued goes out, if the client still reads.
                 let _ = timeout(GRACE, writing).await;
             }
         }
@@ -127,7 +127,7 @@ impl Conversation {
         }
     }
 
-    /// Waits until everything that was asked is answered.
+    /// Waits until every request is answered.
     async fn answered(&mut self) {
         while self.requests.is_opening() {
             self.requests.opening_ended().await;

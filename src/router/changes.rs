@@ -56,7 +56,7 @@ impl Router {
         }
     }
 
-    /// Which lists clients of this endpoint are told changes of: tools, prompts, resources.
+    /// Of which lists this endpoint announces changes: tools, prompts, resources.
     pub fn announces(&self, view: &View) -> [bool; 3] {
         let View::Server(server) = view else {
             return [true; 3];
@@ -69,7 +69,7 @@ impl Router {
         })
     }
 
-    /// What whoever begins to listen now knows: of changes before that it is not told, whenever we come to announce them.
+    /// What a new listener knows: it gets no announcement of earlier changes, even of those announced later.
     pub fn known_now(&self, caller: &Caller) -> Known {
         Known(self.prepared(caller))
     }

@@ -70,7 +70,7 @@ impl Cutting {
         self.note(server, SourceThing::Tool(tool.into()));
     }
 
-    /// The result is of what is asked for here, maybe among others.
+    /// Notes a target of the result, maybe among others.
     pub(super) fn note_target(&self, server: &str, target: &Target<'_>) {
         match target.thing() {
             Thing::Tool(name) => self.note(server, SourceThing::Tool(name.as_ref().into())),

@@ -226,7 +226,7 @@ impl Router {
         }
     }
 
-    /// To an upstream that is awake; one that sleeps has nothing to be told.
+    /// To an upstream that is awake; one that sleeps needs no notification.
     async fn pass_on(&self, caller: &Caller, upstream: &Upstream, notification: &Notification) {
         let (server, params) = (upstream.name(), notification.params.as_ref());
         let passing = async {
@@ -320,8 +320,8 @@ impl Router {
             | method::PROMPTS_LIST
             | method::RESOURCES_LIST
             | method::TEMPLATES_LIST => {
-                let asked = Target::method_alone(&request.method);
-                self.ensure_known(&context.caller, server.as_str(), &asked)
+                let list = Target::method_alone(&request.method);
+                self.ensure_known(&context.caller, server.as_str(), &list)
                     .await?;
                 Ok(Reply::Own(self.own_list(
                     context,

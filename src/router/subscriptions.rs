@@ -1,4 +1,4 @@
-//! What clients are told besides answers: updates of resources, under the URIs that they know, and log lines.
+//! Notices for clients besides answers: updates of resources, under the URIs that they know, and log lines.
 
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ impl Router {
         }
         subscribed.map_err(|error| match error {
             NotSubscribed::Failed(failure) => refused(failure.into()),
-            // Only a legacy server is asked for one subscription, and can refuse one in its own words.
+            // Only a legacy server gets one subscription at a time, and can refuse it in its own words.
             NotSubscribed::Refused(error) => bridge::error_for(
                 context.revision,
                 Revision::NEWEST_LEGACY,
@@ -103,7 +103,7 @@ impl Router {
             View::Server(server) => {
                 let snapshot = self.0.catalog.glance();
                 let known = snapshot.servers.get(server);
-                // One without a handshake need not declare that it can be asked for log lines: each request names the level.
+                // One without a handshake need not declare log lines: each request names the level.
                 let has_none = |known: &ServerCatalog| {
                     known.listing.revision.has_set_level() && !known.takes_log_level()
                 };

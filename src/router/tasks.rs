@@ -59,7 +59,7 @@ struct TaskOwner {
 enum OwningClient {
     /// The client of this session.
     Session(Arc<str>),
-    /// One without a session, as far as it can be told from others: it says that it is this.
+    /// One without a session, as far as it can be recognized: its description of itself.
     Described(Fingerprint),
 }
 
@@ -144,7 +144,7 @@ impl Router {
         }
     }
 
-    /// Whether what a request names may be asked for: a task is its owner's only.
+    /// Checks that a request's task is its caller's: a task is its owner's only.
     pub(super) fn check_task(
         &self,
         context: &CallContext,

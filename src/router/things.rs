@@ -35,7 +35,7 @@ fn entries(list: &Raw, key: &str) -> Raw {
 }
 
 impl<'a> Things<'a> {
-    /// Over this router; what is asked for is noted where the result of it all may be cut.
+    /// Over this router; notes targets where the result of it all may be cut.
     pub(super) fn new(router: &'a Router, cutting: Option<&'a Cutting>) -> Self {
         Self(router, cutting)
     }

@@ -60,8 +60,8 @@ impl RequestMeta {
         }
         let log_level = match log_level.value {
             None => None,
-            Some(said) => {
-                let level = said.string().as_deref().and_then(LogLevel::parse);
+            Some(level) => {
+                let level = level.string().as_deref().and_then(LogLevel::parse);
                 Some(level.ok_or_else(|| wrong(meta::LOG_LEVEL, "is not a log level"))?)
             }
         };

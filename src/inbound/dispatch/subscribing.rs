@@ -1,4 +1,4 @@
-//! Requests of legacy clients to be told of more than answers: of resources, and of log lines from a level on.
+//! Subscription requests of legacy clients: for resources, and for log lines from a level on.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ impl ServedClient {
         Ok(())
     }
 
-    /// Has the session told of a resource, until the subscription is dropped.
+    /// Subscribes the session to a resource, until the subscription is dropped.
     pub(in crate::inbound) async fn subscribe_to(
         &self,
         context: &CallContext,

@@ -183,11 +183,11 @@ impl BuiltIn {
     /// The same with more at the end of its description.
     fn definition_with(&self, settings: &Settings, more: &str) -> Raw {
         let mut definition = (self.define)(settings);
-        if let Some(said) = definition["description"]
+        if let Some(text) = definition["description"]
             .as_str()
             .filter(|_| !more.is_empty())
         {
-            definition["description"] = format!("{said}{more}").into();
+            definition["description"] = format!("{text}{more}").into();
         }
         // Clients that load tools on demand must not have to search for the search.
         definition["_meta"]["anthropic/alwaysLoad"] = true.into();
@@ -204,7 +204,7 @@ impl BuiltIn {
     ) -> Result<Reply, RequestError> {
         let arguments = params.get("arguments").filter(|value| !value.is_null());
         let arguments = arguments.unwrap_or_else(Raw::empty_object);
-        // They are asked for one by one.
+        // They are read one by one.
         arguments.remember_members();
         arguments::check_keys(&arguments, "in the arguments", self.arguments, self.aliases)
             .and_then(|()| arguments::check_names(&arguments))

@@ -13,7 +13,7 @@ use crate::{
     wire::Raw,
 };
 
-/// How much is said of each tool.
+/// How much of each tool is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Detail {
     /// The first ones with their input schema, as configured.

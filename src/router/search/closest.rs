@@ -71,7 +71,7 @@ impl ToolSearch {
         known: &[String],
         stop: &Stop,
     ) -> Vec<String> {
-        if stop.is_asked() {
+        if stop.is_requested() {
             return Vec::new();
         }
         let is_visible = |name: &str| {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::{text::visible, wire::Raw};
 
-/// Limit: bytes of the parameters, and of the result. What does not fit is left out, and said to be.
+/// Limit: bytes of the parameters, and of the result. What does not fit is left out, with a mark.
 const PARAMETERS: usize = 240;
 const RESULT: usize = 160;
 

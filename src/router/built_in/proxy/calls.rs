@@ -15,7 +15,7 @@ use crate::{
     gate::Variant,
     router::{
         Reply, RequestError,
-        tool_calls::{DeclaredCall, Told},
+        tool_calls::{Audience, DeclaredCall},
     },
     wire::{Edit, Outcome, Raw, Target, splice},
 };
@@ -47,7 +47,7 @@ async fn tool(call: &Call<'_>, path: String, args: Option<Raw>) -> Result<Reply,
                 tool: &tool,
                 arguments: args,
                 intent: None,
-                told: Told::Client,
+                audience: Audience::Client,
             };
             call.calls.call(call.context, declared, call.params).await?
         }

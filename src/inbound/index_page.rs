@@ -13,7 +13,7 @@ const SENTENCE: &str = concat!(
 );
 
 /// The sentence, as a page for whoever asks for one.
-pub(super) async fn landing(headers: HeaderMap) -> Response {
+pub(super) async fn index_page(headers: HeaderMap) -> Response {
     if accepts_pages(&headers) {
         let page = format!(
             "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>mcpproxy</title><p>{SENTENCE}</p></html>\n"
