@@ -93,13 +93,13 @@ async fn call(
     if !telling::is_wanted(&headers) {
         return Ok(json_response(made(&api, &context, call).await?));
     }
-    let (to_client, told) = telling::way();
+    let (to_client, notices) = telling::way();
     context.to_client = to_client;
     let answering = async move {
         let made = made(&api, &context, call).await;
         made.unwrap_or_else(|failure| shown_failure(&failure).bytes().clone())
     };
-    Ok(telling::respond(told, answering))
+    Ok(telling::respond(notices, answering))
 }
 
 /// What is called, and as what.
@@ -110,7 +110,7 @@ struct DeclaredTool {
     args: Option<Raw>,
 }
 
-/// Makes the call. Progress is asked for also where nobody is told: it keeps the call alive.
+/// Makes the call. Requests progress even where nobody reads it: it keeps the call alive.
 async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<Bytes, Failure> {
     let DeclaredTool {
         variant,

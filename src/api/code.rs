@@ -72,14 +72,14 @@ async fn run(
     if !telling::is_wanted(&headers) {
         return Ok(json_response(ran(&api, &context, &arguments, None).await?));
     }
-    let (to_client, told) = telling::way();
+    let (to_client, notices) = telling::way();
     context.to_client = to_client;
     let answering = async move {
         let params = telling::asking_for_progress();
         let ran = ran(&api, &context, &arguments, Some(&params)).await;
         ran.unwrap_or_else(|failure| shown_failure(&failure).bytes().clone())
     };
-    Ok(telling::respond(told, answering))
+    Ok(telling::respond(notices, answering))
 }
 
 async fn ran(

@@ -182,7 +182,7 @@ async fn readable(request: Request) -> Result<Request, FailureResponse> {
     }
 }
 
-/// What an operator is told stays out of caches, and is what it says it is.
+/// Keeps what an operator reads out of caches, and to its declared type.
 async fn kept_private(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -193,7 +193,7 @@ async fn kept_private(mut response: Response) -> Response {
     response
 }
 
-/// Every route, with what is said of it.
+/// Every route with its description.
 fn table() -> Routes {
     let document = About::new("openapi", "This document; no key is asked for.");
     status::routes()

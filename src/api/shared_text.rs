@@ -43,7 +43,7 @@ impl SharedText {
         if let Some(made) = kept.as_ref().filter(|made| made.is_fresh()) {
             return Ok(made.text.clone());
         }
-        // The lock goes with the work: whoever asked may have left before it is done, and the next must not begin beside it.
+        // The lock goes with the work: the requester may have left before it is done, and the next must not begin beside it.
         blocking(move || {
             let began = Instant::now();
             let text = Bytes::from(make());

@@ -15,7 +15,7 @@ use crate::{
     wire::{Raw, lines},
 };
 
-/// The type of such an answer. Whoever accepts it wants to be told.
+/// The type of such an answer. Clients that accept it get notifications.
 pub(super) const LINES: &str = "application/x-ndjson";
 
 /// Limit: bytes of notifications that wait for a client which reads slowly.
@@ -51,23 +51,24 @@ enum Rest {
 
 /// The lines. A client that leaves ends the call.
 pub(super) fn respond(
-    told: ClientReceiver,
+    notices: ClientReceiver,
     answering: impl Future<Output = Bytes> + Send + 'static,
 ) -> Response {
-    let begun = (told, Rest::Running(Box::pin(answering)));
-    let written = stream::unfold(begun, |(told, mut rest)| async move {
-        let item =
-            |frame: &Bytes, told, rest| Some((Ok::<_, Infallible>(line(frame)), (told, rest)));
+    let begun = (notices, Rest::Running(Box::pin(answering)));
+    let written = stream::unfold(begun, |(notices, mut rest)| async move {
+        let item = |frame: &Bytes, notices, rest| {
+            Some((Ok::<_, Infallible>(line(frame)), (notices, rest)))
+        };
         loop {
             rest = match rest {
                 Rest::Running(mut answering) => tokio::select! {
                     biased;
-                    frame = told.next() => return item(&frame, told, Rest::Running(answering)),
+                    frame = notices.next() => return item(&frame, notices, Rest::Running(answering)),
                     answer = &mut answering => Rest::Answered(answer),
                 },
-                Rest::Answered(answer) => match told.take() {
-                    Some(frame) => return item(&frame, told, Rest::Answered(answer)),
-                    None => return item(&answer, told, Rest::Written),
+                Rest::Answered(answer) => match notices.take() {
+                    Some(frame) => return item(&frame, notices, Rest::Answered(answer)),
+                    None => return item(&answer, notices, Rest::Written),
                 },
                 Rest::Written => return None,
             }
