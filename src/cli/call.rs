@@ -106,8 +106,8 @@ impl CallCommand {
         let files = location.files()?;
         let mut daemon = connection::open(&files, out).await?;
         let body = if out.tells_progress() {
-            let told = |line: &[u8]| tell(line, out);
-            daemon.send_and_be_told("/api/v1/call", body, told).await?
+            let notify = |line: &[u8]| tell(line, out);
+            daemon.send_for_lines("/api/v1/call", body, notify).await?
         } else {
             daemon
                 .send(Method::POST, "/api/v1/call", body, AnswerDeadline::Call)
@@ -134,10 +134,10 @@ pub(super) fn tell(line: &[u8], out: Output) {
         params: Progress,
     }
     let read = serde_json::from_slice::<Notification>(line).ok();
-    let Some(told) = read.filter(|told| told.method == "notifications/progress") else {
+    let Some(read) = read.filter(|read| read.method == "notifications/progress") else {
         return;
     };
-    out.progress(&told.params.in_words());
+    out.progress(&read.params.in_words());
 }
 
 impl Progress {
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_written_without_fractions() {
-        for (told, said) in [
+        for (notification, said) in [
             (
                 r#"{"progress":1,"total":4.0,"message":"step 1"}"#,
                 "1 of 4: step 1",
@@ -321,7 +321,7 @@ mod tests {
             (r#"{"progress":0.5,"total":1.0}"#, "0.5 of 1"),
             (r#"{"progress":2.50}"#, "2.5"),
         ] {
-            let progress: Progress = serde_json::from_str(told).expect("JSON");
+            let progress: Progress = serde_json::from_str(notification).expect("JSON");
             assert_eq!(progress.in_words().replace("2.50", "2.5"), said);
         }
     }

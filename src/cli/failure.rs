@@ -8,7 +8,7 @@ use crate::{
     failure::error_code::{ErrorCode, Failure, as_step},
 };
 
-/// The outcome of a command that did not do what it was asked.
+/// The outcome of a command that failed.
 #[derive(Debug)]
 pub(super) struct CommandFailure {
     /// What failed, with which thing.

@@ -111,7 +111,7 @@ fn process(pid: u32) -> Option<rustix::process::Pid> {
     rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)
 }
 
-/// Elsewhere a process cannot be asked.
+/// Elsewhere nothing is known of a process.
 #[cfg(not(unix))]
 pub(super) fn terminate(_: u32) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

@@ -130,7 +130,7 @@ pub(super) fn what(ShownRecord { record, through }: ShownRecord<'_>) -> String {
     parts.join(" ")
 }
 
-/// What a tool of ours was asked to call, as far as arguments are kept.
+/// The tool that a call of a built-in tool names, as far as arguments are kept.
 fn target(record: &ActivityRecord) -> Option<String> {
     let is_caller = record.server.is_none() && record.tool.as_ref()?.starts_with(CALLS_ONE);
     let arguments = record.arguments.as_ref().filter(|_| is_caller)?;

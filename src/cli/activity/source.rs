@@ -117,12 +117,12 @@ fn path_of(query: &RecordQuery) -> String {
         ("after", number(query.after)),
         ("limit", query.limit.map(|limit| limit.to_string())),
     ];
-    let said = parameters.into_iter().filter_map(|(key, value)| {
+    let parameters = parameters.into_iter().filter_map(|(key, value)| {
         let value = value?;
         Some(format!("{key}={}", daemon_client::encoded(&value)))
     });
-    let said: Vec<String> = said.collect();
-    format!("/api/v1/activity?{}", said.join("&"))
+    let parameters: Vec<String> = parameters.collect();
+    format!("/api/v1/activity?{}", parameters.join("&"))
 }
 
 #[cfg(test)]

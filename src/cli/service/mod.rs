@@ -83,8 +83,8 @@ enum Found {
 }
 
 impl ServiceFile {
-    fn of(asked: &ServiceChoice) -> Result<Self, CommandFailure> {
-        let kind = match asked.manager {
+    fn of(choice: &ServiceChoice) -> Result<Self, CommandFailure> {
+        let kind = match choice.manager {
             Some(kind) => kind,
             None => places::present().map_err(CommandFailure::failed)?,
         };

@@ -178,8 +178,8 @@ async fn add_through(
         .send(Method::POST, path, body, AnswerDeadline::Daemon)
         .await?;
     let mut change: ServerChange = daemon_client::read("POST /api/v1/servers", &answer)?;
-    let patience = is_checked.then_some(outcome::LONG_PATIENCE);
-    change.server = outcome::wait_for(daemon, name.as_str(), patience).await?;
+    let seconds = is_checked.then_some(outcome::LONG_CONNECT_TIMEOUT);
+    change.server = outcome::wait_for(daemon, name.as_str(), seconds).await?;
     Ok(change)
 }
 

@@ -184,7 +184,7 @@ impl ApproveServer {
     }
 }
 
-/// Refuses before anything is shown or asked, where the answer is known.
+/// Refuses before anything is shown or confirmed, where the answer is known.
 fn check_unlocked(shown: &Inspection) -> Result<(), CommandFailure> {
     let Some(file) = &shown.lock_file else {
         return Ok(());

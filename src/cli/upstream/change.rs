@@ -81,12 +81,12 @@ impl NamedServers {
         if out.is_json() {
             output::json(&output::as_json(&Changes { changes })?)?;
         }
-        whole(failures, self.names.len())
+        overall(failures, self.names.len())
     }
 }
 
-/// One failure of one server is what failed; of several, each is said by itself.
-fn whole(failures: Vec<(&String, CommandFailure)>, of: usize) -> Result<(), CommandFailure> {
+/// One failure of one server is the command's; of several, each is printed by itself.
+fn overall(failures: Vec<(&String, CommandFailure)>, of: usize) -> Result<(), CommandFailure> {
     let names: Vec<&str> = failures.iter().map(|(name, _)| name.as_str()).collect();
     let what = format!(
         "{} of {of} servers failed: {}",
