@@ -81,7 +81,7 @@ const SPAWNS: &[Exception] = &[
         "one is waited for at once; the other ends the process with its input",
     ),
     ("config/keeper.rs", 3, "waited for at once"),
-    ("daemon/beside.rs", 1, "waited for at once"),
+    ("daemon/background.rs", 1, "waited for at once"),
     ("daemon/data_folder.rs", 2, "waited for at once"),
     (
         "daemon_client/mod.rs",
