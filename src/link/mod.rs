@@ -10,13 +10,13 @@ mod in_flight;
 pub mod legacy_sse;
 mod link_error;
 mod news;
+mod noise;
 mod outbox;
 mod owner;
 pub mod remote;
 mod slot;
 mod sorter;
 pub mod stdio;
-mod strays;
 #[cfg(test)]
 mod tests;
 
@@ -32,9 +32,9 @@ pub use self::{
     fetch::Fetching,
     link_error::LinkError,
     news::{NEWS_CAPACITY, News, NewsSender},
+    noise::Noise,
     owner::{ClientKey, ConnectionOwner, Entered, Unattributed},
     remote::{AddressReach, Endpoint, EndpointError, certificate_step},
-    strays::Strays,
 };
 use self::{in_flight::Purpose, news::news_queue, slot::Slot};
 use crate::wire::{

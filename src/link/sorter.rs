@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::{LinkError, News, NewsSender, in_flight::RequestsInFlight, strays::Strays};
+use super::{LinkError, News, NewsSender, in_flight::RequestsInFlight, noise::Noise};
 use crate::wire::{Id, IdFinder, Message, Notification, Raw, Response, meta, method};
 
 /// Where messages go that belong to no request of the raw lane.
@@ -12,16 +12,16 @@ pub(super) struct Sorter {
     control: mpsc::Sender<Bytes>,
     news: NewsSender,
     /// What has come that was no message.
-    strays: Strays,
+    noise: Noise,
 }
 
 impl Sorter {
     /// Answers of the control lane go to `control`, everything that belongs to no request to `news`.
-    pub(super) fn new(control: mpsc::Sender<Bytes>, news: NewsSender, strays: Strays) -> Self {
+    pub(super) fn new(control: mpsc::Sender<Bytes>, news: NewsSender, noise: Noise) -> Self {
         Self {
             control,
             news,
-            strays,
+            noise,
         }
     }
 
@@ -44,18 +44,18 @@ impl Sorter {
                 let (id, why) = (finder.finish(), error.to_string());
                 self.broken(in_flight, id.as_ref(), &why, trimmed);
             }
-            Err(_) => self.strays.note(trimmed),
+            Err(_) => self.noise.note(trimmed),
         }
     }
 
     fn batch(&mut self, in_flight: &RequestsInFlight, text: &Bytes) {
         let Ok(batch) = Raw::parse(text) else {
-            return self.strays.note(text);
+            return self.noise.note(text);
         };
         for element in batch.elements() {
             match Message::parse(element.bytes()) {
                 Ok(message) => self.message(in_flight, message, element.bytes()),
-                Err(_) => self.strays.note(element.as_bytes()),
+                Err(_) => self.noise.note(element.as_bytes()),
             }
         }
     }
@@ -74,7 +74,7 @@ impl Sorter {
                 let error = LinkError::Broken(format!("a message could not be read: {why}"));
                 in_flight.finish(number, Err(error));
             }
-            None => self.strays.note(text),
+            None => self.noise.note(text),
         }
         number.is_some()
     }
@@ -134,7 +134,7 @@ impl Sorter {
                     LinkError::Broken("the server rejected the request as unreadable".to_owned());
                 in_flight.finish(number, Err(error));
             }
-            None => self.strays.note(b"an error without id"),
+            None => self.noise.note(b"an error without id"),
         }
     }
 }

@@ -21,10 +21,10 @@ use super::{
     Unattributed,
     in_flight::{Purpose, RequestsInFlight},
     news_queue,
+    noise::Noise,
     outbox::Outbox,
     slot::Slot,
     sorter::Sorter,
-    strays::Strays,
     withdrawal_frame,
 };
 use crate::wire::{
@@ -68,7 +68,7 @@ pub fn connect(
     stdout: impl AsyncRead + Unpin + Send + 'static,
     ended: impl Future<Output = String> + Send + 'static,
     numbers: RequestNumbers,
-    strays: Strays,
+    noise: Noise,
 ) -> StdioConnection {
     let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);
     let (news_in, news) = news_queue();
@@ -79,7 +79,7 @@ pub fn connect(
     }));
     let reader = StdoutReader {
         shared: link.0.clone(),
-        sorter: Sorter::new(control_in, news_in, strays),
+        sorter: Sorter::new(control_in, news_in, noise),
     };
     let tasks = vec![
         AbortOnDropHandle::new(tokio::spawn(reader.run(stdout, ended))),

@@ -117,10 +117,7 @@ struct ControlRequest {
 impl ControlRequest {
     fn note(shared: &Arc<HttpShared>, id: Id) -> Self {
         let withdrawn = CancellationToken::new();
-        shared
-            .control_requests
-            .lock()
-            .push((id.clone(), withdrawn.clone()));
+        shared.controls.lock().push((id.clone(), withdrawn.clone()));
         Self {
             shared: shared.clone(),
             id,
@@ -150,10 +147,7 @@ impl ControlRequest {
 
 impl Drop for ControlRequest {
     fn drop(&mut self) {
-        self.shared
-            .control_requests
-            .lock()
-            .retain(|(id, _)| *id != self.id);
+        self.shared.controls.lock().retain(|(id, _)| *id != self.id);
     }
 }
 
@@ -164,7 +158,7 @@ impl HttpShared {
         let Some(withdrawn) = id else {
             return;
         };
-        for (id, token) in self.control_requests.lock().iter() {
+        for (id, token) in self.controls.lock().iter() {
             if id.as_bytes() == withdrawn.as_bytes() {
                 token.cancel();
             }

@@ -145,7 +145,7 @@ impl Pull {
                     return Ok(frame);
                 }
                 State::Reading(Reply::Whole(body)) => {
-                    let read = whole(body).await;
+                    let read = read_whole(body).await;
                     self.state = State::Over;
                     return read;
                 }
@@ -229,7 +229,7 @@ impl Pull {
     }
 }
 
-async fn whole(body: &mut Whole) -> Result<Bytes, LinkError> {
+async fn read_whole(body: &mut Whole) -> Result<Bytes, LinkError> {
     let text = match body.read().await {
         Ok(text) => text,
         Err(End::Cut(why)) => return Err(LinkError::Lost(why)),

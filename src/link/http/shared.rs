@@ -29,7 +29,7 @@ pub(super) struct HttpShared {
     /// The task that reads the stream of notifications.
     pub(super) listener: Guarded<Option<AbortHandle>>,
     /// Requests of the control lane that wait for their answers, and how to stop that.
-    pub(super) control_requests: Guarded<Vec<(Id, CancellationToken)>>,
+    pub(super) controls: Guarded<Vec<(Id, CancellationToken)>>,
     /// To the rmcp client.
     pub(super) control: mpsc::Sender<Bytes>,
     /// To the worker.
@@ -53,7 +53,7 @@ impl HttpShared {
             renewals: Renewals::default(),
             in_flight: RequestsInFlight::new(numbers),
             listener: Guarded::default(),
-            control_requests: Guarded::default(),
+            controls: Guarded::default(),
             control,
             news,
             withdrawals: Semaphore::new(WITHDRAWALS),

@@ -26,9 +26,9 @@ use super::{
     Unattributed,
     in_flight::{Purpose, RequestsInFlight},
     news_queue,
+    noise::Noise,
     remote::HttpClient,
     sorter::Sorter,
-    strays::Strays,
 };
 use crate::wire::{
     Id, Message, Outcome, Raw, Request, RequestNumbers, notification_frame, response_frame,
@@ -67,16 +67,16 @@ pub enum StreamOpenError {
 pub async fn connect(
     endpoint: &Endpoint,
     numbers: RequestNumbers,
-    strays: Strays,
+    noise: Noise,
 ) -> Result<LegacySseConnection, StreamOpenError> {
-    connect_through(endpoint, &Matcher::from_env(), numbers, strays).await
+    connect_through(endpoint, &Matcher::from_env(), numbers, noise).await
 }
 
 async fn connect_through(
     endpoint: &Endpoint,
     proxies: &Matcher,
     numbers: RequestNumbers,
-    strays: Strays,
+    noise: Noise,
 ) -> Result<LegacySseConnection, StreamOpenError> {
     let (client, uri) = HttpClient::new(endpoint, proxies)?;
     let (events, address) = reader::open(&client, &uri).await?;
@@ -95,7 +95,7 @@ async fn connect_through(
         shared.clone(),
         events,
         answers,
-        Sorter::new(control_in, news_in, strays),
+        Sorter::new(control_in, news_in, noise),
     );
     Ok(LegacySseConnection {
         link: LegacySseLink { shared },

@@ -231,16 +231,10 @@ impl Subscriptions {
     }
 
     /// The request with all resources failed; earlier subscriptions stay.
-    pub(in crate::upstream) fn not_agreed(
-        &self,
-        requested: &BTreeSet<String>,
-        why: &NotSubscribed,
-    ) {
+    pub(in crate::upstream) fn not_agreed(&self, uris: &BTreeSet<String>, why: &NotSubscribed) {
         let mut table = self.lock();
         for (uri, resource) in &mut table.by_uri {
-            if requested.contains(&**uri)
-                && !matches!(resource.state, SubscriptionState::Subscribed)
-            {
+            if uris.contains(&**uri) && !matches!(resource.state, SubscriptionState::Subscribed) {
                 resource.state = SubscriptionState::Refused(why.clone());
             }
         }
@@ -250,14 +244,10 @@ impl Subscriptions {
     }
 
     /// The server accepted these resources of those in the request.
-    pub(in crate::upstream) fn agreed(
-        &self,
-        requested: &BTreeSet<String>,
-        accepted: &BTreeSet<String>,
-    ) {
+    pub(in crate::upstream) fn agreed(&self, uris: &BTreeSet<String>, accepted: &BTreeSet<String>) {
         let mut table = self.lock();
         for (uri, resource) in &mut table.by_uri {
-            if !requested.contains(&**uri) {
+            if !uris.contains(&**uri) {
                 continue;
             }
             resource.state = if accepted.contains(&**uri) {
@@ -431,9 +421,9 @@ mod tests {
     async fn everything_may_be_told_at_once() {
         let table = Subscriptions::default();
         let (a, b) = (add(&table, "a://1"), add(&table, "b://1"));
-        let requested = table.wanted();
+        let uris = table.wanted();
         let late = add(&table, "c://1");
-        table.agreed(&requested, &BTreeSet::from(["a://1".to_owned()]));
+        table.agreed(&uris, &BTreeSet::from(["a://1".to_owned()]));
         assert!(matches!(settled(&a), Some(Ok(()))));
         assert!(matches!(settled(&b), Some(Err(NotSubscribed::Failed(_)))));
         assert!(settled(&late).is_none());
@@ -446,16 +436,16 @@ mod tests {
         drop(add(&table, "a://1"));
         assert_eq!(known(), 0, "never told");
         let left = add(&table, "a://1");
-        let requested = table.wanted();
+        let uris = table.wanted();
         drop(left);
         assert_eq!(known(), 1, "the server is hearing of it");
         assert_eq!(table.unheard(), None, "one thing at a time");
-        table.agreed(&requested, &requested);
+        table.agreed(&uris, &uris);
         assert_eq!(table.unheard(), Some(BTreeSet::new()), "it is told at once");
         assert_eq!(known(), 0);
-        let (left, requested) = (add(&table, "a://1"), table.wanted());
+        let (left, uris) = (add(&table, "a://1"), table.wanted());
         drop(left);
-        table.agreed(&requested, &BTreeSet::new());
+        table.agreed(&uris, &BTreeSet::new());
         assert_eq!(known(), 0, "it did not agree");
     }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     config::{ProtocolEra, Remote, RemoteKind, ServerEntry},
-    link::{self, Authorization, Connection, Endpoint, LinkError, Strays},
+    link::{self, Authorization, Connection, Endpoint, LinkError, Noise},
     upstream::calls::handle::UpstreamShared,
     wire::{RequestNumbers, Revision, instance::InstanceId},
 };
@@ -162,8 +162,8 @@ async fn legacy_sse(
 ) -> Result<Ready, ConnectError> {
     use link::legacy_sse::StreamOpenError;
 
-    let strays = Strays::new(&entry.name, entry.secrets.clone());
-    let made = match link::legacy_sse::connect(endpoint, numbers.clone(), strays).await {
+    let noise = Noise::new(&entry.name, entry.secrets.clone());
+    let made = match link::legacy_sse::connect(endpoint, numbers.clone(), noise).await {
         Ok(made) => made,
         Err(StreamOpenError::Endpoint(error)) => return Err(misconfigured(&error)),
         Err(StreamOpenError::Link(error)) => {

@@ -30,7 +30,7 @@ use crate::{
     authorization::Logins,
     catalog::Listing,
     config::{Keeper, ServerEntry, Settings, Transport},
-    link::{self, Connection, Link, LinkError, News, Strays},
+    link::{self, Connection, Link, LinkError, News, Noise},
     process::{ChildLedger, LoginPath, Process},
     text::names::ServerName,
     upstream::{
@@ -81,7 +81,7 @@ pub(in crate::upstream) async fn connect(
     remembered: Option<Revision>,
     deadline: Duration,
 ) -> Result<Open, ConnectError> {
-    let strays = &Strays::new(&entry.name, entry.secrets.clone());
+    let noise = &Noise::new(&entry.name, entry.secrets.clone());
     let connecting = open(
         entry,
         settings,
@@ -89,10 +89,10 @@ pub(in crate::upstream) async fn connect(
         shared,
         remembered,
         deadline,
-        strays,
+        noise,
     );
     connecting.await.map_err(|error| {
-        let error = match strays.first() {
+        let error = match noise.first() {
             Some(line) => error.after_writing(line),
             None => error,
         };
@@ -100,7 +100,7 @@ pub(in crate::upstream) async fn connect(
     })
 }
 
-/// Connects, and leaves in `strays` what the server says instead of messages.
+/// Connects, and leaves in `noise` what the server says instead of messages.
 async fn open(
     entry: &ServerEntry,
     settings: &Settings,
@@ -108,7 +108,7 @@ async fn open(
     shared: &UpstreamShared,
     remembered: Option<Revision>,
     deadline: Duration,
-    strays: &Strays,
+    noise: &Noise,
 ) -> Result<Open, ConnectError> {
     let scope = shared.instance_scope.as_ref();
     let declared = &declared(scope, entry, shared.is_divided());
@@ -121,7 +121,7 @@ async fn open(
                     stderr: &shared.stderr,
                     declared,
                     numbers: &shared.numbers,
-                    strays,
+                    noise,
                 };
                 let starting = stdio::start(entry, stdio, beginning, remembered);
                 let (ready, process) = Box::pin(starting).await?;

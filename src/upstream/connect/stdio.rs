@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::{ProtocolEra, ServerEntry, Settings, Stdio},
-    link::{self, Connection, Strays},
+    link::{self, Connection, Noise},
     process::{self, BaseEnvironment, Grace, Launch, Process, SpawnError, StderrLog},
     wire::{RequestNumbers, Revision},
 };
@@ -22,7 +22,7 @@ pub(in crate::upstream) struct StartParts<'a> {
     pub(in crate::upstream) stderr: &'a StderrLog,
     pub(in crate::upstream) declared: &'a Declared,
     pub(in crate::upstream) numbers: &'a RequestNumbers,
-    pub(in crate::upstream) strays: &'a Strays,
+    pub(in crate::upstream) noise: &'a Noise,
 }
 
 /// How long a server that refused the handshake may take to say what it wants instead.
@@ -44,7 +44,7 @@ pub(in crate::upstream) async fn start(
         stderr,
         declared,
         numbers,
-        strays,
+        noise,
     } = parts;
     let login_path = connect_context.login_path.get().await;
     let program = Program {
@@ -54,7 +54,7 @@ pub(in crate::upstream) async fn start(
         stderr,
         declared,
         numbers,
-        strays,
+        noise,
     };
     let opened = match entry.protocol_era {
         ProtocolEra::Legacy => program.shake_hands().await,
@@ -81,7 +81,7 @@ struct Program<'a> {
     stderr: &'a StderrLog,
     declared: &'a Declared,
     numbers: &'a RequestNumbers,
-    strays: &'a Strays,
+    noise: &'a Noise,
 }
 
 /// What to do with a server that answers the probe by wanting a handshake.
@@ -136,8 +136,8 @@ impl Program<'_> {
         })?;
         let exited = process.exited();
         let ended = async move { exited.await.to_string() };
-        let strays = self.strays.clone();
-        let made = link::stdio::connect(input, output, ended, self.numbers.clone(), strays);
+        let noise = self.noise.clone();
+        let made = link::stdio::connect(input, output, ended, self.numbers.clone(), noise);
         Ok((made.into(), process))
     }
 

@@ -41,10 +41,10 @@ mod tests {
         let set = |pairs: &[(&str, &str)]| -> BTreeMap<ServerName, String> {
             pairs
                 .iter()
-                .map(|(name, print)| {
+                .map(|(name, digest)| {
                     (
                         ServerName::parse(name).expect("a name"),
-                        (*print).to_owned(),
+                        (*digest).to_owned(),
                     )
                 })
                 .collect()

@@ -27,7 +27,7 @@ pub(super) enum SubscriptionAnswer {
     One(SubscriptionRequest, Result<(), NotSubscribed>),
     /// The outcome of one request for all: the server agreed to so much.
     All {
-        requested: BTreeSet<String>,
+        uris: BTreeSet<String>,
         agreed: Result<BTreeSet<String>, ListenError>,
     },
 }
@@ -49,12 +49,12 @@ impl Worker {
         let subscriptions = &self.shared.subscriptions;
         if let Some(listening) = &connected.open.listening {
             // What is wanted meanwhile waits until this is done.
-            if let Some(requested) = subscriptions
+            if let Some(uris) = subscriptions
                 .unheard()
                 .filter(|_| self.life.telling.is_empty())
             {
-                let agreed = listening.listen(requested.clone());
-                let telling = agreed.map(|agreed| SubscriptionAnswer::All { requested, agreed });
+                let agreed = listening.listen(uris.clone());
+                let telling = agreed.map(|agreed| SubscriptionAnswer::All { uris, agreed });
                 self.life.telling.push(telling.boxed());
             }
             return;
@@ -81,16 +81,16 @@ impl Worker {
                 subscriptions.done(&request, outcome);
             }
             SubscriptionAnswer::All {
-                requested,
+                uris,
                 agreed: Ok(agreed),
-            } => subscriptions.agreed(&requested, &agreed),
+            } => subscriptions.agreed(&uris, &agreed),
             SubscriptionAnswer::All {
-                requested,
+                uris,
                 agreed: Err(error),
             } => {
                 tracing::debug!(%server, %error, "the server did not agree to tell of resources");
                 let why = failed(ErrorCode::BadUpstreamAnswer, &error.outside());
-                subscriptions.not_agreed(&requested, &why);
+                subscriptions.not_agreed(&uris, &why);
             }
         }
         self.sync_subscriptions();

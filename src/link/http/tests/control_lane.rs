@@ -25,11 +25,11 @@ async fn sending_does_not_wait_for_the_answer() {
     let client = Client::opened(&server.url).await;
     soon(client.send(LIST)).await.expect("taken");
     server.sees("tools/list").await;
-    assert_eq!(client.link.shared.control_requests.lock().len(), 1);
+    assert_eq!(client.link.shared.controls.lock().len(), 1);
     soon(client.send(WITHDRAWN)).await.expect("taken");
     assert_eq!(server.sees("notifications/cancelled").await.body, WITHDRAWN);
     client.link.shared.idle().await;
-    assert!(client.link.shared.control_requests.lock().is_empty());
+    assert!(client.link.shared.controls.lock().is_empty());
 }
 
 #[tokio::test]
@@ -49,7 +49,7 @@ async fn a_withdrawn_request_is_waited_for_no_more() {
     let (sent, told) = soon(async { tokio::join!(client.send(LIST), withdraw) }).await;
     assert!(sent.is_ok() && told.is_ok(), "{sent:?} {told:?}");
     assert_eq!(server.sees("notifications/cancelled").await.body, WITHDRAWN);
-    assert!(client.link.shared.control_requests.lock().is_empty());
+    assert!(client.link.shared.controls.lock().is_empty());
 }
 
 #[tokio::test]
