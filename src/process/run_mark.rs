@@ -1,4 +1,4 @@
-//! The line that begins a run of a server in its log, so that runs can be told apart and lines have a time; and what keeps a server
+//! The line that begins a run of a server in its log, so that runs have a beginning and lines have a time; and what keeps a server
 //! from writing such lines itself. Pure.
 
 use std::time::SystemTime;
@@ -28,7 +28,7 @@ pub(super) fn gap_notice(dropped: u64) -> String {
     format!("… {dropped}{MISSING}: the disk was too slow")
 }
 
-/// How a gap is told.
+/// The words for a gap.
 const MISSING: &str = " lines are missing here";
 
 /// What is put before a line of a server that looks like one of ours.

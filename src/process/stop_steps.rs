@@ -1,4 +1,4 @@
-//! How a child ends with all that it started: by itself, asked step by step, or killed. Decides the steps; `Group` carries them out.
+//! How a child ends with all that it started: by itself, by one signal after another, or killed. Decides the steps; `Group` carries them out.
 
 use std::time::Duration;
 

@@ -18,7 +18,7 @@ use super::{
 use crate::text::names::ServerName;
 
 /// From SIGTERM to SIGKILL. The input of these processes ended with their daemon, so they have had time already; but
-/// `docker run` takes its container along only when it is asked.
+/// `docker run` takes its container along only after a signal.
 const AFTER_TERM: Duration = Duration::from_secs(2);
 
 /// How long the killed are waited for.
