@@ -32,7 +32,7 @@ pub(super) enum Credential {
     Token(TokenHash),
     /// The user whom the proxy at this address named.
     Forwarded(IpAddr),
-    /// Nobody: somebody is only asked about.
+    /// Nobody: for questions about somebody.
     Imagined,
     /// The person whose daemon it is, looking how things are.
     Inspector,

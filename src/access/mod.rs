@@ -108,7 +108,7 @@ impl Access {
     }
 
     /// The caller behind the request of an MCP client. Clients come over the local socket too, through bridges, and are no operators
-    /// for that; there no credential is asked for, but one that is shown has to be good.
+    /// for that; there no credential is required, but one that is shown has to be good.
     pub fn authenticate(
         &self,
         settings: &Settings,
@@ -191,7 +191,7 @@ impl Access {
         Caller::inspector()
     }
 
-    /// Somebody who is only asked about.
+    /// Somebody for a question about access.
     pub fn imagined(subject: &str, roles: Vec<String>) -> Caller {
         Caller::new(subject, roles, Credential::Imagined)
     }
@@ -259,7 +259,7 @@ fn by_token(auth: &ServerAuth, headers: &HeaderMap) -> Result<Caller, Refused> {
     Ok(Caller::new(&known.subject, roles, Credential::Token(hash)))
 }
 
-/// What others than the trusted proxies say of users counts as not said.
+/// The user whom a trusted proxy names. Headers of others do not count.
 fn by_proxy(auth: &ServerAuth, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Refused> {
     if !is_trusted(&auth.forwarded, peer) {
         return Err(Refused::NoCredential);

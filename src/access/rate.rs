@@ -1,4 +1,4 @@
-//! How often each caller may ask: a bucket of requests that fills as time goes by. Knows nothing of what is asked.
+//! How often each caller may ask: a bucket of requests that fills as time goes by. Knows nothing of their contents.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::{config::RateLimit, runtime::sync::Guarded};
 
-/// Limit: callers that are counted. Beyond, those are forgotten who asked least of late.
+/// Limit: callers that are counted. Beyond, those with the oldest requests are forgotten.
 const MOST: usize = 10_000;
 
 /// Whose requests are counted together.

@@ -21,7 +21,7 @@ use super::{
 use crate::runtime::sync::Guarded;
 
 /// How long a person may take.
-const PATIENCE: Duration = Duration::from_mins(10);
+const CALLBACK_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// A login that was begun, as its person has to know it.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
@@ -186,7 +186,7 @@ impl PendingLogins {
             url: prepared.url.clone(),
             redirect_uri: prepared.redirect_uri.clone(),
             listens: listener.is_some(),
-            expires_in: PATIENCE.as_secs(),
+            expires_in: CALLBACK_TIMEOUT.as_secs(),
         };
         let pending = Arc::new_cyclic(|me| PendingLogin {
             login: self.login.clone(),
@@ -208,7 +208,7 @@ impl PendingLogins {
                     None => pending.over().await,
                 }
             };
-            let ended = tokio::time::timeout(PATIENCE, waiting).await;
+            let ended = tokio::time::timeout(CALLBACK_TIMEOUT, waiting).await;
             if ended.is_err() {
                 pending.give_up("nobody logged in within 10 min");
             }

@@ -34,7 +34,7 @@ pub(super) enum Renewed {
     Done,
     /// The authorization server refuses: a person has to log in.
     Refused,
-    /// It could not be asked, or had no answer.
+    /// The request failed, or had no answer.
     Failed,
 }
 

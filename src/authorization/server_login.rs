@@ -27,7 +27,7 @@ use crate::{
     text::{names::ServerName, secret::Secrets},
 };
 
-/// Limit: scopes that are asked for because calls were refused for want of them.
+/// Limit: scopes to request because calls were refused for want of them.
 const MOST_SCOPES: usize = 64;
 
 /// The login of one server.
@@ -137,10 +137,10 @@ impl ServerLogin {
         challenge: Challenge,
         sent: Option<HeaderValue>,
     ) -> Option<HeaderValue> {
-        let said = challenge.www_authenticate.unwrap_or_default();
-        let is_for_tokens = said.is_empty() || BearerChallenge::read(&said).is_bearer;
-        if !said.is_empty() {
-            *self.state.challenge.lock() = Some(said);
+        let header = challenge.www_authenticate.unwrap_or_default();
+        let is_for_tokens = header.is_empty() || BearerChallenge::read(&header).is_bearer;
+        if !header.is_empty() {
+            *self.state.challenge.lock() = Some(header);
         }
         let Some(token) = self.state.token.load_full() else {
             if is_for_tokens {
@@ -178,14 +178,14 @@ impl ServerLogin {
 
     /// A permission is missing. The request has failed; others may go on.
     fn forbidden(&self, challenge: &Challenge) {
-        let said = challenge.www_authenticate.as_deref().unwrap_or_default();
-        let read = BearerChallenge::read(said);
+        let header = challenge.www_authenticate.as_deref().unwrap_or_default();
+        let read = BearerChallenge::read(header);
         if !read.wants_more() {
             return;
         }
         // What it named for its 401 is what a login needs in any case.
         let mut challenge = self.state.challenge.lock();
-        challenge.get_or_insert_with(|| said.to_owned());
+        challenge.get_or_insert_with(|| header.to_owned());
         drop(challenge);
         let secrets = self.state.secrets();
         let mut scopes = read.scopes;

@@ -54,7 +54,7 @@ pub enum ErrorCode {
     TimedOut,
     /// The upstream's answer broke the protocol or a size limit.
     BadUpstreamAnswer,
-    /// The server asked something that the client cannot or did not answer.
+    /// The client cannot or did not answer a question of the server.
     QuestionUnanswered,
     /// A bound of ours was reached.
     Overloaded,
@@ -261,8 +261,8 @@ impl Failure {
     }
 }
 
-/// A step to take as it is said behind "next step: " and beside a server: it begins with a small letter, and a single sentence ends without
-/// a full stop. As the hint of a failure it is a sentence: see [`Failure::new`].
+/// A step in the form that follows "next step: " and stands beside a server: it begins with a small letter, and a single sentence ends
+/// without a full stop. As the hint of a failure it is a sentence: see [`Failure::new`].
 pub fn as_step(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().unwrap_or_default();

@@ -32,7 +32,7 @@ pub struct Bound<'a> {
 pub struct Agreement {
     /// The revision that is spoken.
     pub revision: Revision,
-    /// What the client said of its implementation, unless that is long.
+    /// The client's implementation, unless its description is long.
     pub info: Raw,
     /// What the client can do; `None` where that is kept by the daemon that opened the session, because it is long.
     pub capabilities: Option<Raw>,

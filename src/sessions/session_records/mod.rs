@@ -26,7 +26,7 @@ use self::{
 use crate::runtime::sync::Guarded;
 
 /// Limit: how long anybody waits for the disk. What was ordered is still done.
-const PATIENCE: Duration = Duration::from_secs(2);
+const CONFIRM_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// For how long a session can be continued after its id was given, in seconds: a week, so that a holiday of a few days is no reason to
 /// begin anew, and what is kept does not pile up.
@@ -144,7 +144,7 @@ impl SessionRecords {
         if let Some(data_dir) = self.0.data_dir.as_deref() {
             let file = kept::file(&folder(data_dir), session);
             let aside = tokio::task::spawn_blocking(move || kept::set_aside(&file));
-            // It said itself what it did.
+            // It logged itself what it did.
             let _ = aside.await;
         }
         self.0.kept.lock().remove(session.digest);
@@ -156,7 +156,7 @@ impl SessionRecords {
         async move {
             let Some(done) = ordered else { return };
             // Its sender is dropped when the order is carried out, and where nobody carries out any.
-            if timeout(PATIENCE, done).await.is_err() {
+            if timeout(CONFIRM_TIMEOUT, done).await.is_err() {
                 tracing::warn!("the disk is slow: what is to be kept of a session waits for it");
             }
         }

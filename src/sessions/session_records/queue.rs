@@ -8,11 +8,11 @@ use tokio::sync::{Notify, oneshot};
 use super::{Content, RecordedSession, SessionDigest};
 use crate::runtime::sync::Guarded;
 
-/// What the task is asked to do, and who waits for it.
+/// An order to the task, and who waits for it.
 pub(super) struct SessionOrder {
     pub(super) of: RecordedSession,
     pub(super) what: What,
-    pub(super) told: Vec<oneshot::Sender<()>>,
+    pub(super) waiters: Vec<oneshot::Sender<()>>,
 }
 
 pub(super) enum What {
@@ -40,7 +40,7 @@ impl SessionOrders {
     /// Adds an order, in place of what was to be kept before. What has ended stays so. The receiver ends when it is carried out, and where
     /// nobody carries out any.
     pub(super) fn add(&self, of: RecordedSession, what: What) -> oneshot::Receiver<()> {
-        let (told, done) = oneshot::channel();
+        let (waiter, done) = oneshot::channel();
         let mut waiting = self.waiting.lock();
         if waiting.is_closed {
             return done;
@@ -51,12 +51,12 @@ impl SessionOrders {
             .or_insert_with(|| SessionOrder {
                 of,
                 what: What::Keep(Box::new(|| None)),
-                told: Vec::new(),
+                waiters: Vec::new(),
             });
         if !matches!(order.what, What::End) {
             order.what = what;
         }
-        order.told.push(told);
+        order.waiters.push(waiter);
         drop(waiting);
         self.news.notify_one();
         done
@@ -103,14 +103,14 @@ mod tests {
         .map(|(name, what)| orders.add(session(name), what))
         .collect();
         let mut taken = orders.take();
-        taken.sort_by_key(|order| order.told.len());
+        taken.sort_by_key(|order| order.waiters.len());
         let [kept, ended] = taken.try_into().ok().expect("two sessions");
-        assert_eq!((kept.of, kept.told.len()), (session("a"), 2));
+        assert_eq!((kept.of, kept.waiters.len()), (session("a"), 2));
         let What::Keep(content) = kept.what else {
             panic!("it is to be kept");
         };
         assert_eq!(content().expect("something"), b"2");
-        assert_eq!((ended.of, ended.told.len()), (session("b"), 3));
+        assert_eq!((ended.of, ended.waiters.len()), (session("b"), 3));
         assert!(matches!(ended.what, What::End));
         assert!(done.iter_mut().all(|done| done.try_recv().is_err()));
         assert_eq!(orders.close().len(), 0);

@@ -90,9 +90,9 @@ impl Writer {
         if orders.is_empty() && self.pruned.elapsed() >= PRUNE {
             self.prune(records);
         }
-        // Whoever waits is told when all is done: its senders are dropped then.
+        // Dropping the senders at the end wakes all that wait.
         let mut done = Vec::with_capacity(orders.len());
-        for SessionOrder { of, what, told } in orders {
+        for SessionOrder { of, what, waiters } in orders {
             match what {
                 What::End => self.end(of, records),
                 // It has ended since.
@@ -111,7 +111,7 @@ impl Writer {
                     }
                 }
             }
-            done.push(told);
+            done.push(waiters);
         }
         if self.files.is_long() || self.files.is_torn() {
             self.prune(records);
