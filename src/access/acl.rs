@@ -11,7 +11,7 @@ use crate::{
 /// The object of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked<'a> {
-    /// A tool of ours.
+    /// A built-in tool.
     BuiltIn(&'a str),
     /// A tool of a server.
     Tool {

@@ -152,7 +152,7 @@ impl Access {
         Err(refused)
     }
 
-    /// The caller behind a request to the operator's API, and by what it is known.
+    /// The caller behind a request to the operator's API, and the credential.
     pub fn authenticate_operator(
         &self,
         settings: &Settings,
@@ -240,7 +240,7 @@ impl AccessTask {
             while settings.changed().await.is_ok() {
                 let now = settings.borrow_and_update().clone();
                 parts.limit.store(now.rate_limit.map(Arc::new));
-                // Whoever changes the key wants others out.
+                // A changed key is to keep others out.
                 let key_before = std::mem::replace(&mut key, parts.operators.key(&now));
                 if key != key_before {
                     parts.operators.end_all();

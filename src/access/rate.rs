@@ -36,7 +36,7 @@ impl BucketOwner {
     }
 }
 
-/// When the bucket of each caller is full again. Whoever has a full one is not in it.
+/// When the bucket of each caller is full again. Callers with a full one are not in it.
 #[derive(Debug, Default)]
 pub(super) struct Buckets(Guarded<HashMap<BucketOwner, Instant>>);
 
@@ -59,7 +59,7 @@ impl Buckets {
     }
 }
 
-/// Forgets whoever has a full bucket, or else the half whose buckets are fullest.
+/// Forgets callers with a full bucket, or else the half whose buckets are fullest.
 fn make_room(full_at: &mut HashMap<BucketOwner, Instant>, now: Instant) {
     full_at.retain(|_, at| *at > now);
     if full_at.len() < MOST {

@@ -1,5 +1,5 @@
-//! Requests say nothing that the document does not have: with a filter that is misspelt everything would be found, and whoever sends a body
-//! means something by it.
+//! Refuses requests with anything that the document does not have: with a misspelt filter everything would be found, and a body is never
+//! without a meaning.
 
 use std::sync::Arc;
 

@@ -97,7 +97,7 @@ pub fn is_health(path: &str) -> bool {
 /// Where [`Api::metrics_routes`] answer.
 const METRICS: &str = "/metrics";
 
-/// Whether a path is one of [`Api::metrics_routes`]: for operators, and for whoever asks from this machine.
+/// Whether a path is one of [`Api::metrics_routes`]: for operators, and for requests from this machine.
 pub fn is_metrics(path: &str) -> bool {
     path == METRICS
 }
@@ -155,7 +155,7 @@ impl Api {
         page_login::page_routes().with_state(self.clone())
     }
 
-    /// Figures for Prometheus, for whoever may have them.
+    /// Figures for Prometheus, for all who may have them.
     pub fn metrics_routes(&self, metrics: &Metrics) -> HttpRouter {
         metrics::routes(self.clone(), metrics.clone())
     }

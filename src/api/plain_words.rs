@@ -112,7 +112,7 @@ fn kind(name: &str) -> String {
         .iter()
         .find_map(|(theirs, ours)| Some((name.strip_prefix(theirs)?, *theirs, *ours)));
     match known {
-        // The name of a type of ours says nothing.
+        // The name of an own type means nothing to a reader.
         Some((_, "struct ", ours)) => ours.to_owned(),
         Some((value, _, ours)) => format!("{ours}{}", value.replace('`', "")),
         None => name.to_owned(),

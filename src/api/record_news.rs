@@ -1,4 +1,4 @@
-//! New records of the activity log as events, for whoever reads them as they come. A reader that is far behind hears how many it missed.
+//! New records of the activity log as events, as they come. A reader that is far behind gets the number of those it missed.
 
 use std::pin::Pin;
 

@@ -48,7 +48,7 @@ pub(super) enum Redirect {
 
 /// Who takes what the browser brings.
 pub(super) trait Expectant: Send + Sync + 'static {
-    /// Takes it, and says what comes of it.
+    /// Takes it, and gives the outcome.
     fn take(&self, callback: Callback) -> BoxFuture<'_, Result<(), LoginError>>;
 
     /// Returns when nothing more is expected.

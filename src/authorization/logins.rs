@@ -1,4 +1,4 @@
-//! The logins of all servers, one each whoever asks.
+//! The logins of all servers, one for each server.
 
 use std::{
     collections::BTreeMap,

@@ -81,7 +81,7 @@ impl PendingLogin {
         };
         let given_up = || LoginError::Failed("the login was given up".to_owned());
         let this = self.me.upgrade().ok_or_else(given_up)?;
-        // Whoever brought it may leave: a code can be exchanged once only.
+        // The browser may leave: a code can be exchanged once only.
         self.tasks.spawn(async move {
             let exchanged = this.login.exchange(prepared, callback).await;
             this.end(exchanged.and_then(|grant| this.accept(grant)));
@@ -112,8 +112,8 @@ impl PendingLogin {
             Err(error) => tracing::warn!(server = %self.login.name, %error, "a login failed"),
         }
         if outcome.is_ok() {
-            // Also where it was fine: whoever waits for more scopes has them now. Before anybody hears of the end, who then wants to
-            // know how the server is.
+            // Also where it was fine: a wait for more scopes is over now. Before anybody learns of the end and looks at the server's
+            // state.
             self.login.logged_in();
         }
         self.outcome.send_if_modified(|ended| {

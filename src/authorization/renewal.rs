@@ -129,7 +129,7 @@ impl TokenRenewals {
         }
     }
 
-    /// Renews a token and waits for that; whoever else renews it gets the same outcome.
+    /// Renews a token and waits for that; concurrent renewals share the outcome.
     pub(super) async fn renew(&self, token: &Arc<AccessToken>, instead: Instead) -> Renewed {
         let mut outcome = self.begin(token, instead);
         match outcome.wait_for(Option::is_some).await.as_deref() {

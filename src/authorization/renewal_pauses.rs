@@ -1,5 +1,5 @@
 //! Whether a token that the server refuses is renewed at once or later: renewals that bring nothing are put further and further apart.
-//! Pure: whoever renews owns the clock.
+//! Pure: the caller owns the clock.
 
 use std::time::{Duration, Instant};
 

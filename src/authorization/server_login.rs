@@ -54,7 +54,7 @@ impl ServerLogin {
         }
     }
 
-    /// How it is, and whatever becomes of it.
+    /// Its state, now and later.
     pub fn status(&self) -> watch::Receiver<LoginStatus> {
         self.state.status.subscribe()
     }
@@ -189,7 +189,7 @@ impl ServerLogin {
         drop(challenge);
         let secrets = self.state.secrets();
         let mut scopes = read.scopes;
-        // Whoever asks for its own token by name has none of it shown.
+        // A challenge may repeat the token; none of it is shown.
         scopes.retain(|scope| secrets.masked(scope) == scope.as_str());
         let wanted: Vec<String> = {
             let mut wanted = self.state.wanted.lock();

@@ -58,7 +58,7 @@ impl CallIds {
         &self.spans
     }
 
-    /// What headers say of the trace of whoever asks, where anybody gets spans.
+    /// The sender's trace as the headers name it, where anybody gets spans.
     pub fn trace_in(&self, headers: &HeaderMap) -> Option<RequestTrace> {
         if !self.spans.is_on() {
             return None;

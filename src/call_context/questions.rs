@@ -1,4 +1,4 @@
-//! Questions to a legacy client: requests of ours on its stream, and the answers that it sends back.
+//! Questions to a legacy client: own requests on its stream, and the client's answers.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -83,7 +83,7 @@ impl Questions {
         waiting.is_some_and(|waiting| waiting.send(outcome).is_ok())
     }
 
-    /// The client is gone: whoever waits hears so, and nobody waits again.
+    /// The client is gone: all waits end, and nobody waits again.
     pub fn end(&self) {
         let mut open = self.0.lock();
         open.over = true;

@@ -74,7 +74,7 @@ impl ClientSession {
         binding.is_ours
     }
 
-    /// By what the session is recorded, if it can be continued.
+    /// What identifies the session's record, if it can be continued.
     pub fn record(&self) -> Option<RecordedSession> {
         self.0.binding.as_ref().map(|binding| binding.record)
     }
@@ -89,7 +89,7 @@ impl ClientSession {
         &self.0.ended
     }
 
-    /// Ends it: whoever waits for an answer of its client hears so.
+    /// Ends it, and all waits for answers of its client.
     pub fn end(&self) {
         self.0.ended.cancel();
         self.0.questions.end();

@@ -15,7 +15,7 @@ pub(super) struct CommandFailure {
     pub(super) what: String,
     pub(super) next_step: Option<String>,
     pub(super) exit_code: u8,
-    /// The kind, where it is one of ours.
+    /// The code, where mcpproxy itself failed.
     pub(super) code: Option<ErrorCode>,
     /// Whether what was printed as data says it already.
     pub(super) is_shown: bool,

@@ -85,7 +85,7 @@ pub(super) fn user_id() -> u32 {
     0
 }
 
-/// Leaves the session, and with it the terminal, of whoever started us.
+/// Leaves the session of the starting process, and with it the terminal.
 #[cfg(unix)]
 pub(super) fn leave_session() {
     // Fails only for one who leads a group, and so is alone already.

@@ -212,7 +212,7 @@ impl KeptSecrets {
         lacking.map(|row| row.name).collect()
     }
 
-    /// Has a daemon that runs look its secrets up again, and gives the way to it. What was stored is stored, whatever becomes of that.
+    /// Has a daemon that runs look its secrets up again, and gives the way to it. What was stored is stored, even if that fails.
     async fn put_in_force(&self) -> Option<DaemonClient> {
         let reloaded = async {
             let daemon = connection::open_if_running(&self.files, self.out).await?;

@@ -1,4 +1,4 @@
-//! What every request passes before a route answers it: the guard, and who asks. The caller is put into the request; whoever answers it
+//! What every request passes before a route answers it: the guard, and authentication. The caller is put into the request; the route
 //! finds it there, and has no other way to one.
 //!
 //! Plain calls around the routes as a whole: a layer of the routes would clone and box them once more for each request.
@@ -44,7 +44,7 @@ pub(super) struct AuthLayer {
 /// Who can come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Whoever reaches our address: the guard looks at every request, and operators have to show that they are.
+    /// Over a network address: the guard looks at every request, and operators have to show that they are.
     Network,
     /// The operator's own programs only.
     Local,
@@ -136,7 +136,7 @@ impl AuthLayer {
         peer: Peer,
         request: &Request,
     ) -> Result<(Option<HeaderValue>, Result<Sender, Unknown>), Response> {
-        // First of all: whoever connects to itself by a name that is not trusted, or without a token, hears what is really wrong.
+        // First of all: a daemon that connects to itself by a name that is not trusted, or without a token, learns what is really wrong.
         if self.instance.sent(request.headers()) {
             return Err(inbound::behind_itself());
         }

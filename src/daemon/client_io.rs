@@ -25,7 +25,7 @@ const UNREAD_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long it may do so while the budget is spent; and how often that is looked at.
 const UNREAD_TIMEOUT_IN_NEED: Duration = Duration::from_secs(5);
 
-/// Whoever reads so many bytes in that time reads.
+/// A client that reads so many bytes in that time counts as reading.
 const PROGRESS: usize = 64 << 10;
 
 /// Limit: how long a client is heard that was answered before it had sent everything.

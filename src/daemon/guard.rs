@@ -14,8 +14,8 @@ use crate::{
     telemetry::log_limit::LogLimit,
 };
 
-/// Headers that say what a request may do. Whoever else reads them may take another of two than we do. Those that repeat the body are
-/// held against it later.
+/// Headers that decide what a request may do. Other readers may take another of two than mcpproxy does. Those that repeat the body are
+/// compared with it later.
 static ONCE: [HeaderName; 8] = [
     header::ORIGIN,
     header::AUTHORIZATION,

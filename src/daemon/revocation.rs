@@ -1,4 +1,4 @@
-//! Ends the stream of whoever showed a credential that does not count any more, however long it could have gone on.
+//! Ends a stream when its reader's credential does not count any more, however long it could have gone on.
 
 use std::{
     pin::Pin,

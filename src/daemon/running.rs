@@ -328,7 +328,7 @@ fn sessions(
     Ok((sessions, records_task))
 }
 
-/// TCP for clients, and for operators who show that they are, behind the guard; the local socket for whoever owns the data folder.
+/// TCP for clients, and for operators who show that they are, behind the guard; the local socket for the owner of the data folder.
 fn open_faces(
     (access, inbound, api, activity, instance): (&Access, &Inbound, &Api, &Activity, &InstanceId),
     listeners: Vec<TcpListener>,

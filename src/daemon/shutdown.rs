@@ -121,7 +121,7 @@ mod signals {
 
     impl Signals {
         pub(super) fn new() -> std::io::Result<Self> {
-            // A file that must not grow further is an error for whoever writes it, and no end of the daemon.
+            // A file that must not grow further is an error for its writer, and no end of the daemon.
             let too_large = rustix::process::Signal::XFSZ.as_raw();
             drop(signal(SignalKind::from_raw(too_large))?);
             Ok(Self {

@@ -1,5 +1,5 @@
-//! One forwarded request from its first step to its answer, carried on by the task of whoever waits for it: what happens goes through
-//! [`CallState`], and what that decides is done here.
+//! One forwarded request from its first step to its answer, carried on by the task that waits for it: events go through
+//! [`CallState`], and its decisions are carried out here.
 
 use std::{
     pin::Pin,

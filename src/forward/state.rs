@@ -45,7 +45,7 @@ pub(super) struct RoundQuestions {
 pub(super) enum CallEvent {
     /// The server tells something.
     Notice(Notification),
-    /// The server asks something; by what route, or why it is refused.
+    /// The server asks something: the route, or the refusal.
     Question(Request, Result<QuestionRoute, RpcError>),
     /// The client answered a question on its stream.
     Reply(Id, Outcome),

@@ -56,7 +56,7 @@ impl Gate {
         Self { settings, catalog }
     }
 
-    /// What decisions rest on now: for whoever has many to make that must agree with each other.
+    /// A snapshot of what decisions rest on: for many decisions that must agree with each other.
     pub fn now(&self) -> Moment {
         Moment {
             settings: self.settings(),

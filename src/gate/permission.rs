@@ -199,7 +199,7 @@ impl<'a> Rules<'a> {
         })
     }
 
-    /// What the rules say of a thing. A resource that is offered under another URI than its server's is denied by what denies either.
+    /// The rules' decision on a thing. A resource that is offered under another URI than its server's is denied by a denial of either.
     fn ruled(self, rules: RulesFor<'_>, object: Asked<'_>, reading: Reading) -> Decision {
         let decision = rules.decide(object, reading);
         let Asked::Resource { server, uri } = object else {

@@ -36,7 +36,7 @@ pub(super) fn with_type(status: StatusCode, kind: &'static str, body: Body) -> R
     response
 }
 
-/// The HTTP status that goes with an error of a stateless request, whoever it is of: the one table (transports, "Protocol Version
+/// The HTTP status that goes with an error of a stateless request, an upstream's too: the one table (transports, "Protocol Version
 /// Header" and "Server Validation"). An error about the requested thing, rather than about the request, is an answer like any other.
 pub(super) fn status_of(code: i64) -> StatusCode {
     match code {

@@ -27,7 +27,7 @@ pub(super) fn overloaded(error: impl Into<String>, hint: &str) -> RpcError {
     of_ours(&Failure::new(ErrorCode::Overloaded, error, hint))
 }
 
-/// A failure of ours that is no answer of a tool.
+/// An own failure that is no answer of a tool.
 pub(super) fn of_ours(failure: &Failure) -> RpcError {
     RpcError::new(RpcError::INTERNAL, failure.error.clone()).with_data(shown_failure(failure))
 }

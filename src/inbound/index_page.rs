@@ -12,7 +12,7 @@ const SENTENCE: &str = concat!(
      whether all is well."
 );
 
-/// The sentence, as a page for whoever asks for one.
+/// The sentence, as a page for clients that accept one.
 pub(super) async fn index_page(headers: HeaderMap) -> Response {
     if accepts_pages(&headers) {
         let page = format!(

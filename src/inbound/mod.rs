@@ -176,7 +176,7 @@ impl Inbound {
     }
 }
 
-/// Whether a path is one of an MCP endpoint, there or not: whoever asks for it has to say who it is. Clients that probe for OAuth have not
+/// Whether a path is one of an MCP endpoint, there or not: requests for it need a credential. Clients that probe for OAuth have not
 /// come so far.
 pub fn is_endpoint(path: &str) -> bool {
     let below = path.strip_prefix("/mcp");

@@ -45,7 +45,7 @@ pub(super) struct LegacySession {
     _present: Present,
 }
 
-/// By what a session is known.
+/// What identifies a session.
 pub(super) struct SessionIdentity {
     pub(super) id: Arc<str>,
     pub(super) origin: SessionOrigin,

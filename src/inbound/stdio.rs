@@ -30,7 +30,7 @@ use crate::{
 /// Limit: lines that wait behind an `initialize` which is not answered yet.
 const HELD: usize = 256;
 
-/// Limit: frames that wait for the client to read. Whoever has more to say waits.
+/// Limit: frames that wait for the client to read. Further ones wait.
 const UNREAD: usize = 64;
 
 /// What runs when the input ends may still be answered in this time: `printf … | mcpproxy serve --stdio` shall see its answers,
@@ -52,7 +52,7 @@ impl Inbound {
         let talking = async move {
             match conversation.listen_to(input).await {
                 End::Input => drop(timeout(GRACE, conversation.answered()).await),
-                // Whoever ends us sets the deadline.
+                // The caller of the end sets the deadline.
                 End::Closing => {
                     conversation.requests.streams_ended().await;
                     conversation.answered().await;

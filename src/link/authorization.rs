@@ -1,5 +1,5 @@
-//! What a connection needs of whoever logs in to its server: the header of the next request, and somebody to tell that the server
-//! wants another one. Knows nothing of how a login comes about.
+//! What a connection needs of the login to its server: the header of the next request, and a receiver of challenges for another one.
+//! Knows nothing of how a login comes about.
 
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, StatusCode, header};

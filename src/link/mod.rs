@@ -200,7 +200,7 @@ impl Link {
 }
 
 impl Link {
-    /// Refuses a question of the upstream, for whoever cannot wait until it has heard.
+    /// Refuses a question of the upstream without waiting until the refusal is sent.
     pub fn refuse(&self, id: Id, error: &RpcError) {
         let outcome = Outcome::Error(error.to_raw());
         let link = self.clone();
@@ -380,7 +380,7 @@ const WITHDRAWALS: usize = 16;
 /// How long a goodbye may take.
 pub const GOODBYE: Duration = Duration::from_secs(2);
 
-/// Tells a server that nobody waits for the answer to a request of ours any more.
+/// Withdraws an own request.
 fn withdrawal_frame(number: u64) -> Bytes {
     let params = Raw::author(&serde_json::json!({
         "requestId": format!("p{number}"),

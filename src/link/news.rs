@@ -1,4 +1,4 @@
-//! What a connection says that belongs to no request: one bounded queue to whoever looks after the connection.
+//! Messages on a connection that belong to no request: one bounded queue to the owner of the connection.
 
 use std::sync::{
     Arc,

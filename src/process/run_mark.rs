@@ -31,10 +31,10 @@ pub(super) fn gap_notice(dropped: u64) -> String {
 /// The words for a gap.
 const MISSING: &str = " lines are missing here";
 
-/// What is put before a line of a server that looks like one of ours.
+/// What is put before a server's line that looks like a mark.
 const NOT_OURS: char = '\\';
 
-/// Has a line of a server begin otherwise where it would look like one of ours.
+/// Changes the beginning of a server's line that looks like a mark.
 pub(super) fn tell_apart(line: &mut String) {
     let seen = line.trim_start_matches(|c: char| !c.is_ascii_graphic());
     let counted = seen.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -43,7 +43,7 @@ pub(super) async fn ask(group: &mut Group, grace: Grace) {
         group.leader_exit().await;
         group.nobody_living().await;
     };
-    // Whoever is left is killed next.
+    // The remaining ones are killed next.
     let _ = timeout(grace.after_term, all_gone).await;
 }
 

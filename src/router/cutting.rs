@@ -16,7 +16,7 @@ use crate::{
 /// The tool that reads on.
 const READS_ON: &str = "read_cache";
 
-/// Tools of ours that bring results of others, with what becomes of structured content there. No result of the rest is ever cut: they
+/// Built-in tools that bring results of others, with what becomes of structured content there. No result of the rest is ever cut: they
 /// have limits of their own.
 const BRING_RESULTS: [(&str, StructuredContent); 6] = [
     ("call_tool", StructuredContent::LeftOutIfSame),
@@ -47,7 +47,7 @@ enum Brings {
     /// Nothing that is cut.
     #[default]
     Nothing,
-    /// The result of a tool of ours.
+    /// The result of a built-in tool.
     OfOurs(StructuredContent),
     /// The result of a server's tool that the client called by its name.
     OfServer,
@@ -56,7 +56,7 @@ enum Brings {
 }
 
 impl Cutting {
-    /// A tool of ours answers. Whether its result is cut.
+    /// A built-in tool answers. Whether its result is cut.
     pub(super) fn note_ours(&self, tool: &str) -> bool {
         let known = BRING_RESULTS.iter().find(|(name, _)| *name == tool);
         if let Some((_, structured)) = known {

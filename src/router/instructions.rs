@@ -44,7 +44,7 @@ const PROXY_SEARCH: &str = " Where many tools are listed, retrieve_tools finds s
 const NO_PROXY: &str =
     "mcpproxy stands in front of several MCP servers. None of their tools can be called here.";
 
-/// The same for a caller who may use these tools of ours.
+/// The same for a caller who may use these built-in tools.
 fn proxy(permits: impl Fn(&str) -> bool) -> String {
     match (permits("proxy"), permits("retrieve_tools")) {
         (true, true) => [PROXY, PROXY_SEARCH].concat(),
@@ -65,10 +65,10 @@ fn scripts(now: &Moment, caller: &Caller) -> String {
     text
 }
 
-/// The tools of ours that call others, the mildest first.
+/// The built-in tools that call others, the mildest first.
 const CALL_TOOLS: [&str; 3] = ["call_tool_read", "call_tool_write", "call_tool_destructive"];
 
-/// How to use the mode that finds tools by search, of which a caller may have these tools of ours. What is denied is not named.
+/// How to use the mode that finds tools by search, of which a caller may have these built-in tools. What is denied is not named.
 fn search(permits: impl Fn(&str) -> bool) -> String {
     let mut text = String::from(
         "mcpproxy stands in front of several MCP servers, whose tools are not listed here but found by search.",

@@ -81,7 +81,7 @@ impl View {
         }
     }
 
-    /// By what it is known again, to another daemon too: no other endpoint has the same.
+    /// Its name across restarts and daemons: no other endpoint has the same.
     pub fn identity(&self) -> Cow<'_, str> {
         match self {
             Self::Configured => "/mcp".into(),

@@ -1,4 +1,4 @@
-//! Arguments of a call that was not made, as they are repeated to whoever sent them.
+//! Arguments of a call that was not made, as they are repeated to its sender.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Tasks of servers: which client made them. To a server all clients are one, so it would give any of them the tasks of all: here a
-//! task is there for whoever made it, whatever the endpoint and the revision (tasks of revision 2025-11-25, tasks extension of
+//! Tasks of servers, and the clients that own them. To a server all clients are one, so it would give any of them the tasks of all:
+//! here a task exists for its owner alone, whatever the endpoint and the revision (tasks of revision 2025-11-25, tasks extension of
 //! revision 2026-07-28).
 
 use std::{

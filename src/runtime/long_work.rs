@@ -70,7 +70,7 @@ impl LongWork {
 }
 
 impl Stop {
-    /// Whether to stop: what comes of it is not looked at.
+    /// Whether to stop: nobody looks at the result.
     pub fn is_requested(&self) -> bool {
         self.0.is_cancelled()
     }

@@ -89,7 +89,7 @@ impl Raw {
         Self::parse(&Bytes::copy_from_slice(text.as_bytes()))
     }
 
-    /// Writes a value of ours. For what we author, never for what we forward.
+    /// Writes an own value. For what mcpproxy authors, never for what it forwards.
     pub fn author(value: &impl Serialize) -> Self {
         let text = serde_json::to_vec(value).expect("our own types have string keys only");
         Self::trusted(text.into())

@@ -21,7 +21,7 @@ pub struct TraceParent {
 /// The trace that a request belongs to, as the request names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestTrace {
-    /// The span of whoever asks.
+    /// The sender's span.
     pub parent: TraceParent,
     /// What others know of the trace, as it came.
     pub state: Option<Box<str>>,

@@ -1,4 +1,4 @@
-//! Whether a request with a cookie comes from our own page. Browsers add the cookie whoever caused the request, also a page of another
+//! Whether a request with a cookie comes from mcpproxy's own page. Browsers add the cookie to requests of any page, also one of another
 //! port of this machine, which they count as the same site.
 
 use http::{HeaderMap, HeaderName, Method, header};

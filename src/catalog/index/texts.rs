@@ -24,7 +24,7 @@ pub(super) fn texts_of(server: &ServerName, tool: &Tool) -> [String; FIELDS] {
     std::array::from_fn(|field| field_text(server, tool, field))
 }
 
-/// Those of a tool whose texts nobody has approved: whoever searches for words of them must not learn that they are there.
+/// Those of a tool whose texts nobody has approved: a search for their words must not reveal them.
 pub(super) fn name_alone(tool: &Tool) -> [String; FIELDS] {
     let name: String = tool.name.chars().take(LONGEST).collect();
     let mut texts: [String; FIELDS] = Default::default();

@@ -11,7 +11,7 @@ const CALLS_ONE: &str = "call_tool";
 #[derive(Clone, Copy)]
 pub(super) struct ShownRecord<'a> {
     pub(super) record: &'a ActivityRecord,
-    /// The tool of ours that made the call.
+    /// The built-in tool that made the call.
     through: Option<&'a str>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn shown(
     })
 }
 
-/// Whether it is the call that a tool of ours made.
+/// Whether a built-in tool made the call.
 fn is_made_by_tool(record: &ActivityRecord) -> bool {
     record.parent.is_some() && record.server.is_some() && record.tool.is_some()
 }

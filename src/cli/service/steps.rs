@@ -158,7 +158,7 @@ pub(super) enum StartNow {
     Anew,
 }
 
-/// Of whoever is logged in.
+/// The domain of the user who is logged in.
 fn domain() -> String {
     format!("gui/{}", platform::user_id())
 }

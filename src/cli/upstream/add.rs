@@ -241,7 +241,7 @@ fn step_without_entry(name: &ServerName, server: &ServerRow) -> String {
         return format!("add it without --check, then `mcpproxy upstream login {name}`");
     }
     let is_program = server.transport.as_deref() == Some("stdio");
-    // What names a command of ours names the entry with it.
+    // A next step with a command names the entry.
     let known = server.next_step.as_deref();
     let look = match known.filter(|step| !step.contains("mcpproxy ")) {
         Some(step) => step,

@@ -1,4 +1,4 @@
-//! What of a definition a terminal does not show in words: all the rest of it, as JSON. Pure; whoever prints it escapes it.
+//! The part of a definition that a terminal does not show in words, as JSON. Pure; the printer escapes it.
 
 use std::collections::BTreeMap;
 

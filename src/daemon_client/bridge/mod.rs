@@ -55,7 +55,7 @@ pub trait BridgeHost {
     /// Starts a daemon and returns when it serves, or when another one has the data folder.
     fn start_daemon(&self) -> impl Future<Output = Result<(), String>>;
 
-    /// Says something to whoever runs the program.
+    /// Shows a text to the user of the program.
     fn note(&self, text: &str);
 }
 

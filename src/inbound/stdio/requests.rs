@@ -1,4 +1,4 @@
-//! The requests of one client on a pair of streams: they run at once, within bounds, and what comes of them goes out in order.
+//! The requests of one client on a pair of streams: they run at once, within bounds, and their answers go out in order.
 
 use std::sync::Arc;
 

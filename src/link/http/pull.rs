@@ -1,4 +1,4 @@
-//! What comes back for one request, pulled message by message by whoever waits for it. A stream that is cut is resumed here.
+//! The answer to one request, pulled message by message by its reader. A stream that is cut is resumed here.
 
 use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
 

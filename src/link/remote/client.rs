@@ -109,8 +109,8 @@ impl HttpClient {
         Ok(Posted::Refused(refusal.await))
     }
 
-    /// Sends a request, with what whoever logs in to the server supplies for it. One that the server refuses for want of a login is sent
-    /// once more where that changes anything.
+    /// Sends a request, with the login's header. One that the server refuses for want of a login is sent once more where that changes
+    /// anything.
     pub(crate) async fn send(
         &self,
         request: Request<Full<Bytes>>,

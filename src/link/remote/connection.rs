@@ -1,4 +1,4 @@
-//! One HTTP/1.1 connection, driven by whoever uses it at the moment: its request, its response and its body are the business of one
+//! One HTTP/1.1 connection, driven by its user of the moment: its request, its response and its body are the business of one
 //! task, so no message has to change hands between tasks, let alone threads.
 
 use std::{

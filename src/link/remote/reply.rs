@@ -1,4 +1,4 @@
-//! The body of a response, read piece by piece. Whoever reads may stop at any time and go on later.
+//! The body of a response, read piece by piece. A reader may stop at any time and go on later.
 
 use std::{error::Error, time::Duration};
 

@@ -59,7 +59,7 @@ pub(super) struct BuiltIn {
     arguments: &'static [&'static str],
     /// Arguments that are taken besides: other words for those.
     aliases: &'static [&'static str],
-    /// What a call looks like, for whoever sent a wrong one.
+    /// What a call looks like, for the sender of a wrong one.
     usage: &'static str,
     /// Its definition; limits in it are the configured ones.
     define: fn(&Settings) -> serde_json::Value,
@@ -73,7 +73,7 @@ pub(super) struct Call<'a> {
     search: &'a ToolSearch,
     calls: ToolCalls<'a>,
     things: Things<'a>,
-    /// For calls of other tools of ours.
+    /// For calls of other built-in tools.
     router: &'a Router,
     cutting: Option<&'a Cutting>,
     management: &'a Management,
@@ -92,7 +92,7 @@ impl Call<'_> {
         self.tool.wrong(why)
     }
 
-    /// Calls another tool of ours in the course of this call, whose metadata belong to it.
+    /// Calls another built-in tool in the course of this call, whose metadata belong to it.
     async fn call_another(
         &self,
         tool: &'static BuiltIn,

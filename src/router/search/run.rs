@@ -45,7 +45,7 @@ pub(super) fn in_lists(
 }
 
 impl SearchState<'_> {
-    /// Searches. Once `stop` says so, anything may come of it.
+    /// Searches. Once `stop` is requested, the result is meaningless.
     pub(super) fn search(&self, search: &Search, stop: &Stop) -> Result<Found, Failure> {
         let servers = self.settings.servers.keys();
         let servers: Vec<&str> = servers.map(ServerName::as_str).collect();
@@ -124,7 +124,7 @@ impl SearchState<'_> {
         self.caller.subject() == OPERATOR
     }
 
-    /// What rules deny to a caller does not exist for it; whoever can change the rules hears of it.
+    /// What rules deny to a caller does not exist for it, unless it can change the rules.
     fn may_hear_of(&self, failure: &Failure) -> bool {
         is_held(failure) || self.is_a_person() && failure.code == ErrorCode::AccessDenied
     }

@@ -1,4 +1,4 @@
-//! A tool on one line with the types of what it takes and gives, for whoever writes a script:
+//! A tool on one line with the types of what it takes and gives, for authors of scripts:
 //! `create_issue(title: string, labels?: string[]) → {number: integer, url: string}`. Pure, and bounded whatever the schemas are.
 
 use std::fmt::Write as _;

@@ -57,7 +57,7 @@ impl SessionIds {
         self.0.seal(&agreement.write(), &bound.texts())
     }
 
-    /// What an id holds; `None` if it is none of ours, or bound to something else. Bounded work, whatever the text.
+    /// The contents of an id; `None` if it is not valid, or bound to something else. Bounded work, whatever the text.
     pub fn open(&self, id: &str, bound: Bound<'_>) -> Option<Agreement> {
         if id.len() > MAX_SESSION_ID {
             return None;

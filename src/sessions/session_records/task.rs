@@ -61,7 +61,7 @@ impl SessionRecordsTask {
                 () = tokio::time::sleep(LOOK) => (Vec::new(), false),
                 () = shutdown.cancelled() => (self.orders.close(), true),
             };
-            // Whoever waits hears of it turn by turn. Without orders there is one turn that tidies up.
+            // Waits end turn by turn. Without orders there is one turn that tidies up.
             loop {
                 let later = orders.split_off(orders.len().min(AT_ONCE));
                 let (records, writer) = (self.records.clone(), self.writer.clone());

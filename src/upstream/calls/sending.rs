@@ -332,7 +332,7 @@ impl Upstream {
     /// Has the lists of a connection read, and waits for that.
     async fn listed(&self, command: Command, listed: oneshot::Receiver<()>, timeout: Duration) {
         if self.0.commands.send(command).await.is_ok() {
-            // Whatever comes of it, what is known now counts.
+            // Even without an answer what is known now counts.
             let _ = tokio::time::timeout(timeout, listed).await;
         }
     }
@@ -399,7 +399,7 @@ impl Upstream {
     }
 }
 
-/// A fault of ours: a message for something else than what was admitted.
+/// A fault of mcpproxy: a message for something else than what was admitted.
 fn misdirected(server: &ServerName) -> Failure {
     let error = format!("the server {server:?} was to be sent what was not admitted to it");
     let hint = "This is a mistake in mcpproxy; report it.";

@@ -36,7 +36,7 @@ pub(in crate::upstream) enum ProbeError {
     /// The connection failed.
     #[error("{0}")]
     Link(LinkError),
-    /// The server is stateless, but in no revision of ours.
+    /// The server is stateless, but in no known revision.
     #[error(
         "it speaks the protocol revisions {theirs}; mcpproxy speaks {}",
         ours()
@@ -143,7 +143,7 @@ fn refused(error: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
     }
 }
 
-/// The newest revision of ours among those that a server names, which did not take `refused`.
+/// The newest known revision among those that a server names, which did not take `refused`.
 fn chosen(versions: &[String], refused: Revision) -> Result<Verdict, ProbeError> {
     let known = versions.iter().filter_map(|name| Revision::parse(name));
     match known.filter(|revision| *revision <= refused).max() {

@@ -303,7 +303,7 @@ impl Listener {
     }
 }
 
-/// The lists of a server by what it says of itself, as a filter calls them.
+/// The lists that a server declares, as a filter calls them.
 fn declared(description: &Raw) -> Vec<&'static str> {
     let capabilities = description.get("capabilities");
     let has = |list: &str| {

@@ -314,7 +314,7 @@ impl Supervisor {
         let Some(entry) = settings.servers.get(name) else {
             return;
         };
-        // At most one: whoever starts takes it out.
+        // At most one: starting takes it out.
         let before = self.ending.iter().position(|(ended, _)| ended == name);
         let before = before.map(|at| self.ending.swap_remove(at).1);
         let start = Start {

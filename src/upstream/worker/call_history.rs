@@ -1,5 +1,5 @@
 //! How often one server is called, which decides how long it stays without calls. Outlives connections and workers, and through the
-//! data folder the daemon. Pure: whoever asks says what time it is.
+//! data folder the daemon. Pure: the time is an argument.
 
 use std::{
     collections::VecDeque,

@@ -121,7 +121,7 @@ impl Worker {
                 self.put_off_until_login(None).await;
             }
             (false, State::Authenticating { .. }) => {
-                // Whoever waits to see what comes of the login waits for the attempt that follows.
+                // A caller that waits for the outcome of the login waits for the attempt that follows.
                 self.shared.status.send_modify(|status| {
                     status.settled = false;
                     status.last_error = None;
@@ -132,7 +132,7 @@ impl Worker {
             (false, State::Waiting { .. }) if !self.is_login_stuck() => {
                 self.event(StateEvent::Wanted).await;
             }
-            // An attempt says by itself what comes of it, and who sleeps finds out.
+            // An attempt reports its own outcome, and a sleeping server needs none.
             _ => (),
         }
     }

@@ -63,7 +63,7 @@ impl<'a> InnerCalls<'a> {
         }
     }
 
-    /// Makes these calls, a few at once, and gives the JSON of what comes of them, in their order. Of one that is wrong nothing is sent.
+    /// Makes these calls, a few at once, and gives the JSON of their outcomes, in their order. Of one that is wrong nothing is sent.
     pub(super) async fn make(
         &self,
         calls: &[Result<InnerCall, String>],

@@ -1,5 +1,5 @@
 //! The action `call`: a tool is called, a resource read, a prompt got, each in the course of the call of `proxy` and with the rights of
-//! its caller. The annotations of section 3.2 are put to what comes of it; everything else of it stays.
+//! its caller. The annotations of section 3.2 are added to the result; everything else of it stays.
 
 use super::{
     super::Call,

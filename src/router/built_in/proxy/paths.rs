@@ -14,13 +14,13 @@ use crate::{
     wire::{Raw, Target, method},
 };
 
-/// Tools of ours that cannot be used through this one.
+/// Built-in tools that cannot be used through this one.
 const BARRED: [&str; 2] = ["code_execution", "proxy"];
 
 /// Limit: things that an error names, where a path fits several.
 const NAMED: usize = 4;
 
-/// Whether a tool of ours cannot be used through this one.
+/// Whether a built-in tool cannot be used through this one.
 pub(super) fn is_barred(tool: &str) -> bool {
     BARRED.contains(&tool)
 }
@@ -300,7 +300,7 @@ impl Candidate<'_> {
         }
     }
 
-    /// Why it may not be had. Whoever names a denied resource does not learn its URI by that.
+    /// Why the caller may not have it. The refusal of a denied resource does not give its URI away.
     fn refusal(&self, now: &Moment, caller: &Caller, path: &str) -> Option<Failure> {
         let server = self.server.as_str();
         let target = Target::resource(self.own);
