@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
     Api,
-    described::{Described, only_described},
+    strict_requests::{Described, only_described},
 };
 use crate::failure::error_code::ErrorCode;
 

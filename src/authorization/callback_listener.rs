@@ -46,8 +46,8 @@ pub(super) enum Redirect {
     Elsewhere(String),
 }
 
-/// Who takes what the browser brings.
-pub(super) trait Expectant: Send + Sync + 'static {
+/// Takes the callback that the browser brings.
+pub(super) trait CallbackReceiver: Send + Sync + 'static {
     /// Takes it, and gives the outcome.
     fn take(&self, callback: Callback) -> BoxFuture<'_, Result<(), LoginError>>;
 
@@ -145,7 +145,7 @@ fn port_of(address: &str) -> Option<u16> {
 
 impl CallbackListener {
     /// Takes requests until the login is over.
-    pub(super) async fn serve(self, login: Arc<dyn Expectant>) {
+    pub(super) async fn serve(self, login: Arc<dyn CallbackReceiver>) {
         let place = Arc::new(Place {
             path: self.path,
             hosts: hosts(&self.host, self.address.port()),
@@ -207,7 +207,12 @@ async fn request(mut stream: TcpStream) -> Option<(TcpStream, String)> {
     Some((stream, head.ok()?.ok()?))
 }
 
-async fn answer(mut stream: TcpStream, head: String, place: Arc<Place>, login: Arc<dyn Expectant>) {
+async fn answer(
+    mut stream: TcpStream,
+    head: String,
+    place: Arc<Place>,
+    login: Arc<dyn CallbackReceiver>,
+) {
     let (status, text) = match query_of(&head, &place) {
         None => ("404 Not Found", "There is nothing here.".to_owned()),
         Some(query) => match login.take(Callback::of_query(query)).await {
@@ -312,7 +317,7 @@ mod tests {
 
     struct Waiting(tokio::sync::Notify);
 
-    impl Expectant for Waiting {
+    impl CallbackReceiver for Waiting {
         fn take(&self, _: Callback) -> BoxFuture<'_, Result<(), LoginError>> {
             Box::pin(async {
                 self.0.notify_one();

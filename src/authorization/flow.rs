@@ -13,7 +13,7 @@ use super::{
     LoginError,
     callback::Callback,
     callback_listener::{CallbackListener, Redirect},
-    kept::{ClientRegistration, Grant, with_tokens},
+    login_file::{ClientRegistration, Grant, with_tokens},
     login_state::LoginState,
     oauth_http::{OAuthHttp, pair},
     terms::is_safe,

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 use super::{
     LoginError,
-    kept::{Grant, KeptLogin},
+    login_file::{Grant, KeptLogin},
     renewal_pauses::{LoginTrouble, RenewalPauses},
     terms::Terms,
     token::AccessToken,

@@ -38,12 +38,12 @@ pub(super) struct OAuthHttp {
     extra_params: Vec<(String, Secret)>,
     /// What a renewal names as its resource; what rmcp found where none is given.
     resource: Option<String>,
-    heard: Guarded<Heard>,
+    heard: Guarded<ServerAnswers>,
 }
 
-/// What was heard of an authorization server besides what rmcp tells.
+/// Facts from an authorization server's answers that rmcp does not pass on.
 #[derive(Default)]
-struct Heard {
+struct ServerAnswers {
     fault: Option<String>,
     refusal: Option<String>,
     secret_ends: Option<u64>,

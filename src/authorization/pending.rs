@@ -13,9 +13,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     LoginError,
     callback::Callback,
-    callback_listener::Expectant,
+    callback_listener::CallbackReceiver,
     flow::{PreparedLogin, no_token},
-    kept::Grant,
+    login_file::Grant,
     login_state::LoginState,
 };
 use crate::runtime::sync::Guarded;
@@ -138,7 +138,7 @@ impl PendingLogin {
     }
 }
 
-impl Expectant for PendingLogin {
+impl CallbackReceiver for PendingLogin {
     fn take(&self, callback: Callback) -> BoxFuture<'_, Result<(), LoginError>> {
         self.complete(callback).boxed()
     }

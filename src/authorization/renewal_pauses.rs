@@ -41,7 +41,7 @@ impl std::fmt::Display for LoginTrouble {
     }
 }
 
-/// What brought a pause.
+/// The cause of a pause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Cause {
     /// The authorization server did not renew, and did not refuse to.

@@ -17,13 +17,13 @@ use super::{
     bearer_challenge::BearerChallenge,
     login_state::{LoginState, LoginStatus},
     pending::{LoginProgress, LoginStarted, PendingLogins},
-    renewal::{Instead, Renewed, TokenRenewals},
+    renewal::{RenewalCause, Renewed, TokenRenewals},
     renewal_pauses::LoginTrouble,
     terms::Terms,
     token::now,
 };
 use crate::{
-    link::{Authorization, Challenge, Supply},
+    link::{Authorization, Challenge, LoginHeader},
     text::{names::ServerName, secret::Secrets},
 };
 
@@ -160,7 +160,7 @@ impl ServerLogin {
             self.renewals.put_off(trouble);
             return None;
         }
-        match self.renewals.renew(&token, Instead::OfRefused).await {
+        match self.renewals.renew(&token, RenewalCause::OfRefused).await {
             Renewed::Done => {
                 let token = self.state.token.load_full();
                 return token.map(|token| token.header.clone());
@@ -212,13 +212,13 @@ impl ServerLogin {
 }
 
 impl Authorization for ServerLogin {
-    fn supply(&self) -> Supply {
+    fn supply(&self) -> LoginHeader {
         let token = self.state.token.load();
         let Some(token) = &*token else {
-            return Supply::Now(None);
+            return LoginHeader::Now(None);
         };
         if !token.is_renewable {
-            return Supply::Now(Some(token.header.clone()));
+            return LoginHeader::Now(Some(token.header.clone()));
         }
         let now = now();
         if token.has_ended(now) {
@@ -226,16 +226,16 @@ impl Authorization for ServerLogin {
                 (token.clone(), self.renewals.clone(), self.state.clone());
             let renewing = async move {
                 // Where that fails, the server says what it makes of the old one.
-                let _ = renewals.renew(&token, Instead::OfOld).await;
+                let _ = renewals.renew(&token, RenewalCause::OfOld).await;
                 let token = state.token.load_full();
                 token.map(|token| token.header.clone())
             };
-            return Supply::Later(renewing.boxed());
+            return LoginHeader::Later(renewing.boxed());
         }
         if token.is_due(now) {
-            self.renewals.begin(token, Instead::OfOld);
+            self.renewals.begin(token, RenewalCause::OfOld);
         }
-        Supply::Now(Some(token.header.clone()))
+        LoginHeader::Now(Some(token.header.clone()))
     }
 
     fn secrets(&self) -> Secrets {

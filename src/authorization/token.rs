@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::HeaderValue;
 
-use super::kept::Grant;
+use super::login_file::Grant;
 
 /// A token is renewed when this part of its life is over, in percent.
 const RENEWED_AT: u64 = 80;

@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone)]
 pub struct ClientSession(Arc<Parts>);
 
-/// What tells other daemons, and this one when it is started anew, that a session cannot be continued.
+/// Records that a session cannot be continued, for other daemons and for the next start of this one.
 pub struct Binding {
     /// Where that is noted.
     pub records: SessionRecords,

@@ -3,8 +3,7 @@
 //! The catalog never sends a request to an upstream. Workers pass on what they listed; one task publishes it in the next snapshot and
 //! saves it, and the index is updated in the background.
 
-mod asking;
-mod following;
+mod asking_servers;
 mod index;
 mod indexer;
 mod indexes;
@@ -21,6 +20,7 @@ mod suspicion;
 mod task;
 mod thesaurus;
 mod tokenizer;
+mod trust_changes;
 mod uri_templates;
 pub mod without_values;
 mod worded_effect;

@@ -11,7 +11,7 @@ use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ApprovalRequest, Listing, Searcher, ServerCatalog, Snapshot, asking,
+    ApprovalRequest, Listing, Searcher, ServerCatalog, Snapshot, asking_servers,
     indexer::Indexer,
     last_known,
     pinning::{self, Pinning},
@@ -95,7 +95,7 @@ pub struct KnownServer {
     pub policy: PinPolicy,
 }
 
-/// That lists are published, and where something of the ledger changed, who tells that it is on disk.
+/// The lists are published; where the ledger changed, a receiver of the outcome on disk.
 pub(super) type Published = Option<oneshot::Receiver<Result<(), Failure>>>;
 
 enum Command {
@@ -175,7 +175,7 @@ impl Catalog {
         let asking = servers
             .into_iter()
             .map(|server| (server.name, server.entry));
-        let asking = asking.filter(|(server, entry)| asking::load(data_dir, server, entry));
+        let asking = asking.filter(|(server, entry)| asking_servers::load(data_dir, server, entry));
         let asking = Guarded::new(asking.collect());
         let searcher = Arc::new(ArcSwap::from_pointee(Searcher::default()));
         let news = Arc::new(Notify::new());

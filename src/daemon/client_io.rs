@@ -53,13 +53,13 @@ impl AnsweredEarly {
 }
 
 /// The end of a connection whose client still sends.
-struct Hearing {
+struct DrainedConnection {
     until: Instant,
     bytes: usize,
     silence: Pin<Box<Sleep>>,
 }
 
-impl Hearing {
+impl DrainedConnection {
     fn new() -> Self {
         Self {
             until: Instant::now() + HEARING,
@@ -91,7 +91,7 @@ impl Hearing {
 pub(super) struct ClientIo<Io> {
     io: Io,
     answered_early: AnsweredEarly,
-    hearing: Option<Hearing>,
+    hearing: Option<DrainedConnection>,
     /// Whose memory it is that the client holds; absent where the client may leave unread what it likes.
     memory: Option<MemoryBudget>,
     stall: Option<Stall>,
@@ -220,7 +220,7 @@ impl<Io: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientIo<Io> {
                 return Poll::Ready(Ok(()));
             }
         }
-        let hearing = hearing.get_or_insert_with(Hearing::new);
+        let hearing = hearing.get_or_insert_with(DrainedConnection::new);
         hearing.poll(io, cx).map(Ok)
     }
 }

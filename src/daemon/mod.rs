@@ -121,7 +121,7 @@ impl RunningDaemon {
         let (presence, idle_exit) = (self.tasks.presence.clone(), self.idle_exit);
         let idle = async move {
             match idle_exit {
-                Some(time) => presence.nobody_for(time).await,
+                Some(time) => presence.empty_for(time).await,
                 None => std::future::pending().await,
             }
             "nobody has been there for a while"

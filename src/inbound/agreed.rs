@@ -1,10 +1,10 @@
-//! What a legacy client and we agreed on.
+//! What a legacy client and the daemon agreed on.
 
 use std::sync::Arc;
 
 use crate::{call_context::ClientIdentity, wire::Revision};
 
-/// What client and we agreed in `initialize`.
+/// The outcome of `initialize`.
 #[derive(Clone)]
 pub(super) struct Agreed {
     pub(super) revision: Revision,

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientSender},
-    router::{Announcement, Known, Router, Subscription, Tell, View},
+    router::{Announcement, Known, NotificationSink, Router, Subscription, View},
     runtime::{memory_budget::MemoryShare, sync::Guarded},
     wire::{
         Edit, Id, Outcome, Raw, Request, RpcError, bridge, meta, method, notification_frame, splice,
@@ -166,7 +166,7 @@ impl Stream {
         }
     }
 
-    fn telling(self: &Arc<Self>) -> Tell {
+    fn telling(self: &Arc<Self>) -> NotificationSink {
         let stream = self.clone();
         Arc::new(move |notice| stream.tell(&notice.method, notice.params.as_ref()))
     }

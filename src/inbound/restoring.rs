@@ -143,7 +143,7 @@ impl Inbound {
 
     /// Announces changes that a client may have missed, when it opens its stream in a session that was continued. Nobody knows what it
     /// saw last, so it gets one announcement.
-    pub(super) fn tell_missed(&self, session: &LegacySession) {
+    pub(super) fn announce_missed(&self, session: &LegacySession) {
         if !session.take_missed() {
             return;
         }

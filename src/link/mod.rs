@@ -28,7 +28,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 pub use self::{
-    authorization::{Authorization, Challenge, Supply},
+    authorization::{Authorization, Challenge, LoginHeader},
     fetch::Fetching,
     link_error::LinkError,
     news::{NEWS_CAPACITY, News, NewsSender},

@@ -35,7 +35,7 @@ const MISSING: &str = " lines are missing here";
 const NOT_OURS: char = '\\';
 
 /// Changes the beginning of a server's line that looks like a mark.
-pub(super) fn tell_apart(line: &mut String) {
+pub(super) fn escape_mark(line: &mut String) {
     let seen = line.trim_start_matches(|c: char| !c.is_ascii_graphic());
     let counted = seen.trim_start_matches(|c: char| c.is_ascii_digit());
     if seen.starts_with(BEGINNING.trim_end()) || counted.starts_with(MISSING) {
@@ -51,7 +51,7 @@ mod tests {
     fn a_server_writes_no_line_that_looks_like_ours() {
         let check = |line: &str, is_changed: bool| {
             let mut told = line.to_owned();
-            tell_apart(&mut told);
+            escape_mark(&mut told);
             let expected = if is_changed { "\\" } else { "" };
             assert_eq!(told, format!("{expected}{line}"));
             assert!(!is_run_mark(&told));

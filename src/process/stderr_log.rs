@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use super::{
     line_cutter::LineCutter,
     log_file::{LogFile, remove_all},
-    run_mark::{run_mark, tell_apart},
+    run_mark::{escape_mark, run_mark},
 };
 use crate::{
     config::{is_harmless, mask_text_of_strangers},
@@ -107,7 +107,7 @@ impl StderrLog {
             {
                 *line = masked;
             }
-            tell_apart(line);
+            escape_mark(line);
         }
         if !lines.is_empty()
             && let Some(mark) = mark.take()

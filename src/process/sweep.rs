@@ -28,7 +28,7 @@ const AFTER_KILL: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// An entry whose daemon is gone.
-struct Left {
+struct OrphanEntry {
     path: PathBuf,
     mark: String,
     server: ServerName,
@@ -39,7 +39,7 @@ struct Left {
 
 /// What the sweep does with a file.
 enum Verdict {
-    Left(Left),
+    OrphanEntry(OrphanEntry),
     Meaningless,
     NotOurs,
 }
@@ -113,7 +113,7 @@ impl ChildLedger {
     }
 
     /// The entries of daemons that no longer run; and `meaningless` for those that mean nothing.
-    fn left_behind(&self, meaningless: impl Fn(&Path)) -> Vec<Left> {
+    fn left_behind(&self, meaningless: impl Fn(&Path)) -> Vec<OrphanEntry> {
         let files = match fs::read_dir(&self.shared.folder) {
             Ok(files) => files,
             Err(error) => {
@@ -124,7 +124,7 @@ impl ChildLedger {
         let mut left = Vec::new();
         for file in files.filter_map(Result::ok) {
             match self.judge(&file) {
-                Verdict::Left(entry) => left.push(entry),
+                Verdict::OrphanEntry(entry) => left.push(entry),
                 Verdict::Meaningless => meaningless(&file.path()),
                 Verdict::NotOurs => {}
             }
@@ -159,7 +159,7 @@ impl ChildLedger {
             return Verdict::NotOurs;
         }
         let runtime = announced.container_runtime;
-        Verdict::Left(Left {
+        Verdict::OrphanEntry(OrphanEntry {
             container: runtime.map(|runtime| ServerContainer::left(&runtime, &mark)),
             path,
             mark,
@@ -186,7 +186,7 @@ fn is_alive(daemon: &DaemonRecord) -> bool {
 }
 
 /// Looks again until nothing is left or the time is up, and does `each` to what it sees.
-fn wait_until_gone(left: &[Left], timeout: Duration, each: impl Fn(&Seen)) {
+fn wait_until_gone(left: &[OrphanEntry], timeout: Duration, each: impl Fn(&Seen)) {
     let begun = Instant::now();
     loop {
         let running = Running::look();
@@ -204,7 +204,7 @@ fn wait_until_gone(left: &[Left], timeout: Duration, each: impl Fn(&Seen)) {
     }
 }
 
-impl Left {
+impl OrphanEntry {
     /// Says whether there was one.
     fn remove_container(&self, deadline: Instant) -> Result<bool, String> {
         let Some(container) = &self.container else {

@@ -8,6 +8,7 @@ mod changes;
 mod cutting;
 mod definitions;
 mod discovery;
+mod echoed_arguments;
 mod forward;
 mod header_params;
 mod instructions;
@@ -17,7 +18,6 @@ mod opening;
 mod operator_scripts;
 mod quarantine;
 mod recording;
-mod repeated;
 mod resources;
 pub mod search;
 mod subscriptions;
@@ -33,7 +33,7 @@ pub use self::{
     built_in::{ToolRequest, passed_on, stated_intent},
     changes::{Announcement, Changes, Known},
 };
-pub use crate::upstream::{LogSubscription, Subscription, Tell};
+pub use crate::upstream::{LogSubscription, NotificationSink, Subscription};
 
 use crate::{
     access::Caller,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     RequestError, Router, View, built_in,
-    repeated::{meant_for_another, repeated},
+    echoed_arguments::{echoed, meant_for_another},
 };
 use crate::{
     access::Caller,
@@ -116,7 +116,7 @@ fn requested(may_be_ours: bool, params: Option<&Raw>) -> Value {
         return meant_for_another(params);
     }
     let arguments = params.and_then(|params| params.get("arguments"));
-    repeated(arguments.as_ref())
+    echoed(arguments.as_ref())
 }
 
 fn analysis_of_tool(now: &Moment, entry: &ServerEntry, tool: &str) -> Value {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{LogSubscription, RequestError, Router, Subscription, Tell, View, refusal};
+use super::{LogSubscription, NotificationSink, RequestError, Router, Subscription, View, refusal};
 use crate::{
     access::Caller,
     activity::OpenCall,
@@ -20,7 +20,7 @@ impl Router {
         context: &CallContext,
         view: &View,
         uri: &str,
-        tell: Tell,
+        tell: NotificationSink,
     ) -> Result<Subscription, Raw> {
         let record = self.record_subscription(context, view, uri);
         let subscribed = self.subscribe_recorded(context, view, uri, tell, record);
@@ -32,7 +32,7 @@ impl Router {
         context: &CallContext,
         view: &View,
         uri: &str,
-        tell: Tell,
+        tell: NotificationSink,
         mut record: OpenCall,
     ) -> Result<Subscription, Raw> {
         let refused = |error: RequestError| refusal(context, error).to_raw();
@@ -56,10 +56,10 @@ impl Router {
         let tell = match view {
             View::Server(_) => tell,
             View::Configured | View::Mode(_) | View::Profile(_) => {
-                self.telling_offered(uri, &owner, tell)
+                self.with_offered_uri(uri, &owner, tell)
             }
         };
-        let tell = self.telling_while_allowed(&context.caller, &owner, tell);
+        let tell = self.while_allowed(&context.caller, &owner, tell);
         let subscribed = async {
             let gate = &self.0.gate;
             let admitted = gate
@@ -122,7 +122,12 @@ impl Router {
     }
 
     /// Says nothing of what the caller may not have any more.
-    fn telling_while_allowed(&self, caller: &Caller, owner: &Owner, tell: Tell) -> Tell {
+    fn while_allowed(
+        &self,
+        caller: &Caller,
+        owner: &Owner,
+        tell: NotificationSink,
+    ) -> NotificationSink {
         let (gate, caller, owner) = (self.0.gate.clone(), caller.clone(), owner.clone());
         Arc::new(move |notice| {
             let target = Target::subscription(&owner.uri);
@@ -133,7 +138,12 @@ impl Router {
     }
 
     /// Gives the resource the URI that the client subscribed to; a part of it, that under which the part is offered.
-    fn telling_offered(&self, offered: &str, owner: &Owner, tell: Tell) -> Tell {
+    fn with_offered_uri(
+        &self,
+        offered: &str,
+        owner: &Owner,
+        tell: NotificationSink,
+    ) -> NotificationSink {
         let (router, owner, offered) = (self.clone(), owner.clone(), offered.to_owned());
         Arc::new(move |notice| {
             let updated = notice.params.as_ref().and_then(|params| params.get("uri"));

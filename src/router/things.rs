@@ -2,7 +2,7 @@
 //! for prompts and resources. Calls of tools are [`ToolCalls`](super::tool_calls::ToolCalls)'.
 
 use super::{
-    RequestError, Router, cutting::Cutting, recording, repeated::meant_for_another,
+    RequestError, Router, cutting::Cutting, echoed_arguments::meant_for_another, recording,
     tasks::NOT_AS_A_TASK,
 };
 use crate::{

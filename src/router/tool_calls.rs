@@ -1,7 +1,7 @@
 //! Calls of tools by server and own name, declared as a variant: what the tools of our own and operators make.
 
 use super::{
-    Reply, RequestError, Router, cutting::Cutting, recording, repeated::repeated,
+    Reply, RequestError, Router, cutting::Cutting, echoed_arguments::echoed, recording,
     tasks::NOT_AS_A_TASK,
 };
 use crate::{
@@ -174,7 +174,7 @@ impl Router {
             }
             (Err(error), Audience::Operator) => Err(self.for_operator(error)),
             (Err(RequestError::Failed(failure)), Audience::Client) => {
-                self.note_blocked(context, &failure, || repeated(sent.as_ref()));
+                self.note_blocked(context, &failure, || echoed(sent.as_ref()));
                 Err(RequestError::Failed(failure))
             }
             (called, _) => called,

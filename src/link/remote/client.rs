@@ -17,7 +17,7 @@ use super::{
     tls,
 };
 use crate::{
-    link::{Authorization, Challenge, LinkError, Supply},
+    link::{Authorization, Challenge, LinkError, LoginHeader},
     text::secret::Secrets,
 };
 
@@ -128,8 +128,8 @@ impl HttpClient {
         mut request: Request<Full<Bytes>>,
     ) -> Result<Response<ServerBody>, LinkError> {
         let sent = match authorization.supply() {
-            Supply::Now(header) => header,
-            Supply::Later(header) => header.await,
+            LoginHeader::Now(header) => header,
+            LoginHeader::Later(header) => header.await,
         };
         if let Some(header) = &sent {
             request

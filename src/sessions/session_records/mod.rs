@@ -21,7 +21,7 @@ use self::{
     ended::EndedIds,
     files::Files,
     kept::KeptIndex,
-    queue::{SessionOrders, What},
+    queue::{SessionAction, SessionOrders},
 };
 use crate::runtime::sync::Guarded;
 
@@ -112,7 +112,7 @@ impl SessionRecords {
     /// From this call on the id must not be continued, and when the future is done not after a restart either.
     pub fn end(&self, session: RecordedSession) -> impl Future<Output = ()> + Send + use<> {
         let is_news = self.0.ended.lock().insert(session);
-        let ordered = is_news.then(|| self.order(session, What::End));
+        let ordered = is_news.then(|| self.order(session, SessionAction::End));
         async move {
             if let Some(ordered) = ordered {
                 ordered.await;
@@ -124,7 +124,7 @@ impl SessionRecords {
     /// kept ends the id: a session must not be continued with half of what it agreed on.
     pub async fn keep(&self, session: RecordedSession, content: Content) {
         if !self.has_ended(session) {
-            self.order(session, What::Keep(content)).await;
+            self.order(session, SessionAction::Keep(content)).await;
         }
     }
 
@@ -151,8 +151,12 @@ impl SessionRecords {
     }
 
     /// Orders something; the future waits for it.
-    fn order(&self, of: RecordedSession, what: What) -> impl Future<Output = ()> + Send + use<> {
-        let ordered = self.0.orders.as_ref().map(|orders| orders.add(of, what));
+    fn order(
+        &self,
+        of: RecordedSession,
+        action: SessionAction,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let ordered = self.0.orders.as_ref().map(|orders| orders.add(of, action));
         async move {
             let Some(done) = ordered else { return };
             // Its sender is dropped when the order is carried out, and where nobody carries out any.

@@ -11,7 +11,7 @@ use super::{
     RecordedSession, SessionRecords,
     files::Files,
     now,
-    queue::{SessionOrder, SessionOrders, What},
+    queue::{SessionAction, SessionOrder, SessionOrders},
 };
 use crate::{runtime::sync::Guarded, telemetry::log_limit::LogLimit};
 
@@ -92,12 +92,17 @@ impl Writer {
         }
         // Dropping the senders at the end wakes all that wait.
         let mut done = Vec::with_capacity(orders.len());
-        for SessionOrder { of, what, waiters } in orders {
-            match what {
-                What::End => self.end(of, records),
+        for SessionOrder {
+            of,
+            action,
+            waiters,
+        } in orders
+        {
+            match action {
+                SessionAction::End => self.end(of, records),
                 // It has ended since.
-                What::Keep(_) if records.has_ended(of) => (),
-                What::Keep(content) => {
+                SessionAction::Keep(_) if records.has_ended(of) => (),
+                SessionAction::Keep(content) => {
                     let room = records.0.kept.lock().room(of.digest);
                     match self.files.keep(of, content, room) {
                         Ok(Some(bytes)) => records.0.kept.lock().insert(of, bytes),

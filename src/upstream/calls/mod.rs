@@ -17,5 +17,5 @@ pub use self::{
     handle::{Sharing, Status, Upstream},
     log_subscriptions::{LogSubscription, LogSubscriptions, LogTerm},
     sending::{NotSent, Outgoing},
-    subscriptions::{NotSubscribed, Subscription, Tell},
+    subscriptions::{NotSubscribed, NotificationSink, Subscription},
 };

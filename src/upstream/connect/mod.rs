@@ -34,7 +34,7 @@ use crate::{
     process::{ChildLedger, LoginPath, Process},
     text::names::ServerName,
     upstream::{
-        calls::{handle::UpstreamShared, questions::Meanwhile},
+        calls::{handle::UpstreamShared, questions::EarlyNews},
         fleet::instance_scope::declared,
     },
     wire::Revision,
@@ -68,7 +68,7 @@ pub(in crate::upstream) struct Open {
     /// Why some of the lists are empty.
     pub(in crate::upstream) failed_lists: Vec<ListError>,
     pub(in crate::upstream) tasks: Vec<AbortOnDropHandle<()>>,
-    pub(in crate::upstream) meanwhile: Meanwhile,
+    pub(in crate::upstream) meanwhile: EarlyNews,
 }
 
 /// Connects. Dropping the future undoes everything, the child included. `remembered` is what the server spoke when it was last
@@ -154,7 +154,7 @@ async fn open(
         opened,
     } = ready;
     let listening = listening(&link, &opened).await;
-    let mut meanwhile = Meanwhile::default();
+    let mut meanwhile = EarlyNews::default();
     let reading = Box::pin(lists::read(&link, opened.initialize, opened.revision));
     let listed = tokio::select! {
         listed = reading => listed,

@@ -111,7 +111,7 @@ impl Worker {
             }
             Err(error) if self.is_login_needed() => self.put_off_until_login(Some(error)).await,
             Err(error) => {
-                let error = self.unless_stuck(error);
+                let error = self.with_login_trouble(error);
                 self.shared
                     .status
                     .send_modify(|status| status.last_error = Some(error.clone()));

@@ -58,7 +58,7 @@ impl Worker {
     }
 
     /// Answers a request for a connection at once where every attempt needs a login first; otherwise gives it back.
-    pub(super) fn unless_login_is_wanted(
+    pub(super) fn refuse_until_login(
         &self,
         answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>,
     ) -> Option<oneshot::Sender<Result<Arc<Live>, ConnectError>>> {
@@ -71,7 +71,7 @@ impl Worker {
     }
 
     /// Why an attempt failed. Where the login does not work for now, that is why, whatever the server says.
-    pub(super) fn unless_stuck(&self, error: ConnectError) -> ConnectError {
+    pub(super) fn with_login_trouble(&self, error: ConnectError) -> ConnectError {
         let login = self.shared.login.as_ref();
         let Some(trouble) = login.and_then(|login| login.trouble()) else {
             return error;

@@ -393,7 +393,7 @@ impl Worker {
     }
 
     async fn wake(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
-        let Some(answer) = self.unless_login_is_wanted(answer) else {
+        let Some(answer) = self.refuse_until_login(answer) else {
             return;
         };
         self.add_waiter(answer);

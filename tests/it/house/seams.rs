@@ -66,7 +66,7 @@ const SPAWNS: &[Exception] = &[
         "waited for at once; what counts the records of the file is told to stop and waited for at the end",
     ),
     ("api/mod.rs", 1, "waited for at once"),
-    ("catalog/following.rs", 1, "waited for at once"),
+    ("catalog/trust_changes.rs", 1, "waited for at once"),
     ("catalog/indexer.rs", 1, "waited for at once"),
     ("catalog/saver.rs", 1, "waited for at once"),
     ("catalog/task.rs", 1, "waited for at once"),

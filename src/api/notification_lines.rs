@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The type of such an answer. Clients that accept it get notifications.
-pub(super) const LINES: &str = "application/x-ndjson";
+pub(super) const MEDIA_TYPE: &str = "application/x-ndjson";
 
 /// Limit: bytes of notifications that wait for a client which reads slowly.
 const WAITING: usize = 1 << 20;
@@ -25,16 +25,16 @@ const WAITING: usize = 1 << 20;
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter();
     let mut accepted = accepted.filter_map(|value| value.to_str().ok());
-    accepted.any(|value| value.contains(LINES))
+    accepted.any(|value| value.contains(MEDIA_TYPE))
 }
 
 /// The way for notifications.
-pub(super) fn way() -> (ClientSender, ClientReceiver) {
+pub(super) fn channel() -> (ClientSender, ClientReceiver) {
     ClientSender::new(&MemoryBudget::of(WAITING))
 }
 
 /// Params that ask a server for its progress.
-pub(super) fn asking_for_progress() -> Raw {
+pub(super) fn progress_params() -> Raw {
     Raw::author(&json!({ "_meta": { "progressToken": 1 } }))
 }
 
@@ -77,7 +77,7 @@ pub(super) fn respond(
     let mut response = Response::new(Body::from_stream(written));
     response
         .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(LINES));
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
     response
 }
 

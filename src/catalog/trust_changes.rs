@@ -1,5 +1,5 @@
-//! What the catalog's task does about trust: it compares listings with what was approved, follows the policies of the settings, and takes
-//! approvals in.
+//! The catalog task's part in trust: it compares listings with what was approved, follows the policies of the settings, and takes in
+//! approvals.
 
 use std::{collections::BTreeMap, sync::Arc};
 
