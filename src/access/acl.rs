@@ -108,7 +108,7 @@ impl<'a> RulesFor<'a> {
         }
     }
 
-    /// Whether the caller may have anything of a server, as far as the rules can tell.
+    /// Whether the caller may have anything of a server, as far as the rules decide it.
     pub fn may_have_some(self, server: &str) -> bool {
         for (_, rule) in self.rules() {
             match (coverage(rule, server), rule.policy) {

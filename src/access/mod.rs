@@ -209,7 +209,7 @@ impl Access {
         }
     }
 
-    /// Counts a request of a caller; the time to wait where it is one too many. `connection` tells callers apart who showed nothing.
+    /// Counts a request of a caller; the time to wait where it is one too many. `connection` identifies callers without a credential.
     pub fn count_request(
         &self,
         caller: &Caller,

@@ -1,4 +1,4 @@
-//! The answer to a call that also tells what comes before it: a line of JSON for each notification of the server about the call, and
+//! The answer to a call with the notices before it: a line of JSON for each notification of the server about the call, and
 //! the answer as the last line. Lines are written as they come.
 
 use std::{convert::Infallible, pin::Pin};

@@ -256,7 +256,7 @@ fn query_parameters(object: &Schema, without: &[&str]) -> Vec<Value> {
     listed.map(parameter).collect()
 }
 
-/// What the schema of the configuration says of servers, under names of its own.
+/// The part of the configuration's schema about servers, under names of its own.
 fn config_definitions() -> Map<String, Value> {
     let schema: Value = serde_json::from_str(config::SCHEMA).unwrap_or_default();
     let definitions = schema.get("$defs").and_then(Value::as_object);

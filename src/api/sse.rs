@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// A stream on which nothing came for this long gets a comment, so that nobody between takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// What has news to tell now and then.
+/// A source of news now and then.
 pub(super) trait StreamNews: Send + 'static {
     /// What is new, as events; nothing if there is nothing. `None` when no more will come.
     fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>>;

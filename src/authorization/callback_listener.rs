@@ -1,4 +1,4 @@
-//! Where the browser comes back to: a port of this machine that listens while one login waits, and tells the person what came of it.
+//! The address that the browser comes back to: a port of this machine that listens while one login waits, and shows the outcome.
 
 use std::{
     collections::VecDeque,
@@ -226,7 +226,7 @@ async fn answer(
             Err(error) => ("400 Bad Request", format!("The login failed: {error}")),
         },
     };
-    // The login is what it is, whether the browser hears of it or not.
+    // The login is what it is, whether the browser gets this or not.
     let _ = tokio::time::timeout(HEAD, write(&mut stream, &page(status, &text))).await;
 }
 

@@ -74,7 +74,7 @@ pub(super) struct Grant {
     /// In seconds.
     #[serde(default)]
     pub(super) lifetime: Option<u64>,
-    /// What the authorization server says of itself.
+    /// The authorization server's metadata.
     pub(super) metadata: Value,
 }
 

@@ -1,5 +1,5 @@
-//! The requests of a login: where they may go, and what they say besides what rmcp has them say. What an authorization server refused
-//! with, and how it registered us, is remembered here, because rmcp tells neither.
+//! The requests of a login: where they may go, and their parts besides rmcp's. An authorization server's refusals, and its registration
+//! of this client, are remembered here, because rmcp gives neither.
 
 use std::{io, time::Duration};
 

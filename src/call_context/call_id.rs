@@ -1,4 +1,4 @@
-//! What tells one call from every other of this process, in log lines and records.
+//! The identity of a call in this process, in log lines and records.
 
 use std::{
     fmt,

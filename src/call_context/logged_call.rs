@@ -11,7 +11,7 @@ use crate::{
 /// Limit: bytes of a method's name and of a request's id that log lines and spans show. Clients write what they like there.
 const SHOWN: usize = 64;
 
-/// What a line says of its call.
+/// The fields of a call in its log lines.
 pub(super) struct LoggedCall {
     pub(super) id: CallId,
     pub(super) method: Cow<'static, str>,

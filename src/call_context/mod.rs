@@ -1,5 +1,5 @@
-//! One request in flight: what tells it from every other, on whose behalf it runs, which revision its answer must speak, the way back
-//! for what comes before the answer, and the way to ask its client something.
+//! One request in flight: its identity, its caller, the revision of its answer, the way back for what comes before the answer, and the
+//! way to ask its client something.
 
 mod call_id;
 mod client_stream;
@@ -49,13 +49,13 @@ const MAX_CAPABILITIES: usize = 16 << 10;
 /// Travels with a request from the face that took it to the link that carries it.
 #[derive(Clone)]
 pub struct CallContext {
-    /// What tells the call from every other.
+    /// The identity of the call.
     pub id: CallId,
     /// The call on whose behalf this one is made, if there is one.
     pub parent: Option<CallId>,
     /// When it is given up, unless its server is allowed to take longer for one answer.
     pub deadline: Instant,
-    /// Whatever works on the call logs in this context, so that lines tell the call they belong to.
+    /// All work on the call logs in this context, so that lines show their call.
     pub logged_as: LoggedAs,
     /// Where the ids of inner calls come from.
     ids: CallIds,

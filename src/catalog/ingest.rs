@@ -62,7 +62,7 @@ pub struct ServerCatalog {
     pub templates: Vec<Template>,
     /// Definitions that were left out, or that not every list has.
     pub problems: Vec<Problem>,
-    /// Whether the scanner objects to what the server says of itself.
+    /// Whether the scanner objects to the server's instructions.
     pub has_suspicious_instructions: bool,
     tools_by_name: QuickMap<Box<str>, usize>,
     pub(super) lookups: Lookups,
@@ -97,7 +97,7 @@ pub struct Tool {
     pub offered: Box<str>,
     /// The description, empty if there is none.
     pub description: Box<str>,
-    /// What the server says of its effects.
+    /// The hints that the server gives about its effects.
     pub hints: Hints,
     /// The definition as it came.
     pub definition: Raw,
@@ -106,7 +106,7 @@ pub struct Tool {
     /// Whether every client can read a list that it stands in: some refuse the whole list where the schema of one tool's arguments does
     /// not say that it describes an object. It is found and called all the same.
     pub listable: bool,
-    /// Arguments that travel as headers too, where requests have headers; none if what the definition says of them is wrong.
+    /// Arguments that travel as headers too, where requests have headers; none if the definition has them wrong.
     pub header_params: Box<[HeaderParam]>,
     /// The URIs of its views (MCP Apps), whether its server lists them or not.
     pub views: Box<[Box<str>]>,
@@ -265,7 +265,7 @@ impl ServerCatalog {
         self.tools_by_name.get(name).map(|i| &self.tools[*i])
     }
 
-    /// What the server says of itself, for clients to read.
+    /// The server's instructions for clients.
     pub fn instructions(&self) -> Option<String> {
         self.listing.initialize.get("instructions")?.string()
     }

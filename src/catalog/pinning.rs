@@ -180,7 +180,7 @@ fn neighbours_of(
     }))
 }
 
-/// What approvals are about: what the server says of itself, every tool, and of the rest what the scanner objects to.
+/// The subjects of approvals: the server's instructions, every tool, and of the rest what the scanner objects to.
 fn with_listed<T>(server: &ServerCatalog, then: impl FnOnce(&[Listed<'_>]) -> T) -> T {
     let words = server.listing.initialize.get("instructions");
     let words = words.filter(|words| words.string().is_some_and(|text| !text.trim().is_empty()));
@@ -214,9 +214,9 @@ fn of_value<'a>(kind: ThingKind, name: &'a str, definition: &'a Raw) -> Listed<'
     }
 }
 
-/// Stands for what a person saw of a server: its configuration, all that is written in its entry, every definition that it lists, held or
-/// not, and what it says of itself. Another one of these is another text. A server chooses all that it
-/// lists, before and after: even so it cannot find two lists of which a person would see the same (128 bits).
+/// A digest of all that a person saw of a server: its configuration, all that is written in its entry, every definition that it lists,
+/// held or not, and its instructions. Another one of these is another text. A server chooses all that it lists, before and after: even
+/// so it cannot find two lists of which a person would see the same (128 bits).
 pub fn seen(entry: &str, as_written: &str, listed: Option<&ServerCatalog>) -> String {
     const LENGTH: usize = 32;
 
@@ -338,7 +338,7 @@ pub fn with_pins_of_files(
     Snapshot::judged(0, servers, pins, lock)
 }
 
-/// What the scanner says of everything that a server lists, for people and for those who ask on their behalf.
+/// The scanner's findings on everything that a server lists, for people and for those who ask on their behalf.
 pub fn findings(
     server: &ServerCatalog,
     snapshot: &Snapshot,
@@ -388,7 +388,7 @@ pub fn findings_of(
     all.chain(instructions).collect()
 }
 
-/// What the scanner says of one tool of a server.
+/// The scanner's findings on one tool of a server.
 pub fn findings_of_tool(server: &ServerCatalog, tool: &str, snapshot: &Snapshot) -> Vec<Finding> {
     let Some(tool) = server.tool(tool) else {
         return Vec::new();

@@ -61,7 +61,7 @@ impl Saver {
         self.news.notify_one();
     }
 
-    /// Saves what was approved of a server, soon; `done` hears of it.
+    /// Saves what was approved of a server, soon; `done` gets the outcome.
     pub(super) fn save_ledger(&self, server: ServerName, ledger: Arc<Ledger>, done: Option<Saved>) {
         let mut waiting = self.lock();
         let entry = waiting.ledgers.entry(server).or_default();

@@ -388,7 +388,7 @@ impl CatalogTask {
         let difference = Difference::between(before, Some(&new));
         let changed = new.changed_tools(before);
         let tools = new.tools.len();
-        // Of the first lists of a connection its worker tells, and of what is indexed the index.
+        // The worker announces the first lists of a connection, and the index its own work.
         if before.is_some() && changed > 0 {
             tracing::info!(%server, tools, changed, "tools listed");
         } else {

@@ -27,7 +27,7 @@ impl CatalogTask {
         self.judged_and_saved(server, servers, old).0
     }
 
-    /// The same, and who tells that the ledger is on disk, if it is another.
+    /// The same, and a receiver of the ledger's outcome on disk, if it is another.
     pub(super) fn judged_and_saved(
         &mut self,
         server: &ServerCatalog,

@@ -117,7 +117,7 @@ impl CallCommand {
     }
 }
 
-/// What a server tells of a call that it works on.
+/// A server's progress of a call.
 #[derive(Deserialize)]
 struct Progress {
     #[serde(rename = "progress")]
@@ -268,7 +268,7 @@ fn show_rpc_error(target: &CallTarget, raw: &RawValue, out: Output) -> Result<()
     )))
 }
 
-/// A content block of any kind, as far as one line tells about it.
+/// A content block of any kind, in one line.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Block {

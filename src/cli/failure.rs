@@ -21,7 +21,7 @@ pub(super) struct CommandFailure {
     pub(super) is_shown: bool,
 }
 
-/// What the system says of a file, in words.
+/// The system's error about a file, in words.
 pub(super) fn in_words(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "there is no such file or folder".to_owned(),

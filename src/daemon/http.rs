@@ -245,7 +245,7 @@ fn note_refused(refused: &LogLimit, why: &dyn std::fmt::Display) {
 mod tests {
     use super::*;
 
-    /// How long a client is heard that sends this and then a byte of a header each few seconds, as long as there are any.
+    /// How long a client is read that sends this and then a byte of a header each few seconds, as long as there are any.
     async fn heard(beginning: &str, bytes: usize) -> Duration {
         let (io, mut client) = tokio::io::duplex(LONGEST_HEAD);
         let answer = async |_| Ok::<_, Infallible>(http::Response::new(Body::empty()));

@@ -195,7 +195,7 @@ impl DaemonClient {
         Ok(daemon)
     }
 
-    /// What to tell the user of a daemon that is of another version.
+    /// The notice for the user of a daemon that is of another version.
     pub fn version_note(&self) -> Option<String> {
         version_note(&self.version)
     }

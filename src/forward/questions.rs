@@ -1,4 +1,4 @@
-//! Asking a client what an upstream asks: by which route, what is sent, and what the upstream hears where nobody answers.
+//! Putting an upstream's questions to a client: the route, the request, and the error for the upstream where nobody answers.
 
 use futures_util::future;
 
@@ -41,7 +41,7 @@ pub(super) fn route(
     }
 }
 
-/// The client did not say that it can answer such a thing. The server hears which capability that takes: it often passes our words on.
+/// The client did not declare that it can answer such a thing. The error names the capability: servers often pass it on.
 fn incapable(method: &str) -> RpcError {
     let refused = RpcError {
         code: RpcError::METHOD_NOT_FOUND,

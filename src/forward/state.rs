@@ -43,7 +43,7 @@ pub(super) struct RoundQuestions {
 
 /// What happened.
 pub(super) enum CallEvent {
-    /// The server tells something.
+    /// The server sends a notice.
     Notice(Notification),
     /// The server asks something: the route, or the refusal.
     Question(Request, Result<QuestionRoute, RpcError>),

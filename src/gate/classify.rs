@@ -6,7 +6,7 @@ use crate::{
     config::{ServerEntry, ToolClass},
 };
 
-/// What our own classification says of a tool.
+/// mcpproxy's own classification of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// A person says that it only looks.

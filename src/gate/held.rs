@@ -98,7 +98,7 @@ pub(super) fn hold_of_instance(
     ))
 }
 
-/// What a list says of a prompt or a resource, if the scanner objects to it.
+/// The definition of a prompt or a resource in a list, if the scanner objects to it.
 fn suspicious<'a>(
     listed: &'a ServerCatalog,
     thing: &Thing<'_>,
@@ -176,7 +176,7 @@ pub(super) fn refusal(server: &str, thing: &Thing<'_>, kind: ThingKind, hold: Ho
     }
 }
 
-/// Why what a server says of itself is held.
+/// Why a server's instructions are held.
 pub(super) fn refusal_of_instructions(server: &str, hold: Hold) -> Failure {
     let why = hold.reason.explained(ThingKind::Instructions);
     let error = format!("the instructions of server {server:?} are held: {why}");

@@ -1,4 +1,4 @@
-//! What a caller may have by the access rules and by the profile of its endpoint, whatever the server's entry says of its use. Pure.
+//! What a caller may have by the access rules and by the profile of its endpoint, whatever the server's standing. Pure.
 
 use super::rules::{Refusal, Rules};
 use crate::{

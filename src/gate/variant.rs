@@ -1,4 +1,4 @@
-//! A call declared as reading, writing or destroying, held against what the server says of the tool.
+//! A call declared as reading, writing or destroying, held against the tool's hints.
 
 use super::classify::{Effect, effect};
 use crate::{

@@ -11,7 +11,7 @@ pub(super) struct Agreed {
     pub(super) client: Arc<ClientIdentity>,
 }
 
-/// Limit: bytes of what a client says of itself that need no place in the budget. Hardly any client says more.
+/// Limit: bytes of a client's declarations that need no place in the budget. Hardly any client has more.
 const UNCOUNTED: usize = 2 << 10;
 
 impl Agreed {

@@ -93,8 +93,8 @@ impl Inbound {
         .await
     }
 
-    /// What a request says of its sender, once its headers are known to say the same. A request at odds with itself hears of that
-    /// before anything about its revision.
+    /// The sender's metadata in a request, once its headers agree with them. A request at odds with itself is refused for that before
+    /// anything about its revision.
     fn checked(
         &self,
         view: &View,

@@ -72,7 +72,7 @@ impl Inbound {
     }
 }
 
-/// Why a client is heard no longer.
+/// Why a client's input is read no longer.
 enum End {
     /// It has nothing more to say.
     Input,

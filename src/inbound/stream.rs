@@ -161,7 +161,7 @@ async fn read(reader: &mut ResumableReader, closing: Option<&CancellationToken>)
     }
 }
 
-/// What the client hears next; `None` at the end of its stream. The requests of a session that ends with the stream are answered on
+/// The next frame for the client; `None` at the end of its stream. The requests of a session that ends with the stream are answered on
 /// it before it closes.
 async fn heard(
     own: &OwnStream,

@@ -22,7 +22,7 @@ pub(super) enum Purpose {
     OfTask(Box<str>),
     /// It is one of our own.
     Own,
-    /// It stays open for what the server has to tell.
+    /// It stays open for the server's notices.
     Listening,
 }
 

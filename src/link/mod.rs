@@ -162,7 +162,7 @@ impl Link {
             Self::Stdio(link) => link
                 .call(number, method::LISTEN, Some(params), Purpose::Listening)
                 .map(Exchange::Stdio),
-            // What is heard comes on a stream of its own.
+            // Announcements come on a stream of their own.
             Self::Http(_) | Self::LegacySse(_) => {
                 let maker = Maker::Ourselves;
                 self.call(number, method::LISTEN, Some(params), &[], maker)

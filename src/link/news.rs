@@ -28,7 +28,7 @@ pub enum News {
     Question(Request),
     /// The session had expired and was opened again: the worker lists anew. Carries the raw result of `initialize`.
     Renewed(Raw),
-    /// For a while nothing was heard of changes: the worker lists anew.
+    /// For a while no announcement of changes could come: the worker lists anew.
     Missed,
     /// The link is over; the reason, for the operator.
     Closed(String),

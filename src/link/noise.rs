@@ -1,5 +1,5 @@
-//! What a server says on a connection that is no message of the protocol: text on the standard output of programs that do not keep
-//! it free, mostly. The first of it tells an operator what is wrong.
+//! Anything on a connection that is no message of the protocol: text on the standard output of programs that do not keep it free,
+//! mostly. The first of it shows an operator what is wrong.
 
 use std::sync::{Arc, OnceLock};
 

@@ -44,7 +44,7 @@ pub(super) async fn path_of(
     home: Option<&Path>,
     deadline: Duration,
 ) -> Option<OsString> {
-    // Start-up files print things; the marks tell them from the answer. `printenv` is a program, so the shell's own syntax for
+    // Start-up files print things; the marks enclose the answer. `printenv` is a program, so the shell's own syntax for
     // lists and quotes does not matter.
     let mark = uuid::Uuid::new_v4().simple().to_string();
     let mut command = Command::new(shell);

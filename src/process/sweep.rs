@@ -215,8 +215,8 @@ impl OrphanEntry {
 
     /// Those of the running processes that are certainly this child's.
     fn processes<'a>(&self, running: &'a Running) -> Vec<&'a Seen> {
-        // As long as its leader exists, even as a zombie, the group is the one that we made. Afterwards its number can be a
-        // stranger's, and only the mark tells.
+        // As long as its leader exists, even as a zombie, the group is the one that the daemon made. Afterwards its number can be a
+        // stranger's, and only the mark proves it.
         let group = self.started.as_ref().filter(|started| {
             started.start.is_some()
                 && running.processes.iter().any(|process| {

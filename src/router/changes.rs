@@ -26,7 +26,7 @@ pub struct Changes {
 #[derive(Clone)]
 pub struct Known(Arc<Lists>);
 
-/// Something changed: tells each client that listens what it does not know yet.
+/// Something changed: announces to each listening client what it does not know yet.
 pub struct Announcement<'a> {
     router: &'a Router,
     /// What those before did not know. Most know the same.

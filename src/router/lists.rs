@@ -226,7 +226,7 @@ impl Router {
         let settled = futures_util::future::join_all(upstreams.iter().map(Upstream::settled));
         let quiet = async {
             let mut pause = FIRST_DISCOVERY;
-            // A lagging receiver has heard of a change all the same.
+            // A lagging receiver has had a change all the same.
             while !matches!(
                 tokio::time::timeout(pause, differences.recv()).await,
                 Err(_) | Ok(Err(RecvError::Closed))

@@ -272,7 +272,7 @@ fn in_short<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Value> {
     shown.collect()
 }
 
-/// What the scanner says of a server of which something is held, for `quarantine_security`.
+/// The scanner's findings on a server of which something is held, for `quarantine_security`.
 pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<Value, Failure> {
     let target = Target::method_alone(method::TOOLS_LIST);
     let refused = now.rules().decide(caller, server, &target).err();

@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Router {
-    /// Has `tell` called with each update of a resource, as this client must see it, until the subscription is dropped. Fails with
+    /// Calls `tell` with each update of a resource, as this client must see it, until the subscription is dropped. Fails with
     /// the error object for the client: the server's own where the server refused. `tell` must not wait.
     pub async fn subscribe(
         &self,

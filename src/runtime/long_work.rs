@@ -51,7 +51,7 @@ impl LongWork {
         }
     }
 
-    /// Does `work` when it has its turn. Dropping the future tells it to stop; the turn ends when it really has.
+    /// Does `work` when it has its turn. Dropping the future requests its stop; the turn ends when it really has.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Stop) -> T + Send + 'static,

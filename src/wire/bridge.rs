@@ -7,7 +7,7 @@ use super::{
     meta, method, presentation, result_type, splice,
 };
 
-/// Who a request comes from, as a modern upstream hears of it.
+/// The sender of a request, in the form for a modern upstream.
 #[derive(Debug, Clone, Copy)]
 pub struct Sender<'a> {
     /// What it speaks.

@@ -1,4 +1,4 @@
-//! What a modern request says of its sender (revision 2026-07-28, basic, "Per-request protocol fields").
+//! The sender's metadata in a modern request (revision 2026-07-28, basic, "Per-request protocol fields").
 
 use super::{LogLevel, Raw, Revision, RpcError, meta};
 

@@ -112,7 +112,7 @@ impl Hits<'_> {
 }
 
 impl Searcher {
-    /// Over an opened index. `known` tells a tool's number and lengths.
+    /// Over an opened index. `known` gives a tool's number and lengths.
     pub(super) fn new(
         snapshot: Arc<Snapshot>,
         searcher: tantivy::Searcher,

@@ -1,6 +1,6 @@
 //! `mcpproxy service`: the daemon as a service of the person who is logged in, under systemd or launchd.
 //!
-//! Writes one file and tells the service manager. What runs is `mcpproxy serve`, as by hand.
+//! Writes one file and registers it with the service manager. What runs is `mcpproxy serve`, as by hand.
 
 mod definition;
 mod install;

@@ -169,7 +169,7 @@ impl ApproveServer {
 
         let things = shown.things.iter().filter(|thing| self.means(thing));
         let named = |thing: &InspectedThing| match &*thing.name {
-            // What a server says of itself has no name.
+            // A server's instructions have no name.
             "" => thing.kind.clone(),
             name => visible(name),
         };

@@ -251,7 +251,7 @@ fn held(inspection: &Inspection) -> usize {
 
 /// Shows a thing, all of it if nobody ever approved it or the server is held. All that a server wrote is escaped.
 fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Result<(), CommandFailure> {
-    // What a server says of itself has no name.
+    // A server's instructions have no name.
     let mut head = visible(format!("{} {}", thing.kind, thing.name).trim_end());
     if let Some(call_with) = &thing.call_with {
         let added = format!(" ({call_with})");

@@ -100,7 +100,7 @@ pub async fn carry(
     }
 }
 
-/// Reads the client's lines; `gone` tells of the end even while nobody takes them.
+/// Reads the client's lines; `gone` signals the end even while nobody takes them.
 async fn read(input: impl AsyncRead + Unpin, sender: mpsc::Sender<Line>, gone: CancellationToken) {
     let mut lines = Lines::new(input, LARGEST_QUESTION);
     // An input that breaks off is at its end.
@@ -141,7 +141,7 @@ struct State {
 
 impl<H: BridgeHost> Bridge<H> {
     async fn run(mut self, mut heard: mpsc::Receiver<Line>) -> Result<(), StartedByDaemon> {
-        // Without waiting for the first line, so that the daemon starts while the client does. Of a failure every request hears.
+        // Without waiting for the first line, so that the daemon starts while the client does. Every request reports a failure.
         if let Err(absent) = self.attach().await
             && !absent.is_ourselves
         {
@@ -211,7 +211,7 @@ impl<H: BridgeHost> Bridge<H> {
     /// Goes to the daemon; a client that has opened its connection before is in the same state afterwards.
     async fn attach(&mut self) -> Result<(), NoDaemon> {
         if let Some(lost) = self.attached.take() {
-            // The client hears what became of its requests before it hears of the new daemon.
+            // The failures of its requests go to the client before anything of the new daemon.
             let _ = lost.from_daemon.await;
         }
         let left = async {

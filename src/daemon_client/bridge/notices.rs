@@ -57,7 +57,7 @@ impl WantedNotices {
         }
     }
 
-    /// The requests that tell a new daemon.
+    /// The requests that renew them at a new daemon.
     pub(super) fn requests(&self) -> impl Iterator<Item = (&'static str, &Raw)> {
         let level = self.log_level.iter().map(|raw| (method::SET_LEVEL, raw));
         let subscriptions = self.subscriptions.values();

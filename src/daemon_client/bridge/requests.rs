@@ -237,7 +237,7 @@ fn answer(line: &Bytes) -> Option<(Id, bool)> {
     })
 }
 
-/// What the client hears of its requests in flight.
+/// The answer to a request in flight when the daemon is lost.
 pub(super) fn lost(id: &Id) -> Bytes {
     let text = "the connection to the mcpproxy daemon was lost while the request was in flight";
     let hint =
@@ -264,7 +264,7 @@ impl From<String> for NoDaemon {
     }
 }
 
-/// What the client hears when there is no daemon.
+/// The answer when there is no daemon.
 pub(super) fn unreachable(request: &ClientRequest, absent: &NoDaemon) -> Bytes {
     let hint = match absent.code {
         ErrorCode::Internal => {
@@ -283,7 +283,7 @@ pub(super) fn unreachable(request: &ClientRequest, absent: &NoDaemon) -> Bytes {
     failed(&request.id, absent.code, &absent.why, hint)
 }
 
-/// What the client hears of an answer that nobody can carry.
+/// The answer in place of one that nobody can carry.
 pub(super) fn too_large(id: &Id) -> Bytes {
     let hint = "Ask for less at a time.";
     failed(

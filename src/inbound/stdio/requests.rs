@@ -138,7 +138,7 @@ impl Requests {
         let _ = self.out.send(frame).await;
     }
 
-    /// Answers `initialize`; from the answer on the client hears of changes.
+    /// Answers `initialize`; from the answer on the client gets announcements of changes.
     fn open(&mut self, answering: Answering) {
         let (out, router) = (self.out.clone(), self.inbound.0.router.clone());
         self.opening.spawn(async move {

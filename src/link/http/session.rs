@@ -15,8 +15,8 @@ use crate::{
 /// Says which revision was agreed (revision 2025-06-18 and later).
 const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// A session, never changed: when it is lost, another takes its place. Its number tells a caller whose session is gone whether
-/// somebody has renewed it meanwhile.
+/// A session, never changed: when it is lost, another takes its place. Its number shows a caller whose session is gone whether
+/// it has been renewed meanwhile.
 #[derive(Default)]
 pub(super) struct HttpSession {
     pub(super) number: u64,

@@ -17,8 +17,8 @@ use crate::{
     wire::{Id, Message},
 };
 
-/// How long a request that nobody waits for any more is still being posted: a POST that is torn off leaves open whether the server
-/// heard of it, and costs its connection.
+/// How long a request that nobody waits for any more is still being posted: a POST that is torn off leaves open whether it arrived,
+/// and costs its connection.
 const SETTLING: Duration = Duration::from_secs(1);
 
 impl LegacySseShared {

@@ -98,7 +98,7 @@ impl HttpClient {
         request
     }
 
-    /// Sends a request and tells success from refusal.
+    /// Sends a request. Distinguishes success from refusal.
     pub(crate) async fn submit(&self, request: Request<Full<Bytes>>) -> Result<Posted, LinkError> {
         let response = self.send(request).await?;
         if response.status().is_success() {

@@ -147,7 +147,7 @@ pub(crate) fn answers(answer: &Answer, id: &Id) -> bool {
     }
 }
 
-/// A server that says of a request's method that it does not know it has accepted the session.
+/// A server that does not know a request's method has accepted the session.
 fn is_unknown_method(body: &Bytes) -> bool {
     match Message::parse(body) {
         Ok(Message::Response(answer)) => {

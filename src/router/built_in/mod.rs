@@ -138,7 +138,7 @@ pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec
         .collect()
 }
 
-/// The definitions that the mode `code_execution` lists. What the script's own says of the servers is put in by `described`.
+/// The definitions that the mode `code_execution` lists. `described` adds the part about the servers to the script's own.
 pub(super) fn listed_for_scripts(
     settings: &Settings,
     may_use: impl Fn(&str) -> bool,

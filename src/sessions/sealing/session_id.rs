@@ -12,7 +12,7 @@ pub const MAX_SESSION_ID: usize = 4096;
 /// Limit: bytes of capabilities that are sealed. Longer ones are kept by the daemon that opened the session.
 const MAX_CAPABILITIES: usize = 2 << 10;
 
-/// Limit: bytes of what a client says of its implementation. What says more is left out: nothing depends on it.
+/// Limit: bytes of a client's implementation. A longer one is left out: nothing depends on it.
 const MAX_INFO: usize = 512;
 
 /// The version of what stands in an id.

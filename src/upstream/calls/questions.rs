@@ -144,7 +144,7 @@ impl EarlyNews {
                     self.question(shared, link, question);
                 }
                 Some(other) => self.news.push_back(other),
-                // The listing hears of it itself.
+                // The listing takes note of it itself.
                 None => std::future::pending::<()>().await,
             }
         }

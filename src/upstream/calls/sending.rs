@@ -215,8 +215,8 @@ impl Upstream {
         }
     }
 
-    /// Has `tell` called at each update of the admitted resource until the subscription is dropped. An upstream that sleeps is woken,
-    /// and sleeps no more.
+    /// Calls `tell` at each update of the admitted resource until the subscription is dropped. An upstream that sleeps is woken, and
+    /// sleeps no more.
     pub async fn subscribe(
         &self,
         admitted: &Admitted,

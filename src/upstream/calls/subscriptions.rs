@@ -70,7 +70,7 @@ enum SubscriptionState {
 /// The next request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::upstream) enum SubscriptionRequest {
-    /// To tell of updates of this URI.
+    /// To updates of this URI.
     Subscribe(Box<str>),
     /// To do so no more.
     Unsubscribe(Box<str>),

@@ -74,7 +74,7 @@ pub(in crate::upstream) struct Opened {
 }
 
 impl Opened {
-    /// What a server without a handshake says of itself is all that it takes.
+    /// A server without a handshake needs its description alone.
     pub(in crate::upstream) fn without_handshake(
         link: Link,
         lane: ControlSender,

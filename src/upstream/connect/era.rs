@@ -21,7 +21,7 @@ pub(in crate::upstream) enum Era {
     Legacy,
 }
 
-/// What a server says of itself without a handshake.
+/// The description of a server without a handshake.
 #[derive(Debug)]
 pub(in crate::upstream) struct Description {
     /// The result of `server/discover`, as it came.

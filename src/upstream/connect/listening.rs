@@ -21,7 +21,7 @@ use crate::{
 /// How long a server may take to acknowledge a subscription.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long a server is waited for before it is listed without knowing whether it tells of changes.
+/// How long to wait for a subscription to changes before a server is listed without one.
 const BEGUN_WITHIN: Duration = Duration::from_secs(1);
 
 /// How long to wait before a subscription that ended is made again; doubles while that comes to nothing.
@@ -51,7 +51,7 @@ struct ListenRequest {
     done: oneshot::Sender<Result<BTreeSet<String>, ListenError>>,
 }
 
-/// Why a server does not tell of changes.
+/// Why a server does not announce changes.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(in crate::upstream) enum ListenError {
     /// It does not know how to.
@@ -91,7 +91,7 @@ impl ChangeSubscription {
         }
     }
 
-    /// Waits until the server tells of changes, or is known not to: whatever is listed from then on is whole. A server that takes
+    /// Waits until the server announces changes, or is known not to: whatever is listed from then on is whole. A server that takes
     /// too long is not waited for; what may have been missed by then comes as [`News::Missed`].
     pub(in crate::upstream) async fn begun(&mut self) {
         if let Some(begun) = self.begun.take() {
@@ -132,7 +132,7 @@ struct Listener {
 /// A subscription that the server has acknowledged.
 struct Subscription {
     exchange: Exchange,
-    /// What the server agreed to tell of.
+    /// The resources that the server agreed to.
     accepted: Raw,
     since: Instant,
 }

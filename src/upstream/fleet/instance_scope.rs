@@ -21,7 +21,7 @@ pub trait ReachableClient: Send + Sync {
     fn session(&self) -> &Arc<str>;
     /// Whether it listens outside of its calls.
     fn is_listening(&self) -> bool;
-    /// Asks it what came outside of its calls: on this stream, where it is heard there, or else on its own.
+    /// Asks it what came outside of its calls: on this stream, where it reads that, or else on its own.
     fn ask(&self, question: Request, stream: ClientSender) -> BoxFuture<'static, Outcome>;
     /// Tells it what came outside of its calls, on its own stream.
     fn tell(&self, notice: &Notification);

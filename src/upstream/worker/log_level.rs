@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl Worker {
-    /// Tells the server if it does not know yet, one level after the other. Those who wait for that go on when there is nothing left
-    /// to tell.
+    /// Sets the server's level where it is another, one level after the other. Calls that wait for that go on when there is nothing
+    /// left to set.
     pub(super) fn sync_log_level(&mut self) {
         if self.is_held() || self.life.levelling.is_some() {
             return;

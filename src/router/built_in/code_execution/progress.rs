@@ -1,5 +1,5 @@
-//! What a client hears of its script while it runs: the progress of the calls in it, under the one token that the client gave, in one
-//! rising count; and everything else that servers say and ask within those calls, as it is.
+//! The notices for the client of a script while it runs: the progress of the calls in it, under the one token that the client gave, in
+//! one rising count; and all other notices and questions of servers within those calls, unchanged.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
 /// Limit: bytes that wait to be passed on to the client.
 const WAITING: usize = 4 << 20;
 
-/// Limit: characters of what a server says of its progress.
+/// Limit: characters of a server's progress message.
 const MESSAGE: usize = 300;
 
 pub(super) struct Progress<'a> {
