@@ -9,7 +9,7 @@ use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{
-    Answer, Api, json_response, notification_lines,
+    Answer, Api, json_response, notices,
     routes::{About, CALL, Routes},
     wrong,
 };
@@ -29,11 +29,7 @@ pub(super) fn routes() -> Routes {
         "Calls a tool, through the same gate as an MCP client; accepting `application/x-ndjson` also tells progress.",
     );
     let about = about.takes_as(request).gives_as(answer).fails(CALL);
-    Routes::new().post(
-        "/api/v1/call",
-        call,
-        about.gives_text(notification_lines::MEDIA_TYPE),
-    )
+    Routes::new().post("/api/v1/call", call, about.gives_text(notices::MEDIA_TYPE))
 }
 
 fn request(_: &mut SchemaGenerator) -> Schema {
@@ -94,16 +90,16 @@ async fn call(
         tool: tool.to_owned(),
         args: request.arguments,
     };
-    if !notification_lines::is_wanted(&headers) {
+    if !notices::is_wanted(&headers) {
         return Ok(json_response(made(&api, &context, call).await?));
     }
-    let (to_client, notices) = notification_lines::channel();
+    let (to_client, notices) = notices::channel();
     context.to_client = to_client;
     let answering = async move {
         let made = made(&api, &context, call).await;
         made.unwrap_or_else(|failure| shown_failure(&failure).bytes().clone())
     };
-    Ok(notification_lines::respond(notices, answering))
+    Ok(notices::respond(notices, answering))
 }
 
 /// What is called, and as what.
@@ -122,7 +118,7 @@ async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<By
         tool,
         args,
     } = call;
-    let (router, params) = (&api.0.router, notification_lines::progress_params());
+    let (router, params) = (&api.0.router, notices::progress_params());
     let (args, params) = (args.as_ref(), Some(&params));
     let answering = router.call_tool(context, variant, &server, &tool, args, params);
     let answer = answering.logged_in(context.logged_as.clone()).await;

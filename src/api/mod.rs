@@ -16,7 +16,7 @@ mod import;
 mod login;
 mod logs;
 mod metrics;
-mod notification_lines;
+mod notices;
 mod openapi;
 pub mod page;
 mod page_login;

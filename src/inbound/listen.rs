@@ -22,7 +22,7 @@ use super::{
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientSender},
-    router::{Announcement, Known, NotificationSink, Router, Subscription, View},
+    router::{Announcement, Known, Notifier, Router, Subscription, View},
     runtime::{memory_budget::MemoryShare, sync::Guarded},
     wire::{
         Edit, Id, Outcome, Raw, Request, RpcError, bridge, meta, method, notification_frame, splice,
@@ -166,7 +166,7 @@ impl Stream {
         }
     }
 
-    fn telling(self: &Arc<Self>) -> NotificationSink {
+    fn telling(self: &Arc<Self>) -> Notifier {
         let stream = self.clone();
         Arc::new(move |notice| stream.tell(&notice.method, notice.params.as_ref()))
     }

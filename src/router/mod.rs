@@ -33,7 +33,7 @@ pub use self::{
     built_in::{ToolRequest, passed_on, stated_intent},
     changes::{Announcement, Changes, Known},
 };
-pub use crate::upstream::{LogSubscription, NotificationSink, Subscription};
+pub use crate::upstream::{LogSubscription, Notifier, Subscription};
 
 use crate::{
     access::Caller,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{LogSubscription, NotificationSink, RequestError, Router, Subscription, View, refusal};
+use super::{LogSubscription, Notifier, RequestError, Router, Subscription, View, refusal};
 use crate::{
     access::Caller,
     activity::OpenCall,
@@ -20,7 +20,7 @@ impl Router {
         context: &CallContext,
         view: &View,
         uri: &str,
-        tell: NotificationSink,
+        tell: Notifier,
     ) -> Result<Subscription, Raw> {
         let record = self.record_subscription(context, view, uri);
         let subscribed = self.subscribe_recorded(context, view, uri, tell, record);
@@ -32,7 +32,7 @@ impl Router {
         context: &CallContext,
         view: &View,
         uri: &str,
-        tell: NotificationSink,
+        tell: Notifier,
         mut record: OpenCall,
     ) -> Result<Subscription, Raw> {
         let refused = |error: RequestError| refusal(context, error).to_raw();
@@ -122,12 +122,7 @@ impl Router {
     }
 
     /// Says nothing of what the caller may not have any more.
-    fn while_allowed(
-        &self,
-        caller: &Caller,
-        owner: &Owner,
-        tell: NotificationSink,
-    ) -> NotificationSink {
+    fn while_allowed(&self, caller: &Caller, owner: &Owner, tell: Notifier) -> Notifier {
         let (gate, caller, owner) = (self.0.gate.clone(), caller.clone(), owner.clone());
         Arc::new(move |notice| {
             let target = Target::subscription(&owner.uri);
@@ -138,12 +133,7 @@ impl Router {
     }
 
     /// Gives the resource the URI that the client subscribed to; a part of it, that under which the part is offered.
-    fn with_offered_uri(
-        &self,
-        offered: &str,
-        owner: &Owner,
-        tell: NotificationSink,
-    ) -> NotificationSink {
+    fn with_offered_uri(&self, offered: &str, owner: &Owner, tell: Notifier) -> Notifier {
         let (router, owner, offered) = (self.clone(), owner.clone(), offered.to_owned());
         Arc::new(move |notice| {
             let updated = notice.params.as_ref().and_then(|params| params.get("uri"));

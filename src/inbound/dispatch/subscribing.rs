@@ -10,7 +10,7 @@ use crate::{
         session::LegacySession,
         subscriptions::MAX_SUBSCRIPTIONS,
     },
-    router::{NotificationSink, Subscription},
+    router::{Notifier, Subscription},
     wire::{LogLevel, Outcome, Raw, Request, RpcError, method, notification_frame},
 };
 
@@ -102,7 +102,7 @@ impl ServedClient {
 }
 
 /// Onto the session's own stream.
-fn telling(session: &Arc<LegacySession>) -> NotificationSink {
+fn telling(session: &Arc<LegacySession>) -> Notifier {
     // The session holds the subscription, not the other way round.
     let session = Arc::downgrade(session);
     Arc::new(move |notice| {

@@ -17,5 +17,5 @@ pub use self::{
     handle::{Sharing, Status, Upstream},
     log_subscriptions::{LogSubscription, LogSubscriptions, LogTerm},
     sending::{NotSent, Outgoing},
-    subscriptions::{NotSubscribed, NotificationSink, Subscription},
+    subscriptions::{NotSubscribed, Notifier, Subscription},
 };

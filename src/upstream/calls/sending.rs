@@ -13,7 +13,7 @@ use super::{
     handle::{Command, Live, Upstream},
     log_subscriptions::{LogSubscription, LogTerm},
     request_slots::{NoSlot, RequestSlot},
-    subscriptions::{NotSubscribed, NotificationSink, Subscription},
+    subscriptions::{NotSubscribed, Notifier, Subscription},
 };
 use crate::{
     activity::{CallCourse, CallStage},
@@ -220,7 +220,7 @@ impl Upstream {
     pub async fn subscribe(
         &self,
         admitted: &Admitted,
-        tell: NotificationSink,
+        tell: Notifier,
     ) -> Result<Subscription, NotSubscribed> {
         self.check_recipient(admitted)
             .map_err(NotSubscribed::Failed)?;

@@ -20,7 +20,7 @@ use crate::{
 const MAX_RESOURCES: usize = 10_000;
 
 /// Takes the updates of a resource. Called by the worker: must not wait.
-pub type NotificationSink = Arc<dyn Fn(&Notification) + Send + Sync>;
+pub type Notifier = Arc<dyn Fn(&Notification) + Send + Sync>;
 
 /// Why a subscription did not come about.
 #[derive(Debug, Clone)]
@@ -52,7 +52,7 @@ struct Table {
 
 #[derive(Default)]
 struct Resource {
-    subscribers: BTreeMap<u64, NotificationSink>,
+    subscribers: BTreeMap<u64, Notifier>,
     state: SubscriptionState,
 }
 
@@ -130,7 +130,7 @@ impl Subscriptions {
     pub(in crate::upstream) fn add(
         &self,
         uri: &str,
-        tell: NotificationSink,
+        tell: Notifier,
     ) -> Result<Subscription, Failure> {
         let mut table = self.lock();
         if table.by_uri.len() >= MAX_RESOURCES && !table.by_uri.contains_key(uri) {
@@ -284,7 +284,7 @@ impl Subscriptions {
         let Some(uri) = uri.and_then(|uri| uri.string()) else {
             return 0;
         };
-        let tells: Vec<NotificationSink> = {
+        let tells: Vec<Notifier> = {
             let table = self.lock();
             let all = table.by_uri.iter();
             let concerned = all.filter(|(known, _)| is_within(&uri, known));
@@ -348,7 +348,7 @@ mod tests {
 
     use super::*;
 
-    fn silent() -> NotificationSink {
+    fn silent() -> Notifier {
         Arc::new(|_| ())
     }
 
@@ -458,7 +458,7 @@ mod tests {
         let check = |subscribed: &str, updated: &str, expected: usize| {
             let (table, heard) = (Subscriptions::default(), Arc::new(AtomicUsize::new(0)));
             let count = heard.clone();
-            let tell: NotificationSink = Arc::new(move |_| {
+            let tell: Notifier = Arc::new(move |_| {
                 count.fetch_add(1, Ordering::Relaxed);
             });
             let _kept = table.add(subscribed, tell).expect("room");
