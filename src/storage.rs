@@ -11,7 +11,7 @@ use std::{
 
 pub use atomic::{remove, remove_unfinished, write_atomically};
 
-/// What to do where the disk did not do what was asked.
+/// The next step where the disk failed.
 pub fn disk_step(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

@@ -8,10 +8,10 @@ use crate::{
     text::visible::{letters, uris},
 };
 
-/// What is asked about.
+/// The object of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked<'a> {
-    /// A tool of ours.
+    /// A built-in tool.
     BuiltIn(&'a str),
     /// A tool of a server.
     Tool {
@@ -92,8 +92,8 @@ impl<'a> RulesFor<'a> {
     }
 
     /// Whether the caller may have this, and which rule says so.
-    pub fn decide(self, asked: Asked<'_>, reading: Reading) -> Decision {
-        let question = Question::new(asked);
+    pub fn decide(self, object: Asked<'_>, reading: Reading) -> Decision {
+        let question = Question::new(object);
         let matches = |rule: &AclRule| match (reading, rule.policy) {
             (Reading::Exact, _) => question.matches(rule),
             (Reading::Lenient, Policy::Deny) => {
@@ -108,7 +108,7 @@ impl<'a> RulesFor<'a> {
         }
     }
 
-    /// Whether the caller may have anything of a server, as far as the rules can tell.
+    /// Whether the caller may have anything of a server, as far as the rules decide it.
     pub fn may_have_some(self, server: &str) -> bool {
         for (_, rule) in self.rules() {
             match (coverage(rule, server), rule.policy) {
@@ -133,16 +133,16 @@ impl<'a> RulesFor<'a> {
     }
 }
 
-/// What is asked about, with what rules compare of it: each is made once, however many rules and patterns there are.
+/// The object of a decision, with what rules compare of it: each is made once, however many rules and patterns there are.
 struct Question<'a> {
-    asked: Asked<'a>,
+    object: Asked<'a>,
     name: ComparedName<'a>,
     is_plain: OnceCell<bool>,
 }
 
 impl<'a> Question<'a> {
-    fn new(asked: Asked<'a>) -> Self {
-        let name = match asked {
+    fn new(object: Asked<'a>) -> Self {
+        let name = match object {
             Asked::BuiltIn(name) => ComparedName::new("", name, Fold::Name),
             Asked::Tool { server, name } | Asked::Prompt { server, name } => {
                 ComparedName::new(server, name, Fold::Name)
@@ -150,14 +150,14 @@ impl<'a> Question<'a> {
             Asked::Resource { server, uri } => ComparedName::new(server, uri, Fold::Uri),
         };
         Self {
-            asked,
+            object,
             name,
             is_plain: OnceCell::new(),
         }
     }
 
     fn matches(&self, rule: &AclRule) -> bool {
-        match self.asked {
+        match self.object {
             Asked::BuiltIn(name) => rule.tools.as_ref().is_some_and(|tools| {
                 tools.is_empty() || tools.iter().any(|tool| tool.matches_built_in(name))
             }),
@@ -171,7 +171,7 @@ impl<'a> Question<'a> {
 
     /// [`Question::matches`] for whatever the name could mean to a server.
     fn matches_folded(&self, rule: &AclRule) -> bool {
-        match self.asked {
+        match self.object {
             Asked::BuiltIn(_) => false,
             _ => self.matches_by(
                 rule,
@@ -189,7 +189,7 @@ impl<'a> Question<'a> {
         of_uri: impl Fn(&UriPattern, &ComparedName<'a>) -> bool,
     ) -> bool {
         let any = |patterns: &[NamePattern]| patterns.iter().any(|one| of_name(one, &self.name));
-        let special = match self.asked {
+        let special = match self.object {
             Asked::Prompt { .. } => rule.prompts.as_ref().map(|prompts| any(prompts)),
             Asked::Resource { .. } => {
                 let resources = rule.resources.as_ref();
@@ -202,7 +202,7 @@ impl<'a> Question<'a> {
 
     /// Whether a path that does not lead where it says, or a name that may be read as another, may lead to what a rule is about.
     fn may_mean(&self, rule: &AclRule) -> bool {
-        let covered = match self.asked {
+        let covered = match self.object {
             Asked::Tool { server, .. } => covered(rule, server).tools,
             Asked::Prompt { server, .. } => covered(rule, server).prompts,
             Asked::Resource { server, .. } => coverage(rule, server).1,
@@ -213,7 +213,7 @@ impl<'a> Question<'a> {
 
     /// Whether a name is nobody's but its own, and whether a URI leads where it says.
     fn is_plain(&self) -> bool {
-        *self.is_plain.get_or_init(|| match self.asked {
+        *self.is_plain.get_or_init(|| match self.object {
             Asked::BuiltIn(_) => true,
             Asked::Tool { name, .. } | Asked::Prompt { name, .. } => letters::is_plain_name(name),
             Asked::Resource { uri, .. } => uris::leads_where_it_says(uri),

@@ -1,4 +1,4 @@
-//! Who asks: the subject and roles on whose behalf a request runs, and by what that is known.
+//! Who asks: the subject and roles on whose behalf a request runs, and the credential behind them.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -19,7 +19,7 @@ struct Identity {
     credential: Credential,
 }
 
-/// By what a caller is known.
+/// The credential of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Credential {
     /// The person whose daemon it is.
@@ -28,17 +28,17 @@ pub(super) enum Credential {
     Local,
     /// Somebody on the network, who showed nothing. The address is there where it is needed.
     Open(Option<IpAddr>),
-    /// Whoever has this token.
+    /// The holder of this token.
     Token(TokenHash),
     /// The user whom the proxy at this address named.
     Forwarded(IpAddr),
-    /// Nobody: somebody is only asked about.
+    /// Nobody: for questions about somebody.
     Imagined,
     /// The person whose daemon it is, looking how things are.
     Inspector,
 }
 
-/// Whoever compares callers wants to know whether they are the same person on the same endpoints: roles may change.
+/// Callers are equal if they are the same person on the same endpoints: roles may change.
 impl PartialEq for Caller {
     fn eq(&self, other: &Self) -> bool {
         self.is_same_subject(other) && self.profile == other.profile

@@ -108,7 +108,7 @@ fn roles(written: &str) -> Result<Vec<String>, &'static str> {
     Ok(read)
 }
 
-/// The value of a header that may stand there once. Whoever else reads two may take another of them than we do.
+/// The value of a header that may stand there once. Other readers may take another of two than mcpproxy does.
 fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, BadHeader> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {

@@ -108,7 +108,7 @@ impl Access {
     }
 
     /// The caller behind the request of an MCP client. Clients come over the local socket too, through bridges, and are no operators
-    /// for that; there no credential is asked for, but one that is shown has to be good.
+    /// for that; there no credential is required, but one that is shown has to be good.
     pub fn authenticate(
         &self,
         settings: &Settings,
@@ -152,7 +152,7 @@ impl Access {
         Err(refused)
     }
 
-    /// The caller behind a request to the operator's API, and by what it is known.
+    /// The caller behind a request to the operator's API, and the credential.
     pub fn authenticate_operator(
         &self,
         settings: &Settings,
@@ -191,7 +191,7 @@ impl Access {
         Caller::inspector()
     }
 
-    /// Somebody who is only asked about.
+    /// Somebody for a question about access.
     pub fn imagined(subject: &str, roles: Vec<String>) -> Caller {
         Caller::new(subject, roles, Credential::Imagined)
     }
@@ -209,7 +209,7 @@ impl Access {
         }
     }
 
-    /// Counts a request of a caller; the time to wait where it is one too many. `connection` tells callers apart who showed nothing.
+    /// Counts a request of a caller; the time to wait where it is one too many. `connection` identifies callers without a credential.
     pub fn count_request(
         &self,
         caller: &Caller,
@@ -240,7 +240,7 @@ impl AccessTask {
             while settings.changed().await.is_ok() {
                 let now = settings.borrow_and_update().clone();
                 parts.limit.store(now.rate_limit.map(Arc::new));
-                // Whoever changes the key wants others out.
+                // A changed key is to keep others out.
                 let key_before = std::mem::replace(&mut key, parts.operators.key(&now));
                 if key != key_before {
                     parts.operators.end_all();
@@ -259,7 +259,7 @@ fn by_token(auth: &ServerAuth, headers: &HeaderMap) -> Result<Caller, Refused> {
     Ok(Caller::new(&known.subject, roles, Credential::Token(hash)))
 }
 
-/// What others than the trusted proxies say of users counts as not said.
+/// The user whom a trusted proxy names. Headers of others do not count.
 fn by_proxy(auth: &ServerAuth, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Refused> {
     if !is_trusted(&auth.forwarded, peer) {
         return Err(Refused::NoCredential);

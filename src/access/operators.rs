@@ -1,4 +1,4 @@
-//! Who is an operator: whoever opens the local socket, shows the API key, or has a session of the page. What an operator may do is not
+//! Operators: processes that open the local socket, holders of the API key, and sessions of the page. What an operator may do is not
 //! decided here.
 
 mod cookie;
@@ -29,7 +29,7 @@ pub struct Operators {
     logins: PageLogins,
 }
 
-/// By what an operator is known.
+/// The credential of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OperatorPass(Pass);
 
@@ -113,8 +113,8 @@ impl Operators {
         self.logins.new_link(Instant::now())
     }
 
-    /// Opens a session for whoever shows what a link has in it: the value of `Set-Cookie` for its browser. Nothing if it was shown
-    /// before, is too old, or is none of ours.
+    /// Opens a session for the bearer of a link: the value of `Set-Cookie` for its browser. Nothing if the link was used before, is too
+    /// old, or is not valid.
     pub fn log_in(&self, token: &str, headers: &HeaderMap) -> io::Result<Option<HeaderValue>> {
         let session = self.logins.log_in(token, Instant::now())?;
         Ok(session.map(|session| cookie::set(headers, &session)))

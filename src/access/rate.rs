@@ -1,4 +1,4 @@
-//! How often each caller may ask: a bucket of requests that fills as time goes by. Knows nothing of what is asked.
+//! How often each caller may ask: a bucket of requests that fills as time goes by. Knows nothing of their contents.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::{config::RateLimit, runtime::sync::Guarded};
 
-/// Limit: callers that are counted. Beyond, those are forgotten who asked least of late.
+/// Limit: callers that are counted. Beyond, those with the oldest requests are forgotten.
 const MOST: usize = 10_000;
 
 /// Whose requests are counted together.
@@ -36,7 +36,7 @@ impl BucketOwner {
     }
 }
 
-/// When the bucket of each caller is full again. Whoever has a full one is not in it.
+/// When the bucket of each caller is full again. Callers with a full one are not in it.
 #[derive(Debug, Default)]
 pub(super) struct Buckets(Guarded<HashMap<BucketOwner, Instant>>);
 
@@ -59,7 +59,7 @@ impl Buckets {
     }
 }
 
-/// Forgets whoever has a full bucket, or else the half whose buckets are fullest.
+/// Forgets callers with a full bucket, or else the half whose buckets are fullest.
 fn make_room(full_at: &mut HashMap<BucketOwner, Instant>, now: Instant) {
     full_at.retain(|_, at| *at > now);
     if full_at.len() < MOST {

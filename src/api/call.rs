@@ -9,9 +9,9 @@ use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{
-    Answer, Api, json_response,
+    Answer, Api, json_response, notices,
     routes::{About, CALL, Routes},
-    telling, wrong,
+    wrong,
 };
 use crate::{
     access::Caller,
@@ -29,7 +29,7 @@ pub(super) fn routes() -> Routes {
         "Calls a tool, through the same gate as an MCP client; accepting `application/x-ndjson` also tells progress.",
     );
     let about = about.takes_as(request).gives_as(answer).fails(CALL);
-    Routes::new().post("/api/v1/call", call, about.gives_text(telling::LINES))
+    Routes::new().post("/api/v1/call", call, about.gives_text(notices::MEDIA_TYPE))
 }
 
 fn request(_: &mut SchemaGenerator) -> Schema {
@@ -90,16 +90,16 @@ async fn call(
         tool: tool.to_owned(),
         args: request.arguments,
     };
-    if !telling::is_wanted(&headers) {
+    if !notices::is_wanted(&headers) {
         return Ok(json_response(made(&api, &context, call).await?));
     }
-    let (to_client, told) = telling::way();
+    let (to_client, notices) = notices::channel();
     context.to_client = to_client;
     let answering = async move {
         let made = made(&api, &context, call).await;
         made.unwrap_or_else(|failure| shown_failure(&failure).bytes().clone())
     };
-    Ok(telling::respond(told, answering))
+    Ok(notices::respond(notices, answering))
 }
 
 /// What is called, and as what.
@@ -110,7 +110,7 @@ struct DeclaredTool {
     args: Option<Raw>,
 }
 
-/// Makes the call. Progress is asked for also where nobody is told: it keeps the call alive.
+/// Makes the call. Requests progress even where nobody reads it: it keeps the call alive.
 async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<Bytes, Failure> {
     let DeclaredTool {
         variant,
@@ -118,7 +118,7 @@ async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<By
         tool,
         args,
     } = call;
-    let (router, params) = (&api.0.router, telling::asking_for_progress());
+    let (router, params) = (&api.0.router, notices::progress_params());
     let (args, params) = (args.as_ref(), Some(&params));
     let answering = router.call_tool(context, variant, &server, &tool, args, params);
     let answer = answering.logged_in(context.logged_as.clone()).await;

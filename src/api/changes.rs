@@ -80,7 +80,7 @@ async fn change(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> 
     let management = &api.0.management;
     let mut changes = Vec::with_capacity(wanted.servers.len());
     for name in wanted.servers {
-        let done = one(management, wanted.verb, &name).await;
+        let done = apply(management, wanted.verb, &name).await;
         changes.push(match done {
             Ok(change) => Outcome::Done(Box::new(change)),
             Err(failure) => {
@@ -99,7 +99,7 @@ async fn change(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> 
     ok(&Outcomes { changes })
 }
 
-async fn one(management: &Management, verb: Verb, name: &str) -> Result<ServerChange, Failure> {
+async fn apply(management: &Management, verb: Verb, name: &str) -> Result<ServerChange, Failure> {
     match verb {
         Verb::Enable => management.set_enabled(name, Enabled::On).await,
         Verb::Disable => management.set_enabled(name, Enabled::Off).await,

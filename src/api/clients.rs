@@ -105,7 +105,7 @@ async fn connect_one(
     Path(client): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
-    let body: ConnectBody = said_or_usual(body)?;
+    let body: ConnectBody = body_or_default(body)?;
     let client = known(&client)?;
     let checked = |text: &Option<String>, check: fn(&str) -> Result<String, String>| {
         text.as_deref().map(check).transpose().map_err(wrong)
@@ -119,14 +119,14 @@ async fn connect_one(
             let has_server = |name: &str| api.0.management.server(name).is_ok();
             check_endpoint(&settings, has_server, endpoint)?;
         }
-        let asked = ConnectRequest {
+        let request = ConnectRequest {
             name: name.as_deref(),
             endpoint: endpoint.as_deref(),
             by_process: body.stdio,
             is_dry: body.dry_run,
             ..ConnectRequest::usual(client)
         };
-        connect(&home_places()?, &reaching(files, api)?, &asked)
+        connect(&home_places()?, &reaching(files, api)?, &request)
     });
     ok(&done.await?)
 }
@@ -136,14 +136,14 @@ async fn disconnect_one(
     Path(client): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
-    let body: DisconnectBody = said_or_usual(body)?;
+    let body: DisconnectBody = body_or_default(body)?;
     let client = known(&client)?;
     let done = with_files(&api, move |files, api| {
-        let asked = ConnectRequest {
+        let request = ConnectRequest {
             is_dry: body.dry_run,
             ..ConnectRequest::usual(client)
         };
-        disconnect(&home_places()?, &reaching(files, api)?, &asked)
+        disconnect(&home_places()?, &reaching(files, api)?, &request)
     });
     ok(&done.await?)
 }
@@ -154,7 +154,7 @@ fn reaching(files: &Management<OverFiles>, api: &Api) -> Result<Reaching, Failur
 }
 
 /// What a body says, where there is one.
-fn said_or_usual<T: Default + serde::de::DeserializeOwned>(
+fn body_or_default<T: Default + serde::de::DeserializeOwned>(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<T, FailureResponse> {
     match body {

@@ -9,9 +9,9 @@ use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{
-    Answer, Api, json_response,
+    Answer, Api, json_response, notices,
     routes::{About, CALL, Routes},
-    telling, wrong,
+    wrong,
 };
 use crate::{
     access::Caller,
@@ -27,7 +27,7 @@ pub(super) fn routes() -> Routes {
         "Runs a script whose calls pass the same gate; accepting `application/x-ndjson` also tells progress.",
     );
     let about = about.takes_as(arguments).gives_as(answer).fails(CALL);
-    Routes::new().post("/api/v1/code", run, about.gives_text(telling::LINES))
+    Routes::new().post("/api/v1/code", run, about.gives_text(notices::MEDIA_TYPE))
 }
 
 /// Those of `code_execution`.
@@ -69,17 +69,17 @@ async fn run(
     let calls = &api.0.calls;
     let mut context = CallContext::alone(calls, caller, method::TOOLS_CALL);
     context.begin_trace(None, None, calls.trace_in(&headers).as_ref());
-    if !telling::is_wanted(&headers) {
+    if !notices::is_wanted(&headers) {
         return Ok(json_response(ran(&api, &context, &arguments, None).await?));
     }
-    let (to_client, told) = telling::way();
+    let (to_client, notices) = notices::channel();
     context.to_client = to_client;
     let answering = async move {
-        let params = telling::asking_for_progress();
+        let params = notices::progress_params();
         let ran = ran(&api, &context, &arguments, Some(&params)).await;
         ran.unwrap_or_else(|failure| shown_failure(&failure).bytes().clone())
     };
-    Ok(telling::respond(told, answering))
+    Ok(notices::respond(notices, answering))
 }
 
 async fn ran(

@@ -72,7 +72,7 @@ async fn show(State(api): State<Api>) -> Answer {
     ok(&blocking(move || files(&api).written_config()).await??)
 }
 
-/// Who is to reach this daemon: who serves others was told to.
+/// Who can reach this daemon: only this machine where it listens on a loopback address.
 pub(super) fn exposure(api: &Api) -> Exposure {
     if api.0.management.settings_in_force().listen.is_loopback() {
         Exposure::ThisMachine

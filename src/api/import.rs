@@ -1,5 +1,5 @@
 //! `/api/v1/import`: servers that other programs of the user who runs the daemon have in their files. Only files that are known as theirs
-//! are read, and only those of the person: what a project has was not necessarily written by whoever works in it.
+//! are read, and only those of the person: somebody else may have written a project's.
 
 use axum::extract::{State, rejection::BytesRejection};
 use bytes::Bytes;

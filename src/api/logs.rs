@@ -34,14 +34,14 @@ struct LogsQuery {
 }
 
 /// How many lines a request asks for.
-struct AskedLines(usize);
+struct LineCount(usize);
 
-impl<S: Send + Sync> FromRequestParts<S> for AskedLines {
+impl<S: Send + Sync> FromRequestParts<S> for LineCount {
     type Rejection = FailureResponse;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, FailureResponse> {
-        let asked = Query::<LogsQuery>::from_request_parts(parts, state).await;
-        let Query(query) = asked.map_err(wrong)?;
+        let query = Query::<LogsQuery>::from_request_parts(parts, state).await;
+        let Query(query) = query.map_err(wrong)?;
         LogLines::count(query.lines).map(Self).map_err(wrong)
     }
 }
@@ -93,7 +93,7 @@ pub(super) fn routes() -> Routes {
 async fn server_logs(
     State(api): State<Api>,
     PathPart(name): PathPart<String>,
-    AskedLines(lines): AskedLines,
+    LineCount(lines): LineCount,
 ) -> Answer {
     let management = api.0.management.clone();
     ok(&blocking(move || management.server_logs(&name, lines)).await??)
@@ -102,7 +102,7 @@ async fn server_logs(
 async fn server_logs_stream(
     State(api): State<Api>,
     PathPart(name): PathPart<String>,
-    AskedLines(lines): AskedLines,
+    LineCount(lines): LineCount,
 ) -> Answer {
     let management = api.0.management.clone();
     let file = management.server_log_file(&name)?;
@@ -124,7 +124,7 @@ fn daemon_log(api: &Api) -> Result<PathBuf, FailureResponse> {
     })
 }
 
-async fn daemon_logs(State(api): State<Api>, AskedLines(lines): AskedLines) -> Answer {
+async fn daemon_logs(State(api): State<Api>, LineCount(lines): LineCount) -> Answer {
     let file = daemon_log(&api)?;
     let read = blocking(move || -> io::Result<LogLines> {
         Ok(LogLines {
@@ -137,7 +137,7 @@ async fn daemon_logs(State(api): State<Api>, AskedLines(lines): AskedLines) -> A
     ok(&read.map_err(|error| unreadable(&error))?)
 }
 
-async fn daemon_logs_stream(State(api): State<Api>, AskedLines(lines): AskedLines) -> Answer {
+async fn daemon_logs_stream(State(api): State<Api>, LineCount(lines): LineCount) -> Answer {
     followed(daemon_log(&api)?, lines, None).await
 }
 
@@ -170,11 +170,11 @@ async fn followed(
         of,
         is_over: false,
     };
-    Ok(sse::respond(told(&last.join("\n")), news))
+    Ok(sse::respond(lines_event(&last.join("\n")), news))
 }
 
 /// Lines as an event.
-fn told(text: &str) -> Bytes {
+fn lines_event(text: &str) -> Bytes {
     let lines: Vec<&str> = text.lines().collect();
     event("lines", &json!({ "lines": lines }))
 }
@@ -193,7 +193,7 @@ impl StreamNews for LogNews {
             let (log, added) = read.await.ok()?;
             self.log = Some(log);
             match added {
-                Ok(added) if !added.is_empty() => Some(told(&added)),
+                Ok(added) if !added.is_empty() => Some(lines_event(&added)),
                 Ok(_) => {
                     let is_there = self
                         .of

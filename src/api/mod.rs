@@ -10,13 +10,13 @@ mod code;
 mod commands;
 mod config;
 mod demo;
-mod described;
 mod doctor;
 mod events;
 mod import;
 mod login;
 mod logs;
 mod metrics;
+mod notices;
 mod openapi;
 pub mod page;
 mod page_login;
@@ -29,7 +29,7 @@ mod servers;
 mod shared_text;
 mod sse;
 mod status;
-mod telling;
+mod strict_requests;
 mod tools;
 
 use std::sync::Arc;
@@ -97,7 +97,7 @@ pub fn is_health(path: &str) -> bool {
 /// Where [`Api::metrics_routes`] answer.
 const METRICS: &str = "/metrics";
 
-/// Whether a path is one of [`Api::metrics_routes`]: for operators, and for whoever asks from this machine.
+/// Whether a path is one of [`Api::metrics_routes`]: for operators, and for requests from this machine.
 pub fn is_metrics(path: &str) -> bool {
     path == METRICS
 }
@@ -155,7 +155,7 @@ impl Api {
         page_login::page_routes().with_state(self.clone())
     }
 
-    /// Figures for Prometheus, for whoever may have them.
+    /// Figures for Prometheus, for all who may have them.
     pub fn metrics_routes(&self, metrics: &Metrics) -> HttpRouter {
         metrics::routes(self.clone(), metrics.clone())
     }
@@ -182,7 +182,7 @@ async fn readable(request: Request) -> Result<Request, FailureResponse> {
     }
 }
 
-/// What an operator is told stays out of caches, and is what it says it is.
+/// Keeps what an operator reads out of caches, and to its declared type.
 async fn kept_private(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -193,7 +193,7 @@ async fn kept_private(mut response: Response) -> Response {
     response
 }
 
-/// Every route, with what is said of it.
+/// Every route with its description.
 fn table() -> Routes {
     let document = About::new("openapi", "This document; no key is asked for.");
     status::routes()

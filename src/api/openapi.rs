@@ -26,7 +26,7 @@ const COMMON: [ErrorCode; 5] = [
     ErrorCode::Overloaded,
 ];
 
-/// Said of a body that is too large.
+/// The status for a body that is too large.
 const TOO_LARGE: u16 = 413;
 
 /// The name of what every failure is.
@@ -105,7 +105,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         id,
         summary,
         query,
-        not_asked,
+        without,
         body,
         answers,
         failures,
@@ -117,7 +117,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
     });
     let mut parameters = path_parameters(route.path);
     if let Some(schema) = query {
-        parameters.extend(query_parameters(&schema(&mut schemas.read), not_asked));
+        parameters.extend(query_parameters(&schema(&mut schemas.read), without));
     }
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
@@ -161,10 +161,10 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         failures.push(ErrorCode::UnknownPath);
     }
     for (status, codes) in failures_by_status(&failures) {
-        let said = format!("It failed: {}.", codes.join(", "));
+        let description = format!("It failed: {}.", codes.join(", "));
         let schema = format!("#/components/schemas/{FAILURE}");
         let answer = json!({
-            "description": said,
+            "description": description,
             "content": { "application/json": { "schema": { "$ref": schema } } },
         });
         responses.insert(status.to_string(), answer);
@@ -226,7 +226,7 @@ fn path_parameters(path: &str) -> Vec<Value> {
 }
 
 /// The members of an object, each as a parameter, but for some.
-fn query_parameters(object: &Schema, not_asked: &[&str]) -> Vec<Value> {
+fn query_parameters(object: &Schema, without: &[&str]) -> Vec<Value> {
     let members = object.get("properties").and_then(Value::as_object);
     let required = object.get("required").and_then(Value::as_array);
     let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
@@ -235,7 +235,7 @@ fn query_parameters(object: &Schema, not_asked: &[&str]) -> Vec<Value> {
         let description = schema.as_object_mut().and_then(|schema| {
             schema.remove("default");
             if let Some(Value::Array(types)) = schema.get_mut("type") {
-                // What is not said is not there.
+                // An absent parameter is none.
                 types.retain(|one| one != "null");
             }
             schema.remove("description")
@@ -251,12 +251,12 @@ fn query_parameters(object: &Schema, not_asked: &[&str]) -> Vec<Value> {
         }
         parameter
     };
-    let asked = members.into_iter().flatten();
-    let asked = asked.filter(|(name, _)| !not_asked.contains(&name.as_str()));
-    asked.map(parameter).collect()
+    let listed = members.into_iter().flatten();
+    let listed = listed.filter(|(name, _)| !without.contains(&name.as_str()));
+    listed.map(parameter).collect()
 }
 
-/// What the schema of the configuration says of servers, under names of its own.
+/// The part of the configuration's schema about servers, under names of its own.
 fn config_definitions() -> Map<String, Value> {
     let schema: Value = serde_json::from_str(config::SCHEMA).unwrap_or_default();
     let definitions = schema.get("$defs").and_then(Value::as_object);
@@ -304,7 +304,7 @@ fn failure() -> Value {
 mod tests {
     use super::*;
 
-    fn whole() -> Value {
+    fn whole_document() -> Value {
         let (_, listed) = super::super::table().parts();
         document(&listed)
     }
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn everything_that_is_referred_to_is_there() {
-        let document = whole();
+        let document = whole_document();
         let mut found = Vec::new();
         references(&document, &mut found);
         assert!(found.len() > 50, "{found:?}");

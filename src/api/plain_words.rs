@@ -40,7 +40,7 @@ const KINDS: [(&str, &str); 12] = [
 pub(super) fn in_plain_words(text: &str) -> String {
     let text = ["Failed to deserialize query string: ", "Invalid URL: "]
         .iter()
-        .find_map(|said| text.strip_prefix(said))
+        .find_map(|prefix| text.strip_prefix(prefix))
         .unwrap_or(text);
     if let Some(words) = of_the_whole(text) {
         return words;
@@ -63,7 +63,7 @@ fn is_name(name: &str) -> bool {
             .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']'))
 }
 
-/// What is said of members: missing, there twice, or unknown.
+/// The words for members: missing, there twice, or unknown.
 fn of_the_whole(text: &str) -> Option<String> {
     if let Some(name) = text.strip_prefix("missing field ") {
         return Some(format!("{name} is missing"));
@@ -80,9 +80,9 @@ fn of_the_whole(text: &str) -> Option<String> {
     Some(format!("there is no {name}{}", known.unwrap_or_default()))
 }
 
-/// What is said of one value.
+/// The words for one value.
 fn of_a_value(text: &str) -> Option<String> {
-    let known = OF_VALUES.iter().find(|(said, _)| *said == text);
+    let known = OF_VALUES.iter().find(|(theirs, _)| *theirs == text);
     if let Some((_, words)) = known {
         return Some((*words).to_owned());
     }
@@ -91,7 +91,7 @@ fn of_a_value(text: &str) -> Option<String> {
         return Some(format!("takes {}, not {value}", choices(known)?));
     }
     let rest = ["invalid type: ", "invalid value: ", "invalid length "];
-    let rest = rest.iter().find_map(|said| text.strip_prefix(said))?;
+    let rest = rest.iter().find_map(|prefix| text.strip_prefix(prefix))?;
     let (value, wanted) = rest.rsplit_once(", expected ")?;
     Some(format!("takes {}, not {}", kind(wanted), kind(value)))
 }
@@ -103,19 +103,19 @@ fn choices(text: &str) -> Option<String> {
     Some(known.replace(" or ", ", "))
 }
 
-fn kind(said: &str) -> String {
-    let is_number = ["u8", "u16", "u32", "u64", "usize", "i32", "i64"].contains(&said);
+fn kind(name: &str) -> String {
+    let is_number = ["u8", "u16", "u32", "u64", "usize", "i32", "i64"].contains(&name);
     if is_number {
         return "a whole number".to_owned();
     }
     let known = KINDS
         .iter()
-        .find_map(|(theirs, ours)| Some((said.strip_prefix(theirs)?, *theirs, *ours)));
+        .find_map(|(theirs, ours)| Some((name.strip_prefix(theirs)?, *theirs, *ours)));
     match known {
-        // The name of a type of ours says nothing.
+        // The name of an own type means nothing to a reader.
         Some((_, "struct ", ours)) => ours.to_owned(),
         Some((value, _, ours)) => format!("{ours}{}", value.replace('`', "")),
-        None => said.to_owned(),
+        None => name.to_owned(),
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_libraries_say_names_the_parameter_and_what_it_takes() {
-        for (said, expected) in [
+        for (words, expected) in [
             (
                 "Failed to deserialize query string: missing field `command`",
                 "`command` is missing",
@@ -160,7 +160,7 @@ mod tests {
                 "`since` is 1h or 24h, not \"3h\"",
             ),
         ] {
-            assert_eq!(in_plain_words(said), expected);
+            assert_eq!(in_plain_words(words), expected);
         }
     }
 

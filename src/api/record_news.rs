@@ -1,4 +1,4 @@
-//! New records of the activity log as events, for whoever reads them as they come. A reader that is far behind hears how many it missed.
+//! New records of the activity log as events, as they come. A reader that is far behind gets the number of those it missed.
 
 use std::pin::Pin;
 
@@ -8,13 +8,13 @@ use serde_json::json;
 use super::sse::{StreamNews, event};
 use crate::{activity::RecordQuery, failure::error_code::Failure, management::Management};
 
-/// Limit: records that are told at once.
+/// Limit: records in one event.
 const AT_ONCE: usize = 200;
 
-/// Limit: records that a reader may be behind. It is not told of more.
+/// Limit: records that a reader may be behind. It gets no more than these.
 const BEHIND: u64 = 1_000;
 
-/// What a reader of the log has not been told yet.
+/// The records that a reader of the log has not got yet.
 pub(super) struct RecordNews {
     management: Management,
     /// Which records are wanted.
@@ -36,7 +36,7 @@ impl RecordNews {
             Some(after) => after,
             None => newest(&management).await?,
         };
-        // What makes no sense is said before the stream begins.
+        // A wrong query is refused before the stream begins.
         let query = RecordQuery {
             after: Some(after),
             limit: Some(1),
@@ -44,7 +44,7 @@ impl RecordNews {
         };
         let waiting = management.activity(query).await?;
         Ok(Self {
-            // What is there already is told at the first look.
+            // Existing records come with the first look.
             noted: noted.wrapping_sub(u64::from(!waiting.records.is_empty())),
             management,
             filter,

@@ -1,4 +1,4 @@
-//! What is said to whoever asks for what only operators have.
+//! Refusals of requests for what only operators have.
 
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};

@@ -1,4 +1,4 @@
-//! The routes, each with what is said of it: what is served and what the `OpenAPI` document says come from one table.
+//! The routes, each with its description: the served routes and the `OpenAPI` document come from one table.
 
 use axum::{
     Router as HttpRouter,
@@ -10,14 +10,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{
     Api,
-    described::{Described, only_described},
+    strict_requests::{Described, only_described},
 };
 use crate::failure::error_code::ErrorCode;
 
 /// Writes a schema down, and what it refers to into the generator.
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// Routes that are served, and what is said of them.
+/// Served routes, and their descriptions.
 #[derive(Default)]
 pub(super) struct Routes {
     served: HttpRouter<Api>,
@@ -31,7 +31,7 @@ pub(super) struct Route {
     pub(super) about: About,
 }
 
-/// What is said of a route.
+/// The description of a route.
 pub(super) struct About {
     /// Its name for programs that are generated from the document.
     pub(super) id: &'static str,
@@ -39,7 +39,7 @@ pub(super) struct About {
     /// An object of which each member is a parameter of the address.
     pub(super) query: Option<SchemaOf>,
     /// But for these.
-    pub(super) not_asked: &'static [&'static str],
+    pub(super) without: &'static [&'static str],
     pub(super) body: Option<Body>,
     pub(super) answers: Vec<Answers>,
     /// The codes of its failures, beside those that every route has.
@@ -129,7 +129,7 @@ impl About {
             id,
             summary,
             query: None,
-            not_asked: &[],
+            without: &[],
             body: None,
             answers: Vec::new(),
             failures: &[],
@@ -144,7 +144,7 @@ impl About {
 
     /// Some of those members are none.
     pub(super) fn but_not(mut self, names: &'static [&'static str]) -> Self {
-        self.not_asked = names;
+        self.without = names;
         self
     }
 
@@ -155,7 +155,7 @@ impl About {
             .as_ref()
             .and_then(|schema| schema.get("properties")?.as_object());
         let names = members.into_iter().flat_map(|members| members.keys());
-        let names = names.filter(|name| !self.not_asked.contains(&name.as_str()));
+        let names = names.filter(|name| !self.without.contains(&name.as_str()));
         names.cloned().collect()
     }
 
@@ -299,7 +299,7 @@ impl Routes {
         self
     }
 
-    /// What is served, and what is said of it.
+    /// The served routes, and their descriptions.
     pub(super) fn parts(self) -> (HttpRouter<Api>, Vec<Route>) {
         (self.served, self.listed)
     }

@@ -19,15 +19,15 @@ const OLDEST: Duration = Duration::from_secs(1);
 
 /// Clones share the text.
 #[derive(Clone, Default)]
-pub(super) struct SharedText(Arc<Mutex<Option<Made>>>);
+pub(super) struct SharedText(Arc<Mutex<Option<CachedText>>>);
 
-struct Made {
+struct CachedText {
     text: Bytes,
     at: Instant,
     took: Duration,
 }
 
-impl Made {
+impl CachedText {
     fn is_fresh(&self) -> bool {
         self.at.elapsed() < (self.took * SHARED_FOR).min(OLDEST)
     }
@@ -43,11 +43,11 @@ impl SharedText {
         if let Some(made) = kept.as_ref().filter(|made| made.is_fresh()) {
             return Ok(made.text.clone());
         }
-        // The lock goes with the work: whoever asked may have left before it is done, and the next must not begin beside it.
+        // The lock goes with the work: the requester may have left before it is done, and the next must not begin beside it.
         blocking(move || {
             let began = Instant::now();
             let text = Bytes::from(make());
-            *kept = Some(Made {
+            *kept = Some(CachedText {
                 text: text.clone(),
                 at: Instant::now(),
                 took: began.elapsed(),
@@ -114,7 +114,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_fresh_is_given_out_again() {
         let shared = SharedText::default();
-        let kept = |took: Duration| Made {
+        let kept = |took: Duration| CachedText {
             text: Bytes::from_static(b"kept"),
             at: Instant::now(),
             took,

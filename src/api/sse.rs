@@ -1,4 +1,4 @@
-//! Event streams of the API. Nothing waits in them: a reader that is slow is told what is so when it reads on.
+//! Event streams of the API. Nothing waits in them: a slow reader gets the current state when it reads on.
 
 use std::{convert::Infallible, pin::Pin, time::Duration};
 
@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// A stream on which nothing came for this long gets a comment, so that nobody between takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// What has news to tell now and then.
+/// A source of news now and then.
 pub(super) trait StreamNews: Send + 'static {
     /// What is new, as events; nothing if there is nothing. `None` when no more will come.
     fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>>;
@@ -42,9 +42,9 @@ pub(super) fn event(name: &str, data: &impl Serialize) -> Bytes {
 /// The stream: `first` at once, and then what is new, until the reader leaves.
 pub(super) fn respond(first: Bytes, news: impl StreamNews) -> Response {
     let begun = (Some(first), Some(news), Instant::now());
-    let written = stream::unfold(begun, |(first, news, told)| async move {
+    let written = stream::unfold(begun, |(first, news, sent_at)| async move {
         if let Some(first) = first {
-            return Some((Ok::<_, Infallible>(first), (None, news, told)));
+            return Some((Ok::<_, Infallible>(first), (None, news, sent_at)));
         }
         let mut news = news?;
         loop {
@@ -53,7 +53,7 @@ pub(super) fn respond(first: Bytes, news: impl StreamNews) -> Response {
                 Some(new) if !new.is_empty() => {
                     return Some((Ok(new), (None, Some(news), Instant::now())));
                 }
-                Some(_) if told.elapsed() >= KEEP_ALIVE => {
+                Some(_) if sent_at.elapsed() >= KEEP_ALIVE => {
                     let comment = Bytes::from_static(b": keep-alive\n\n");
                     return Some((Ok(comment), (None, Some(news), Instant::now())));
                 }
@@ -64,7 +64,7 @@ pub(super) fn respond(first: Bytes, news: impl StreamNews) -> Response {
     let mut response = Response::new(Body::from_stream(written));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENTS));
-    // Proxies that gather answers are told not to.
+    // Keeps proxies from gathering answers.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

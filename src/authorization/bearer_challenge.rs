@@ -3,7 +3,7 @@
 /// The parts of a challenge that decide what is done.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct BearerChallenge {
-    /// Whether tokens are asked for.
+    /// Whether it wants a token.
     pub is_bearer: bool,
     /// What the server says is wrong with the token.
     pub error: Option<String>,

@@ -1,4 +1,4 @@
-//! Where the browser comes back to: a port of this machine that listens while one login waits, and tells the person what came of it.
+//! The address that the browser comes back to: a port of this machine that listens while one login waits, and shows the outcome.
 
 use std::{
     collections::VecDeque,
@@ -25,8 +25,7 @@ const LARGEST: usize = 16 << 10;
 /// Limit: how long a browser may take to say what it wants. Some open connections in advance and say nothing.
 const HEAD: Duration = Duration::from_secs(2);
 
-/// Limit: connections that have not said yet what they want. The oldest gives way to a new one, so that nobody keeps the browser out by
-/// opening many.
+/// Limit: connections without a request yet. The oldest gives way to a new one, so that nobody keeps the browser out by opening many.
 const SILENT: usize = 64;
 
 /// Limit: requests that are answered at the same time. Others wait.
@@ -47,9 +46,9 @@ pub(super) enum Redirect {
     Elsewhere(String),
 }
 
-/// Who takes what the browser brings.
-pub(super) trait Expectant: Send + Sync + 'static {
-    /// Takes it, and says what comes of it.
+/// Takes the callback that the browser brings.
+pub(super) trait CallbackReceiver: Send + Sync + 'static {
+    /// Takes it, and gives the outcome.
     fn take(&self, callback: Callback) -> BoxFuture<'_, Result<(), LoginError>>;
 
     /// Returns when nothing more is expected.
@@ -146,7 +145,7 @@ fn port_of(address: &str) -> Option<u16> {
 
 impl CallbackListener {
     /// Takes requests until the login is over.
-    pub(super) async fn serve(self, login: Arc<dyn Expectant>) {
+    pub(super) async fn serve(self, login: Arc<dyn CallbackReceiver>) {
         let place = Arc::new(Place {
             path: self.path,
             hosts: hosts(&self.host, self.address.port()),
@@ -158,8 +157,8 @@ impl CallbackListener {
             tokio::select! {
                 () = login.over() => break,
                 Some(_) = answered.join_next() => (),
-                Some(said) = silent.join_next(), if answered.len() < ANSWERED => {
-                    if let Ok(Some((stream, head))) = said {
+                Some(request) = silent.join_next(), if answered.len() < ANSWERED => {
+                    if let Ok(Some((stream, head))) = request {
                         answered.spawn(answer(stream, head, place.clone(), login.clone()));
                     }
                 }
@@ -178,7 +177,7 @@ impl CallbackListener {
             }
         }
         drop((self.listener, silent));
-        // Who brought the end is told of it; who says nothing is not waited for.
+        // The browser that brought the end gets its answer; silent connections are not waited for.
         let last_words = async { while answered.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(Duration::from_secs(1), last_words).await;
     }
@@ -202,14 +201,19 @@ fn hosts(configured: &str, port: u16) -> Vec<String> {
     all
 }
 
-/// A connection, once it has said what it wants; nothing of one that does not in time.
+/// A connection with its request; nothing of one that sends none in time.
 async fn request(mut stream: TcpStream) -> Option<(TcpStream, String)> {
     let head = tokio::time::timeout(HEAD, head(&mut stream)).await;
     Some((stream, head.ok()?.ok()?))
 }
 
-async fn answer(mut stream: TcpStream, head: String, place: Arc<Place>, login: Arc<dyn Expectant>) {
-    let (status, text) = match asked(&head, &place) {
+async fn answer(
+    mut stream: TcpStream,
+    head: String,
+    place: Arc<Place>,
+    login: Arc<dyn CallbackReceiver>,
+) {
+    let (status, text) = match query_of(&head, &place) {
         None => ("404 Not Found", "There is nothing here.".to_owned()),
         Some(query) => match login.take(Callback::of_query(query)).await {
             Ok(()) => (
@@ -222,7 +226,7 @@ async fn answer(mut stream: TcpStream, head: String, place: Arc<Place>, login: A
             Err(error) => ("400 Bad Request", format!("The login failed: {error}")),
         },
     };
-    // The login is what it is, whether the browser hears of it or not.
+    // The login is what it is, whether the browser gets this or not.
     let _ = tokio::time::timeout(HEAD, write(&mut stream, &page(status, &text))).await;
 }
 
@@ -242,18 +246,18 @@ async fn head(stream: &mut TcpStream) -> io::Result<String> {
 }
 
 /// The query of a request for this place.
-fn asked<'a>(head: &'a str, place: &Place) -> Option<&'a str> {
+fn query_of<'a>(head: &'a str, place: &Place) -> Option<&'a str> {
     let mut lines = head.lines();
     let mut words = lines.next()?.split(' ');
     let (method, target) = (words.next()?, words.next()?);
-    let (asked, query) = target.split_once('?')?;
+    let (path, query) = target.split_once('?')?;
     let mut named = lines.filter_map(|line| {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("host").then(|| value.trim())
     });
     let host = named.next()?.to_ascii_lowercase();
     let is_ours = place.hosts.contains(&host) && named.next().is_none();
-    (method == "GET" && asked == place.path && is_ours).then_some(query)
+    (method == "GET" && path == place.path && is_ours).then_some(query)
 }
 
 fn page(status: &str, text: &str) -> String {
@@ -282,7 +286,7 @@ mod tests {
         };
         let check = |line: &str, host: &str, expected: Option<&str>| {
             let head = format!("{line}\r\n{host}\r\n\r\n");
-            assert_eq!(asked(&head, &place), expected, "{line} {host}");
+            assert_eq!(query_of(&head, &place), expected, "{line} {host}");
         };
         let ours = "Host: 127.0.0.1:4000";
         check("GET /callback?code=1 HTTP/1.1", ours, Some("code=1"));
@@ -313,7 +317,7 @@ mod tests {
 
     struct Waiting(tokio::sync::Notify);
 
-    impl Expectant for Waiting {
+    impl CallbackReceiver for Waiting {
         fn take(&self, _: Callback) -> BoxFuture<'_, Result<(), LoginError>> {
             Box::pin(async {
                 self.0.notify_one();

@@ -13,7 +13,7 @@ use super::{
     LoginError,
     callback::Callback,
     callback_listener::{CallbackListener, Redirect},
-    kept::{ClientRegistration, Grant, with_tokens},
+    login_file::{ClientRegistration, Grant, with_tokens},
     login_state::LoginState,
     oauth_http::{OAuthHttp, pair},
     terms::is_safe,
@@ -24,7 +24,7 @@ use crate::text::secret::Secret;
 /// How we present ourselves where we register.
 const CLIENT_NAME: &str = "mcpproxy";
 
-/// How long the search for the place to log in may take, with all that is asked for it.
+/// How long the search for the place to log in may take, with all its requests.
 const SEARCH: Duration = Duration::from_mins(1);
 
 /// A login that waits for the browser.
@@ -152,9 +152,8 @@ impl LoginState {
         })
     }
 
-    /// Refuses an authorization server that does not say that it binds a code to whoever asked for it (Model Context Protocol,
-    /// Authorization, "Authorization Code Protection"). One that says nothing of itself at all is that of an early revision, and is not
-    /// asked for it.
+    /// Refuses an authorization server that does not declare that it binds a code to its client (Model Context Protocol, Authorization,
+    /// "Authorization Code Protection"). One without metadata is that of an early revision, and need not.
     fn check_pkce(&self, metadata: &AuthorizationMetadata) -> Result<(), LoginError> {
         let mut methods = metadata.code_challenge_methods_supported.iter().flatten();
         if methods.any(|method| method == "S256") {
@@ -239,8 +238,8 @@ impl LoginState {
         callback: Callback,
     ) -> Result<Grant, LoginError> {
         if let Some(code) = callback.error {
-            let said = callback.error_description.unwrap_or_default();
-            let why = format!("the authorization server refused: {code} {said}");
+            let description = callback.error_description.unwrap_or_default();
+            let why = format!("the authorization server refused: {code} {description}");
             return Err(self.error(why.trim()));
         }
         let code = callback
@@ -277,7 +276,7 @@ fn with_left_out(why: String, http: &OAuthHttp) -> String {
     }
 }
 
-/// What is said of an answer that is of no use.
+/// The failure for an answer that is of no use.
 pub(super) fn no_token() -> LoginError {
     LoginError::Failed("there is no bearer token in its answer".to_owned())
 }

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 use super::{
     LoginError,
-    kept::{Grant, KeptLogin},
+    login_file::{Grant, KeptLogin},
     renewal_pauses::{LoginTrouble, RenewalPauses},
     terms::Terms,
     token::AccessToken,
@@ -51,7 +51,7 @@ pub(super) struct LoginState {
     pub(super) terms: Terms,
     pub(super) token: ArcSwapOption<AccessToken>,
     pub(super) status: watch::Sender<LoginStatus>,
-    /// What the server said when it refused a request last.
+    /// The server's challenge when it refused a request last.
     pub(super) challenge: Guarded<Option<String>>,
     /// Scopes that calls were refused for want of.
     pub(super) wanted: Guarded<BTreeSet<String>>,
@@ -222,7 +222,7 @@ impl LoginState {
         });
     }
 
-    /// The login works again, as far as can be told.
+    /// The login works again, as far as is known.
     pub(super) fn works_again(&self) {
         let wanted: Vec<String> = self.wanted.lock().iter().cloned().collect();
         self.status.send_if_modified(|status| {

@@ -1,4 +1,4 @@
-//! The logins of all servers, one each whoever asks.
+//! The logins of all servers, one for each server.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{LoginError, kept, server_login::ServerLogin, terms::Terms};
+use super::{LoginError, login_file, server_login::ServerLogin, terms::Terms};
 use crate::{config::ServerEntry, runtime::sync::Guarded, storage, text::names::ServerName};
 
 /// How long the end waits for a renewal: torn off, it may cost the login.
@@ -50,7 +50,7 @@ impl Logins {
         let login = Arc::new(ServerLogin::load(
             entry.name.clone(),
             terms,
-            kept::file_of(&self.0.data_dir, &entry.name),
+            login_file::file_of(&self.0.data_dir, &entry.name),
             self.0.tasks.clone(),
             self.0.stop.child_token(),
         ));
@@ -64,7 +64,7 @@ impl Logins {
     pub fn forget_tokens(&self, name: &ServerName) -> Result<bool, LoginError> {
         let known = self.0.servers.lock().get(name).cloned();
         let was_logged_in = known.map_or(Ok(false), |login| login.log_out())?;
-        let file = kept::file_of(&self.0.data_dir, name);
+        let file = login_file::file_of(&self.0.data_dir, name);
         let was_there = file.exists();
         storage::remove(&file).map_err(|error| {
             LoginError::Failed(format!(
@@ -79,7 +79,7 @@ impl Logins {
         let known = self.0.servers.lock().remove(name);
         let forgotten = match known {
             Some(login) => login.forget(),
-            None => storage::remove(&kept::file_of(&self.0.data_dir, name)),
+            None => storage::remove(&login_file::file_of(&self.0.data_dir, name)),
         };
         if let Err(error) = forgotten {
             tracing::warn!(server = %name, %error, "the login of a removed server cannot be removed");

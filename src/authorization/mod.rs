@@ -6,7 +6,7 @@ mod bearer_challenge;
 mod callback;
 mod callback_listener;
 mod flow;
-mod kept;
+mod login_file;
 mod login_state;
 mod logins;
 mod oauth_http;

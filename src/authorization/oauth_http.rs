@@ -1,5 +1,5 @@
-//! The requests of a login: where they may go, and what they say besides what rmcp has them say. What an authorization server refused
-//! with, and how it registered us, is remembered here, because rmcp tells neither.
+//! The requests of a login: where they may go, and their parts besides rmcp's. An authorization server's refusals, and its registration
+//! of this client, are remembered here, because rmcp gives neither.
 
 use std::{io, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::{
     text::secret::Secret,
 };
 
-/// Limit: authorization servers of one server that are asked about themselves.
+/// Limit: authorization servers of one server whose metadata is read.
 const MOST_SERVERS: usize = 5;
 
 /// How long one request may take.
@@ -38,12 +38,12 @@ pub(super) struct OAuthHttp {
     extra_params: Vec<(String, Secret)>,
     /// What a renewal names as its resource; what rmcp found where none is given.
     resource: Option<String>,
-    heard: Guarded<Heard>,
+    heard: Guarded<ServerAnswers>,
 }
 
-/// What was heard of an authorization server besides what rmcp tells.
+/// Facts from an authorization server's answers that rmcp does not pass on.
 #[derive(Default)]
-struct Heard {
+struct ServerAnswers {
     fault: Option<String>,
     refusal: Option<String>,
     secret_ends: Option<u64>,
@@ -90,7 +90,7 @@ impl OAuthHttp {
         self.heard.lock().named_servers == Some(0)
     }
 
-    /// What is to be said of a search that found nothing, where it was not for everything.
+    /// The reason why a search found nothing, where it was cut short.
     pub(super) fn left_out(&self) -> Option<String> {
         let named = self.heard.lock().named_servers?;
         (named > MOST_SERVERS).then(|| {
@@ -135,27 +135,27 @@ impl OAuthHttp {
     /// Makes of an answer what rmcp can do with: not too many authorization servers, and a lifetime of a token that is a whole number.
     /// One that says nothing is as good as none.
     fn put_right(&self, response: &mut Response<Vec<u8>>) {
-        let Ok(Value::Object(mut said)) = serde_json::from_slice(response.body()) else {
+        let Ok(Value::Object(mut body)) = serde_json::from_slice(response.body()) else {
             return;
         };
         let mut is_changed = false;
-        if let Some(Value::Array(servers)) = said.get_mut("authorization_servers") {
+        if let Some(Value::Array(servers)) = body.get_mut("authorization_servers") {
             let mut heard = self.heard.lock();
             heard.named_servers = heard.named_servers.max(Some(servers.len()));
             is_changed |= servers.len() > MOST_SERVERS;
             servers.truncate(MOST_SERVERS);
         }
-        if said.contains_key("access_token")
-            && let Some(written) = said.get("expires_in").filter(|value| !value.is_u64())
+        if body.contains_key("access_token")
+            && let Some(written) = body.get("expires_in").filter(|value| !value.is_u64())
         {
             let read = whole_seconds(written);
             match read {
-                Some(seconds) => said.insert("expires_in".to_owned(), seconds.into()),
-                None => said.shift_remove("expires_in"),
+                Some(seconds) => body.insert("expires_in".to_owned(), seconds.into()),
+                None => body.shift_remove("expires_in"),
             };
             is_changed = true;
         }
-        if is_changed && let Ok(body) = serde_json::to_vec(&said) {
+        if is_changed && let Ok(body) = serde_json::to_vec(&body) {
             response.headers_mut().remove(header::CONTENT_LENGTH);
             *response.body_mut() = body;
         }
@@ -187,18 +187,18 @@ impl OAuthHttp {
         let status = response.status();
         self.heard.lock().fault =
             (!status.is_success()).then(|| format!("answered HTTP {}", status.as_u16()));
-        let Ok(Value::Object(said)) = serde_json::from_slice(response.body()) else {
+        let Ok(Value::Object(body)) = serde_json::from_slice(response.body()) else {
             return;
         };
         let mut heard = self.heard.lock();
-        let error = said.get("error").and_then(Value::as_str);
+        let error = body.get("error").and_then(Value::as_str);
         // A server that is overloaded or broken has refused nothing.
         let is_down = matches!(error, Some("server_error" | "temporarily_unavailable"))
             || matches!(status.as_u16(), 408 | 425 | 429);
         let is_refusal = status.is_client_error() && !is_down;
         heard.refusal = error.filter(|_| is_refusal).map(str::to_owned);
-        if said.contains_key("client_id") {
-            let ends = said.get("client_secret_expires_at");
+        if body.contains_key("client_id") {
+            let ends = body.get("client_secret_expires_at");
             heard.secret_ends = ends.and_then(Value::as_u64).filter(|ends| *ends > 0);
         }
     }
@@ -337,7 +337,7 @@ mod tests {
         }
         let servers = |n: usize| json!({ "authorization_servers": vec!["https://h"; n] });
         let http = check(servers(2_000), servers(5));
-        assert!(http.left_out().is_some_and(|said| said.contains("2000")));
+        assert!(http.left_out().is_some_and(|body| body.contains("2000")));
         assert!(!http.names_no_server());
         let http = check(servers(0), servers(0));
         assert!(http.names_no_server() && http.left_out().is_none());

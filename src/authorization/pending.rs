@@ -13,15 +13,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     LoginError,
     callback::Callback,
-    callback_listener::Expectant,
+    callback_listener::CallbackReceiver,
     flow::{PreparedLogin, no_token},
-    kept::Grant,
+    login_file::Grant,
     login_state::LoginState,
 };
 use crate::runtime::sync::Guarded;
 
 /// How long a person may take.
-const PATIENCE: Duration = Duration::from_mins(10);
+const CALLBACK_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// A login that was begun, as its person has to know it.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
@@ -81,7 +81,7 @@ impl PendingLogin {
         };
         let given_up = || LoginError::Failed("the login was given up".to_owned());
         let this = self.me.upgrade().ok_or_else(given_up)?;
-        // Whoever brought it may leave: a code can be exchanged once only.
+        // The browser may leave: a code can be exchanged once only.
         self.tasks.spawn(async move {
             let exchanged = this.login.exchange(prepared, callback).await;
             this.end(exchanged.and_then(|grant| this.accept(grant)));
@@ -112,8 +112,8 @@ impl PendingLogin {
             Err(error) => tracing::warn!(server = %self.login.name, %error, "a login failed"),
         }
         if outcome.is_ok() {
-            // Also where it was fine: whoever waits for more scopes has them now. Before anybody hears of the end, who then wants to
-            // know how the server is.
+            // Also where it was fine: a wait for more scopes is over now. Before anybody learns of the end and looks at the server's
+            // state.
             self.login.logged_in();
         }
         self.outcome.send_if_modified(|ended| {
@@ -138,7 +138,7 @@ impl PendingLogin {
     }
 }
 
-impl Expectant for PendingLogin {
+impl CallbackReceiver for PendingLogin {
     fn take(&self, callback: Callback) -> BoxFuture<'_, Result<(), LoginError>> {
         self.complete(callback).boxed()
     }
@@ -186,7 +186,7 @@ impl PendingLogins {
             url: prepared.url.clone(),
             redirect_uri: prepared.redirect_uri.clone(),
             listens: listener.is_some(),
-            expires_in: PATIENCE.as_secs(),
+            expires_in: CALLBACK_TIMEOUT.as_secs(),
         };
         let pending = Arc::new_cyclic(|me| PendingLogin {
             login: self.login.clone(),
@@ -208,7 +208,7 @@ impl PendingLogins {
                     None => pending.over().await,
                 }
             };
-            let ended = tokio::time::timeout(PATIENCE, waiting).await;
+            let ended = tokio::time::timeout(CALLBACK_TIMEOUT, waiting).await;
             if ended.is_err() {
                 pending.give_up("nobody logged in within 10 min");
             }

@@ -19,7 +19,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     LoginError,
-    kept::{Grant, with_tokens},
+    login_file::{Grant, with_tokens},
     login_state::LoginState,
     oauth_http::OAuthHttp,
     renewal_pauses::LoginTrouble,
@@ -34,13 +34,13 @@ pub(super) enum Renewed {
     Done,
     /// The authorization server refuses: a person has to log in.
     Refused,
-    /// It could not be asked, or had no answer.
+    /// The request failed, or had no answer.
     Failed,
 }
 
-/// What a token is renewed instead of.
+/// Why a token is renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Instead {
+pub(super) enum RenewalCause {
     /// One that has ended, or soon will.
     OfOld,
     /// One that the server refused.
@@ -117,7 +117,7 @@ impl TokenRenewals {
         let Some(token) = token.filter(|_| self.state.trouble().is_some()) else {
             return;
         };
-        match self.renew(&token, Instead::OfRefused).await {
+        match self.renew(&token, RenewalCause::OfRefused).await {
             Renewed::Done => self.state.works_again(),
             Renewed::Refused => self.state.needs("its login has ended"),
             Renewed::Failed => {
@@ -129,8 +129,8 @@ impl TokenRenewals {
         }
     }
 
-    /// Renews a token and waits for that; whoever else renews it gets the same outcome.
-    pub(super) async fn renew(&self, token: &Arc<AccessToken>, instead: Instead) -> Renewed {
+    /// Renews a token and waits for that; concurrent renewals share the outcome.
+    pub(super) async fn renew(&self, token: &Arc<AccessToken>, instead: RenewalCause) -> Renewed {
         let mut outcome = self.begin(token, instead);
         match outcome.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(outcome)) => *outcome,
@@ -142,7 +142,7 @@ impl TokenRenewals {
     pub(super) fn begin(
         &self,
         token: &Arc<AccessToken>,
-        instead: Instead,
+        instead: RenewalCause,
     ) -> watch::Receiver<Option<Renewed>> {
         let mut newest = self.newest.lock();
         if let Some(renewal) = newest.as_ref().filter(|one| Arc::ptr_eq(&one.of, token)) {
@@ -175,7 +175,7 @@ impl TokenRenewals {
     }
 }
 
-async fn renew(state: &LoginState, instead: Instead) -> Renewed {
+async fn renew(state: &LoginState, instead: RenewalCause) -> Renewed {
     let Some(grant) = state.kept().grant else {
         return Renewed::Refused;
     };
@@ -191,7 +191,7 @@ async fn renew(state: &LoginState, instead: Instead) -> Renewed {
             if state.take(renewed) {
                 if let Some(token) = &*state.token.load() {
                     let mut pauses = state.pauses.lock();
-                    pauses.renewed(&token.header, instead == Instead::OfRefused);
+                    pauses.renewed(&token.header, instead == RenewalCause::OfRefused);
                 }
                 tracing::debug!(server = %state.name, "the token was renewed");
                 return Renewed::Done;

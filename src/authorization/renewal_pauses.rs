@@ -1,5 +1,5 @@
 //! Whether a token that the server refuses is renewed at once or later: renewals that bring nothing are put further and further apart.
-//! Pure: whoever renews owns the clock.
+//! Pure: the caller owns the clock.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ impl std::fmt::Display for LoginTrouble {
     }
 }
 
-/// What brought a pause.
+/// The cause of a pause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Cause {
     /// The authorization server did not renew, and did not refuse to.

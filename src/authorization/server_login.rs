@@ -17,17 +17,17 @@ use super::{
     bearer_challenge::BearerChallenge,
     login_state::{LoginState, LoginStatus},
     pending::{LoginProgress, LoginStarted, PendingLogins},
-    renewal::{Instead, Renewed, TokenRenewals},
+    renewal::{RenewalCause, Renewed, TokenRenewals},
     renewal_pauses::LoginTrouble,
     terms::Terms,
     token::now,
 };
 use crate::{
-    link::{Authorization, Challenge, Supply},
+    link::{Authorization, Challenge, LoginHeader},
     text::{names::ServerName, secret::Secrets},
 };
 
-/// Limit: scopes that are asked for because calls were refused for want of them.
+/// Limit: scopes to request because calls were refused for want of them.
 const MOST_SCOPES: usize = 64;
 
 /// The login of one server.
@@ -54,7 +54,7 @@ impl ServerLogin {
         }
     }
 
-    /// How it is, and whatever becomes of it.
+    /// Its state, now and later.
     pub fn status(&self) -> watch::Receiver<LoginStatus> {
         self.state.status.subscribe()
     }
@@ -137,10 +137,10 @@ impl ServerLogin {
         challenge: Challenge,
         sent: Option<HeaderValue>,
     ) -> Option<HeaderValue> {
-        let said = challenge.www_authenticate.unwrap_or_default();
-        let is_for_tokens = said.is_empty() || BearerChallenge::read(&said).is_bearer;
-        if !said.is_empty() {
-            *self.state.challenge.lock() = Some(said);
+        let header = challenge.www_authenticate.unwrap_or_default();
+        let is_for_tokens = header.is_empty() || BearerChallenge::read(&header).is_bearer;
+        if !header.is_empty() {
+            *self.state.challenge.lock() = Some(header);
         }
         let Some(token) = self.state.token.load_full() else {
             if is_for_tokens {
@@ -160,7 +160,7 @@ impl ServerLogin {
             self.renewals.put_off(trouble);
             return None;
         }
-        match self.renewals.renew(&token, Instead::OfRefused).await {
+        match self.renewals.renew(&token, RenewalCause::OfRefused).await {
             Renewed::Done => {
                 let token = self.state.token.load_full();
                 return token.map(|token| token.header.clone());
@@ -178,18 +178,18 @@ impl ServerLogin {
 
     /// A permission is missing. The request has failed; others may go on.
     fn forbidden(&self, challenge: &Challenge) {
-        let said = challenge.www_authenticate.as_deref().unwrap_or_default();
-        let read = BearerChallenge::read(said);
+        let header = challenge.www_authenticate.as_deref().unwrap_or_default();
+        let read = BearerChallenge::read(header);
         if !read.wants_more() {
             return;
         }
         // What it named for its 401 is what a login needs in any case.
         let mut challenge = self.state.challenge.lock();
-        challenge.get_or_insert_with(|| said.to_owned());
+        challenge.get_or_insert_with(|| header.to_owned());
         drop(challenge);
         let secrets = self.state.secrets();
         let mut scopes = read.scopes;
-        // Whoever asks for its own token by name has none of it shown.
+        // A challenge may repeat the token; none of it is shown.
         scopes.retain(|scope| secrets.masked(scope) == scope.as_str());
         let wanted: Vec<String> = {
             let mut wanted = self.state.wanted.lock();
@@ -212,13 +212,13 @@ impl ServerLogin {
 }
 
 impl Authorization for ServerLogin {
-    fn supply(&self) -> Supply {
+    fn supply(&self) -> LoginHeader {
         let token = self.state.token.load();
         let Some(token) = &*token else {
-            return Supply::Now(None);
+            return LoginHeader::Now(None);
         };
         if !token.is_renewable {
-            return Supply::Now(Some(token.header.clone()));
+            return LoginHeader::Now(Some(token.header.clone()));
         }
         let now = now();
         if token.has_ended(now) {
@@ -226,16 +226,16 @@ impl Authorization for ServerLogin {
                 (token.clone(), self.renewals.clone(), self.state.clone());
             let renewing = async move {
                 // Where that fails, the server says what it makes of the old one.
-                let _ = renewals.renew(&token, Instead::OfOld).await;
+                let _ = renewals.renew(&token, RenewalCause::OfOld).await;
                 let token = state.token.load_full();
                 token.map(|token| token.header.clone())
             };
-            return Supply::Later(renewing.boxed());
+            return LoginHeader::Later(renewing.boxed());
         }
         if token.is_due(now) {
-            self.renewals.begin(token, Instead::OfOld);
+            self.renewals.begin(token, RenewalCause::OfOld);
         }
-        Supply::Now(Some(token.header.clone()))
+        LoginHeader::Now(Some(token.header.clone()))
     }
 
     fn secrets(&self) -> Secrets {

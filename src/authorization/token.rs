@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::HeaderValue;
 
-use super::kept::Grant;
+use super::login_file::Grant;
 
 /// A token is renewed when this part of its life is over, in percent.
 const RENEWED_AT: u64 = 80;
@@ -15,8 +15,8 @@ const JITTER: u64 = 5;
 /// How long before its end a token is not sent any more, in seconds: it must not end on its way.
 const MARGIN: u64 = 5;
 
-/// A token that is younger than so many seconds is sent whatever it says of its life: some end as they come, and each request would be
-/// preceded by a renewal. The server says where it takes none.
+/// A token that is younger than so many seconds is sent whatever its declared life: some end as they come, and each request would be
+/// preceded by a renewal. The server refuses it where it has ended.
 const YOUNGEST: u64 = 5;
 
 /// A token in use.

@@ -1,4 +1,4 @@
-//! What tells one call from every other of this process, in log lines and records.
+//! The identity of a call in this process, in log lines and records.
 
 use std::{
     fmt,
@@ -12,7 +12,7 @@ use http::HeaderMap;
 
 use crate::{
     telemetry::spans::Spans,
-    wire::{SaidTrace, meta},
+    wire::{RequestTrace, meta},
 };
 
 /// Names one call. No other call of the process has the same.
@@ -58,8 +58,8 @@ impl CallIds {
         &self.spans
     }
 
-    /// What headers say of the trace of whoever asks, where anybody gets spans.
-    pub fn trace_in(&self, headers: &HeaderMap) -> Option<SaidTrace> {
+    /// The sender's trace as the headers name it, where anybody gets spans.
+    pub fn trace_in(&self, headers: &HeaderMap) -> Option<RequestTrace> {
         if !self.spans.is_on() {
             return None;
         }
@@ -67,6 +67,6 @@ impl CallIds {
         let parent = parents.next().filter(|_| parents.next().is_none())?;
         let state = headers.get(meta::TRACESTATE);
         let state = state.and_then(|state| state.to_str().ok());
-        SaidTrace::of(parent.to_str().ok()?, state)
+        RequestTrace::of(parent.to_str().ok()?, state)
     }
 }

@@ -1,4 +1,4 @@
-//! The stream back of a request: what its client is told before the answer.
+//! The stream back of a request: what goes to its client before the answer.
 
 use std::{
     collections::VecDeque,
@@ -80,7 +80,7 @@ impl ClientSender {
         (Self(Some(stream.clone())), ClientReceiver(stream))
     }
 
-    /// An end that leads nowhere, for callers that can be told nothing before the answer.
+    /// An end that leads nowhere, for callers that read nothing before the answer.
     pub fn nowhere() -> Self {
         Self(None)
     }

@@ -1,4 +1,4 @@
-//! The connection that a request came over: by it clients are told apart that have no session.
+//! The connection that a request came over: it identifies clients that have no session.
 
 use tokio_util::sync::CancellationToken;
 

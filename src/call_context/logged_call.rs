@@ -11,7 +11,7 @@ use crate::{
 /// Limit: bytes of a method's name and of a request's id that log lines and spans show. Clients write what they like there.
 const SHOWN: usize = 64;
 
-/// What a line says of its call.
+/// The fields of a call in its log lines.
 pub(super) struct LoggedCall {
     pub(super) id: CallId,
     pub(super) method: Cow<'static, str>,
@@ -35,13 +35,13 @@ impl LogContext for LoggedCall {
         "call"
     }
 
-    fn fields(&self, told: &mut dyn ContextFields) {
-        told.ours("id", &self.id);
+    fn fields(&self, fields: &mut dyn ContextFields) {
+        fields.ours("id", &self.id);
         if let Some((outer, _)) = &self.outer {
-            told.ours("parent", outer);
+            fields.ours("parent", outer);
         }
-        told.text("method", &self.method);
-        told.text("caller", &self.caller);
+        fields.text("method", &self.method);
+        fields.text("caller", &self.caller);
     }
 
     fn outer(&self) -> Option<&dyn LogContext> {

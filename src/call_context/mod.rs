@@ -1,5 +1,5 @@
-//! One request in flight: what tells it from every other, on whose behalf it runs, which revision its answer must speak, the way back
-//! for what comes before the answer, and the way to ask its client something.
+//! One request in flight: its identity, its caller, the revision of its answer, the way back for what comes before the answer, and the
+//! way to ask its client something.
 
 mod call_id;
 mod client_stream;
@@ -19,7 +19,7 @@ pub use self::{
     call_id::{CallId, CallIds},
     client_stream::{ClientReceiver, ClientSender},
     connection::OwnConnection,
-    questions::{Questions, Unasked},
+    questions::{NotAnswered, Questions},
     session::{Binding, ClientSession},
 };
 use crate::{
@@ -31,7 +31,7 @@ use crate::{
         spans::{CallTrace, TracedRequest},
     },
     wire::{
-        Edit, Id, LogLevel, Outcome, Raw, Revision, RpcError, SaidTrace, bridge::Sender, method,
+        Edit, Id, LogLevel, Outcome, Raw, RequestTrace, Revision, RpcError, bridge::Sender, method,
         splice,
     },
 };
@@ -49,13 +49,13 @@ const MAX_CAPABILITIES: usize = 16 << 10;
 /// Travels with a request from the face that took it to the link that carries it.
 #[derive(Clone)]
 pub struct CallContext {
-    /// What tells the call from every other.
+    /// The identity of the call.
     pub id: CallId,
     /// The call on whose behalf this one is made, if there is one.
     pub parent: Option<CallId>,
     /// When it is given up, unless its server is allowed to take longer for one answer.
     pub deadline: Instant,
-    /// Whatever works on the call logs in this context, so that lines tell the call they belong to.
+    /// All work on the call logs in this context, so that lines show their call.
     pub logged_as: LoggedAs,
     /// Where the ids of inner calls come from.
     ids: CallIds,
@@ -63,15 +63,15 @@ pub struct CallContext {
     pub caller: Caller,
     /// What the client speaks.
     pub revision: Revision,
-    /// What the client said of itself.
+    /// What the client declared.
     pub client: Arc<ClientIdentity>,
-    /// The log lines that the client wants to see; of a legacy client that never said, all that its servers send.
+    /// The log lines that the client wants to see; of a legacy client that named no level, all that its servers send.
     pub log_level: Option<LogLevel>,
     /// Where notifications about this request go.
     pub to_client: ClientSender,
-    /// The questions that this client can be asked on the way back; none where it cannot answer.
+    /// The questions to this client on the way back; none where it cannot answer.
     pub questions: Option<Questions>,
-    /// By what the client is told from others, if it can be: its legacy session, or the connection that it has to itself.
+    /// What identifies the client, if anything does: its legacy session, or the connection that it has to itself.
     pub session: Option<ClientSession>,
     /// Without a session, the connection that it sent this over, if that is its own.
     pub connection: Option<OwnConnection>,
@@ -81,7 +81,7 @@ pub struct CallContext {
     pub course: Arc<CallCourse>,
 }
 
-/// What a client said of itself. Detached: it outlives the frame that it came in.
+/// The declarations of a client. Detached: they outlive the frame that they came in.
 #[derive(Debug, Clone)]
 pub struct ClientIdentity {
     /// Its name and version.
@@ -91,7 +91,7 @@ pub struct ClientIdentity {
 }
 
 impl CallContext {
-    /// For a request of this method that nobody can be told or asked anything about before the answer: of the operator, for example.
+    /// For a request of this method whose sender reads nothing before the answer, and takes no questions: of the operator, for example.
     pub fn alone(ids: &CallIds, caller: Caller, method: &str) -> Self {
         let id = ids.next();
         Self {
@@ -123,17 +123,17 @@ impl CallContext {
         &mut self,
         id: Option<&Id>,
         params: Option<&Raw>,
-        in_headers: Option<&SaidTrace>,
+        in_headers: Option<&RequestTrace>,
     ) {
         let spans = self.ids.spans();
         if !spans.is_on() {
             return;
         }
-        let in_params = SaidTrace::in_params(params);
+        let in_params = RequestTrace::in_params(params);
         let request = TracedRequest {
             id: id.map(|id| logged_call::shown(id.as_str().trim_matches('"'))),
             revision: self.revision.as_str(),
-            is_said_in_params: in_params.is_some(),
+            is_from_params: in_params.is_some(),
         };
         self.trace = spans.begin(in_params.or_else(|| in_headers.cloned()), request);
     }
@@ -157,7 +157,7 @@ impl CallContext {
         }
     }
 
-    /// By what its client is told from others.
+    /// What identifies its client.
     pub fn client_key(&self) -> ClientKey {
         let subject = self.caller.shared_subject();
         match (&self.session, &self.connection) {
@@ -186,21 +186,21 @@ impl CallContext {
 
     /// Asks the client something on the stream of this request, and waits for its answer. Dropping the future withdraws the
     /// question.
-    pub async fn ask(&self, method: &str, params: Option<&Raw>) -> Result<Outcome, Unasked> {
+    pub async fn ask(&self, method: &str, params: Option<&Raw>) -> Result<Outcome, NotAnswered> {
         if !self.client.can_answer(method, params) {
-            return Err(Unasked::Unable);
+            return Err(NotAnswered::Unable);
         }
         match &self.questions {
             Some(questions) if self.to_client.is_heard() => {
                 questions.ask(&self.to_client, method, params).await
             }
-            _ => Err(Unasked::NoWay),
+            _ => Err(NotAnswered::NoWay),
         }
     }
 }
 
 impl Default for ClientIdentity {
-    /// One that said nothing.
+    /// One without declarations.
     fn default() -> Self {
         Self {
             info: Raw::empty_object(),
@@ -218,8 +218,8 @@ impl ClientIdentity {
         }
     }
 
-    /// The same, to be kept for as long as a session lasts. Of an implementation that says more of itself than is kept its names and
-    /// version remain; capabilities decide what the client is asked, so those that are too large are an error.
+    /// The same, to be kept for as long as a session lasts. Of a longer implementation its names and version remain; capabilities decide
+    /// which questions the client gets, so those that are too large are an error.
     pub fn kept(info: &Raw, capabilities: &Raw) -> Result<Self, RpcError> {
         if capabilities.as_bytes().len() > MAX_CAPABILITIES {
             let why = "initialize: `capabilities` are larger than 16 KiB";
@@ -255,13 +255,13 @@ impl ClientIdentity {
     }
 
     /// Whether it declared that it can answer anything at all that servers ask.
-    pub fn can_be_asked(&self) -> bool {
-        ASKED.iter().any(|method| self.can_answer(method, None))
+    pub fn answers_questions(&self) -> bool {
+        QUESTIONS.iter().any(|method| self.can_answer(method, None))
     }
 
     /// Of its capabilities those that servers make use of when they ask.
     pub fn answering_capabilities(&self) -> Raw {
-        let declared = ASKED
+        let declared = QUESTIONS
             .iter()
             .filter(|method| self.can_answer(method, None))
             .filter_map(|method| capability_for(method));
@@ -290,7 +290,7 @@ impl ClientIdentity {
 }
 
 /// What servers ask.
-const ASKED: [&str; 3] = [method::SAMPLING, method::ELICITATION, method::ROOTS_LIST];
+const QUESTIONS: [&str; 3] = [method::SAMPLING, method::ELICITATION, method::ROOTS_LIST];
 
 /// The capability that a question of this method takes of a client.
 pub fn capability_for(method: &str) -> Option<&'static str> {

@@ -1,4 +1,4 @@
-//! Questions to a legacy client: requests of ours on its stream, and the answers that it sends back.
+//! Questions to a legacy client: own requests on its stream, and the client's answers.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -20,19 +20,19 @@ pub struct Questions(Arc<Guarded<Open>>);
 #[derive(Default)]
 struct Open {
     waiting: HashMap<Id, oneshot::Sender<Outcome>>,
-    /// The number of the question that was asked last.
+    /// The number of the last question.
     last: u64,
     /// The client is gone.
     over: bool,
 }
 
-/// Why a client was not asked, or did not answer.
+/// Why a question got no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unasked {
+pub enum NotAnswered {
     /// It did not declare that it can answer such a thing.
     #[error("the client did not declare that it can")]
     Unable,
-    /// There is no stream on which it could be asked, or no way back for its answer.
+    /// There is no stream for the question, or no way back for its answer.
     #[error("the client cannot be asked during this request")]
     NoWay,
     /// Too many questions wait for it already.
@@ -50,20 +50,20 @@ impl Questions {
         to_client: &ClientSender,
         method: &str,
         params: Option<&Raw>,
-    ) -> Result<Outcome, Unasked> {
-        let asked = self.begin(to_client.clone())?;
-        to_client.send(request_frame(&asked.question.id, method, params));
-        asked.answered().await
+    ) -> Result<Outcome, NotAnswered> {
+        let open = self.begin(to_client.clone())?;
+        to_client.send(request_frame(&open.question.id, method, params));
+        open.answered().await
     }
 
-    fn begin(&self, to_client: ClientSender) -> Result<Asked, Unasked> {
+    fn begin(&self, to_client: ClientSender) -> Result<OpenQuestion, NotAnswered> {
         let (answer, answered) = oneshot::channel();
         let mut open = self.0.lock();
         if open.over {
-            return Err(Unasked::Left);
+            return Err(NotAnswered::Left);
         }
         if open.waiting.len() >= OPEN {
-            return Err(Unasked::TooMany);
+            return Err(NotAnswered::TooMany);
         }
         open.last += 1;
         let id = Id::ours(open.last);
@@ -74,7 +74,7 @@ impl Questions {
             questions: self.clone(),
             to_client,
         };
-        Ok(Asked { question, answered })
+        Ok(OpenQuestion { question, answered })
     }
 
     /// Takes an answer of the client. Whether it was waited for.
@@ -83,7 +83,7 @@ impl Questions {
         waiting.is_some_and(|waiting| waiting.send(outcome).is_ok())
     }
 
-    /// The client is gone: whoever waits hears so, and nobody waits again.
+    /// The client is gone: all waits end, and nobody waits again.
     pub fn end(&self) {
         let mut open = self.0.lock();
         open.over = true;
@@ -91,20 +91,20 @@ impl Questions {
     }
 }
 
-struct Asked {
+struct OpenQuestion {
     question: Question,
     answered: oneshot::Receiver<Outcome>,
 }
 
-impl Asked {
-    async fn answered(self) -> Result<Outcome, Unasked> {
+impl OpenQuestion {
+    async fn answered(self) -> Result<Outcome, NotAnswered> {
         let outcome = self.answered.await;
         drop(self.question);
-        outcome.map_err(|_| Unasked::Left)
+        outcome.map_err(|_| NotAnswered::Left)
     }
 }
 
-/// A question that waits. The client is told when nobody does any more.
+/// A question that waits. Dropping it withdraws the question.
 struct Question {
     id: Id,
     questions: Questions,
@@ -189,9 +189,12 @@ mod tests {
         let mut asking = Box::pin(questions.ask(&to_client, "roots/list", None));
         assert!(asking.as_mut().now_or_never().is_none());
         questions.end();
-        assert!(matches!(asking.now_or_never(), Some(Err(Unasked::Left))));
+        assert!(matches!(
+            asking.now_or_never(),
+            Some(Err(NotAnswered::Left))
+        ));
         let again = questions.ask(&to_client, "roots/list", None).now_or_never();
-        assert!(matches!(again, Some(Err(Unasked::Left))));
+        assert!(matches!(again, Some(Err(NotAnswered::Left))));
         assert!(receiver.take().is_some());
         assert!(
             receiver.take().is_none(),
@@ -210,6 +213,9 @@ mod tests {
         for asking in &mut all {
             assert!(asking.as_mut().now_or_never().is_none());
         }
-        assert!(matches!(ask().now_or_never(), Some(Err(Unasked::TooMany))));
+        assert!(matches!(
+            ask().now_or_never(),
+            Some(Err(NotAnswered::TooMany))
+        ));
     }
 }

@@ -1,5 +1,5 @@
-//! A client's session as those see it who act on its behalf: by what it is told from others, the ways to ask it something, and its
-//! end. The face that the client came by keeps it; the client's requests carry it with them.
+//! A client's session as those see it who act on its behalf: its key, the ways to ask it something, and its end. The face that the
+//! client came by keeps it; the client's requests carry it with them.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use super::{ClientSender, Questions, Unasked};
+use super::{ClientSender, NotAnswered, Questions};
 use crate::{
     runtime::sync::Guarded,
     sessions::session_records::{RecordedSession, SessionRecords},
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone)]
 pub struct ClientSession(Arc<Parts>);
 
-/// What tells other daemons, and this one when it is started anew, that a session cannot be continued.
+/// Records that a session cannot be continued, for other daemons and for the next start of this one.
 pub struct Binding {
     /// Where that is noted.
     pub records: SessionRecords,
@@ -40,7 +40,7 @@ struct Parts {
 struct State {
     /// The stream that the client listens on outside of its requests.
     stream: ClientSender,
-    /// What the client said its roots are, from the first time that somebody wanted to know.
+    /// The roots that the client named, from the first time that somebody wanted to know.
     roots: Arc<OnceCell<Raw>>,
 }
 
@@ -56,7 +56,7 @@ impl ClientSession {
         }))
     }
 
-    /// By what it is told from others.
+    /// What identifies it.
     pub fn key(&self) -> &Arc<str> {
         &self.0.key
     }
@@ -74,12 +74,12 @@ impl ClientSession {
         binding.is_ours
     }
 
-    /// By what the session is recorded, if it can be continued.
+    /// What identifies the session's record, if it can be continued.
     pub fn record(&self) -> Option<RecordedSession> {
         self.0.binding.as_ref().map(|binding| binding.record)
     }
 
-    /// What its client is asked.
+    /// The questions to its client.
     pub fn questions(&self) -> &Questions {
         &self.0.questions
     }
@@ -89,7 +89,7 @@ impl ClientSession {
         &self.0.ended
     }
 
-    /// Ends it: whoever waits for an answer of its client hears so.
+    /// Ends it, and all waits for answers of its client.
     pub fn end(&self) {
         self.0.ended.cancel();
         self.0.questions.end();
@@ -112,10 +112,10 @@ impl ClientSession {
         request: &ClientSender,
         method: &str,
         params: Option<&Raw>,
-    ) -> Result<Outcome, Unasked> {
+    ) -> Result<Outcome, NotAnswered> {
         let stream = [self.stream(), request.clone()];
         let Some(stream) = stream.into_iter().find(ClientSender::is_heard) else {
-            return Err(Unasked::NoWay);
+            return Err(NotAnswered::NoWay);
         };
         self.0.questions.ask(&stream, method, params).await
     }
@@ -125,10 +125,10 @@ impl ClientSession {
         self.stream().send(frame);
     }
 
-    /// The roots that the client named, which is asked for them once. An answer that does not count is not kept.
-    pub async fn roots<E>(&self, asked: impl Future<Output = Result<Raw, E>>) -> Result<Raw, E> {
+    /// The roots that the client named, requested once. An answer that does not count is not kept.
+    pub async fn roots<E>(&self, request: impl Future<Output = Result<Raw, E>>) -> Result<Raw, E> {
         let roots = self.0.state.lock().roots.clone();
-        roots.get_or_try_init(|| asked).await.cloned()
+        roots.get_or_try_init(|| request).await.cloned()
     }
 
     /// The client has other roots now.

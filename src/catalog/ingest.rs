@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::{
     indexes::Lookups,
-    said_effect::SaidEffect,
     shapes,
     suspicion::{has_suspicious_instructions, is_grave},
     uri_templates::LooseTemplate,
+    worded_effect::WordedEffect,
 };
 use crate::{
     runtime::{quick_map::QuickMap, sync::Guarded},
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// What a connection said about itself, all of it raw.
+/// The declarations of a connection, all raw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing {
     /// The result of `initialize`, or of `server/discover` where the revision has no handshake.
@@ -62,12 +62,12 @@ pub struct ServerCatalog {
     pub templates: Vec<Template>,
     /// Definitions that were left out, or that not every list has.
     pub problems: Vec<Problem>,
-    /// Whether the scanner objects to what the server says of itself.
+    /// Whether the scanner objects to the server's instructions.
     pub has_suspicious_instructions: bool,
     tools_by_name: QuickMap<Box<str>, usize>,
     pub(super) lookups: Lookups,
-    /// Whether it is told the level of log lines: each call asks.
-    is_told_log_level: bool,
+    /// Whether it takes a log level: each call reads this.
+    takes_log_level: bool,
 }
 
 /// A definition with which something is wrong.
@@ -97,7 +97,7 @@ pub struct Tool {
     pub offered: Box<str>,
     /// The description, empty if there is none.
     pub description: Box<str>,
-    /// What the server says of its effects.
+    /// The hints that the server gives about its effects.
     pub hints: Hints,
     /// The definition as it came.
     pub definition: Raw,
@@ -106,23 +106,23 @@ pub struct Tool {
     /// Whether every client can read a list that it stands in: some refuse the whole list where the schema of one tool's arguments does
     /// not say that it describes an object. It is found and called all the same.
     pub listable: bool,
-    /// Arguments that travel as headers too, where requests have headers; none if what the definition says of them is wrong.
+    /// Arguments that travel as headers too, where requests have headers; none if the definition has them wrong.
     pub header_params: Box<[HeaderParam]>,
     /// The URIs of its views (MCP Apps), whether its server lists them or not.
     pub views: Box<[Box<str>]>,
-    /// Whether the scanner objects to it, once that was asked.
+    /// Whether the scanner objects to it, once somebody wanted to know.
     pub(super) is_suspicious: OnceLock<bool>,
-    /// What its words say that it does, once that was asked.
-    said_effect: OnceLock<SaidEffect>,
-    /// Whether it repeats what must not show, once that was asked.
+    /// The effect that its words name, once somebody wanted to know.
+    worded_effect: OnceLock<WordedEffect>,
+    /// Whether it repeats what must not show, once somebody wanted to know.
     pub(super) repeated: Guarded<Option<(Secrets, bool)>>,
 }
 
 impl Tool {
-    /// What its words say that it does. They are read when that is asked first.
-    pub fn said_effect(&self) -> SaidEffect {
-        let read = || SaidEffect::of(&self.name, &self.description);
-        *self.said_effect.get_or_init(read)
+    /// The effect that its words name, read on first use.
+    pub fn worded_effect(&self) -> WordedEffect {
+        let read = || WordedEffect::of(&self.name, &self.description);
+        *self.worded_effect.get_or_init(read)
     }
 }
 
@@ -247,7 +247,7 @@ impl ServerCatalog {
         Self {
             server: server.clone(),
             entry: entry.into(),
-            is_told_log_level: listing.revision.has_set_level() && has_logging,
+            takes_log_level: listing.revision.has_set_level() && has_logging,
             has_suspicious_instructions: has_suspicious_instructions(&listing.initialize),
             listing,
             tools,
@@ -265,7 +265,7 @@ impl ServerCatalog {
         self.tools_by_name.get(name).map(|i| &self.tools[*i])
     }
 
-    /// What the server says of itself, for clients to read.
+    /// The server's instructions for clients.
     pub fn instructions(&self) -> Option<String> {
         self.listing.initialize.get("instructions")?.string()
     }
@@ -283,9 +283,9 @@ impl ServerCatalog {
         declares(&self.listing.initialize, path)
     }
 
-    /// Whether its session is told from which level on it is to write log lines.
-    pub fn is_told_log_level(&self) -> bool {
-        self.is_told_log_level
+    /// Whether its session takes the level from which on it is to write log lines.
+    pub fn takes_log_level(&self) -> bool {
+        self.takes_log_level
     }
 }
 
@@ -372,7 +372,7 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
         definition: definition.clone(),
         name: name.into(),
         is_suspicious: OnceLock::new(),
-        said_effect: OnceLock::new(),
+        worded_effect: OnceLock::new(),
         repeated: Guarded::default(),
     })
 }

@@ -1,7 +1,7 @@
 //! What one server lists, by name or URI, and by what a server that is lenient about spelling may take one for. None of it looks through
 //! a whole list.
 
-use super::{AskedUri, Prompt, Resource, ServerCatalog, Template, Tool, uri_templates::loosely};
+use super::{ComparedUri, Prompt, Resource, ServerCatalog, Template, Tool, uri_templates::loosely};
 use crate::text::visible::letters;
 
 impl ServerCatalog {
@@ -34,14 +34,14 @@ impl ServerCatalog {
     }
 
     /// The resources that a lenient server may take for this one.
-    pub fn resources_like(&self, uri: &AskedUri<'_>) -> impl Iterator<Item = &Resource> {
+    pub fn resources_like(&self, uri: &ComparedUri<'_>) -> impl Iterator<Item = &Resource> {
         let places = self.lookups.resources_by_spelling.places(&uri.loose);
         let found = places.filter_map(|place| self.resources.get(place));
         found.filter(move |resource| loosely(&resource.uri) == uri.loose)
     }
 
     /// The templates of which this URI may be an expansion to a lenient server.
-    pub fn templates_of(&self, uri: &AskedUri<'_>) -> impl Iterator<Item = &Template> {
+    pub fn templates_of(&self, uri: &ComparedUri<'_>) -> impl Iterator<Item = &Template> {
         let templates = self.templates.iter();
         templates.filter(move |template| template.loose.fits(&template.uri_template, uri))
     }

@@ -3,8 +3,7 @@
 //! The catalog never sends a request to an upstream. Workers pass on what they listed; one task publishes it in the next snapshot and
 //! saves it, and the index is updated in the background.
 
-mod asking;
-mod following;
+mod asking_servers;
 mod index;
 mod indexer;
 mod indexes;
@@ -14,7 +13,6 @@ mod lookups;
 mod offered_uris;
 mod pinning;
 mod query;
-mod said_effect;
 mod saver;
 mod shapes;
 mod snapshot;
@@ -22,8 +20,10 @@ mod suspicion;
 mod task;
 mod thesaurus;
 mod tokenizer;
+mod trust_changes;
 mod uri_templates;
 pub mod without_values;
+mod worded_effect;
 
 pub use index::{Hit, Hits, IndexChanges, IndexError, Matching, Searcher, WordShare, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
@@ -33,7 +33,7 @@ pub use pinning::{
     with_pins_of_files,
 };
 pub use query::{Filter, LONGEST_QUERY, Query};
-pub use said_effect::SaidEffect;
 pub use snapshot::Snapshot;
 pub use task::{Catalog, CatalogTask, Difference, KnownServer};
-pub use uri_templates::{AskedUri, fits, literal_length};
+pub use uri_templates::{ComparedUri, fits, literal_length};
+pub use worded_effect::WordedEffect;

@@ -180,13 +180,13 @@ fn neighbours_of(
     }))
 }
 
-/// What approvals are about: what the server says of itself, every tool, and of the rest what the scanner objects to.
+/// The subjects of approvals: the server's instructions, every tool, and of the rest what the scanner objects to.
 fn with_listed<T>(server: &ServerCatalog, then: impl FnOnce(&[Listed<'_>]) -> T) -> T {
-    let said = server.listing.initialize.get("instructions");
-    let said = said.filter(|said| said.string().is_some_and(|text| !text.trim().is_empty()));
+    let words = server.listing.initialize.get("instructions");
+    let words = words.filter(|words| words.string().is_some_and(|text| !text.trim().is_empty()));
     // To say nothing is a baseline, too.
-    let said = said.unwrap_or_else(|| Raw::author(&""));
-    let mut listed = vec![of_value(ThingKind::Instructions, "", &said)];
+    let words = words.unwrap_or_else(|| Raw::author(&""));
+    let mut listed = vec![of_value(ThingKind::Instructions, "", &words)];
     listed.extend(server.tools.iter().map(|tool| Listed {
         kind: ThingKind::Tool,
         name: &tool.name,
@@ -214,41 +214,41 @@ fn of_value<'a>(kind: ThingKind, name: &'a str, definition: &'a Raw) -> Listed<'
     }
 }
 
-/// Stands for what a person saw of a server: its configuration, all that is written in its entry, every definition that it lists, held or
-/// not, and what it says of itself. Another one of these is another text. A server chooses all that it
-/// lists, before and after: even so it cannot find two lists of which a person would see the same (128 bits).
+/// A digest of all that a person saw of a server: its configuration, all that is written in its entry, every definition that it lists,
+/// held or not, and its instructions. Another one of these is another text. A server chooses all that it lists, before and after: even
+/// so it cannot find two lists of which a person would see the same (128 bits).
 pub fn seen(entry: &str, as_written: &str, listed: Option<&ServerCatalog>) -> String {
     const LENGTH: usize = 32;
 
     let listed = listed.filter(|listed| *listed.entry == *entry);
-    let prints = listed.map(all_listed);
-    let mut hex = Fingerprint::of_value(&Raw::author(&(entry, as_written, prints))).to_hex();
+    let digests = listed.map(all_listed);
+    let mut hex = Fingerprint::of_value(&Raw::author(&(entry, as_written, digests))).to_hex();
     hex.truncate(LENGTH);
     hex
 }
 
 /// Everything that a server lists, by kind, name and digest of the whole: a review shows also what no fingerprint of a tool counts.
 fn all_listed(server: &ServerCatalog) -> Vec<(&'static str, &str, String)> {
-    let print = |definition: &Raw| Fingerprint::of_value(definition).to_hex();
+    let digest = |definition: &Raw| Fingerprint::of_value(definition).to_hex();
     let tools = server.tools.iter();
-    let tools = tools.map(|tool| (ThingKind::Tool, &*tool.name, print(&tool.definition)));
+    let tools = tools.map(|tool| (ThingKind::Tool, &*tool.name, digest(&tool.definition)));
     let prompts = server.prompts.iter();
-    let prompts = prompts.map(|one| (ThingKind::Prompt, &*one.name, print(&one.definition)));
+    let prompts = prompts.map(|one| (ThingKind::Prompt, &*one.name, digest(&one.definition)));
     let resources = server.resources.iter();
-    let resources = resources.map(|one| (ThingKind::Resource, &*one.uri, print(&one.definition)));
+    let resources = resources.map(|one| (ThingKind::Resource, &*one.uri, digest(&one.definition)));
     let templates = server.templates.iter();
     let templates = templates.map(|one| {
         (
             ThingKind::Template,
             &*one.uri_template,
-            print(&one.definition),
+            digest(&one.definition),
         )
     });
     let instructions = server.listing.initialize.get("instructions");
-    let instructions = instructions.map(|text| (ThingKind::Instructions, "", print(&text)));
+    let instructions = instructions.map(|text| (ThingKind::Instructions, "", digest(&text)));
     let all = tools.chain(prompts).chain(resources).chain(templates);
     all.chain(instructions)
-        .map(|(kind, name, print)| (kind.as_str(), name, print))
+        .map(|(kind, name, digest)| (kind.as_str(), name, digest))
         .collect()
 }
 
@@ -338,7 +338,7 @@ pub fn with_pins_of_files(
     Snapshot::judged(0, servers, pins, lock)
 }
 
-/// What the scanner says of everything that a server lists, for people and for those who ask on their behalf.
+/// The scanner's findings on everything that a server lists, for people and for those who ask on their behalf.
 pub fn findings(
     server: &ServerCatalog,
     snapshot: &Snapshot,
@@ -388,7 +388,7 @@ pub fn findings_of(
     all.chain(instructions).collect()
 }
 
-/// What the scanner says of one tool of a server.
+/// The scanner's findings on one tool of a server.
 pub fn findings_of_tool(server: &ServerCatalog, tool: &str, snapshot: &Snapshot) -> Vec<Finding> {
     let Some(tool) = server.tool(tool) else {
         return Vec::new();

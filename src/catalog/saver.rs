@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{ServerCatalog, asking, last_known, pinning::not_saved};
+use super::{ServerCatalog, asking_servers, last_known, pinning::not_saved};
 use crate::{
     failure::error_code::Failure,
     text::names::ServerName,
@@ -61,7 +61,7 @@ impl Saver {
         self.news.notify_one();
     }
 
-    /// Saves what was approved of a server, soon; `done` hears of it.
+    /// Saves what was approved of a server, soon; `done` gets the outcome.
     pub(super) fn save_ledger(&self, server: ServerName, ledger: Arc<Ledger>, done: Option<Saved>) {
         let mut waiting = self.lock();
         let entry = waiting.ledgers.entry(server).or_default();
@@ -150,7 +150,7 @@ impl Waiting {
             }
         }
         for (name, entry) in &self.asking {
-            if let Err(error) = asking::save(data_dir, name, entry) {
+            if let Err(error) = asking_servers::save(data_dir, name, entry) {
                 tracing::warn!(server = %name, %error, "that the server asks clients could not be saved");
             }
         }

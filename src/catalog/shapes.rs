@@ -96,13 +96,13 @@ fn members(object: &Raw, keys: &'static [(&str, Shape)]) -> Result<(), String> {
     for (key, shape) in keys {
         let value = object.get(key).filter(|value| !value.is_null());
         if let Some(value) = value {
-            one(&value, *shape).map_err(|why| format!("{key} {why}"))?;
+            check_shape(&value, *shape).map_err(|why| format!("{key} {why}"))?;
         }
     }
     Ok(())
 }
 
-fn one(value: &Raw, shape: Shape) -> Result<(), String> {
+fn check_shape(value: &Raw, shape: Shape) -> Result<(), String> {
     let first = value.as_bytes().first().copied().unwrap_or_default();
     let is = |fits: bool, what: &str| {
         if fits {
@@ -131,7 +131,7 @@ fn one(value: &Raw, shape: Shape) -> Result<(), String> {
         Array(of) => {
             is(first == b'[', "array")?;
             value.elements().try_for_each(|element| {
-                one(&element, *of).map_err(|why| format!("has an element that {why}"))
+                check_shape(&element, *of).map_err(|why| format!("has an element that {why}"))
             })
         }
     }

@@ -10,7 +10,7 @@ pub(super) fn is_grave(found: &[Finding]) -> bool {
     scanner::gravest(found) == Some(Severity::Hold)
 }
 
-/// Whether the scanner holds what a server says of itself in this opening.
+/// Whether the scanner objects to a server's instructions in this opening.
 pub(super) fn has_suspicious_instructions(initialize: &Raw) -> bool {
     let text = initialize.get("instructions");
     let text = text.and_then(|text| text.string());

@@ -11,7 +11,7 @@ use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ApprovalRequest, Listing, Searcher, ServerCatalog, Snapshot, asking,
+    ApprovalRequest, Listing, Searcher, ServerCatalog, Snapshot, asking_servers,
     indexer::Indexer,
     last_known,
     pinning::{self, Pinning},
@@ -95,7 +95,7 @@ pub struct KnownServer {
     pub policy: PinPolicy,
 }
 
-/// That lists are published, and where something of the ledger changed, who tells that it is on disk.
+/// The lists are published; where the ledger changed, a receiver of the outcome on disk.
 pub(super) type Published = Option<oneshot::Receiver<Result<(), Failure>>>;
 
 enum Command {
@@ -175,7 +175,7 @@ impl Catalog {
         let asking = servers
             .into_iter()
             .map(|server| (server.name, server.entry));
-        let asking = asking.filter(|(server, entry)| asking::load(data_dir, server, entry));
+        let asking = asking.filter(|(server, entry)| asking_servers::load(data_dir, server, entry));
         let asking = Guarded::new(asking.collect());
         let searcher = Arc::new(ArcSwap::from_pointee(Searcher::default()));
         let news = Arc::new(Notify::new());
@@ -341,7 +341,7 @@ impl CatalogTask {
     /// Runs until shutdown, indexer and saver beside it.
     pub async fn run(self, shutdown: CancellationToken) {
         let indexer = self.indexer.clone().run(shutdown.clone());
-        // Only when nothing more is taken in: whoever waits for the disk has to be told by the saver's last turn.
+        // Only when nothing more is taken in: the saver's last turn answers all that wait for the disk.
         let ending = CancellationToken::new();
         let saver = self.saver.clone().run(ending.clone());
         let following = async {
@@ -388,7 +388,7 @@ impl CatalogTask {
         let difference = Difference::between(before, Some(&new));
         let changed = new.changed_tools(before);
         let tools = new.tools.len();
-        // Of the first lists of a connection its worker tells, and of what is indexed the index.
+        // The worker announces the first lists of a connection, and the index its own work.
         if before.is_some() && changed > 0 {
             tracing::info!(%server, tools, changed, "tools listed");
         } else {

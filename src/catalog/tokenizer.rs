@@ -133,7 +133,7 @@ fn letters(word: &str, position: usize, tokens: &mut Vec<Token>) {
     }
 }
 
-/// In scripts without spaces words cannot be told apart: characters and pairs of characters take their place.
+/// Scripts without spaces have no visible words: characters and pairs of characters take their place.
 fn characters(run: &str, position: &mut usize, tokens: &mut Vec<Token>) {
     let all: Vec<char> = run.chars().collect();
     let alone = if all.len() == 1 {

@@ -50,13 +50,13 @@ pub(super) fn loosely(uri: &str) -> String {
 
 /// A URI that is held against many templates and resources: what it is compared by is made once.
 #[derive(Debug)]
-pub struct AskedUri<'a> {
+pub struct ComparedUri<'a> {
     pub(super) written: &'a str,
     decoded: String,
     pub(super) loose: String,
 }
 
-impl<'a> AskedUri<'a> {
+impl<'a> ComparedUri<'a> {
     /// Of the URI as it was written.
     pub fn new(uri: &'a str) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl LooseTemplate {
     }
 
     /// Whether a URI may be an expansion of the template, which is written like this, to such a server.
-    pub(super) fn fits(&self, template: &str, uri: &AskedUri<'_>) -> bool {
+    pub(super) fn fits(&self, template: &str, uri: &ComparedUri<'_>) -> bool {
         fits(template, uri.written)
             || fits(&self.decoded, &uri.decoded)
             || fits(&self.loose, &uri.loose)
@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn fits_loosely(template: &str, uri: &str) -> bool {
-        LooseTemplate::new(template).fits(template, &AskedUri::new(uri))
+        LooseTemplate::new(template).fits(template, &ComparedUri::new(uri))
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What lists and searches show of a server's definitions, without the values that its entry has from references: a server may repeat what
 //! it was started with. Names are left as they are, because commands and calls take them. Whatever forwards a definition as a whole
-//! (`tools/list` of a client, `describe_tool`) does so byte for byte, and nothing here is asked. Pure.
+//! (`tools/list` of a client, `describe_tool`) does so byte for byte, and does not come here. Pure.
 
 use std::borrow::Cow;
 
@@ -88,7 +88,7 @@ fn mask(secrets: &Secrets, value: &mut Value) -> bool {
     }
 }
 
-/// Names of members, too: nothing is called by them. Members that would have the same name are told apart by a number.
+/// Names of members, too: nothing is called by them. Members that would have the same name get a number.
 fn mask_names(secrets: &Secrets, members: &mut Map<String, Value>) -> bool {
     let repeats = |name: &String| matches!(secrets.masked(name), Cow::Owned(_));
     if !members.keys().any(repeats) {

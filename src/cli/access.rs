@@ -86,16 +86,16 @@ impl CheckAccess {
         let question = self.question()?;
         let mut files = location.files()?;
         // Which lock file counts was decided when the daemon started.
-        let mut asked = None;
+        let mut answer = None;
         if let Ok(Some(mut daemon)) = connection::open_if_running(&files, out).await
             && let Ok(status) = serde_json::from_slice::<StatusReport>(daemon.status())
         {
             if lacks_variables(&files) && status.config_file == files.config_file() {
-                asked = Some(ask(&mut daemon, &question).await?);
+                answer = Some(ask(&mut daemon, &question).await?);
             }
             files = files.beside_daemon(status.location.lock_file);
         }
-        let verdict = match asked {
+        let verdict = match answer {
             Some(verdict) => verdict,
             None => files.check_access(&question)?,
         };

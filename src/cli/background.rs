@@ -1,4 +1,4 @@
-//! A daemon in the background, for clients that come through a bridge. `serve --background=start` leaves the session of whoever asked,
+//! A daemon in the background, for clients that come through a bridge. `serve --background=start` leaves the session of its caller,
 //! starts `serve --background=run`, waits until that serves, and ends: so the daemon is nobody's child, and no terminal's.
 
 use std::{
@@ -71,12 +71,12 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| CommandFailure::failed(format!("failed to start the daemon: {error}")))?;
-    let said = daemon.stdout.take().expect("stdout is piped");
+    let stdout = daemon.stdout.take().expect("stdout is piped");
     let (sender, first_line) = mpsc::channel();
     thread::spawn(move || {
         let mut line = String::new();
-        // What breaks off has said nothing.
-        let _ = BufReader::new(said).read_line(&mut line);
+        // A pipe that breaks leaves an empty line.
+        let _ = BufReader::new(stdout).read_line(&mut line);
         // Nobody waits any more.
         let _ = sender.send(line);
     });
@@ -142,7 +142,7 @@ impl Starter {
         }
     }
 
-    /// Daemons of this data folder, that end when they are told to.
+    /// Daemons of this data folder, which end on a signal.
     pub(super) fn lasting(places: Places, data_dir: PathBuf, out: Output) -> Self {
         Self {
             out,
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn the_reason_of_a_failed_start_is_passed_on() {
-        let check = |said: &str, expected| assert_eq!(last_words(said.as_bytes()), expected);
+        let check = |stdout: &str, expected| assert_eq!(last_words(stdout.as_bytes()), expected);
         check("error: no\n", "the daemon could not be started: no");
         check("no", "the daemon could not be started: no");
         check("", "the daemon could not be started");

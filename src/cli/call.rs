@@ -108,8 +108,8 @@ impl CallCommand {
         let files = location.files()?;
         let mut daemon = connection::open(&files, out).await?;
         let body = if out.tells_progress() {
-            let told = |line: &[u8]| tell(line, out);
-            daemon.send_and_be_told("/api/v1/call", body, told).await?
+            let notify = |line: &[u8]| tell(line, out);
+            daemon.send_for_lines("/api/v1/call", body, notify).await?
         } else {
             daemon
                 .send(Method::POST, "/api/v1/call", body, AnswerDeadline::Call)
@@ -119,7 +119,7 @@ impl CallCommand {
     }
 }
 
-/// What a server tells of a call that it works on.
+/// A server's progress of a call.
 #[derive(Deserialize)]
 struct Progress {
     #[serde(rename = "progress")]
@@ -136,10 +136,10 @@ pub(super) fn tell(line: &[u8], out: Output) {
         params: Progress,
     }
     let read = serde_json::from_slice::<Notification>(line).ok();
-    let Some(told) = read.filter(|told| told.method == "notifications/progress") else {
+    let Some(read) = read.filter(|read| read.method == "notifications/progress") else {
         return;
     };
-    out.progress(&told.params.in_words());
+    out.progress(&read.params.in_words());
 }
 
 impl Progress {
@@ -270,7 +270,7 @@ fn show_rpc_error(target: &CallTarget, raw: &RawValue, out: Output) -> Result<()
     )))
 }
 
-/// A content block of any kind, as far as one line tells about it.
+/// A content block of any kind, in one line.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Block {
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_written_without_fractions() {
-        for (told, said) in [
+        for (notification, said) in [
             (
                 r#"{"progress":1,"total":4.0,"message":"step 1"}"#,
                 "1 of 4: step 1",
@@ -323,7 +323,7 @@ mod tests {
             (r#"{"progress":0.5,"total":1.0}"#, "0.5 of 1"),
             (r#"{"progress":2.50}"#, "2.5"),
         ] {
-            let progress: Progress = serde_json::from_str(told).expect("JSON");
+            let progress: Progress = serde_json::from_str(notification).expect("JSON");
             assert_eq!(progress.in_words().replace("2.50", "2.5"), said);
         }
     }

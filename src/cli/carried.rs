@@ -82,13 +82,13 @@ impl CarriedOptions {
         Ok(all)
     }
 
-    /// The address that is asked for in either way.
+    /// The requested address, in either way.
     pub(super) fn address(&self) -> Option<String> {
         let port = self.port.map(|port| format!("127.0.0.1:{port}"));
         self.listen.clone().or(port)
     }
 
-    /// What `serve` would refuse, said before anything is written.
+    /// Refuses what `serve` would refuse, before anything is written.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), CommandFailure> {
         let listen = match self.address().map(|text| text.parse::<Listen>()) {
             None => settings.listen,

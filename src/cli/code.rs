@@ -102,8 +102,8 @@ impl CodeCommand {
         let files = location.files()?;
         let mut daemon = connection::open(&files, out).await?;
         let answered = if out.tells_progress() {
-            let told = |line: &[u8]| call::tell(line, out);
-            daemon.send_and_be_told("/api/v1/code", body, told).await
+            let notify = |line: &[u8]| call::tell(line, out);
+            daemon.send_for_lines("/api/v1/code", body, notify).await
         } else {
             let deadline = AnswerDeadline::Upstream;
             let path = "/api/v1/code";

@@ -142,7 +142,7 @@ async fn running(
     files: &Management<OverFiles>,
     out: Output,
 ) -> Option<(StatusReport, DaemonClient)> {
-    // Whoever cannot be asked has no objections.
+    // A daemon that does not answer has no objections.
     let daemon = connection::open(files, out).await.ok()?;
     let status: StatusReport = serde_json::from_slice(daemon.status()).ok()?;
     (status.config_file == files.config_file()).then_some((status, daemon))

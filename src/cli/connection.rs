@@ -88,10 +88,10 @@ fn meant(files: &Management<OverFiles>, daemon: DaemonClient) -> Result<DaemonCl
     let Some(status) = status.filter(|_| files.places().is_file_named()) else {
         return Ok(daemon);
     };
-    let asked = files.config_file();
+    let requested = files.config_file();
     let real = |file: &Path| fs::canonicalize(file).or_else(|_| path::absolute(file));
-    let is_same = match (real(asked), real(&status.config_file)) {
-        (Ok(asked), Ok(served)) => asked == served,
+    let is_same = match (real(requested), real(&status.config_file)) {
+        (Ok(requested), Ok(served)) => requested == served,
         _ => true,
     };
     if is_same {
@@ -100,7 +100,7 @@ fn meant(files: &Management<OverFiles>, daemon: DaemonClient) -> Result<DaemonCl
     Err(DaemonError::OtherConfiguration {
         data_dir: files.data_dir().to_owned(),
         served: status.config_file.display().to_string(),
-        asked: asked.to_owned(),
+        requested: requested.to_owned(),
     })
 }
 

@@ -75,7 +75,7 @@ impl DoctorCommand {
     }
 }
 
-/// What the daemon says of itself and of its servers.
+/// The daemon's view of itself and of its servers.
 async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
     let mut daemon = match daemon {
         Ok(daemon) => daemon,

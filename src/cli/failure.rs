@@ -8,20 +8,20 @@ use crate::{
     failure::error_code::{ErrorCode, Failure, as_step},
 };
 
-/// The outcome of a command that did not do what it was asked.
+/// The outcome of a command that failed.
 #[derive(Debug)]
 pub(super) struct CommandFailure {
     /// What failed, with which thing.
     pub(super) what: String,
     pub(super) next_step: Option<String>,
     pub(super) exit_code: u8,
-    /// The kind, where it is one of ours.
+    /// The code, where mcpproxy itself failed.
     pub(super) code: Option<ErrorCode>,
     /// Whether what was printed as data says it already.
     pub(super) is_shown: bool,
 }
 
-/// What the system says of a file, in words.
+/// The system's error about a file, in words.
 pub(super) fn in_words(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "there is no such file or folder".to_owned(),

@@ -10,7 +10,7 @@ use crate::management::FollowedLog;
 /// How often it is looked for more.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How often it is asked whether there still is something to follow.
+/// How often it is checked whether there still is something to follow.
 const ASK: Duration = Duration::from_secs(1);
 
 /// What ended the following of a log.
@@ -38,7 +38,7 @@ pub(super) async fn follow(
     if !last.is_empty() {
         part.print(&last.join("\n"))?;
     }
-    let mut asked = Instant::now();
+    let mut checked = Instant::now();
     loop {
         if output::is_unread() {
             return Ok(FollowEnd::Unread);
@@ -48,11 +48,11 @@ pub(super) async fn follow(
             part.print(&added)?;
             continue;
         }
-        if asked.elapsed() >= ASK {
+        if checked.elapsed() >= ASK {
             if is_over() {
                 return Ok(FollowEnd::Over);
             }
-            asked = Instant::now();
+            checked = Instant::now();
         }
         tokio::time::sleep(LOOK).await;
     }

@@ -37,12 +37,12 @@ impl Location {
 
     /// The operator's verbs over the files there.
     pub(super) fn files(&self) -> Result<Management<OverFiles>, CommandFailure> {
-        let asked = RequestedPlaces {
+        let requested = RequestedPlaces {
             config_file: self.config.clone(),
             data_dir: self.data_dir.clone(),
         };
         let variables = config::process_environment();
-        let places = Places::find(&asked, &*variables)
+        let places = Places::find(&requested, &*variables)
             .map_err(|error| CommandFailure::failed(error.to_string()))?;
         Ok(Management::over_files(places, variables))
     }

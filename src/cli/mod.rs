@@ -1,6 +1,6 @@
 //! The command line: reads the arguments, runs one command, turns its outcome into an exit code.
 //!
-//! The only door to clap. Commands print through `output`. What they do is `management`'s: asked of the daemon
+//! The only door to clap. Commands print through `output`. What they do is `management`'s: requested of the daemon
 //! through `daemon_client`, or done on the files where none runs.
 
 mod access;

@@ -85,7 +85,7 @@ pub(super) fn user_id() -> u32 {
     0
 }
 
-/// Leaves the session, and with it the terminal, of whoever started us.
+/// Leaves the session of the starting process, and with it the terminal.
 #[cfg(unix)]
 pub(super) fn leave_session() {
     // Fails only for one who leads a group, and so is alone already.
@@ -111,7 +111,7 @@ fn process(pid: u32) -> Option<rustix::process::Pid> {
     rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)
 }
 
-/// Elsewhere a process cannot be asked.
+/// Elsewhere nothing is known of a process.
 #[cfg(not(unix))]
 pub(super) fn terminate(_: u32) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

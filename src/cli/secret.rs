@@ -184,7 +184,7 @@ impl KeptSecrets {
         output::table(columns, cells)
     }
 
-    /// The outcome for programs; people were told.
+    /// The outcome for programs; people have read it.
     fn shown(&self, row: &SecretRow) -> Result<(), CommandFailure> {
         if self.out.is_json() {
             output::json(&output::as_json(row)?)?;
@@ -212,9 +212,9 @@ impl KeptSecrets {
         lacking.map(|row| row.name).collect()
     }
 
-    /// Has a daemon that runs look its secrets up again, and gives the way to it. What was stored is stored, whatever becomes of that.
+    /// Has a daemon that runs look its secrets up again, and gives the way to it. What was stored is stored, even if that fails.
     async fn put_in_force(&self) -> Option<DaemonClient> {
-        let told = async {
+        let reloaded = async {
             let daemon = connection::open_if_running(&self.files, self.out).await?;
             let Some(mut daemon) = daemon else {
                 return Ok(None);
@@ -223,7 +223,7 @@ impl KeptSecrets {
             daemon.send(Method::POST, path, "", deadline).await?;
             Ok::<_, DaemonError>(Some(daemon))
         };
-        told.await.unwrap_or_else(|error| {
+        reloaded.await.unwrap_or_else(|error| {
             self.out.note(&format!(
                 "the daemon could not be told: {error}; `mcpproxy upstream restart NAME` has it look again"
             ));

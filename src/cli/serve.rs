@@ -64,15 +64,15 @@ Examples:
   mcpproxy serve --listen 127.0.0.1:9090 --mode direct
   mcpproxy serve --stdio --mode direct";
 
-/// How to serve.
-enum Way {
+/// How the daemon is served.
+enum ServeMode {
     Foreground,
     Background,
     /// A client on stdin and stdout; another daemon that has the data folder is joined.
     Client(Box<Joining>),
 }
 
-/// What it takes to join another daemon.
+/// The parts to join another daemon with.
 struct Joining {
     socket: DaemonSocket,
     starter: Starter,
@@ -85,9 +85,9 @@ impl ServeCommand {
             return background::start(files.data_dir());
         }
         let way = match self.background {
-            Some(_) => Way::Background,
-            None if self.stdio => Way::Client(Box::new(self.joining(&files, out))),
-            None => Way::Foreground,
+            Some(_) => ServeMode::Background,
+            None if self.stdio => ServeMode::Client(Box::new(self.joining(&files, out))),
+            None => ServeMode::Foreground,
         };
         let options = self.options(&files, out);
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -169,24 +169,24 @@ fn endpoint(mode: Option<&str>) -> &'static str {
     }
 }
 
-async fn serve(way: Way, options: ServeOptions) -> Result<(), ServeError> {
+async fn serve(way: ServeMode, options: ServeOptions) -> Result<(), ServeError> {
     daemon::start_logging(&options)?;
     // Before anybody can see that we serve: who then ends us at once must find us listening.
     let mut signals = Signals::hear()?;
     match way {
-        Way::Foreground => {
+        ServeMode::Foreground => {
             if let Some(started) = started(options, &mut signals).await {
                 started?.serve(signals).await?;
             }
         }
-        Way::Background => {
+        ServeMode::Background => {
             if let Some(started) = started(options, &mut signals).await
                 && let Some(running) = background::report(started)?
             {
                 running.serve(signals).await?;
             }
         }
-        Way::Client(joining) => {
+        ServeMode::Client(joining) => {
             let Joining { socket, starter } = *joining;
             let (input, output) = platform::standard_streams().map_err(|error| {
                 let what = format!("failed to open stdin and stdout: {error}");

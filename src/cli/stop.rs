@@ -48,7 +48,7 @@ impl StopCommand {
             opened => opened?,
         };
         let status: StatusReport = daemon_client::read("GET /api/v1/status", daemon.status())?;
-        // A connection of ours must not be what it waits for.
+        // The daemon must not wait for this connection.
         drop(daemon);
         let pid = status.pid;
         platform::terminate(pid).map_err(|error| {

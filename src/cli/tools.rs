@@ -102,7 +102,7 @@ impl ListTools {
             None => output::as_json(&files.tools(server)?)?,
         };
         out.answer(&path, &body, |known: ToolList| {
-            // Without a daemon that was said already, to programs too.
+            // Without a daemon the notice above is for programs, too.
             if !is_alone {
                 warn_of(&known.left_out, out);
             }

@@ -148,7 +148,7 @@ fn print(found: Found, limit: Option<usize>, out: Output) -> Result<(), CommandF
     ];
     output::table(columns, found.tools.into_iter().map(row))?;
     if usize::try_from(found.total).is_ok_and(|total| shown < total) {
-        // Fewer than were asked for: the ceiling is reached.
+        // Fewer than requested: the ceiling is reached.
         let more = match limit {
             Some(limit) if limit <= shown => "a larger --limit shows more, up to",
             _ => "a search shows no more than",

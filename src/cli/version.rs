@@ -45,7 +45,7 @@ struct Versions {
 impl VersionCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        // Whatever is wrong with it, the version is what was asked for.
+        // Whatever is wrong with it, the version is the purpose.
         let daemon = DaemonClient::connect(files.data_dir()).await.ok();
         let status = daemon.and_then(|daemon| serde_json::from_slice(daemon.status()).ok());
         let versions = Versions {

@@ -1,5 +1,5 @@
-//! The bytes of one client's connection: a client that leaves unread what it is told is given up, because all of it is held for it. One
-//! that is told something before it has sent everything is heard to its end, or what it sent would take the answer with it.
+//! The bytes of one client's connection: a client that leaves its answers unread is given up, because all of them are held for it. A
+//! client that gets an answer before it has sent everything is read to its end, or what it sent would take the answer with it.
 
 use std::{
     io,
@@ -19,16 +19,16 @@ use tokio::{
 
 use crate::runtime::memory_budget::MemoryBudget;
 
-/// How long a client may leave unread what it is told.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a client may leave its answers unread.
+const UNREAD_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How long it may do so while the budget is spent; and how often that is looked at.
-const PATIENCE_IN_NEED: Duration = Duration::from_secs(5);
+const UNREAD_TIMEOUT_IN_NEED: Duration = Duration::from_secs(5);
 
-/// Whoever reads so many bytes in that time reads.
+/// A client that reads so many bytes in that time counts as reading.
 const PROGRESS: usize = 64 << 10;
 
-/// Limit: how long a client is heard that was answered before it had sent everything.
+/// Limit: how long the input of a client is read that was answered before it had sent everything.
 const HEARING: Duration = Duration::from_secs(30);
 
 /// How long it may send nothing then.
@@ -53,13 +53,13 @@ impl AnsweredEarly {
 }
 
 /// The end of a connection whose client still sends.
-struct Hearing {
+struct DrainedConnection {
     until: Instant,
     bytes: usize,
     silence: Pin<Box<Sleep>>,
 }
 
-impl Hearing {
+impl DrainedConnection {
     fn new() -> Self {
         Self {
             until: Instant::now() + HEARING,
@@ -91,7 +91,7 @@ impl Hearing {
 pub(super) struct ClientIo<Io> {
     io: Io,
     answered_early: AnsweredEarly,
-    hearing: Option<Hearing>,
+    hearing: Option<DrainedConnection>,
     /// Whose memory it is that the client holds; absent where the client may leave unread what it likes.
     memory: Option<MemoryBudget>,
     stall: Option<Stall>,
@@ -110,17 +110,17 @@ impl Stall {
         Self {
             since: Instant::now(),
             written: 0,
-            next_look: Box::pin(tokio::time::sleep(PATIENCE_IN_NEED)),
+            next_look: Box::pin(tokio::time::sleep(UNREAD_TIMEOUT_IN_NEED)),
         }
     }
 
     /// Whether it has lasted too long; if not, the task is woken to look again.
     fn is_over(&mut self, memory: &MemoryBudget, cx: &mut Context<'_>) -> bool {
         while self.next_look.as_mut().poll(cx).is_ready() {
-            if memory.is_spent() || self.since.elapsed() >= PATIENCE {
+            if memory.is_spent() || self.since.elapsed() >= UNREAD_TIMEOUT {
                 return true;
             }
-            let next = Instant::now() + PATIENCE_IN_NEED;
+            let next = Instant::now() + UNREAD_TIMEOUT_IN_NEED;
             self.next_look.as_mut().reset(next);
         }
         false
@@ -220,7 +220,7 @@ impl<Io: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientIo<Io> {
                 return Poll::Ready(Ok(()));
             }
         }
-        let hearing = hearing.get_or_insert_with(Hearing::new);
+        let hearing = hearing.get_or_insert_with(DrainedConnection::new);
         hearing.poll(io, cx).map(Ok)
     }
 }
@@ -251,7 +251,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_read_is_given_up() {
         let (mut io, _client) = client(&MemoryBudget::default());
-        assert_eq!(given_up_after(&mut io, 17).await, PATIENCE);
+        assert_eq!(given_up_after(&mut io, 17).await, UNREAD_TIMEOUT);
     }
 
     #[tokio::test(start_paused = true)]
@@ -259,7 +259,7 @@ mod tests {
         let memory = MemoryBudget::of(1);
         let (mut io, _client) = client(&memory);
         let _held = memory.counted(bytes::Bytes::from_static(b"x"));
-        assert_eq!(given_up_after(&mut io, 17).await, PATIENCE_IN_NEED);
+        assert_eq!(given_up_after(&mut io, 17).await, UNREAD_TIMEOUT_IN_NEED);
     }
 
     #[tokio::test(start_paused = true)]
@@ -271,7 +271,7 @@ mod tests {
                 tokio::time::sleep(Duration::from_secs(20)).await;
             }
         });
-        assert_eq!(given_up_after(&mut io, PROGRESS).await, PATIENCE);
+        assert_eq!(given_up_after(&mut io, PROGRESS).await, UNREAD_TIMEOUT);
         reading.abort();
     }
 

@@ -62,7 +62,7 @@ struct Activity {
     /// Since when.
     since: AtomicU64,
     over: CancellationToken,
-    /// Cancelled when its client is to be asked to come again after the answer under way.
+    /// Cancelled when its client is to come again after the answer under way.
     last_answer: CancellationToken,
 }
 

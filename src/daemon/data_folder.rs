@@ -24,7 +24,7 @@ const FOLDERS: &[&str] = &[
     "sessions",
 ];
 
-/// Makes the folder. One in which a folder of ours leads elsewhere is refused, before anything is read or written there.
+/// Makes the folder. One in which a subfolder leads elsewhere is refused, before anything is read or written there.
 pub(super) fn prepare(data_dir: &Path) -> io::Result<()> {
     storage::create_private_dir(data_dir)?;
     let mut folders = FOLDERS.iter().map(|name| data_dir.join(name));

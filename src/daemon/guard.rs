@@ -14,8 +14,8 @@ use crate::{
     telemetry::log_limit::LogLimit,
 };
 
-/// Headers that say what a request may do. Whoever else reads them may take another of two than we do. Those that repeat the body are
-/// held against it later.
+/// Headers that decide what a request may do. Other readers may take another of two than mcpproxy does. Those that repeat the body are
+/// compared with it later.
 static ONCE: [HeaderName; 8] = [
     header::ORIGIN,
     header::AUTHORIZATION,
@@ -67,7 +67,7 @@ pub(super) fn check(settings: &Settings, lines: &RefusalLines, request: &Request
             if let Some(times) = limit.due() {
                 tracing::info!(
                     path = shown(request.uri().path()),
-                    rejected = shown(&said(request.headers(), &what)),
+                    rejected = shown(&values_of(request.headers(), &what)),
                     times,
                     "a request was refused: its {what} is not trusted"
                 );
@@ -170,8 +170,8 @@ fn doubled(headers: &HeaderMap) -> Option<&'static HeaderName> {
         .find(|name| headers.get_all(*name).iter().nth(1).is_some())
 }
 
-/// All that a request says in a header, whatever it is.
-fn said(headers: &HeaderMap, name: &HeaderName) -> String {
+/// All values of one header.
+fn values_of(headers: &HeaderMap, name: &HeaderName) -> String {
     let values = headers.get_all(name).iter();
     let values = values.map(|value| String::from_utf8_lossy(value.as_bytes()));
     values.collect::<Vec<_>>().join(", ")
@@ -210,11 +210,11 @@ const ALLOWED_HEADERS: &str = "Content-Type, Accept, Authorization, Mcp-Session-
 /// Limit: headers of arguments that one request may have.
 const MOST_ARGUMENTS: usize = 64;
 
-/// [`ALLOWED_HEADERS`], and those that repeat arguments of a tool, which are called what its schema says: so many as are asked for.
+/// [`ALLOWED_HEADERS`], and as many of the requested headers as repeat arguments of a tool, whose schema names them.
 fn allowed_headers(headers: &HeaderMap) -> HeaderValue {
-    let asked = headers.get_all(header::ACCESS_CONTROL_REQUEST_HEADERS);
-    let asked = asked.iter().filter_map(|names| names.to_str().ok());
-    let names = asked.flat_map(|names| names.split(',')).map(str::trim);
+    let requested = headers.get_all(header::ACCESS_CONTROL_REQUEST_HEADERS);
+    let requested = requested.iter().filter_map(|names| names.to_str().ok());
+    let names = requested.flat_map(|names| names.split(',')).map(str::trim);
     let is_argument = |name: &&str| {
         let lower = name.to_ascii_lowercase();
         lower.starts_with(ARGUMENT) && HeaderName::try_from(lower).is_ok()
@@ -225,7 +225,7 @@ fn allowed_headers(headers: &HeaderMap) -> HeaderValue {
         .unwrap_or_else(|_| HeaderValue::from_static(ALLOWED_HEADERS))
 }
 
-fn preflight(asked: &HeaderMap) -> Response {
+fn preflight(request: &HeaderMap) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
@@ -233,7 +233,10 @@ fn preflight(asked: &HeaderMap) -> Response {
         header::ACCESS_CONTROL_ALLOW_METHODS,
         HeaderValue::from_static("GET, POST, DELETE"),
     );
-    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed_headers(asked));
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_HEADERS,
+        allowed_headers(request),
+    );
     headers.insert(
         header::ACCESS_CONTROL_MAX_AGE,
         HeaderValue::from_static("600"),

@@ -15,9 +15,9 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
+    auth_layer::AuthLayer,
     client_io::{AnsweredEarly, ClientIo},
     connections::{ClientConnection, ClientConnections},
-    entrance::Entrance,
     response_body::ResponseBody,
 };
 use crate::{
@@ -39,13 +39,13 @@ const LONGEST_HEAD: usize = 128 << 10;
 /// Accepting fails when file descriptors run out; it is tried again after this.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Limit: clients at a time that are told that there is no room; further ones are cut off.
+/// Limit: clients at a time that get the answer that there is no room; further ones are cut off.
 const TURNED_AWAY: usize = 16;
 
 /// How long such a client may take to hear it.
 const TURNING_AWAY: Duration = Duration::from_secs(1);
 
-/// What it is told.
+/// That answer.
 const NO_ROOM: &str = r#"{"error":"every connection that mcpproxy may have is busy","code":"overloaded","hint":"Try again in a few seconds."}"#;
 
 /// An address that cannot be listened on.
@@ -99,7 +99,7 @@ impl Accept for TcpListener {
 /// What the connections of one kind of clients have in common.
 #[derive(Clone)]
 pub(super) struct Served {
-    pub(super) entrance: Arc<Entrance>,
+    pub(super) auth_layer: Arc<AuthLayer>,
     pub(super) connections: ClientConnections,
     pub(super) memory: MemoryBudget,
     pub(super) closing: CancellationToken,
@@ -152,7 +152,7 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     connection: ClientConnection,
 ) {
     let Served {
-        entrance,
+        auth_layer,
         memory,
         closing,
         ..
@@ -162,13 +162,13 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let early = AnsweredEarly::default();
     let io = ClientIo::new(io, watched, early.clone());
     let service = service_fn(|request: http::Request<Incoming>| {
-        let (entrance, memory, early) = (entrance.clone(), memory.clone(), early.clone());
+        let (auth_layer, memory, early) = (auth_layer.clone(), memory.clone(), early.clone());
         let busy = connection.begin(request.method());
         let own = connection.of_client();
         async move {
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(own);
-            let mut response = entrance.answer(peer, request).await;
+            let mut response = auth_layer.answer(peer, request).await;
             if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
                 early.note();
             }
@@ -221,7 +221,7 @@ async fn turn_away(mut io: impl AsyncRead + AsyncWrite + Unpin, place: OwnedSema
         "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-type: application/json\r\n\
          content-length: {length}\r\n\r\n{NO_ROOM}"
     );
-    let told = async {
+    let answered = async {
         if io.read(&mut [0; 1024]).await? == 0 {
             return Ok(0);
         }
@@ -229,7 +229,7 @@ async fn turn_away(mut io: impl AsyncRead + AsyncWrite + Unpin, place: OwnedSema
         io.shutdown().await?;
         tokio::io::copy(&mut io, &mut tokio::io::sink()).await
     };
-    if let Ok(Err(error)) = timeout(TURNING_AWAY, told).await {
+    if let Ok(Err(error)) = timeout(TURNING_AWAY, answered).await {
         tracing::debug!(%error, "a client that was turned away did not listen");
     }
     drop(place);
@@ -245,7 +245,7 @@ fn note_refused(refused: &LogLimit, why: &dyn std::fmt::Display) {
 mod tests {
     use super::*;
 
-    /// How long a client is heard that sends this and then a byte of a header each few seconds, as long as there are any.
+    /// How long a client is read that sends this and then a byte of a header each few seconds, as long as there are any.
     async fn heard(beginning: &str, bytes: usize) -> Duration {
         let (io, mut client) = tokio::io::duplex(LONGEST_HEAD);
         let answer = async |_| Ok::<_, Infallible>(http::Response::new(Body::empty()));

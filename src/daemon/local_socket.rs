@@ -1,5 +1,5 @@
-//! The socket in the data folder, for the command line: whoever may open it is the operator. Where somebody removes it, or the folder, it
-//! is made again.
+//! The socket in the data folder, for the command line: a process that may open it is the operator's. Where somebody removes it, or the
+//! folder, it is made again.
 
 use std::{io, path::Path};
 #[cfg(unix)]

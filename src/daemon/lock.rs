@@ -171,7 +171,7 @@ impl Drop for DataLock {
             }
         }
         let _ = self.file.set_len(0);
-        // Closing is not enough: a child of ours that has not begun its own program yet holds the file with us.
+        // Closing is not enough: a child that has not begun its own program yet shares the open file.
         let _ = self.file.unlock();
     }
 }

@@ -1,22 +1,22 @@
 //! The composition root: builds every part, spawns every task, listens, and ends everything in order.
 
-mod beside;
+mod auth_layer;
+mod background;
 mod client_io;
 mod connections;
 mod data_folder;
-mod ending;
-mod entrance;
 mod guard;
 mod http;
 mod local_socket;
 mod lock;
 mod operator_bodies;
 mod response_body;
+mod revocation;
 mod running;
 mod serve_error;
+mod shutdown;
 mod span_export;
 mod watchdog;
-mod withdrawal;
 
 use std::{
     fmt, io,
@@ -30,12 +30,12 @@ use tokio::{
     net::TcpListener,
 };
 
-pub use self::{ending::Signals, serve_error::ServeError};
 use self::{
     http::NotBound,
     lock::DataLock,
     running::{DaemonParts, DaemonTasks},
 };
+pub use self::{serve_error::ServeError, shutdown::Signals};
 pub use crate::telemetry::logging::LogFormat;
 use crate::{
     config::{self, Keeper, Listen, NotLoopback, Overrides, Places, RoutingMode, Settings},
@@ -121,12 +121,12 @@ impl RunningDaemon {
         let (presence, idle_exit) = (self.tasks.presence.clone(), self.idle_exit);
         let idle = async move {
             match idle_exit {
-                Some(time) => presence.nobody_for(time).await,
+                Some(time) => presence.empty_for(time).await,
                 None => std::future::pending().await,
             }
             "nobody has been there for a while"
         };
-        ending::until(idle, self, signals).await
+        shutdown::until(idle, self, signals).await
     }
 
     /// Serves until one client leaves, who is at the other end of these streams, or a signal ends it.
@@ -149,7 +149,7 @@ impl RunningDaemon {
             }
             "the client has left"
         };
-        ending::until(left, self, signals).await
+        shutdown::until(left, self, signals).await
     }
 }
 

@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ServeError,
-    beside::{end_logins, hide_secrets, housekeeping, sweep, until},
+    auth_layer::{AuthLayer, Reach},
+    background::{end_logins, hide_secrets, housekeeping, sweep, until},
     connections::ClientConnections,
     data_folder::FolderFiles,
-    entrance::{Entrance, Reach},
     guard::RefusalLines,
     http,
     local_socket::LocalSocket,
@@ -72,7 +72,7 @@ pub(super) struct DaemonParts {
     pub(super) listeners: Vec<TcpListener>,
     /// The command line's socket.
     pub(super) local: Option<LocalSocket>,
-    /// What is to be said of a daemon in the background.
+    /// What `status` reports of a daemon in the background.
     pub(super) background: DaemonLocation,
     /// What is accepted, where a lock file says so.
     pub(super) lock_file: Option<Lock>,
@@ -328,15 +328,15 @@ fn sessions(
     Ok((sessions, records_task))
 }
 
-/// TCP for clients, and for operators who show that they are, behind the guard; the local socket for whoever owns the data folder.
+/// TCP for clients, and for operators who show that they are, behind the guard; the local socket for the owner of the data folder.
 fn open_faces(
     (access, inbound, api, activity, instance): (&Access, &Inbound, &Api, &Activity, &InstanceId),
     listeners: Vec<TcpListener>,
     local: Option<LocalSocket>,
     closing: &CancellationToken,
 ) -> JoinSet<()> {
-    let entrance = |routes: HttpRouter, operators: HttpRouter, reach: Reach| {
-        Arc::new(Entrance {
+    let auth_layer = |routes: HttpRouter, operators: HttpRouter, reach: Reach| {
+        Arc::new(AuthLayer {
             routes,
             operators,
             instance: instance.clone(),
@@ -354,7 +354,7 @@ fn open_faces(
     let routes = routes.merge(api.metrics_routes(activity.metrics()));
     let mut faces = JoinSet::new();
     let over_tcp = http::Served {
-        entrance: entrance(routes, operators.clone(), Reach::Network),
+        auth_layer: auth_layer(routes, operators.clone(), Reach::Network),
         connections: ClientConnections::within(process::raise_descriptor_limit()),
         memory: inbound.memory().clone(),
         closing: closing.clone(),
@@ -364,7 +364,7 @@ fn open_faces(
     }
     if let Some(socket) = local {
         let over_socket = http::Served {
-            entrance: entrance(inbound.local_routes(), operators, Reach::Local),
+            auth_layer: auth_layer(inbound.local_routes(), operators, Reach::Local),
             // Programs of the operator's own.
             connections: over_tcp.connections.others(),
             ..over_tcp
@@ -389,7 +389,7 @@ impl DaemonTasks {
     pub(super) async fn shutdown(mut self) {
         self.closing.cancel();
         tokio::select! {
-            () = all(&mut self.faces) => (),
+            () = join_all(&mut self.faces) => (),
             () = self.hurry.cancelled() => self.faces.abort_all(),
         }
         self.ending.cancel();
@@ -398,23 +398,26 @@ impl DaemonTasks {
             tokio::time::sleep(LAST_MOMENT).await;
         };
         tokio::select! {
-            () = all(&mut self.tasks) => (),
+            () = join_all(&mut self.tasks) => (),
             () = hurried => self.tasks.abort_all(),
         }
         self.recording.cancel();
-        if timeout(LAST_RECORDS, all(&mut self.records)).await.is_err() {
+        if timeout(LAST_RECORDS, join_all(&mut self.records))
+            .await
+            .is_err()
+        {
             tracing::warn!("the last records of the activity log were not written");
         }
         self.exporting.cancel();
         tokio::select! {
-            () = all(&mut self.exports) => (),
+            () = join_all(&mut self.exports) => (),
             () = self.hurry.cancelled() => self.exports.abort_all(),
         }
     }
 }
 
-/// Waits for every task. One that panicked has said so on its way down.
-async fn all(tasks: &mut JoinSet<()>) {
+/// Waits for every task. One that panicked is in the log already.
+async fn join_all(tasks: &mut JoinSet<()>) {
     while let Some(ended) = tasks.join_next().await {
         if let Err(error) = ended
             && error.is_panic()

@@ -1,4 +1,4 @@
-//! The service manager's watchdog: told that we are alive as long as requests are answered, and not longer.
+//! The service manager's watchdog: gets a sign of life as long as requests are answered, and not longer.
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 
@@ -17,7 +17,7 @@ pub(super) async fn tell_while(
     answers: impl AsyncFn() -> bool,
     mut tell: impl FnMut(),
 ) {
-    // Limit: a manager that wants to hear more often than that is told less often.
+    // Limit: a manager that wants more signs of life than that gets fewer.
     let pause = (limit / 3).max(Duration::from_millis(10));
     let mut ticks = interval_at(Instant::now(), pause);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

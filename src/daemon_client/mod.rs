@@ -48,21 +48,21 @@ impl AnswerDeadline {
     }
 }
 
-/// Why the daemon did not do what it was asked.
+/// Why a request to the daemon failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
     /// Nobody listens. Some commands can go on without.
     #[error("the daemon is not running: nothing answers on {}", .0.display())]
     NotRunning(PathBuf),
     /// Somebody listens, for another configuration than the one that is meant. Some commands can go on without.
-    #[error("no daemon of {} runs: the one in {} serves {served}", asked.display(), data_dir.display())]
+    #[error("no daemon of {} runs: the one in {} serves {served}", requested.display(), data_dir.display())]
     OtherConfiguration {
         /// Its data folder.
         data_dir: PathBuf,
         /// The file that it serves.
         served: String,
         /// The file that was meant.
-        asked: PathBuf,
+        requested: PathBuf,
     },
     /// Something is there, but no connection comes about.
     #[error("failed to reach the daemon on {}: {reason}", socket.display())]
@@ -135,7 +135,7 @@ struct Version {
 pub struct DaemonClient {
     sender: http1::SendRequest<Full<Bytes>>,
     _connection: AbortOnDropHandle<()>,
-    /// The body of `GET /api/v1/status`, which is the first thing asked.
+    /// The body of `GET /api/v1/status`, which is the first request.
     status: Bytes,
     version: String,
 }
@@ -195,12 +195,12 @@ impl DaemonClient {
         Ok(daemon)
     }
 
-    /// What to tell the user of a daemon that is of another version.
+    /// The notice for the user of a daemon that is of another version.
     pub fn version_note(&self) -> Option<String> {
         version_note(&self.version)
     }
 
-    /// What the daemon said of itself when we connected.
+    /// The daemon's status when we connected.
     pub fn status(&self) -> &Bytes {
         &self.status
     }
@@ -245,18 +245,18 @@ impl DaemonClient {
         }
     }
 
-    /// [`DaemonClient::send`] for a verb that may also answer in lines: all but the last go to `told` as they come, the last one is the
+    /// [`DaemonClient::send`] for a verb that may also answer in lines: all but the last go to `notify` as they come, the last one is the
     /// answer, and may be a refusal, too.
-    pub async fn send_and_be_told(
+    pub async fn send_for_lines(
         &mut self,
         path: &str,
         body: impl Into<Bytes>,
-        told: impl FnMut(&[u8]),
+        notify: impl FnMut(&[u8]),
     ) -> Result<Bytes, DaemonError> {
         let deadline = AnswerDeadline::Call;
         let request = format!("POST {path}");
         let wanted = post(path, body.into(), "application/x-ndjson, application/json")?;
-        match timeout(deadline.duration(), self.exchange_lines(wanted, told)).await {
+        match timeout(deadline.duration(), self.exchange_lines(wanted, notify)).await {
             Err(_) => Err(DaemonError::TimedOut { request, deadline }),
             Ok(Err(reason)) => Err(DaemonError::Lost { request, reason }),
             Ok(Ok((status, body))) => {
@@ -272,7 +272,7 @@ impl DaemonClient {
     async fn exchange_lines(
         &mut self,
         request: Request<Full<Bytes>>,
-        mut told: impl FnMut(&[u8]),
+        mut notify: impl FnMut(&[u8]),
     ) -> Result<(StatusCode, Bytes), String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         self.sender.ready().await.map_err(|error| text(&error))?;
@@ -287,7 +287,7 @@ impl DaemonClient {
             unfinished.extend_from_slice(&frame.into_data().unwrap_or_default());
             while let Some(end) = memchr::memchr(b'\n', &unfinished) {
                 if !last.is_empty() {
-                    told(&last);
+                    notify(&last);
                 }
                 last = unfinished.split_to(end + 1).freeze();
             }

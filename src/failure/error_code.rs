@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Serialize, ser::SerializeMap};
 
-/// What kind of failure of ours this is. An upstream's own errors pass unchanged and have no code here.
+/// The kind of an own failure. An upstream's own errors pass unchanged and have no code here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// The request itself is wrong: a missing or malformed argument.
@@ -24,7 +24,7 @@ pub enum ErrorCode {
     ServerMisconfigured,
     /// The server waits for a person's approval.
     ServerQuarantined,
-    /// The tool is switched off by `enabled_tools` or `disabled_tools`, or it is one of ours and not switched on.
+    /// The tool is switched off by `enabled_tools` or `disabled_tools`, or it is a built-in one and not switched on.
     ToolDisabled,
     /// The tool's definition is not the one that was approved or admitted.
     ToolChanged,
@@ -54,9 +54,9 @@ pub enum ErrorCode {
     TimedOut,
     /// The upstream's answer broke the protocol or a size limit.
     BadUpstreamAnswer,
-    /// The server asked something that the client cannot or did not answer.
+    /// The client cannot or did not answer a question of the server.
     QuestionUnanswered,
-    /// A bound of ours was reached.
+    /// A bound of mcpproxy was reached.
     Overloaded,
     /// A server of that name exists already.
     ServerExists,
@@ -84,7 +84,7 @@ pub enum ErrorCode {
     ConfigUnusable,
     /// The daemon is ending.
     ShuttingDown,
-    /// A fault of ours.
+    /// A fault of mcpproxy.
     Internal,
 }
 
@@ -213,7 +213,7 @@ impl ErrorCode {
     }
 }
 
-/// A failure of ours as every face shows it: `{"error", "code", "server"?, "tool"?, "hint"}`.
+/// An own failure as every face shows it: `{"error", "code", "server"?, "tool"?, "hint"}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// What failed, with which thing. Never holds an upstream's log lines or paths of this machine.
@@ -261,8 +261,8 @@ impl Failure {
     }
 }
 
-/// A step to take as it is said behind "next step: " and beside a server: it begins with a small letter, and a single sentence ends without
-/// a full stop. As the hint of a failure it is a sentence: see [`Failure::new`].
+/// A step in the form that follows "next step: " and stands beside a server: it begins with a small letter, and a single sentence ends
+/// without a full stop. As the hint of a failure it is a sentence: see [`Failure::new`].
 pub fn as_step(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().unwrap_or_default();

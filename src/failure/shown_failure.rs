@@ -1,4 +1,4 @@
-//! A failure of ours as JSON for whoever reads it.
+//! An own failure as JSON for its readers.
 
 use serde_json::value::RawValue;
 

@@ -1,4 +1,4 @@
-//! How often, and for how long, the client of one call may be asked.
+//! How many questions the client of one call may get, and for how long.
 
 use std::time::Duration;
 
@@ -17,19 +17,19 @@ const ROUNDS: usize = 16;
 /// What is left of the rounds of one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RoundBudget {
-    /// How often its client was asked.
+    /// How many rounds of questions there were.
     rounds: usize,
     /// How long it has waited for its client to call again; a round that runs counts in full.
     waited: Duration,
 }
 
 impl RoundBudget {
-    /// Whether the client may be asked once more.
+    /// Whether the client may get one more round.
     pub(super) fn has_round(self) -> bool {
         self.rounds < ROUNDS && self.waited < ALL_ROUNDS
     }
 
-    /// A round begins in which the client is asked on its stream.
+    /// A round of questions begins on the client's stream.
     pub(super) fn begin_live(&mut self) {
         self.rounds += 1;
     }

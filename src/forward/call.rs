@@ -1,5 +1,5 @@
-//! One forwarded request from its first step to its answer, carried on by the task of whoever waits for it: what happens goes through
-//! [`CallState`], and what that decides is done here.
+//! One forwarded request from its first step to its answer, carried on by the task that waits for it: events go through
+//! [`CallState`], and its decisions are carried out here.
 
 use std::{
     pin::Pin,
@@ -63,7 +63,7 @@ pub(super) struct ForwardedCall<'a> {
 /// What a call waits for beside its server.
 enum ClientWait<'a> {
     Nothing,
-    /// Answers to questions that its client was asked on the stream of its request.
+    /// Answers to questions on the stream of the client's request.
     Replies(FuturesUnordered<BoxFuture<'a, (Id, Outcome)>>),
     /// Further questions.
     Gathering(Pin<Box<Sleep>>),

@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 
 use super::{label, questions::answer_or_refusal, request::EndpointKind};
 use crate::{
-    call_context::{CallContext, ClientIdentity, ClientSender, ClientSession, Unasked},
+    call_context::{CallContext, ClientIdentity, ClientSender, ClientSession, NotAnswered},
     config::Root,
     failure::error_code::{ErrorCode, Failure},
     gate::Admitted,
@@ -46,14 +46,14 @@ pub(super) async fn choose(
     }
 }
 
-/// Whether a client of a server that asks has an instance to itself for a request of this method: it can be asked, or wants log lines.
+/// Whether a client has an instance of an asking server to itself for a request of this method: it answers questions, or wants log lines.
 fn needs_own(context: &CallContext, method: &str) -> bool {
     let can_be_reached = if context.revision.has_server_requests() {
         context.session.is_some()
     } else {
         bridge::may_ask(method)
     };
-    can_be_reached && (context.client.can_be_asked() || context.log_level.is_some())
+    can_be_reached && (context.client.answers_questions() || context.log_level.is_some())
 }
 
 /// The client's own instance.
@@ -185,12 +185,12 @@ pub(super) async fn roots_changed(upstreams: &Upstreams, session: &ClientSession
     upstreams.moved(of_session(session).client).await;
 }
 
-/// The roots that a client names, which it is asked for once. One that cannot be asked now is asked again the next time.
+/// The roots that a client names, requested once. A client without an open stream gets the request again the next time.
 async fn roots_of(context: &CallContext, session: &ClientSession) -> Arc<[Root]> {
     if !context.client.can_answer(method::ROOTS_LIST, None) {
         return Arc::default();
     }
-    let asked = async {
+    let request = async {
         let asking = session.ask(&context.to_client, method::ROOTS_LIST, None);
         let named = match tokio::time::timeout(ROOTS, asking).await {
             Ok(Ok(Outcome::Result(result))) => result.get("roots").map(|roots| roots.detached()),
@@ -199,7 +199,7 @@ async fn roots_of(context: &CallContext, session: &ClientSession) -> Arc<[Root]>
         };
         Ok(named.unwrap_or_else(|| Raw::array(&[])))
     };
-    match session.roots(asked).await {
+    match session.roots(request).await {
         Ok(named) => read(&named).collect(),
         Err(why) => {
             tracing::debug!(%why, "the roots of a client are unknown");
@@ -239,18 +239,18 @@ impl ReachableClient for SessionClient {
     fn ask(&self, question: Request, stream: ClientSender) -> BoxFuture<'static, Outcome> {
         let (session, client) = (self.session.clone(), self.client.clone());
         let (server, endpoint) = (self.server.clone(), self.endpoint);
-        let asking = async move {
+        let answering = async move {
             let (method, params) = (&*question.method, question.params.as_ref());
             if !client.can_answer(method, params) {
                 return Outcome::Error(
-                    bridge::refused_question(method, &Unasked::Unable.to_string()).to_raw(),
+                    bridge::refused_question(method, &NotAnswered::Unable.to_string()).to_raw(),
                 );
             }
             let params = label::question(endpoint, &server, method, params);
-            let asked = session.ask(&stream, method, params.as_ref());
-            answer_or_refusal(&server, method, asked).await
+            let asking = session.ask(&stream, method, params.as_ref());
+            answer_or_refusal(&server, method, asking).await
         };
-        asking.boxed()
+        answering.boxed()
     }
 
     fn tell(&self, notice: &Notification) {

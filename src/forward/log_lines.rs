@@ -13,21 +13,21 @@ pub(super) fn is_wanted(context: &CallContext, notice: &Notification) -> bool {
         || is_grave_enough(context.revision, context.log_level, notice)
 }
 
-/// The level to ask a modern server for, which says nothing unasked. A legacy client that never named one would get everything from the
-/// server itself, so on the server's own endpoint everything is asked for; on others a client can name a level.
+/// The level to request of a modern server, which sends no lines otherwise. A legacy client that never named one would get everything from
+/// the server itself, so on the server's own endpoint that is the lowest; on others a client can name a level.
 pub(super) fn level_to_ask(context: &CallContext, endpoint: EndpointKind) -> Option<LogLevel> {
     let is_native = endpoint == EndpointKind::OneServer;
-    let gets_all = is_native && context.revision.logs_unasked();
+    let gets_all = is_native && context.revision.logs_by_default();
     context
         .log_level
         .or_else(|| gets_all.then_some(LogLevel::Debug))
 }
 
-/// A legacy client that never said sees everything, a modern one nothing (logging, "Message Filtering"). A line of a level that we
-/// do not know passes wherever lines do.
+/// A legacy client that named no level sees everything, a modern one nothing (logging, "Message Filtering"). A line of an unknown
+/// level passes wherever lines do.
 fn is_grave_enough(revision: Revision, wanted: Option<LogLevel>, line: &Notification) -> bool {
     let Some(wanted) = wanted else {
-        return revision.logs_unasked();
+        return revision.logs_by_default();
     };
     LogLevel::of_line(line).is_none_or(|level| level >= wanted)
 }

@@ -1,5 +1,5 @@
 //! Carries an admitted request to its upstream and to its end, over as many rounds of questions as it takes. The one place where a
-//! forwarded call has a state: `state` decides, `call` acts in the task of whoever waits for the answer, and `parked` keeps the
+//! forwarded call has a state: `state` decides, `call` acts in the task that waits for the answer, and `parked` keeps the
 //! calls whose clients have to call again.
 //!
 //! Knows nothing of lists and offered names: which server, and what is changed in the params, is the router's to say.

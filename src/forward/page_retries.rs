@@ -1,6 +1,6 @@
 //! Calls that a legacy server refused until the user has opened pages (-32042): a modern client gets a result that asks in place of the
-//! refusal, and when it comes back the call is made again. Nothing is in flight meanwhile; what is kept here only tells answers
-//! that we asked for from others.
+//! refusal, and when it comes back the call is made again. Nothing is in flight meanwhile; what is kept here only distinguishes answers
+//! to these questions from others.
 
 use std::{
     collections::VecDeque,

@@ -1,4 +1,4 @@
-//! Calls of legacy upstreams that wait for what a modern client is asked: kept whole until the client calls again with its answers.
+//! Calls of legacy upstreams that wait for a modern client's answers: kept whole until the client calls again with them.
 //!
 //! The state that a client holds is a handle nobody can guess, and everything that it is bound to stays here: there is nothing in it
 //! to read or to forge. It works once.
@@ -24,7 +24,7 @@ use crate::{
 const OF_A_CALLER: usize = 64;
 const AT_A_SERVER: usize = 32;
 
-/// What a handle begins with, so that it is told from the states of upstreams.
+/// What a handle begins with; the states of upstreams begin otherwise.
 const PREFIX: &str = "mcpproxy-";
 
 /// The parked calls of one daemon.
@@ -62,7 +62,7 @@ pub(super) struct CollectedQuestion {
     pub(super) request: InputRequest,
 }
 
-/// A call, and what its client was asked.
+/// A call, and the questions to its client.
 pub(super) struct ParkedCall {
     pub(super) call: SentCall,
     pub(super) questions: Vec<CollectedQuestion>,
@@ -170,8 +170,8 @@ pub(super) fn new_handle() -> String {
     format!("{PREFIX}{}", uuid::Uuid::new_v4().simple())
 }
 
-/// The handle that a request brings, if it goes on with a parked call. Other states are the upstreams' own. A client that is asked by
-/// requests is given no state, so it has none to bring, and no answers.
+/// The handle that a request brings, if it goes on with a parked call. Other states are the upstreams' own. A client that answers
+/// requests gets no state, so it has none to bring, and no answers.
 pub(super) fn handle_in(
     client: Revision,
     method: &str,
@@ -184,7 +184,7 @@ pub(super) fn handle_in(
     };
     let Some(state) = state.value.filter(|state| !state.is_null()) else {
         return if asks_by_requests && input_required::are_responses(responses.value.as_ref()) {
-            Err(RpcError::invalid_params(input_required::UNASKED))
+            Err(RpcError::invalid_params(input_required::UNREQUESTED))
         } else {
             Ok(None)
         };

@@ -1,5 +1,5 @@
-//! The progress of a forwarded call, which the upstream tells under a token of ours and the client hears under its own: two clients
-//! may use the same. Whoever asked for progress keeps its call alive by it, also where it cannot be told.
+//! The progress of a forwarded call, which the upstream sends under mcpproxy's token and the client gets under its own: two clients may
+//! use the same. Progress keeps the call of a client alive that requested it, also where it cannot be passed on.
 
 use bytes::Bytes;
 

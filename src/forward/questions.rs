@@ -1,4 +1,4 @@
-//! Asking a client what an upstream asks: by which route, what is sent, and what the upstream hears where nobody answers.
+//! Putting an upstream's questions to a client: the route, the request, and the error for the upstream where nobody answers.
 
 use futures_util::future;
 
@@ -9,13 +9,13 @@ use super::{
     state::{QuestionRoute, RoundQuestions},
 };
 use crate::{
-    call_context::{CallContext, Unasked, capability_for},
+    call_context::{CallContext, NotAnswered, capability_for},
     failure::error_code::{ErrorCode, Failure},
     text::names::ServerName,
     wire::{Id, Outcome, Raw, Request, RpcError, bridge, input_required::InputRequest},
 };
 
-/// By which route a client can be asked during a request of this method, or the error that the upstream gets instead of an answer.
+/// The route of a question to the client during a request of this method, or the error that the upstream gets instead of an answer.
 pub(super) fn route(
     context: &CallContext,
     method: &str,
@@ -31,7 +31,7 @@ pub(super) fn route(
     if context.revision.has_server_requests() {
         return match &context.questions {
             Some(_) if context.to_client.is_heard() => Ok(QuestionRoute::Stream),
-            _ => refused(&Unasked::NoWay.to_string()),
+            _ => refused(&NotAnswered::NoWay.to_string()),
         };
     }
     if bridge::may_ask(method) {
@@ -41,11 +41,11 @@ pub(super) fn route(
     }
 }
 
-/// The client did not say that it can answer such a thing. The server hears which capability that takes: it often passes our words on.
+/// The client did not declare that it can answer such a thing. The error names the capability: servers often pass it on.
 fn incapable(method: &str) -> RpcError {
     let refused = RpcError {
         code: RpcError::METHOD_NOT_FOUND,
-        ..bridge::refused_question(method, &Unasked::Unable.to_string())
+        ..bridge::refused_question(method, &NotAnswered::Unable.to_string())
     };
     match capability_for(method) {
         Some(capability) => {
@@ -81,7 +81,7 @@ pub(super) async fn ask(
 pub(super) async fn answer_or_refusal(
     server: &ServerName,
     method: &str,
-    asking: impl Future<Output = Result<Outcome, Unasked>>,
+    asking: impl Future<Output = Result<Outcome, NotAnswered>>,
 ) -> Outcome {
     let why = match tokio::time::timeout(LIVE_ANSWER, asking).await {
         Ok(Ok(outcome)) => return outcome,
@@ -92,7 +92,7 @@ pub(super) async fn answer_or_refusal(
     Outcome::Error(bridge::refused_question(method, &why).to_raw())
 }
 
-/// Said of a client that is given up.
+/// The reason to give up a client.
 const LATE: &str = "the client did not answer in time";
 
 /// Asks a client, on the stream of its request, all that an upstream's result asks.
@@ -128,13 +128,13 @@ async fn ask_of_round(
     let outcome = context.ask(&request.method, params.as_ref()).await;
     let outcome = outcome.map_err(|why| unanswered(server, &why.to_string()))?;
     request.response(outcome).map_err(|error| {
-        let said = error.get("message").and_then(|message| message.string());
-        let why = format!("the client refused: {}", said.unwrap_or_default());
+        let message = error.get("message").and_then(|message| message.string());
+        let why = format!("the client refused: {}", message.unwrap_or_default());
         unanswered(server, &why)
     })
 }
 
-/// The failure of a call whose server was not answered what it asked.
+/// The failure of a call whose server got no answer to its question.
 pub(super) fn unanswered(server: &ServerName, why: &str) -> Failure {
     let error = format!("the server {server:?} asked something that was not answered: {why}");
     let hint =

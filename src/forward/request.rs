@@ -12,7 +12,7 @@ use crate::{
 pub enum EndpointKind {
     /// One server, under its own names: the client knows whom it talks to.
     OneServer,
-    /// Many servers, under names that tell the server; so must questions to the user.
+    /// Many servers, under names with the server in front; so must questions to the user.
     ManyServers,
 }
 
@@ -67,7 +67,7 @@ impl RoundReplies {
         are_taken: false,
     };
 
-    /// Of a request that is made again because its client has done what it was asked for.
+    /// Of a request that is made again because its client has opened the pages.
     pub(super) const TAKEN: Self = Self {
         responses: Vec::new(),
         state: None,

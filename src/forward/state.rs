@@ -2,7 +2,7 @@
 
 use super::{budget::RoundBudget, request::RoundReplies};
 use crate::{
-    call_context::Unasked,
+    call_context::NotAnswered,
     wire::{
         Id, Notification, Outcome, Raw, Request, RpcError, bridge,
         input_required::{InputRequest, MAX_REQUESTS},
@@ -14,17 +14,17 @@ use crate::{
 pub(super) enum CallPhase {
     /// The server works on it.
     Running,
-    /// So many questions of the server wait for its client, which was asked on the stream of its request.
+    /// So many questions of the server wait for its client's answers on the stream of its request.
     Asking(usize),
     /// So many questions were collected for a result that asks; more may come.
     Collecting(usize),
     /// Its client has a result that asks, and is to call again.
     Parked,
-    /// The server has answered with a result that asks, and its client is being asked on the stream of its request.
+    /// The server has answered with a result that asks, and its client has the questions on the stream of its request.
     Round,
 }
 
-/// How a client can be asked what a server asks by a request.
+/// The route of a server's question to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QuestionRoute {
     /// By a request on the stream of its own.
@@ -43,17 +43,17 @@ pub(super) struct RoundQuestions {
 
 /// What happened.
 pub(super) enum CallEvent {
-    /// The server tells something.
+    /// The server sends a notice.
     Notice(Notification),
-    /// The server asks something; by what route, or why it is refused.
+    /// The server asks something: the route, or the refusal.
     Question(Request, Result<QuestionRoute, RpcError>),
-    /// The client answered a question that it was asked on its stream.
+    /// The client answered a question on its stream.
     Reply(Id, Outcome),
     /// The time to collect questions is over.
     Collected,
     /// The client called again, and left so many questions unanswered.
     Resumed { missing: usize },
-    /// The server's result asks a client that has to be asked by requests.
+    /// The server's result has questions for a client that takes them as requests.
     InputRequired(RoundQuestions),
     /// The client answered what such a result asks.
     RoundAnswered(RoundReplies),
@@ -86,7 +86,7 @@ pub(super) enum CallAction {
     SendAgain(RoundReplies),
     /// Give the client this answer.
     Finish(Outcome),
-    /// Fail: the server asked something that is not answered, and this is why.
+    /// Fail: a question of the server gets no answer, for this reason.
     Fail(&'static str),
 }
 
@@ -133,7 +133,7 @@ impl CallState {
                 if n < MAX_REQUESTS {
                     (Collecting(n + 1), CallAction::Collect(question))
                 } else {
-                    let why = Unasked::TooMany.to_string();
+                    let why = NotAnswered::TooMany.to_string();
                     (Collecting(n), refused(question, &why))
                 }
             }
@@ -153,18 +153,18 @@ impl CallState {
             (Collecting(_), CallEvent::Collected) => (Parked, CallAction::Park),
             (phase, CallEvent::Collected) => (phase, CallAction::Wait),
             (_, CallEvent::Resumed { missing: 0 }) => (Running, CallAction::Wait),
-            // What is missing is asked again.
+            // Missing answers are requested again.
             (_, CallEvent::Resumed { .. }) if has_round => (Parked, CallAction::Park),
             (_, CallEvent::Resumed { .. }) => (Running, CallAction::RefuseMissing),
             (_, CallEvent::InputRequired(_)) if !has_round => {
                 return CallAction::Fail("it asks again and again");
             }
-            (_, CallEvent::InputRequired(asked)) if asked.requests.len() > MAX_REQUESTS => {
+            (_, CallEvent::InputRequired(questions)) if questions.requests.len() > MAX_REQUESTS => {
                 return CallAction::Fail("it asks too much at once");
             }
-            (_, CallEvent::InputRequired(asked)) => {
+            (_, CallEvent::InputRequired(questions)) => {
                 self.budget.begin_live();
-                (Round, CallAction::AskRound(asked))
+                (Round, CallAction::AskRound(questions))
             }
             (_, CallEvent::RoundAnswered(replies)) => (Running, CallAction::SendAgain(replies)),
         };

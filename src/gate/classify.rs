@@ -2,11 +2,11 @@
 //! nothing.
 
 use crate::{
-    catalog::{SaidEffect, Tool},
+    catalog::{Tool, WordedEffect},
     config::{ServerEntry, ToolClass},
 };
 
-/// What our own classification says of a tool.
+/// mcpproxy's own classification of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// A person says that it only looks.
@@ -27,9 +27,9 @@ pub fn effect(entry: Option<&ServerEntry>, tool: &Tool) -> Effect {
         Some(ToolClass::Destructive) => return Effect::Deletes,
         None => (),
     }
-    match tool.said_effect() {
-        SaidEffect::Writes => Effect::Writes,
-        SaidEffect::Deletes => Effect::Deletes,
-        SaidEffect::Unsure => Effect::Unsure,
+    match tool.worded_effect() {
+        WordedEffect::Writes => Effect::Writes,
+        WordedEffect::Deletes => Effect::Deletes,
+        WordedEffect::Unsure => Effect::Unsure,
     }
 }

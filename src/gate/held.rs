@@ -1,7 +1,7 @@
 //! What is held of a server, and how its refusal reads. Pure.
 
 use crate::{
-    catalog::{AskedUri, ServerCatalog, Snapshot, literal_length},
+    catalog::{ComparedUri, ServerCatalog, Snapshot, literal_length},
     config::{ServerEntry, ToolChanges},
     failure::error_code::{ErrorCode, Failure},
     text::visible::uris,
@@ -53,13 +53,13 @@ fn unlisted(
     if !uris::leads_where_it_says(uri) {
         return may_be_any(pins);
     }
-    let asked = AskedUri::new(uri);
-    let mut alike = known.resources_like(&asked);
+    let compared = ComparedUri::new(uri);
+    let mut alike = known.resources_like(&compared);
     if let Some(hold) = alike.find_map(|one| pins.hold(ThingKind::Resource, &one.uri)) {
         return Some((ThingKind::Resource, *hold));
     }
     // Of two that are equally close the held one counts.
-    let fitting = known.templates_of(&asked).map(|one| &*one.uri_template);
+    let fitting = known.templates_of(&compared).map(|one| &*one.uri_template);
     let closest = fitting.max_by_key(|template| {
         let is_held = pins.hold(ThingKind::Template, template).is_some();
         (literal_length(template), is_held)
@@ -98,7 +98,7 @@ pub(super) fn hold_of_instance(
     ))
 }
 
-/// What a list says of a prompt or a resource, if the scanner objects to it.
+/// The definition of a prompt or a resource in a list, if the scanner objects to it.
 fn suspicious<'a>(
     listed: &'a ServerCatalog,
     thing: &Thing<'_>,
@@ -118,9 +118,9 @@ fn suspicious<'a>(
                     &found.definition,
                 ));
             }
-            let asked = AskedUri::new(uri);
+            let compared = ComparedUri::new(uri);
             let written = listed.template(uri).into_iter();
-            let fitting = written.chain(listed.templates_of(&asked));
+            let fitting = written.chain(listed.templates_of(&compared));
             let closest = fitting
                 .max_by_key(|known| (literal_length(&known.uri_template), known.is_suspicious))?;
             let is_suspicious = closest.is_suspicious;
@@ -176,7 +176,7 @@ pub(super) fn refusal(server: &str, thing: &Thing<'_>, kind: ThingKind, hold: Ho
     }
 }
 
-/// Why what a server says of itself is held.
+/// Why a server's instructions are held.
 pub(super) fn refusal_of_instructions(server: &str, hold: Hold) -> Failure {
     let why = hold.reason.explained(ThingKind::Instructions);
     let error = format!("the instructions of server {server:?} are held: {why}");
@@ -217,12 +217,12 @@ mod tests {
     };
 
     /// Whether reading this of a server is refused that has a held resource of this URI, and a template for everything.
-    fn is_held(held: &str, asked: &str) -> bool {
-        is_held_beside(held, &["{+any}"], asked)
+    fn is_held(held: &str, compared: &str) -> bool {
+        is_held_beside(held, &["{+any}"], compared)
     }
 
     /// The same beside these templates.
-    fn is_held_beside(held: &str, templates: &[&str], asked: &str) -> bool {
+    fn is_held_beside(held: &str, templates: &[&str], compared: &str) -> bool {
         let surroundings = Surroundings {
             lookup: &|_| None,
             folder: Path::new("/"),
@@ -254,7 +254,7 @@ mod tests {
         let servers = [(server.clone(), known)].into();
         let snapshot = Snapshot::judged(1, servers, [(server, Arc::new(pins))].into(), None);
         let entry = settings.servers.get("s").expect("the entry");
-        hold(&snapshot, entry, &Thing::Resource(asked.into())).is_some()
+        hold(&snapshot, entry, &Thing::Resource(compared.into())).is_some()
     }
 
     #[test]

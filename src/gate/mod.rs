@@ -2,7 +2,7 @@
 //!
 //! [`Gate::admit`] is the only maker of [`Admitted`], and `upstream` sends nothing on a caller's behalf but what was made from one:
 //! a new face (REST, a script, a built-in tool) cannot forget a check or send something else, it would not compile. What waited is
-//! asked for once more before it is sent ([`Gate::renew`]). Lists and searches ask the same [`Rules`].
+//! checked once more before it is sent ([`Gate::renew`]). Lists and searches use the same [`Rules`].
 
 mod classify;
 mod held;
@@ -56,7 +56,7 @@ impl Gate {
         Self { settings, catalog }
     }
 
-    /// What decisions rest on now: for whoever has many to make that must agree with each other.
+    /// A snapshot of what decisions rest on: for many decisions that must agree with each other.
     pub fn now(&self) -> Moment {
         Moment {
             settings: self.settings(),

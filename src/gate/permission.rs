@@ -1,4 +1,4 @@
-//! What a caller may have by the access rules and by the profile of its endpoint, whatever the server's entry says of its use. Pure.
+//! What a caller may have by the access rules and by the profile of its endpoint, whatever the server's standing. Pure.
 
 use super::rules::{Refusal, Rules};
 use crate::{
@@ -84,16 +84,16 @@ impl<'a> Rules<'a> {
     }
 
     /// What the access rules say of one thing, and by which rule. Nothing where there are none.
-    pub fn explain_access(self, caller: &Caller, asked: Asked<'_>) -> Option<Decision> {
+    pub fn explain_access(self, caller: &Caller, object: Asked<'_>) -> Option<Decision> {
         let auth = self.settings.server_auth.as_ref()?;
-        let reading = match asked {
+        let reading = match object {
             Asked::BuiltIn(_) => Reading::Exact,
             Asked::Tool { server, name } => self.reading(server, &Target::tool(name)),
             Asked::Prompt { server, name } => self.reading(server, &Target::prompt(name)),
             Asked::Resource { server, uri } => self.reading(server, &Target::resource(uri)),
         };
         auth.acl.as_ref()?;
-        Some(self.decision(auth, caller, asked, reading))
+        Some(self.decision(auth, caller, object, reading))
     }
 
     /// Which of the access rules decides over what a caller wants of a server.
@@ -103,7 +103,7 @@ impl<'a> Rules<'a> {
         server: &str,
         target: &Target<'_>,
     ) -> DecidedAccess {
-        let asked = match target.thing() {
+        let object = match target.thing() {
             Thing::Tool(name) => Asked::Tool { server, name },
             Thing::Prompt(name) => Asked::Prompt { server, name },
             Thing::Resource(uri) => Asked::Resource { server, uri },
@@ -117,7 +117,7 @@ impl<'a> Rules<'a> {
                 };
             }
         };
-        let decision = self.explain_access(caller, asked);
+        let decision = self.explain_access(caller, object);
         decision.map_or(DecidedAccess::NoRules, access_by)
     }
 
@@ -164,7 +164,7 @@ impl<'a> Rules<'a> {
         };
         let together = |is_allowed: bool| is_allowed.then_some(DecidedAccess::Together);
         let rules = RulesFor::new(acl, caller.subject(), caller.roles(self.settings));
-        let asked = match target.thing() {
+        let object = match target.thing() {
             Thing::Tool(name) => Asked::Tool { server, name },
             Thing::Prompt(name) => Asked::Prompt { server, name },
             Thing::Resource(uri) => Asked::Resource { server, uri },
@@ -176,9 +176,9 @@ impl<'a> Rules<'a> {
             Thing::Nothing => return together(rules.may_have_all(server)),
         };
         let reading = self.reading(server, target);
-        let decision = self.ruled(rules, asked, reading);
+        let decision = self.ruled(rules, object, reading);
         let is_allowed = decision.policy == Policy::Allow
-            && (reading == Reading::Exact || !self.is_denied_in_other_letters(rules, asked));
+            && (reading == Reading::Exact || !self.is_denied_in_other_letters(rules, object));
         is_allowed.then(|| access_by(decision))
     }
 
@@ -186,7 +186,7 @@ impl<'a> Rules<'a> {
         self,
         auth: &ServerAuth,
         caller: &Caller,
-        asked: Asked<'_>,
+        object: Asked<'_>,
         reading: Reading,
     ) -> Decision {
         let allowed = Decision {
@@ -195,14 +195,14 @@ impl<'a> Rules<'a> {
         };
         let roles = caller.roles(self.settings);
         auth.acl.as_ref().map_or(allowed, |acl| {
-            self.ruled(RulesFor::new(acl, caller.subject(), roles), asked, reading)
+            self.ruled(RulesFor::new(acl, caller.subject(), roles), object, reading)
         })
     }
 
-    /// What the rules say of a thing. A resource that is offered under another URI than its server's is denied by what denies either.
-    fn ruled(self, rules: RulesFor<'_>, asked: Asked<'_>, reading: Reading) -> Decision {
-        let decision = rules.decide(asked, reading);
-        let Asked::Resource { server, uri } = asked else {
+    /// The rules' decision on a thing. A resource that is offered under another URI than its server's is denied by a denial of either.
+    fn ruled(self, rules: RulesFor<'_>, object: Asked<'_>, reading: Reading) -> Decision {
+        let decision = rules.decide(object, reading);
+        let Asked::Resource { server, uri } = object else {
             return decision;
         };
         if decision.policy == Policy::Deny {
@@ -250,8 +250,8 @@ impl<'a> Rules<'a> {
     }
 
     /// Whether a server that is lenient about spelling could take a tool that it does not list for one that it lists and that is denied.
-    fn is_denied_in_other_letters(self, rules: RulesFor<'_>, asked: Asked<'_>) -> bool {
-        let Asked::Tool { server, name } = asked else {
+    fn is_denied_in_other_letters(self, rules: RulesFor<'_>, object: Asked<'_>) -> bool {
+        let Asked::Tool { server, name } = object else {
             return false;
         };
         let known = self.snapshot.servers.get(server);
@@ -270,7 +270,7 @@ impl<'a> Rules<'a> {
 
     /// Whether something of a server is for the caller: something that it lists, where that is known.
     fn has_some(self, rules: RulesFor<'_>, server: &str) -> bool {
-        let allows = |asked| self.ruled(rules, asked, Reading::Exact).policy == Policy::Allow;
+        let allows = |object| self.ruled(rules, object, Reading::Exact).policy == Policy::Allow;
         if !rules.may_have_some(server) {
             return false;
         }

@@ -57,12 +57,12 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The same where nobody hears why not.
+    /// The same without the reason.
     pub fn allows(self, caller: &Caller, server: &str, target: &Target<'_>) -> bool {
         self.judge(caller, server, target).is_ok()
     }
 
-    /// What a server says of itself where many servers speak: while a change of it is held, what was approved.
+    /// A server's instructions where many servers speak: while a change of them is held, the approved ones.
     pub fn instructions(self, server: &str) -> Option<String> {
         if self.held_instructions(server).is_none() {
             return self.snapshot.servers.get(server)?.instructions();
@@ -74,14 +74,14 @@ impl<'a> Rules<'a> {
             .string()
     }
 
-    /// Whether not even the server's own address has what it says of itself: it is held, and the scanner objects to it.
+    /// Whether not even the server's own address has its instructions: they are held, and the scanner objects to them.
     pub fn withholds_instructions(self, server: &str) -> bool {
         let known = self.snapshot.servers.get(server);
         let is_suspicious = known.is_some_and(|known| known.has_suspicious_instructions);
         is_suspicious && self.held_instructions(server).is_some()
     }
 
-    /// Why what a server says of itself is held, if it is.
+    /// Why a server's instructions are held, if they are.
     pub fn refusal_of_instructions(self, server: &str) -> Option<Failure> {
         let hold = self.held_instructions(server)?;
         Some(held::refusal_of_instructions(server, hold).of_server(server))
@@ -298,7 +298,7 @@ impl<'a> Rules<'a> {
         failure.of_server(server)
     }
 
-    /// What a caller hears of a server that is not there, or that it may not know of.
+    /// The failure for a caller that names a server which does not exist, or of which it may not know.
     pub fn unknown_server(self, caller: &Caller, server: &str) -> Failure {
         self.no_entry(caller, server, None).of_server(server)
     }

@@ -1,4 +1,4 @@
-//! What the entry of a server says of its use: whether it is switched on, and whether a person has approved it. Outside the
+//! The standing of a server by its entry: whether it is switched on, and whether a person has approved it. Outside the
 //! configuration itself nobody else reads the two keys. Pure: needs no daemon.
 
 use crate::{

@@ -125,7 +125,7 @@ impl Admitted {
         self.decision.definition
     }
 
-    /// What was decided, and by what.
+    /// The decision, and the rule behind it.
     pub fn decision(&self) -> GateDecision {
         self.decision
     }

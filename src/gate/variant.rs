@@ -1,4 +1,4 @@
-//! A call declared as reading, writing or destroying, held against what the server says of the tool.
+//! A call declared as reading, writing or destroying, held against the tool's hints.
 
 use super::classify::{Effect, effect};
 use crate::{
@@ -49,12 +49,12 @@ pub(super) fn declared(
     if variant == Variant::Destructive {
         return Ok(());
     }
-    let said = (tool.hints.destructive, tool.hints.read_only);
+    let hints = (tool.hints.destructive, tool.hints.read_only);
     let says = |by_person, by_text| {
         let is_classified = entry.is_some_and(|entry| entry.tool_acl.class(&tool.name).is_some());
         if is_classified { by_person } else { by_text }
     };
-    let needed = match said {
+    let needed = match hints {
         (Some(true), _) => (Variant::Destructive, "its server declares it destructive"),
         (_, Some(true)) => return Ok(()),
         (_, read_only) => match effect(entry, tool) {

@@ -11,7 +11,7 @@ use crate::{
 /// of the gate, as long as settings and catalog stay the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ViewKey {
-    /// No rule tells callers apart.
+    /// No rule distinguishes callers.
     Everyone,
     /// Those whom the same rules concern, on endpoints of the same profile: a digest of both.
     Those(Fingerprint),

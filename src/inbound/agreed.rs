@@ -1,17 +1,17 @@
-//! What a legacy client and we agreed on.
+//! What a legacy client and the daemon agreed on.
 
 use std::sync::Arc;
 
 use crate::{call_context::ClientIdentity, wire::Revision};
 
-/// What client and we agreed in `initialize`.
+/// The outcome of `initialize`.
 #[derive(Clone)]
 pub(super) struct Agreed {
     pub(super) revision: Revision,
     pub(super) client: Arc<ClientIdentity>,
 }
 
-/// Limit: bytes of what a client says of itself that need no place in the budget. Hardly any client says more.
+/// Limit: bytes of a client's declarations that need no place in the budget. Hardly any client has more.
 const UNCOUNTED: usize = 2 << 10;
 
 impl Agreed {
@@ -25,7 +25,7 @@ impl Default for Agreed {
     /// Before `initialize`.
     fn default() -> Self {
         Self {
-            revision: Revision::UNSAID,
+            revision: Revision::ASSUMED,
             client: Arc::default(),
         }
     }

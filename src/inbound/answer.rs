@@ -36,9 +36,8 @@ pub(super) fn with_type(status: StatusCode, kind: &'static str, body: Body) -> R
     response
 }
 
-/// The HTTP status that goes with an error of a stateless request, whoever it is of: the one table (transports, "Protocol Version
-/// Header" and "Server Validation"). Whatever is about the thing that was asked for, rather than about the asking, is an answer like any
-/// other.
+/// The HTTP status that goes with an error of a stateless request, an upstream's too: the one table (transports, "Protocol Version
+/// Header" and "Server Validation"). An error about the requested thing, rather than about the request, is an answer like any other.
 pub(super) fn status_of(code: i64) -> StatusCode {
     match code {
         RpcError::PARSE_ERROR
@@ -153,8 +152,8 @@ pub fn behind_itself() -> Response {
     let failure = Failure::new(ErrorCode::ServerMisconfigured, IS_OURSELVES, hint);
     let error = bounds::of_ours(&failure);
     let mut response = rpc_error(StatusCode::LOOP_DETECTED, None, &error);
-    let told = HeaderValue::from_static("refused");
-    response.headers_mut().insert(INSTANCE, told);
+    let refused = HeaderValue::from_static("refused");
+    response.headers_mut().insert(INSTANCE, refused);
     response
 }
 

@@ -20,7 +20,7 @@ pub const LINES: &str = "mcp-stdio";
 pub(super) struct Local;
 
 /// Whether a request wants its connection for lines. Only bridges may: they stand on this machine, before one client each.
-pub(super) fn is_asked_for(request: &Request) -> bool {
+pub(super) fn wants_lines(request: &Request) -> bool {
     request.extensions().get::<Local>().is_some()
         && *request.method() == Method::GET
         && request.headers().get(header::UPGRADE) == Some(&HeaderValue::from_static(LINES))

@@ -36,7 +36,7 @@ const BODY_SILENCE: Duration = Duration::from_secs(20);
 const UNCOUNTED: usize = 16 << 10;
 
 /// How long a larger body waits for a place in the budget.
-const ROOM_PATIENCE: Duration = Duration::from_secs(5);
+const ROOM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a body was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -73,11 +73,11 @@ impl UnreadBody {
     reason = "the error is the answer, made once"
 )]
 pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Response> {
-    let Some(said) = headers.get(header::CONTENT_TYPE) else {
+    let Some(content_type) = headers.get(header::CONTENT_TYPE) else {
         return Ok(());
     };
-    let said = said.to_str().unwrap_or_default();
-    let kind = said.split(';').next().unwrap_or_default();
+    let content_type = content_type.to_str().unwrap_or_default();
+    let kind = content_type.split(';').next().unwrap_or_default();
     let kind = kind.trim().to_ascii_lowercase();
     let is_json =
         kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"));
@@ -110,7 +110,7 @@ pub async fn read_body(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, U
         size = size.saturating_add(data.len());
         if size <= MAX_MESSAGE {
             let missing = size.saturating_sub(UNCOUNTED + share.bytes());
-            if missing > 0 && !deadline.room(share.grow(missing, ROOM_PATIENCE)).await? {
+            if missing > 0 && !deadline.room(share.grow(missing, ROOM_TIMEOUT)).await? {
                 tracing::warn!("a request was refused: clients make us hold all that is allowed");
                 return Err(UnreadBody::NoRoom);
             }
@@ -163,9 +163,9 @@ impl BodyDeadline {
     }
 
     /// What becomes of a request for room.
-    async fn room(&mut self, asked: impl Future<Output = bool>) -> Result<bool, UnreadBody> {
-        let asked = timeout_at(self.end(), asked);
-        asked.await.map_err(|_| UnreadBody::Late)
+    async fn room(&mut self, room: impl Future<Output = bool>) -> Result<bool, UnreadBody> {
+        let room = timeout_at(self.end(), room);
+        room.await.map_err(|_| UnreadBody::Late)
     }
 }
 

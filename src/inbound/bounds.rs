@@ -1,4 +1,4 @@
-//! What one client may make us keep, and what it is told when there is no room for more.
+//! What one client may make the daemon keep, and the refusals where there is no room for more.
 
 use crate::{
     failure::{
@@ -8,7 +8,7 @@ use crate::{
     wire::RpcError,
 };
 
-/// Limit: bytes of the URI of a resource that a client wants to be told of. No server that is listed has longer ones.
+/// Limit: bytes of the URI of a resource that a client subscribes to. No server that is listed has longer ones.
 pub(super) const MAX_URI: usize = 4096;
 
 /// What a subscription costs: its URI stands with the client, with the endpoint and with the server.
@@ -27,7 +27,7 @@ pub(super) fn overloaded(error: impl Into<String>, hint: &str) -> RpcError {
     of_ours(&Failure::new(ErrorCode::Overloaded, error, hint))
 }
 
-/// A failure of ours that is no answer of a tool.
+/// An own failure that is no answer of a tool.
 pub(super) fn of_ours(failure: &Failure) -> RpcError {
     RpcError::new(RpcError::INTERNAL, failure.error.clone()).with_data(shown_failure(failure))
 }

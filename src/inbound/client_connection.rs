@@ -1,4 +1,4 @@
-//! By which connection a client without a session is told from others, if it can be.
+//! The connection that identifies a client without a session, if one does.
 
 use http::{HeaderName, request::Parts};
 

@@ -1,8 +1,8 @@
-//! What becomes of a client's messages, whatever transport they came by: opening, requests, batches, withdrawals, and answers to what
-//! the client was asked. The transports only frame and unframe. Knows no streams, no bodies and no status codes.
+//! What becomes of a client's messages, whatever transport they came by: opening, requests, batches, withdrawals, and answers to
+//! questions. The transports only frame and unframe. Knows no streams, no bodies and no status codes.
 
-mod said_trace;
 mod subscribing;
+mod trace;
 
 use std::{future::ready, sync::Arc};
 
@@ -24,8 +24,8 @@ use crate::{
     router::View,
     telemetry::{log_context::LoggedWork, log_limit::LogLimit},
     wire::{
-        self, FrameError, Id, Message, Notification, Outcome, Raw, Request, RequestMeta, Response,
-        Revision, RpcError, SaidTrace, error_frame, method, parse_client,
+        self, FrameError, Id, Message, Notification, Outcome, Raw, Request, RequestMeta,
+        RequestTrace, Response, Revision, RpcError, error_frame, method, parse_client,
     },
 };
 
@@ -44,7 +44,7 @@ pub(super) struct ServedClient {
     /// The connection that is this client's alone, where there is no session.
     connection: Option<OwnConnection>,
     /// The trace that headers name.
-    said_trace: Option<SaidTrace>,
+    trace: Option<RequestTrace>,
 }
 
 /// What a client sent at once.
@@ -63,7 +63,7 @@ pub(super) enum Work {
     Opening(Answering),
     /// It is answered in time.
     Answering(Answering),
-    /// The same for the request of this id, which is answered when the client is told of changes no more.
+    /// The same for the subscription request of this id, which is answered when the subscription ends.
     Listening(Id, Answering),
     /// It is passed on and not answered.
     Noting(BoxFuture<'static, ()>),
@@ -72,7 +72,7 @@ pub(super) enum Work {
 }
 
 impl Unframed {
-    /// Reads what stands in a line or a body. What is no message is said in the log within these bounds.
+    /// Reads a line or a body. Logs what is no message, within these bounds.
     pub(super) fn read(text: &Bytes, no_messages: &LogLimit) -> Result<Self, FrameError> {
         let parsed = parse_client(text).inspect_err(|error| {
             if let Some(times) = no_messages.due() {
@@ -117,10 +117,10 @@ impl ServedClient {
             inbound: inbound.clone(),
             caller,
             view: session.view.clone(),
-            revision: Revision::UNSAID,
+            revision: Revision::ASSUMED,
             connection: None,
             session: Some(session),
-            said_trace: None,
+            trace: None,
         }
     }
 
@@ -139,7 +139,7 @@ impl ServedClient {
             session: None,
             revision,
             connection,
-            said_trace: None,
+            trace: None,
         }
     }
 
@@ -148,8 +148,8 @@ impl ServedClient {
         self.session.as_ref()
     }
 
-    /// Takes a message. `to_client` is where the client is told what comes before the answer. From this call on, not only from the
-    /// first poll of the answer, a request can be withdrawn by its id.
+    /// Takes a message. `to_client` carries what comes before the answer. From this call on, not only from the first poll of the answer,
+    /// a request can be withdrawn by its id.
     pub(super) fn serve(&self, message: Message, to_client: ClientSender) -> Work {
         match message {
             Message::Request(request) => self.request(request, to_client),

@@ -1,5 +1,5 @@
-//! The ids of events: which stream an event is of, and which in it. An id says of which request its stream is, so that a client which
-//! comes back for a stream that no longer exists can be told what became of the request. Nobody else's streams can be guessed.
+//! The ids of events: which stream an event is of, and which in it. An id names the request that its stream is of, so that a client which
+//! comes back for a stream that no longer exists can learn what became of the request. Nobody else's streams can be guessed.
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use bytes::Bytes;
@@ -15,7 +15,7 @@ const RANDOM: usize = 32;
 /// What a stream is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StreamOf {
-    /// What the client is told besides answers.
+    /// Notices besides answers.
     Session,
     /// The request of this id.
     Request(Id),
@@ -41,7 +41,7 @@ pub(super) fn parts(event_id: &str) -> Option<(&str, u64)> {
     Some((stream, number.parse().ok()?))
 }
 
-/// What the stream of an event was for; `None` if that cannot be told, or it is no id of ours.
+/// What the stream of an event was for; `None` if that is unknown, or the id is not one of mcpproxy.
 pub(super) fn stream_of(event_id: &str) -> Option<StreamOf> {
     let (stream, _) = parts(event_id)?;
     let (random, request) = match stream.split_once('.') {

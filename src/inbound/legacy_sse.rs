@@ -1,5 +1,5 @@
-//! HTTP+SSE of revision 2024-11-05: a stream that names the address to POST to and then carries everything the client is told.
-//! A POST is answered at once; what follows from it comes on the stream. The session ends with the stream.
+//! HTTP+SSE of revision 2024-11-05: a stream that names the address to POST to and then carries everything for the client. A POST is
+//! answered at once; what follows from it comes on the stream. The session ends with the stream.
 
 mod address;
 
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{StatusCode, Uri};
 
 use self::address::{SESSION_ID, endpoint, session_id};
-pub(super) use self::address::{SUFFIX, is_asked_for, is_meant};
+pub(super) use self::address::{SUFFIX, is_meant, wants_stream};
 use super::{
     AddressKind, Inbound, answer, body, bounds,
     dispatch::{ServedClient, Unframed, Work},

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientSender},
-    router::{Announcement, Known, Router, Subscription, Tell, View},
+    router::{Announcement, Known, Notifier, Router, Subscription, View},
     runtime::{memory_budget::MemoryShare, sync::Guarded},
     wire::{
         Edit, Id, Outcome, Raw, Request, RpcError, bridge, meta, method, notification_frame, splice,
@@ -35,7 +35,7 @@ const MAX_STREAMS: usize = 4096;
 /// Limit: resources that one stream follows. Those beyond are left out of what is met, and not even kept.
 const MAX_RESOURCES: usize = 1_000;
 
-/// A server that has not agreed to tell of a resource by then is left out of what is met: the rest of the stream cannot wait for it.
+/// A server that has not agreed to a resource by then is left out of the acknowledgement: the rest of the stream cannot wait for it.
 const AGREEMENT: Duration = Duration::from_secs(20);
 
 /// Limit: news that wait for the acknowledgement. Later ones are left out; the client has not begun to rely on them.
@@ -141,7 +141,7 @@ struct Stream {
     view: View,
     /// What can be met of what the client wants.
     wanted: Filter,
-    /// The id of the request that opened it, by which clients tell their streams apart.
+    /// The id of the request that opened it, by which clients distinguish their streams.
     id: Raw,
     to_client: ClientSender,
     state: Guarded<StreamState>,
@@ -166,7 +166,7 @@ impl Stream {
         }
     }
 
-    fn telling(self: &Arc<Self>) -> Tell {
+    fn telling(self: &Arc<Self>) -> Notifier {
         let stream = self.clone();
         Arc::new(move |notice| stream.tell(&notice.method, notice.params.as_ref()))
     }
@@ -206,7 +206,7 @@ impl Listeners {
         }
     }
 
-    /// `open` is given the lists of the moment from which on the stream hears of changes.
+    /// `open` is given the lists of the moment from which on the stream announces changes.
     fn enter(
         &self,
         router: &Router,
@@ -335,7 +335,7 @@ impl Inbound {
     }
 }
 
-/// What the client of a pipe hears before the result that ends its stream, because there is nothing to close (cancellation,
+/// The last notice for the client of a pipe before the result that ends its stream, because there is nothing to close (cancellation,
 /// "Subscriptions").
 fn ended(id: &Id) -> Bytes {
     let params = Raw::author(&serde_json::json!({

@@ -10,8 +10,8 @@ mod bounds;
 mod client_connection;
 mod dispatch;
 mod event_id;
+mod index_page;
 mod kept_session;
-mod landing;
 mod legacy_sse;
 mod listen;
 mod post;
@@ -78,7 +78,7 @@ struct Parts {
     /// What outlives the request that began it: clients on connections that are HTTP's no more, and streams that their clients can
     /// take up again.
     tasks: TaskTracker,
-    /// How often it is said that a client sent what is no message.
+    /// How often the log mentions that a client sent what is no message.
     no_messages: Arc<LogLimit>,
 }
 
@@ -106,7 +106,7 @@ impl Inbound {
     /// The MCP endpoints, and the answers that clients which probe for OAuth must get.
     pub fn routes(&self) -> HttpRouter {
         endpoints()
-            .route("/", on_get(landing::landing))
+            .route("/", on_get(index_page::index_page))
             .route("/.well-known/{*path}", on_get(answer::not_found))
             .route("/mcp/.well-known/{*path}", on_get(answer::not_found))
             .route("/register", any(answer::not_found))
@@ -150,7 +150,7 @@ impl Inbound {
     }
 
     async fn handle(&self, caller: Caller, view: View, request: Request) -> Response {
-        if attach::is_asked_for(&request) {
+        if attach::wants_lines(&request) {
             return self.attach(caller, view, request);
         }
         if request.method() == Method::POST
@@ -161,7 +161,7 @@ impl Inbound {
         let transport = request.extensions().get().copied().unwrap_or_default();
         let (uri, headers) = (request.uri(), request.headers());
         let legacy = match *request.method() {
-            Method::GET => transport == AddressKind::LegacySse || legacy_sse::is_asked_for(headers),
+            Method::GET => transport == AddressKind::LegacySse || legacy_sse::wants_stream(headers),
             _ => legacy_sse::is_meant(uri, headers),
         };
         match *request.method() {
@@ -176,7 +176,7 @@ impl Inbound {
     }
 }
 
-/// Whether a path is one of an MCP endpoint, there or not: whoever asks for it has to say who it is. Clients that probe for OAuth have not
+/// Whether a path is one of an MCP endpoint, there or not: requests for it need a credential. Clients that probe for OAuth have not
 /// come so far.
 pub fn is_endpoint(path: &str) -> bool {
     let below = path.strip_prefix("/mcp");

@@ -20,7 +20,7 @@ impl Presence {
     }
 
     /// Returns when nobody has been there for so long.
-    pub async fn nobody_for(&self, time: Duration) {
+    pub async fn empty_for(&self, time: Duration) {
         let mut presence = self.0.subscribe();
         loop {
             let empty = *presence.borrow_and_update() == 0;
@@ -51,13 +51,13 @@ mod tests {
     async fn the_time_runs_while_nobody_is_there() {
         let presence = Presence::default();
         let (first, second) = (presence.enter(), presence.enter());
-        let mut empty = Box::pin(presence.nobody_for(Duration::ZERO));
+        let mut empty = Box::pin(presence.empty_for(Duration::ZERO));
         assert!((&mut empty).now_or_never().is_none());
         drop(first);
         assert!((&mut empty).now_or_never().is_none());
         drop(second);
         empty.await;
-        let long = presence.nobody_for(Duration::from_hours(1));
+        let long = presence.empty_for(Duration::from_hours(1));
         assert!(long.now_or_never().is_none());
     }
 }

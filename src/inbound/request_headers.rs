@@ -1,5 +1,5 @@
-//! The headers of a modern request against its body (revision 2026-07-28, transports, "Server Validation"): whoever stands between
-//! may have acted on them, so both must say the same.
+//! The headers of a modern request against its body (revision 2026-07-28, transports, "Server Validation"): a proxy in between may have
+//! acted on them, so both must agree.
 
 use http::HeaderMap;
 

@@ -65,12 +65,12 @@ impl Inbound {
             return Ok(session);
         }
         let kept = self.kept(&claimed).await.ok_or(NoSession::Unknown)?;
-        let said = &claimed.agreement;
-        let capabilities = said.capabilities.as_ref().or(kept.capabilities.as_ref());
+        let given = &claimed.agreement;
+        let capabilities = given.capabilities.as_ref().or(kept.capabilities.as_ref());
         let capabilities = capabilities.ok_or(NoSession::Unknown)?;
         let agreed = Agreed {
-            revision: said.revision,
-            client: Arc::new(ClientIdentity::new(&said.info, capabilities)),
+            revision: given.revision,
+            client: Arc::new(ClientIdentity::new(&given.info, capabilities)),
         };
         let (shown, revision) = (agreed.client.shown(), agreed.revision);
         let session = sessions.continue_session(id, caller, view, agreed, &claimed);
@@ -141,9 +141,9 @@ impl Inbound {
         }
     }
 
-    /// Tells a client that opens its stream in a session that was continued of changes that it may have missed meanwhile. Nobody knows
-    /// what it saw last, so it is told to look again, once.
-    pub(super) fn tell_missed(&self, session: &LegacySession) {
+    /// Announces changes that a client may have missed, when it opens its stream in a session that was continued. Nobody knows what it
+    /// saw last, so it gets one announcement.
+    pub(super) fn announce_missed(&self, session: &LegacySession) {
         if !session.take_missed() {
             return;
         }

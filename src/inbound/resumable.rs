@@ -1,5 +1,5 @@
-//! One event stream that a client can take up again where it broke off (Streamable HTTP, "Resumability and Redelivery"). What goes
-//! onto it is kept for a while under numbers; whoever reads names the last one that it got. Knows no HTTP.
+//! One event stream that a client can take up again where it broke off (Streamable HTTP, "Resumability and Redelivery"). Its events are
+//! kept for a while under numbers; a reader names the last one that it got. Knows no HTTP.
 
 use std::{
     collections::VecDeque,
@@ -102,7 +102,7 @@ impl Log {
         self.memory.hold(self.bytes.saturating_sub(BYTES_IN_NEED));
     }
 
-    /// Whoever got all of a large answer does not come back for it.
+    /// A client that got all of a large answer does not come back for it.
     fn let_go_of_large(&mut self) {
         while self.bytes > BYTES
             && let Some(event) = self.events.pop_front()
@@ -148,7 +148,7 @@ impl Resumable {
         (stream == &*self.id && number < self.log.lock().end()).then_some(number)
     }
 
-    /// Reads on after this event, in place of whoever reads now.
+    /// Reads on after this event, in place of the present reader.
     pub(super) fn read_after(self: &Arc<Self>, number: u64) -> ResumableReader {
         let mut log = self.log.lock();
         log.reader += 1;
@@ -175,7 +175,7 @@ impl Resumable {
         self.log.lock().left.is_none()
     }
 
-    /// Whether it will not be asked for any more.
+    /// Whether no client will request it any more.
     pub(super) fn is_of_no_use(&self, now: Instant) -> bool {
         let log = self.log.lock();
         let since = |at: Option<Instant>, time| at.is_some_and(|at| now.duration_since(at) >= time);

@@ -37,7 +37,7 @@ impl ResumableStreams {
         found.next()
     }
 
-    /// Lets go of what will not be asked for any more, and of what is too much.
+    /// Lets go of what no client will request any more, and of what is too much.
     pub(super) fn tidy(&mut self) {
         let now = Instant::now();
         self.0.retain(|stream| !stream.is_of_no_use(now));

@@ -81,7 +81,7 @@ async fn write_request(
     }
 }
 
-/// Writes what a client is told besides answers, until its stream is over.
+/// Writes a client's notices besides answers, until its stream is over.
 async fn write_own(stream: Arc<Resumable>, own: OwnStream, closing: CancellationToken) {
     let _end = EndOnDrop(&stream);
     let writing = async {

@@ -1,5 +1,5 @@
-//! One session of a legacy client: what was agreed in `initialize`, the requests that run, and the stream on which the client is told
-//! of changes. A session of Streamable HTTP outlives its stream; the others end with theirs.
+//! One session of a legacy client: what was agreed in `initialize`, the requests that run, and the stream that announces changes. A
+//! session of Streamable HTTP outlives its stream; the others end with theirs.
 
 mod notices;
 
@@ -45,7 +45,7 @@ pub(super) struct LegacySession {
     _present: Present,
 }
 
-/// By what a session is known.
+/// What identifies a session.
 pub(super) struct SessionIdentity {
     pub(super) id: Arc<str>,
     pub(super) origin: SessionOrigin,
@@ -86,7 +86,7 @@ pub(super) enum SessionKind {
 struct SessionState {
     /// Absent before `initialize`.
     agreed: Option<Agreed>,
-    /// What it holds for what its client said of itself and is subscribed to.
+    /// What it holds for its client's declarations and subscriptions.
     memory: MemoryShare,
     subscriptions: SessionSubscriptions,
     /// Requests that the client can withdraw.
@@ -95,7 +95,7 @@ struct SessionState {
     /// Those of its requests that the client can take up again.
     streams: ResumableStreams,
     last_seen: Instant,
-    /// The client may have missed changes of the lists, and has not been told so yet.
+    /// The client may have missed changes of the lists, and has had no announcement of them yet.
     missed: bool,
 }
 
@@ -176,7 +176,7 @@ impl LegacySession {
     pub(super) fn revision(&self) -> Revision {
         let state = self.state.lock();
         let agreed = state.agreed.as_ref();
-        agreed.map_or(Revision::UNSAID, |agreed| agreed.revision)
+        agreed.map_or(Revision::ASSUMED, |agreed| agreed.revision)
     }
 
     /// Notes what was agreed; whether there is room for it.
@@ -341,12 +341,12 @@ impl LegacySession {
         self.state.lock().streams.open(&self.memory, &of)
     }
 
-    /// Lets go of streams that will not be asked for any more.
+    /// Lets go of streams that no client will request any more.
     pub(super) fn tidy(&self) {
         self.state.lock().streams.tidy();
     }
 
-    /// Whether the client has to be told that it may have missed changes of the lists. Once.
+    /// Whether to announce that the client may have missed changes of the lists. Once.
     pub(super) fn take_missed(&self) -> bool {
         std::mem::take(&mut self.state.lock().missed)
     }

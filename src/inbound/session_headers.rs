@@ -19,15 +19,15 @@ pub(super) fn revision_of(
     headers: &HeaderMap,
     first: Option<&Message>,
 ) -> Result<Revision, Response> {
-    let Some(said) = headers.get(REVISION) else {
-        return Ok(Revision::UNSAID);
+    let Some(named) = headers.get(REVISION) else {
+        return Ok(Revision::ASSUMED);
     };
-    let said = said.to_str().unwrap_or_default();
-    match Revision::from_header(said) {
+    let named = named.to_str().unwrap_or_default();
+    match Revision::from_header(named) {
         Some(revision) => Ok(revision),
         // `initialize` of a client that names a newer revision: what is agreed, its params say.
         None if first.is_some_and(stateless::is_opening) => Ok(Revision::NEWEST_LEGACY),
-        None => Err(no_revision(said, first)),
+        None => Err(no_revision(named, first)),
     }
 }
 
@@ -38,20 +38,20 @@ pub(super) fn revision_of(
     reason = "the error is the answer, made once"
 )]
 pub(super) fn check_revision(headers: &HeaderMap, first: Option<&Message>) -> Result<(), Response> {
-    let Some(said) = headers.get(REVISION) else {
+    let Some(named) = headers.get(REVISION) else {
         return Ok(());
     };
-    let said = said.to_str().unwrap_or_default();
-    if Revision::from_header(said).is_some() || Revision::is_modern_header(said) {
+    let named = named.to_str().unwrap_or_default();
+    if Revision::from_header(named).is_some() || Revision::is_modern_header(named) {
         return Ok(());
     }
-    Err(no_revision(said, first))
+    Err(no_revision(named, first))
 }
 
-fn no_revision(said: &str, first: Option<&Message>) -> Response {
+fn no_revision(named: &str, first: Option<&Message>) -> Response {
     let known: Vec<&str> = Revision::all().map(Revision::as_str).collect();
     let error = format!(
-        "MCP-Protocol-Version {said:?} is not a revision; known are {}",
+        "MCP-Protocol-Version {named:?} is not a revision; known are {}",
         known.join(", ")
     );
     let (id, error) = (first.and_then(id_of), RpcError::invalid_request(error));

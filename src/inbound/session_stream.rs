@@ -62,7 +62,7 @@ impl Inbound {
         let (closing, revision) = (&self.0.closing, session.revision());
         if !revision.has_resumption() {
             let own = session.listen(&self.0.router);
-            self.tell_missed(session);
+            self.announce_missed(session);
             return stream::listening(sse_event::comment(), own, None, closing.clone());
         }
         let own = |stream: &Arc<Resumable>, after: u64, first: Bytes| {
@@ -71,7 +71,7 @@ impl Inbound {
         let last_event = headers.get(LAST_EVENT).filter(|id| !id.is_empty());
         let opened = || {
             let stream = self.listen_resumably(session);
-            self.tell_missed(session);
+            self.announce_missed(session);
             let first = if revision.primes_streams() {
                 stream.priming()
             } else {
@@ -95,7 +95,7 @@ impl Inbound {
             // The stream may have been another daemon's, with which it ended.
             None => match event_id::stream_of(last_event) {
                 Some(StreamOf::Session) => opened(),
-                Some(StreamOf::Request(id)) => stream::whole(&lost(&id)),
+                Some(StreamOf::Request(id)) => stream::single_event(&lost(&id)),
                 None => unknown_event(),
             },
         }

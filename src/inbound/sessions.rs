@@ -1,4 +1,4 @@
-//! The sessions of one daemon: opened by its faces, found by id, told of changes, and forgotten when their clients are silent.
+//! The sessions of one daemon: opened by its faces, found by id, notified of changes, and forgotten when their clients are silent.
 
 use std::{
     collections::HashMap,
@@ -50,7 +50,7 @@ pub(super) enum NoSession {
     Busy,
 }
 
-/// What an id says that is one of ours and still worth something.
+/// The contents of a valid id that has not expired.
 pub(super) struct Claimed {
     pub(super) agreement: Agreement,
     pub(super) record: RecordedSession,
@@ -177,7 +177,7 @@ impl Sessions {
         }
     }
 
-    /// What an id says, if it is one of ours, of this caller and endpoint, and has not expired.
+    /// The contents of an id, if it is valid, of this caller and endpoint, and has not expired.
     pub(super) fn open_id(&self, id: &str, caller: &Caller, view: &View) -> Option<Claimed> {
         let endpoint = view.identity();
         let bound = Bound {

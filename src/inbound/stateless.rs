@@ -1,4 +1,4 @@
-//! Stateless requests (revision 2026-07-28): how they are told from those of a session. Knows no transport.
+//! Stateless requests (revision 2026-07-28), and how they differ from those of a session. Knows no transport.
 
 use crate::wire::{self, Message, method};
 

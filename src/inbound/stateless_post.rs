@@ -19,14 +19,14 @@ use crate::{
 };
 
 /// The revision that the header names.
-fn said(headers: &HeaderMap) -> &str {
-    let said = headers.get(REVISION).map(|value| value.to_str());
-    said.and_then(Result::ok).unwrap_or_default()
+fn named(headers: &HeaderMap) -> &str {
+    let named = headers.get(REVISION).map(|value| value.to_str());
+    named.and_then(Result::ok).unwrap_or_default()
 }
 
 /// Whether the header names a revision without handshake.
 pub(super) fn is_named_by(headers: &HeaderMap) -> bool {
-    Revision::is_modern_header(said(headers))
+    Revision::is_modern_header(named(headers))
 }
 
 /// Whether what was posted is stateless. What is posted in a session is not, whatever the header of a client says that agreed on something
@@ -93,8 +93,8 @@ impl Inbound {
         .await
     }
 
-    /// What a request says of its sender, once its headers are known to say the same. A request at odds with itself hears of that
-    /// before anything about its revision.
+    /// The sender's metadata in a request, once its headers agree with them. A request at odds with itself is refused for that before
+    /// anything about its revision.
     fn checked(
         &self,
         view: &View,
@@ -126,9 +126,9 @@ impl Inbound {
         head: &Parts,
         notification: Notification,
     ) -> Response {
-        let said = said(&head.headers);
-        if Revision::is_modern_header(said) && Revision::parse(said).is_none() {
-            return refused(None, &wire::unsupported(said));
+        let named = named(&head.headers);
+        if Revision::is_modern_header(named) && Revision::parse(named).is_none() {
+            return refused(None, &wire::unsupported(named));
         }
         let connection = client_connection::of(head);
         let client =

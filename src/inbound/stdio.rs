@@ -30,7 +30,7 @@ use crate::{
 /// Limit: lines that wait behind an `initialize` which is not answered yet.
 const HELD: usize = 256;
 
-/// Limit: frames that wait for the client to read. Whoever has more to say waits.
+/// Limit: frames that wait for the client to read. Further ones wait.
 const UNREAD: usize = 64;
 
 /// What runs when the input ends may still be answered in this time: `printf … | mcpproxy serve --stdio` shall see its answers,
@@ -38,7 +38,7 @@ const UNREAD: usize = 64;
 const GRACE: Duration = Duration::from_secs(1);
 
 impl Inbound {
-    /// Serves one client until its input ends or nobody reads what it is told; or, when the daemon ends, until its requests are
+    /// Serves one client until its input ends or nobody reads its output; or, when the daemon ends, until its requests are
     /// answered.
     pub async fn attend(
         self,
@@ -52,7 +52,7 @@ impl Inbound {
         let talking = async move {
             match conversation.listen_to(input).await {
                 End::Input => drop(timeout(GRACE, conversation.answered()).await),
-                // Whoever ends us sets the deadline.
+                // The caller of the end sets the deadline.
                 End::Closing => {
                     conversation.requests.streams_ended().await;
                     conversation.answered().await;
@@ -65,14 +65,14 @@ impl Inbound {
                 tracing::debug!(?written, "a client reads no more");
             }
             () = talking => {
-                // What is said already goes out, if the client still reads.
+                // What is queued goes out, if the client still reads.
                 let _ = timeout(GRACE, writing).await;
             }
         }
     }
 }
 
-/// Why a client is heard no longer.
+/// Why a client's input is read no longer.
 enum End {
     /// It has nothing more to say.
     Input,
@@ -127,7 +127,7 @@ impl Conversation {
         }
     }
 
-    /// Waits until everything that was asked is answered.
+    /// Waits until every request is answered.
     async fn answered(&mut self) {
         while self.requests.is_opening() {
             self.requests.opening_ended().await;

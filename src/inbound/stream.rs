@@ -21,7 +21,7 @@ use crate::call_context::ClientReceiver;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// A request without an answer after this time is answered by a stream, so that the client sees it alive.
-const JSON_PATIENCE: Duration = Duration::from_secs(10);
+const JSON_TIMEOUT: Duration = Duration::from_secs(10);
 
 enum Phase {
     Running(Answering),
@@ -81,7 +81,7 @@ pub(super) async fn respond(
             receiver.put_back(notice);
             stream(receiver, answering)
         }
-        () = tokio::time::sleep(JSON_PATIENCE) => stream(receiver, answering),
+        () = tokio::time::sleep(JSON_TIMEOUT) => stream(receiver, answering),
     }
 }
 
@@ -142,7 +142,7 @@ pub(super) fn resumable(
 }
 
 /// A stream of one message that is all there is.
-pub(super) fn whole(frame: &[u8]) -> Response {
+pub(super) fn single_event(frame: &[u8]) -> Response {
     events(Body::from(event(frame)))
 }
 
@@ -161,7 +161,7 @@ async fn read(reader: &mut ResumableReader, closing: Option<&CancellationToken>)
     }
 }
 
-/// What the client hears next; `None` at the end of its stream. The requests of a session that ends with the stream are answered on
+/// The next frame for the client; `None` at the end of its stream. The requests of a session that ends with the stream are answered on
 /// it before it closes.
 async fn heard(
     own: &OwnStream,

@@ -1,4 +1,4 @@
-//! What a legacy client is told besides answers: the resources that its session is subscribed to, and its log level.
+//! The notices of a legacy client besides answers: the resources that its session is subscribed to, and its log level.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(super) struct SessionSubscriptions {
 }
 
 impl SessionSubscriptions {
-    /// The least grave log lines that the client wants to see, if it said so.
+    /// The least grave log lines that the client wants to see, if it named a level.
     pub(super) fn log_level(&self) -> Option<LogLevel> {
         self.log.as_ref().map(LogSubscription::level)
     }

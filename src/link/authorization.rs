@@ -1,5 +1,5 @@
-//! What a connection needs of whoever logs in to its server: the header of the next request, and somebody to tell that the server
-//! wants another one. Knows nothing of how a login comes about.
+//! What a connection needs of the login to its server: the header of the next request, and a receiver of challenges for another one.
+//! Knows nothing of how a login comes about.
 
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -9,7 +9,7 @@ use crate::text::secret::Secrets;
 /// Supplies the `Authorization` of requests to one server. No request to any other server asks it.
 pub trait Authorization: Send + Sync {
     /// What the next request bears.
-    fn supply(&self) -> Supply;
+    fn supply(&self) -> LoginHeader;
 
     /// What must not show in texts, should the server repeat it.
     fn secrets(&self) -> Secrets;
@@ -25,8 +25,8 @@ pub trait Authorization: Send + Sync {
     ) -> BoxFuture<'_, Option<HeaderValue>>;
 }
 
-/// What a request bears.
-pub enum Supply {
+/// The header of a request.
+pub enum LoginHeader {
     /// This, or nothing.
     Now(Option<HeaderValue>),
     /// What comes of a renewal that has to be waited for.

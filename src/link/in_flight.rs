@@ -22,7 +22,7 @@ pub(super) enum Purpose {
     OfTask(Box<str>),
     /// It is one of our own.
     Own,
-    /// It stays open for what the server has to tell.
+    /// It stays open for the server's notices.
     Listening,
 }
 
@@ -168,7 +168,7 @@ impl RequestsInFlight {
         if let Some(about) = task.and_then(|task| newest(&|purpose| is_about(task, purpose))) {
             return Ok(about);
         }
-        // Read with the table locked: whoever has a call in it has entered before.
+        // Read with the table locked: a client with a call in it has entered before.
         match self.owner.unowned() {
             Some(why) => Err(why),
             None => newest(&Purpose::is_call).ok_or(Unattributed::NoCall),

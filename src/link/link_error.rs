@@ -23,7 +23,7 @@ pub enum LinkError {
     #[error("{IS_OURSELVES}")]
     Ourselves,
     /// The upstream refused over HTTP, without a JSON-RPC error.
-    #[error("the server answered HTTP {status}{}", said(text))]
+    #[error("the server answered HTTP {status}{}", after_colon(text))]
     Status {
         /// The HTTP status.
         status: u16,
@@ -34,8 +34,8 @@ pub enum LinkError {
     },
 }
 
-/// What stands behind the colon, where a server said anything.
-fn said(text: &str) -> String {
+/// The part after the colon, where the server gave a text.
+fn after_colon(text: &str) -> String {
     let text = text.trim();
     if text.is_empty() {
         return String::new();

@@ -9,13 +9,13 @@ mod in_flight;
 pub mod legacy_sse;
 mod link_error;
 mod news;
+mod noise;
 mod outbox;
 mod owner;
 pub mod remote;
 mod slot;
 mod sorter;
 pub mod stdio;
-mod strays;
 #[cfg(test)]
 mod tests;
 
@@ -27,13 +27,13 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 pub use self::{
-    authorization::{Authorization, Challenge, Supply},
+    authorization::{Authorization, Challenge, LoginHeader},
     fetch::Fetching,
     link_error::LinkError,
     news::{NEWS_CAPACITY, News, NewsSender},
+    noise::Noise,
     owner::{ClientKey, ConnectionOwner, Entered, Unattributed},
     remote::{AddressReach, Endpoint, EndpointError, certificate_step},
-    strays::Strays,
 };
 use self::{in_flight::Purpose, news::news_queue, slot::Slot};
 use crate::wire::{
@@ -44,7 +44,7 @@ use crate::wire::{
 /// Limit: largest message an upstream may send. The protocol has no limit; images and files come as base64 in one message.
 pub const MAX_FRAME: usize = 64 << 20;
 
-/// What is said of a larger one.
+/// The reason for refusing a larger one.
 const TOO_LARGE: &str = "it is larger than 64 MiB";
 
 /// A connection. Cheap to clone.
@@ -191,7 +191,7 @@ impl Link {
             Self::Stdio(link) => link
                 .call(number, method::LISTEN, Some(params), Purpose::Listening)
                 .map(Exchange::Stdio),
-            // What is heard comes on a stream of its own.
+            // Announcements come on a stream of their own.
             Self::Http(_) | Self::LegacySse(_) => {
                 let maker = Maker::Ourselves;
                 self.call(number, method::LISTEN, Some(params), &[], maker)
@@ -229,7 +229,7 @@ impl Link {
 }
 
 impl Link {
-    /// Refuses a question of the upstream, for whoever cannot wait until it has heard.
+    /// Refuses a question of the upstream without waiting until the refusal is sent.
     pub fn refuse(&self, id: Id, error: &RpcError) {
         let outcome = Outcome::Error(error.to_raw());
         let link = self.clone();
@@ -259,7 +259,7 @@ pub enum Exchange {
 }
 
 impl Exchange {
-    /// Nobody has to be told when this is dropped: for requests whose withdrawal may be more than the server understands.
+    /// Sends no withdrawal when this is dropped: for requests whose withdrawal may be more than the server understands.
     pub fn leave_quietly(&mut self) {
         match self {
             Self::Stdio(exchange) => exchange.leave_quietly(),
@@ -359,7 +359,7 @@ const WITHDRAWALS: usize = 16;
 /// How long a goodbye may take.
 pub const GOODBYE: Duration = Duration::from_secs(2);
 
-/// Tells a server that nobody waits for the answer to a request of ours any more.
+/// Withdraws an own request.
 fn withdrawal_frame(number: u64) -> Bytes {
     let params = Raw::author(&serde_json::json!({
         "requestId": format!("p{number}"),

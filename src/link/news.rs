@@ -1,4 +1,4 @@
-//! What a connection says that belongs to no request: one bounded queue to whoever looks after the connection.
+//! Messages on a connection that belong to no request: one bounded queue to the owner of the connection.
 
 use std::sync::{
     Arc,
@@ -22,13 +22,13 @@ const NEWS_SIZE: usize = 64 << 10;
 /// A message that belongs to no request.
 #[derive(Debug)]
 pub enum News {
-    /// A list changed, a resource was updated, a log line nobody asked for.
+    /// A list changed, a resource was updated, a log line came outside of requests.
     Notification(Notification),
     /// The upstream asks something, and does not say for which request.
     Question(Request),
     /// The session had expired and was opened again: the worker lists anew. Carries the raw result of `initialize`.
     Renewed(Raw),
-    /// For a while nothing was heard of changes: the worker lists anew.
+    /// For a while no announcement of changes could come: the worker lists anew.
     Missed,
     /// The link is over; the reason, for the operator.
     Closed(String),
@@ -90,7 +90,7 @@ impl NewsSender {
         }
     }
 
-    /// Whether one came since this was asked last.
+    /// Whether one came since the last call.
     pub fn was_heard(&self) -> bool {
         self.heard.swap(false, Ordering::Relaxed)
     }

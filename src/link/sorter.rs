@@ -2,20 +2,20 @@
 
 use bytes::Bytes;
 
-use super::{LinkError, News, NewsSender, in_flight::RequestsInFlight, strays::Strays};
+use super::{LinkError, News, NewsSender, in_flight::RequestsInFlight, noise::Noise};
 use crate::wire::{Id, IdFinder, Message, Notification, Raw, Response, meta, method};
 
 /// Where messages go that belong to no request.
 pub(super) struct Sorter {
     news: NewsSender,
     /// What has come that was no message.
-    strays: Strays,
+    noise: Noise,
 }
 
 impl Sorter {
     /// Everything that belongs to no request goes to `news`.
-    pub(super) fn new(news: NewsSender, strays: Strays) -> Self {
-        Self { news, strays }
+    pub(super) fn new(news: NewsSender, noise: Noise) -> Self {
+        Self { news, noise }
     }
 
     /// Takes what should be one message. What is none is counted and passed over; what is broken fails the request whose id it
@@ -37,23 +37,23 @@ impl Sorter {
                 let (id, why) = (finder.finish(), error.to_string());
                 self.broken(in_flight, id.as_ref(), &why, trimmed);
             }
-            Err(_) => self.strays.note(trimmed),
+            Err(_) => self.noise.note(trimmed),
         }
     }
 
     fn batch(&mut self, in_flight: &RequestsInFlight, text: &Bytes) {
         let Ok(batch) = Raw::parse(text) else {
-            return self.strays.note(text);
+            return self.noise.note(text);
         };
         for element in batch.elements() {
             match Message::parse(element.bytes()) {
                 Ok(message) => self.message(in_flight, message),
-                Err(_) => self.strays.note(element.as_bytes()),
+                Err(_) => self.noise.note(element.as_bytes()),
             }
         }
     }
 
-    /// Fails the request whose answer cannot be read, of which `text` came. Whether it could be told which.
+    /// Fails the request whose answer cannot be read, of which `text` came. Whether its id could be found.
     pub(super) fn broken(
         &self,
         in_flight: &RequestsInFlight,
@@ -67,7 +67,7 @@ impl Sorter {
                 let error = LinkError::Broken(format!("a message could not be read: {why}"));
                 in_flight.finish(number, Err(error));
             }
-            None => self.strays.note(text),
+            None => self.noise.note(text),
         }
         number.is_some()
     }
@@ -85,7 +85,7 @@ impl Sorter {
                 outcome,
             }) => match id.our_number() {
                 Some(number) => in_flight.finish(number, Ok(outcome)),
-                None => self.strays.note(b"an answer to a request that nobody made"),
+                None => self.noise.note(b"an answer to a request that nobody made"),
             },
             Message::Response(Response { id: None, .. }) => self.unattributed_error(in_flight),
             Message::Notification(notice) => self.notice(in_flight, notice),
@@ -127,7 +127,7 @@ impl Sorter {
                     LinkError::Broken("the server rejected the request as unreadable".to_owned());
                 in_flight.finish(number, Err(error));
             }
-            None => self.strays.note(b"an error without id"),
+            None => self.noise.note(b"an error without id"),
         }
     }
 }

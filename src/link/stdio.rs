@@ -19,10 +19,10 @@ use super::{
     ConnectionOwner, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE, Unattributed,
     in_flight::{Purpose, RequestsInFlight},
     news_queue,
+    noise::Noise,
     outbox::Outbox,
     slot::Slot,
     sorter::Sorter,
-    strays::Strays,
     withdrawal_frame,
 };
 use crate::wire::{
@@ -64,7 +64,7 @@ pub fn connect(
     stdout: impl AsyncRead + Unpin + Send + 'static,
     ended: impl Future<Output = String> + Send + 'static,
     numbers: RequestNumbers,
-    strays: Strays,
+    noise: Noise,
 ) -> StdioConnection {
     let (news_in, news) = news_queue();
     let link = StdioLink(Arc::new(StdioShared {
@@ -74,7 +74,7 @@ pub fn connect(
     }));
     let reader = StdoutReader {
         shared: link.0.clone(),
-        sorter: Sorter::new(news_in, strays),
+        sorter: Sorter::new(news_in, noise),
     };
     let tasks = vec![
         AbortOnDropHandle::new(tokio::spawn(reader.run(stdout, ended))),
@@ -194,7 +194,7 @@ struct StdoutReader {
 }
 
 impl Drop for StdoutReader {
-    /// However it ends, nobody waits for it any longer. Where the reason is known already it is said first.
+    /// However it ends, nobody waits for it any longer. A reason that is known already goes first.
     fn drop(&mut self) {
         let reason = "the connection was closed";
         self.shared.outbox.close();

@@ -1,7 +1,7 @@
-//! Containers of servers: the program that runs them, how they are named, and their removal. What `docker run` is told is
+//! Containers of servers: the program that runs them, how they are named, and their removal. The arguments of `docker run` are
 //! `config::Isolation`'s.
 //!
-//! A container is no child of ours, so neither the process group nor the mark in the environment finds it. It bears the mark as a label.
+//! A container is no child of the daemon, so neither the process group nor the mark in the environment finds it. It bears the mark as a label.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -96,8 +96,8 @@ impl ServerContainer {
         Ok(())
     }
 
-    /// Removes the container, whatever state it is in, and says whether there was one. `settled` is how long one may still come into
-    /// being: the engine finishes what a program asked for that was killed.
+    /// Removes the container, whatever state it is in. Gives whether there was one. `settled` is how long one may still come into
+    /// being: the engine finishes the work of a program that was killed.
     ///
     /// Blocks until the deadline at most.
     pub(super) fn remove(&self, settled: Duration, deadline: Instant) -> Result<bool, String> {
@@ -141,24 +141,24 @@ impl ServerContainer {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let said = output(command, deadline).map_err(|error| failed(&error.to_string()))?;
-        match said {
-            Some(said) if said.success => Ok(said.out),
-            Some(said) => Err(failed(&format!("failed: {}", said.err.trim()))),
+        let output = output(command, deadline).map_err(|error| failed(&error.to_string()))?;
+        match output {
+            Some(output) if output.success => Ok(output.out),
+            Some(output) => Err(failed(&format!("failed: {}", output.err.trim()))),
             None => Err(failed("did not end in time")),
         }
     }
 }
 
-/// What a program said until its end.
-struct Said {
+/// The output of a program that ended.
+struct ProgramOutput {
     success: bool,
     out: String,
     err: String,
 }
 
 /// Waits for the program to end; nothing if it was killed at the deadline. What it prints has to fit into a pipe.
-fn output(mut command: Command, deadline: Instant) -> io::Result<Option<Said>> {
+fn output(mut command: Command, deadline: Instant) -> io::Result<Option<ProgramOutput>> {
     let mut child = command.spawn()?;
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -171,15 +171,15 @@ fn output(mut command: Command, deadline: Instant) -> io::Result<Option<Said>> {
         }
         thread::sleep(POLL);
     };
-    Ok(Some(Said {
+    Ok(Some(ProgramOutput {
         success: status.success(),
-        out: text_of(child.stdout.take()),
-        err: text_of(child.stderr.take()),
+        out: read_text(child.stdout.take()),
+        err: read_text(child.stderr.take()),
     }))
 }
 
 /// What is there to read; less where it cannot be read.
-fn text_of(stream: Option<impl Read>) -> String {
+fn read_text(stream: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     if let Some(stream) = stream {
         // A part is as good as it gets.

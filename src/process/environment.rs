@@ -1,4 +1,4 @@
-//! The environment that children start with: a safe list of ours, the login shell's `PATH`, and what the settings say. Nothing
+//! The environment that children start with: an own safe list, the login shell's `PATH`, and the settings' variables. Nothing
 //! of it is read at call time: a change of the settings builds a new one.
 
 use std::{

@@ -1,4 +1,4 @@
-//! A log file that rotates, written in the background: whoever adds lines never waits for the disk.
+//! A log file that rotates, written in the background: adding lines never waits for the disk.
 
 use std::{
     ffi::OsString,

@@ -8,10 +8,10 @@ use std::{
 
 use tokio::sync::watch;
 
-/// Nothing yet, or what the shell said.
+/// Nothing yet, or the shell's answer.
 type Answer = Option<Option<OsString>>;
 
-/// Finds the login shell's `PATH` once, when first asked. Clones share the answer.
+/// Finds the login shell's `PATH` once, on first use. Clones share the answer.
 #[derive(Debug, Clone, Default)]
 pub struct LoginPath {
     found: Arc<OnceLock<watch::Receiver<Answer>>>,
@@ -19,7 +19,7 @@ pub struct LoginPath {
 
 impl LoginPath {
     /// One that asks nobody: for a daemon whose own `PATH` is the right one.
-    pub fn unasked() -> Self {
+    pub fn without_shell() -> Self {
         let (answer, answered) = watch::channel(Some(None));
         drop(answer);
         Self {
@@ -27,17 +27,17 @@ impl LoginPath {
         }
     }
 
-    /// The `PATH`, or nothing if there is no login shell to ask, or it does not answer. The first call asks, for at most
+    /// The `PATH`, or nothing if there is no login shell to ask, or it does not answer. The first call starts the shell, for at most
     /// 5 s, and others wait for it; a daemon that calls it at its start, beside other things, has the answer when a child needs
-    /// it. The question is asked to its end even when nobody waits for the answer any more: a shell that is killed in the
-    /// middle of its start-up files leaves their locks behind.
+    /// it. The shell runs to its end even when nobody waits for the answer any more: a shell that is killed in the middle of its
+    /// start-up files leaves their locks behind.
     pub async fn get(&self) -> Option<OsString> {
-        let asked = || {
+        let ask_shell = || {
             let (answer, answered) = watch::channel(None);
             tokio::spawn(async move { answer.send_replace(Some(ask().await)) });
             answered
         };
-        let mut answered = self.found.get_or_init(asked).clone();
+        let mut answered = self.found.get_or_init(ask_shell).clone();
         // Gone without an answer: the runtime is ending.
         let answer = answered.wait_for(Option::is_some).await.ok()?;
         answer.clone().flatten()

@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Grace, group::Group, ladder};
+use super::{Grace, group::Group, stop_steps};
 
 /// Limit: a shell that has not answered by then (a prompt, a network folder) is given up.
 pub(super) const SHELL_ANSWERS_WITHIN: Duration = Duration::from_secs(5);
@@ -44,7 +44,7 @@ pub(super) async fn path_of(
     home: Option<&Path>,
     deadline: Duration,
 ) -> Option<OsString> {
-    // Start-up files print things; the marks tell them from the answer. `printenv` is a program, so the shell's own syntax for
+    // Start-up files print things; the marks enclose the answer. `printenv` is a program, so the shell's own syntax for
     // lists and quotes does not matter.
     let mark = uuid::Uuid::new_v4().simple().to_string();
     let mut command = Command::new(shell);
@@ -62,8 +62,8 @@ pub(super) async fn path_of(
     let stdout = group.leader().stdout.take()?;
     let answer = timeout(deadline, read_between(stdout, mark.as_bytes())).await;
     // Also after a good answer: start-up files leave things running.
-    ladder::ask(&mut group, GRACE).await;
-    let _ = timeout(REAPING, ladder::kill(&mut group)).await;
+    stop_steps::ask(&mut group, GRACE).await;
+    let _ = timeout(REAPING, stop_steps::kill(&mut group)).await;
     answer
         .ok()
         .flatten()

@@ -1,5 +1,5 @@
-//! Which of the running processes are one child's: the members of its group, and whoever bears its mark in a group or a session
-//! of its own.
+//! Which of the running processes are one child's: the members of its group, and bearers of its mark in a group or a session
+//! of their own.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! How much memory processes of ours use. Only Linux tells it cheaply.
+//! How much memory own processes use. Only Linux gives it cheaply.
 
 use std::{collections::HashMap, fs, path::Path};
 

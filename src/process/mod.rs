@@ -6,7 +6,6 @@
 mod container;
 mod descriptors;
 mod environment;
-mod ladder;
 mod launch;
 mod ledger;
 mod line_cutter;
@@ -20,6 +19,7 @@ mod own_program;
 mod process_table;
 mod run_mark;
 mod stderr_log;
+mod stop_steps;
 mod sweep;
 
 #[cfg(unix)]
@@ -125,7 +125,7 @@ pub struct Process {
 
 /// Starts the child in a process group of its own, enters it in the ledger and begins to read its stderr.
 ///
-/// Must be called within a tokio runtime. The child's stdin and stdout go to the caller; dropping stdin is how a child is told
+/// Must be called within a tokio runtime. The child's stdin and stdout go to the caller; dropping stdin is the signal for a child
 /// to end.
 pub fn spawn(
     launch: &Launch,
@@ -170,7 +170,7 @@ pub fn spawn(
         let gone = CancellationToken::new();
         tokio::join!(
             async {
-                let exit = ladder::follow(&mut group, stop_requests).await;
+                let exit = stop_steps::follow(&mut group, stop_requests).await;
                 if remove(container, exit, &server).await {
                     entry.clear();
                 }

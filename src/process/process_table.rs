@@ -75,7 +75,7 @@ pub(super) fn values_of(variable: &str, processes: &[&Seen]) -> HashMap<u32, Str
     platform::values_of(variable, processes)
 }
 
-/// What of a process is in memory, in bytes, where the system tells it.
+/// The resident memory of a process, in bytes, where the system gives it.
 #[cfg(target_os = "linux")]
 pub(super) fn resident(pid: u32) -> Option<u64> {
     platform::resident(pid)

@@ -1,4 +1,4 @@
-//! The line that begins a run of a server in its log, so that runs can be told apart and lines have a time; and what keeps a server
+//! The line that begins a run of a server in its log, so that runs have a beginning and lines have a time; and what keeps a server
 //! from writing such lines itself. Pure.
 
 use std::time::SystemTime;
@@ -28,14 +28,14 @@ pub(super) fn gap_notice(dropped: u64) -> String {
     format!("… {dropped}{MISSING}: the disk was too slow")
 }
 
-/// How a gap is told.
+/// The words for a gap.
 const MISSING: &str = " lines are missing here";
 
-/// What is put before a line of a server that looks like one of ours.
+/// What is put before a server's line that looks like a mark.
 const NOT_OURS: char = '\\';
 
-/// Has a line of a server begin otherwise where it would look like one of ours.
-pub(super) fn tell_apart(line: &mut String) {
+/// Changes the beginning of a server's line that looks like a mark.
+pub(super) fn escape_mark(line: &mut String) {
     let seen = line.trim_start_matches(|c: char| !c.is_ascii_graphic());
     let counted = seen.trim_start_matches(|c: char| c.is_ascii_digit());
     if seen.starts_with(BEGINNING.trim_end()) || counted.starts_with(MISSING) {
@@ -51,7 +51,7 @@ mod tests {
     fn a_server_writes_no_line_that_looks_like_ours() {
         let check = |line: &str, is_changed: bool| {
             let mut told = line.to_owned();
-            tell_apart(&mut told);
+            escape_mark(&mut told);
             let expected = if is_changed { "\\" } else { "" };
             assert_eq!(told, format!("{expected}{line}"));
             assert!(!is_run_mark(&told));

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use super::{
     line_cutter::LineCutter,
     log_file::{LogFile, remove_all},
-    run_mark::{run_mark, tell_apart},
+    run_mark::{escape_mark, run_mark},
 };
 use crate::{
     redact::{self, TextKind},
@@ -105,7 +105,7 @@ impl StderrLog {
             if let Cow::Owned(masked) = redact::masked(line, TextKind::Prose) {
                 *line = masked;
             }
-            tell_apart(line);
+            escape_mark(line);
         }
         if !lines.is_empty()
             && let Some(mark) = mark.take()

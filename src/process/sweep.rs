@@ -18,7 +18,7 @@ use super::{
 use crate::text::names::ServerName;
 
 /// From SIGTERM to SIGKILL. The input of these processes ended with their daemon, so they have had time already; but
-/// `docker run` takes its container along only when it is asked.
+/// `docker run` takes its container along only after a signal.
 const AFTER_TERM: Duration = Duration::from_secs(2);
 
 /// How long the killed are waited for.
@@ -28,7 +28,7 @@ const AFTER_KILL: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// An entry whose daemon is gone.
-struct Left {
+struct OrphanEntry {
     path: PathBuf,
     mark: String,
     server: ServerName,
@@ -39,7 +39,7 @@ struct Left {
 
 /// What the sweep does with a file.
 enum Verdict {
-    Left(Left),
+    OrphanEntry(OrphanEntry),
     Meaningless,
     NotOurs,
 }
@@ -88,7 +88,7 @@ impl ChildLedger {
     }
 
     /// The entries of daemons that no longer run. What means nothing is removed.
-    fn left_behind(&self) -> Vec<Left> {
+    fn left_behind(&self) -> Vec<OrphanEntry> {
         let files = match fs::read_dir(&self.shared.folder) {
             Ok(files) => files,
             Err(error) => {
@@ -99,7 +99,7 @@ impl ChildLedger {
         let mut left = Vec::new();
         for file in files.filter_map(Result::ok) {
             match self.judge(&file) {
-                Verdict::Left(entry) => left.push(entry),
+                Verdict::OrphanEntry(entry) => left.push(entry),
                 Verdict::Meaningless => ledger::remove(&file.path()),
                 Verdict::NotOurs => {}
             }
@@ -134,7 +134,7 @@ impl ChildLedger {
             return Verdict::NotOurs;
         }
         let runtime = announced.container_runtime;
-        Verdict::Left(Left {
+        Verdict::OrphanEntry(OrphanEntry {
             container: runtime.map(|runtime| ServerContainer::left(&runtime, &mark)),
             path,
             mark,
@@ -161,7 +161,7 @@ fn is_alive(daemon: &DaemonRecord) -> bool {
 }
 
 /// Looks again until nothing is left or the time is up, and does `each` to what it sees.
-fn wait_until_gone(left: &[Left], timeout: Duration, each: impl Fn(&Seen)) {
+fn wait_until_gone(left: &[OrphanEntry], timeout: Duration, each: impl Fn(&Seen)) {
     let begun = Instant::now();
     loop {
         let running = Running::look();
@@ -179,7 +179,7 @@ fn wait_until_gone(left: &[Left], timeout: Duration, each: impl Fn(&Seen)) {
     }
 }
 
-impl Left {
+impl OrphanEntry {
     /// Says whether there was one.
     fn remove_container(&self, deadline: Instant) -> Result<bool, String> {
         let Some(container) = &self.container else {
@@ -190,8 +190,8 @@ impl Left {
 
     /// Those of the running processes that are certainly this child's.
     fn processes<'a>(&self, running: &'a Running) -> Vec<&'a Seen> {
-        // As long as its leader exists, even as a zombie, the group is the one that we made. Afterwards its number can be a
-        // stranger's, and only the mark tells.
+        // As long as its leader exists, even as a zombie, the group is the one that the daemon made. Afterwards its number can be a
+        // stranger's, and only the mark proves it.
         let group = self.started.as_ref().filter(|started| {
             started.start.is_some()
                 && running.processes.iter().any(|process| {

@@ -21,7 +21,7 @@ use super::{
 /// How long to wait before looking again whether members are left, at first and at most.
 const LOOK_AGAIN: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(100));
 
-/// What the pipes to a child hold, where that can be said. Messages are often larger than the system's 64 KiB, and each time that a
+/// What the pipes to a child hold, where the system lets a program choose. Messages are often larger than its 64 KiB, and each time that a
 /// pipe is full its two ends take turns. Ordinary users may have 64 MiB of pipes in all.
 #[cfg(target_os = "linux")]
 const PIPE_SIZE: usize = 256 << 10;

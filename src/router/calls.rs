@@ -266,7 +266,7 @@ impl Router {
 /// What the arguments of a call are called within our own tools, but not in MCP.
 const NOT_IN_MCP: [&str; 2] = ["args", "args_json"];
 
-/// Whoever writes `args` beside the name of a tool, and no `arguments`, means what stands there: the tool does not run without.
+/// Refuses `args` beside the name of a tool without `arguments`: the caller means them, and the tool does not run without.
 fn check_spelling(params: &Raw) -> Result<(), RpcError> {
     let is = |member: &MemberSpan, key: &str| member.is(params.as_bytes(), key);
     let Some(key) = params

@@ -26,7 +26,7 @@ pub struct Changes {
 #[derive(Clone)]
 pub struct Known(Arc<Lists>);
 
-/// Something changed: tells each client that listens what it does not know yet.
+/// Something changed: announces to each listening client what it does not know yet.
 pub struct Announcement<'a> {
     router: &'a Router,
     /// What those before did not know. Most know the same.
@@ -56,7 +56,7 @@ impl Router {
         }
     }
 
-    /// Which lists clients of this endpoint are told changes of: tools, prompts, resources.
+    /// Of which lists this endpoint announces changes: tools, prompts, resources.
     pub fn announces(&self, view: &View) -> [bool; 3] {
         let View::Server(server) = view else {
             return [true; 3];
@@ -69,7 +69,7 @@ impl Router {
         })
     }
 
-    /// What whoever begins to listen now knows: of changes before that it is not told, whenever we come to announce them.
+    /// What a new listener knows: it gets no announcement of earlier changes, even of those announced later.
     pub fn known_now(&self, caller: &Caller) -> Known {
         Known(self.prepared(caller))
     }

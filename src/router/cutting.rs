@@ -16,7 +16,7 @@ use crate::{
 /// The tool that reads on.
 const READS_ON: &str = "read_cache";
 
-/// Tools of ours that bring results of others, with what becomes of structured content there. No result of the rest is ever cut: they
+/// Built-in tools that bring results of others, with what becomes of structured content there. No result of the rest is ever cut: they
 /// have limits of their own.
 const BRING_RESULTS: [(&str, StructuredContent); 6] = [
     ("call_tool", StructuredContent::LeftOutIfSame),
@@ -39,15 +39,15 @@ pub(super) struct Cutting {
 struct Noted {
     /// What the result is of.
     sources: HashSet<TextSource>,
-    brings: Brings,
+    brings: ResultSource,
 }
 
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
-enum Brings {
+enum ResultSource {
     /// Nothing that is cut.
     #[default]
     Nothing,
-    /// The result of a tool of ours.
+    /// The result of a built-in tool.
     OfOurs(StructuredContent),
     /// The result of a server's tool that the client called by its name.
     OfServer,
@@ -56,11 +56,11 @@ enum Brings {
 }
 
 impl Cutting {
-    /// A tool of ours answers. Whether its result is cut.
+    /// A built-in tool answers. Whether its result is cut.
     pub(super) fn note_ours(&self, tool: &str) -> bool {
         let known = BRING_RESULTS.iter().find(|(name, _)| *name == tool);
         if let Some((_, structured)) = known {
-            self.noted.lock().brings = Brings::OfOurs(*structured);
+            self.noted.lock().brings = ResultSource::OfOurs(*structured);
         }
         known.is_some()
     }
@@ -70,7 +70,7 @@ impl Cutting {
         self.note(server, SourceThing::Tool(tool.into()));
     }
 
-    /// The result is of what is asked for here, maybe among others.
+    /// Notes a target of the result, maybe among others.
     pub(super) fn note_target(&self, server: &str, target: &Target<'_>) {
         match target.thing() {
             Thing::Tool(name) => self.note(server, SourceThing::Tool(name.as_ref().into())),
@@ -91,7 +91,7 @@ impl Cutting {
         result.as_bytes().len() > self.limit
     }
 
-    fn brings(&self, what: Brings) {
+    fn brings(&self, what: ResultSource) {
         self.noted.lock().brings = what;
     }
 }
@@ -126,12 +126,12 @@ impl Router {
         match admitted.target().thing() {
             Thing::Tool(tool) => {
                 cutting.note_tool(server.as_str(), tool);
-                cutting.brings(Brings::OfServer);
+                cutting.brings(ResultSource::OfServer);
             }
             Thing::Task(id) => {
                 if let Some(tool) = self.0.tasks.tool_of(id, server) {
                     cutting.note_tool(server.as_str(), &tool);
-                    cutting.brings(Brings::OfTask);
+                    cutting.brings(ResultSource::OfTask);
                 }
             }
             Thing::Prompt(_) | Thing::Resource(_) | Thing::Nothing => (),
@@ -146,7 +146,7 @@ impl Router {
         cutting: Cutting,
     ) -> Result<Reply, RequestError> {
         let noted = std::mem::take(&mut *cutting.noted.lock());
-        if noted.brings == Brings::Nothing {
+        if noted.brings == ResultSource::Nothing {
             return answered;
         }
         let (is_own, result) = match answered {
@@ -174,7 +174,7 @@ impl Router {
     async fn cut_result(&self, caller: &Caller, result: Raw, order: CutOrder, noted: Noted) -> Raw {
         let large_results = &self.0.large_results;
         let sources = noted.sources.into_iter().collect();
-        if noted.brings != Brings::OfTask {
+        if noted.brings != ResultSource::OfTask {
             return large_results.cut(result, order, caller, sources).await;
         }
         let Some(inner) = result.get("result") else {
@@ -186,7 +186,7 @@ impl Router {
 
     /// A client that was shown a schema holds results against it.
     fn structured_content_of(&self, noted: &Noted) -> StructuredContent {
-        if let Brings::OfOurs(structured) = noted.brings {
+        if let ResultSource::OfOurs(structured) = noted.brings {
             return structured;
         }
         let snapshot = self.0.catalog.glance();

@@ -26,8 +26,8 @@ impl Router {
             trace.note_answered();
         }
         let outcome = forwarded?;
-        let is_asked_for = request.endpoint == EndpointKind::OneServer;
-        let may_be_task = is_asked_for || context.revision.has_task_results();
+        let is_native = request.endpoint == EndpointKind::OneServer;
+        let may_be_task = is_native || context.revision.has_task_results();
         if may_be_task && let Outcome::Result(result) = &outcome {
             self.note_task(context, admitted, request.params, result);
         }
@@ -67,7 +67,7 @@ impl Router {
         record.is_of(Some(server.as_str()), &Thing::Nothing);
         let target = Target::of(&request.method, params)?;
         record.is_of(Some(server.as_str()), target.thing());
-        let asked = match &*request.method {
+        let listing = match &*request.method {
             // What these name is looked at once it is known.
             method::TOOLS_CALL
             | method::PROMPTS_GET
@@ -79,7 +79,7 @@ impl Router {
             | method::TASKS_RESULT => Target::method_alone(method::TOOLS_LIST),
             other => Target::method_alone(other),
         };
-        self.ensure_known_for(context, server.as_str(), &asked)
+        self.ensure_known_for(context, server.as_str(), &listing)
             .await?;
         let gate = &self.0.gate;
         let decide = || gate.admit(&context.caller, server.as_str(), target.clone());

@@ -1,5 +1,5 @@
-//! What a client's model is told before anything else: how to use us, and then what the servers say of themselves, as much of each
-//! as there is room for.
+//! The instructions for a client's model: how to use mcpproxy, and then the instructions of the servers, as much of each as there is
+//! room for.
 
 use crate::{
     access::Caller,
@@ -36,15 +36,15 @@ const PROXY: &str = "mcpproxy stands in front of several MCP servers, whose tool
     it. A server that sleeps is started by the first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, \
     `code` and `hint`; the hint names the next step.";
 
-/// Said where the caller may search as well.
+/// Added where the caller may search as well.
 const PROXY_SEARCH: &str = " Where many tools are listed, retrieve_tools finds some by a few words: it is called like them, as the path \
     \"retrieve_tools\".";
 
-/// Said where the caller may not use it.
+/// Added where the caller may not use it.
 const NO_PROXY: &str =
     "mcpproxy stands in front of several MCP servers. None of their tools can be called here.";
 
-/// The same for a caller who may use these tools of ours.
+/// The same for a caller who may use these built-in tools.
 fn proxy(permits: impl Fn(&str) -> bool) -> String {
     match (permits("proxy"), permits("retrieve_tools")) {
         (true, true) => [PROXY, PROXY_SEARCH].concat(),
@@ -65,10 +65,10 @@ fn scripts(now: &Moment, caller: &Caller) -> String {
     text
 }
 
-/// The tools of ours that call others, the mildest first.
+/// The built-in tools that call others, the mildest first.
 const CALL_TOOLS: [&str; 3] = ["call_tool_read", "call_tool_write", "call_tool_destructive"];
 
-/// How to use the mode that finds tools by search, of which a caller may have these tools of ours. What is denied is not named.
+/// How to use the mode that finds tools by search, of which a caller may have these built-in tools. What is denied is not named.
 fn search(permits: impl Fn(&str) -> bool) -> String {
     let mut text = String::from(
         "mcpproxy stands in front of several MCP servers, whose tools are not listed here but found by search.",
@@ -125,7 +125,7 @@ fn others_denied(calls: &[&str]) -> &'static str {
     }
 }
 
-/// Said where the caller may change servers.
+/// Added where the caller may change servers.
 const MANAGE: &str = " upstream_servers shows how the servers are, and adds and changes them; what it adds is held until the user approves it.";
 
 /// The instructions of an endpoint that shows many servers in this mode. Servers that the caller may not use have no say.
@@ -164,14 +164,14 @@ fn aggregated(own: &str, servers: &[(&str, String)]) -> String {
     if !servers.is_empty() && length(&text) + length(&names) <= MAX {
         text.push_str(&names);
     }
-    let said = servers.iter().map(|(name, words)| (*name, words.trim()));
-    let said: Vec<(&str, &str)> = said.filter(|(_, words)| !words.is_empty()).collect();
-    let lengths: Vec<usize> = said
+    let described = servers.iter().map(|(name, words)| (*name, words.trim()));
+    let described: Vec<(&str, &str)> = described.filter(|(_, words)| !words.is_empty()).collect();
+    let lengths: Vec<usize> = described
         .iter()
         .map(|(name, words)| length(&heading(name)) + length(words))
         .collect();
     let room = fair_shares(&lengths, MAX.saturating_sub(length(&text)));
-    for ((name, words), room) in said.iter().zip(room) {
+    for ((name, words), room) in described.iter().zip(room) {
         let heading = heading(name);
         if let Some(words) = cut(words, room.saturating_sub(length(&heading))) {
             text.push_str(&heading);
@@ -220,7 +220,7 @@ fn cut(words: &str, room: usize) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn said(words: &[(&'static str, usize)]) -> Vec<(&'static str, String)> {
+    fn described(words: &[(&'static str, usize)]) -> Vec<(&'static str, String)> {
         let text = |length: usize| {
             "wörd "
                 .repeat(length / 5 + 1)
@@ -250,10 +250,10 @@ mod tests {
     fn every_server_has_its_say_and_the_whole_stays_short() {
         for mode in [DIRECT, SCRIPTS, &proxy(|_| true), &search(|_| true)] {
             for servers in [
-                said(&[]),
-                said(&[("a", 20), ("b", 0)]),
-                said(&[("a", 5_000), ("b", 20), ("c", 5_000)]),
-                said(&[("a", 5_000); 100]),
+                described(&[]),
+                described(&[("a", 20), ("b", 0)]),
+                described(&[("a", 5_000), ("b", 20), ("c", 5_000)]),
+                described(&[("a", 5_000); 100]),
             ] {
                 let text = aggregated(mode, &servers);
                 assert!(text.starts_with(mode), "our own comes first");
@@ -263,7 +263,7 @@ mod tests {
                 assert!(servers.len() > 9 || servers.iter().all(says), "{text}");
             }
         }
-        let text = aggregated("Own.", &said(&[("a", 9)]));
+        let text = aggregated("Own.", &described(&[("a", 9)]));
         assert_eq!(text, "Own. Servers: a.\n\n[a] wörd wörd");
     }
 

@@ -40,10 +40,10 @@ pub(super) struct Lists {
     pub(super) prompts: Raw,
     pub(super) resources: Raw,
     pub(super) templates: Raw,
-    /// What the mode for scripts lists. Made when first asked for.
+    /// The list of the mode for scripts, made on first use.
     scripted: OnceLock<Raw>,
-    /// What models are told first, where the upstreams' tools are listed, where our own are, where scripts are, and where there is one tool
-    /// for everything. Made when first asked for.
+    /// The instructions where the upstreams' tools are listed, where the built-in ones are, where scripts are, and where there is one tool
+    /// for everything. Made on first use.
     instructions: [OnceLock<String>; 4],
 }
 
@@ -74,7 +74,7 @@ impl Lists {
         })
     }
 
-    /// What a model is told before anything else.
+    /// The instructions for models.
     pub(super) fn instructions(&self, view: &View) -> &str {
         let mode = self.mode(view);
         let [search, direct, scripts, proxy] = &self.instructions;
@@ -217,7 +217,7 @@ impl Router {
         }
     }
 
-    /// Waits until every server has said what it offers or failed; once something is known, only a moment for the rest.
+    /// Waits until every server is listed or failed; once something is known, only a moment for the rest.
     async fn first_discovery(&self, caller: &Caller) {
         let mut differences = self.0.catalog.differences();
         let mut upstreams = self.0.upstreams.all();
@@ -226,7 +226,7 @@ impl Router {
         let settled = futures_util::future::join_all(upstreams.iter().map(Upstream::settled));
         let quiet = async {
             let mut pause = FIRST_DISCOVERY;
-            // A lagging receiver has heard of a change all the same.
+            // A lagging receiver has had a change all the same.
             while !matches!(
                 tokio::time::timeout(pause, differences.recv()).await,
                 Err(_) | Ok(Err(RecvError::Closed))

@@ -8,6 +8,7 @@ mod changes;
 mod cutting;
 mod definitions;
 mod discovery;
+mod echoed_arguments;
 mod forward;
 mod header_params;
 mod instructions;
@@ -17,7 +18,6 @@ mod opening;
 mod operator_scripts;
 mod quarantine;
 mod recording;
-mod repeated;
 mod resources;
 pub mod search;
 mod subscriptions;
@@ -33,7 +33,7 @@ pub use self::{
     built_in::{ToolRequest, passed_on, stated_intent},
     changes::{Announcement, Changes, Known},
 };
-pub use crate::upstream::{LogSubscription, Subscription, Tell};
+pub use crate::upstream::{LogSubscription, Notifier, Subscription};
 
 use crate::{
     access::Caller,
@@ -81,7 +81,7 @@ impl View {
         }
     }
 
-    /// By what it is known again, to another daemon too: no other endpoint has the same.
+    /// Its name across restarts and daemons: no other endpoint has the same.
     pub fn identity(&self) -> Cow<'_, str> {
         match self {
             Self::Configured => "/mcp".into(),
@@ -226,7 +226,7 @@ impl Router {
         }
     }
 
-    /// To an upstream that is awake; one that sleeps has nothing to be told.
+    /// To an upstream that is awake; one that sleeps needs no notification.
     async fn pass_on(&self, caller: &Caller, upstream: &Upstream, notification: &Notification) {
         let (server, params) = (upstream.name(), notification.params.as_ref());
         let passing = async {
@@ -320,8 +320,8 @@ impl Router {
             | method::PROMPTS_LIST
             | method::RESOURCES_LIST
             | method::TEMPLATES_LIST => {
-                let asked = Target::method_alone(&request.method);
-                self.ensure_known(&context.caller, server.as_str(), &asked)
+                let list = Target::method_alone(&request.method);
+                self.ensure_known(&context.caller, server.as_str(), &list)
                     .await?;
                 Ok(Reply::Own(self.own_list(
                     context,

@@ -13,13 +13,13 @@ use crate::{
     wire::{Edit, Raw, Revision, RpcError, Target, method, presentation, splice},
 };
 
-/// What a client said when it opened a connection, and what it is answered.
+/// The request of a client that opens a connection, and the answer.
 pub struct Opening {
     /// The revision that was agreed.
     pub revision: Revision,
     /// The result of `initialize`.
     pub result: Raw,
-    /// What the client said of itself.
+    /// The implementation and capabilities that the client declared.
     pub client: Arc<ClientIdentity>,
 }
 
@@ -39,12 +39,12 @@ impl Router {
     ) -> Result<Opening, RpcError> {
         let empty = Raw::empty_object();
         let params = params.unwrap_or(&empty);
-        let said: InitializeParams = params.read().map_err(|error| {
+        let offered: InitializeParams = params.read().map_err(|error| {
             RpcError::invalid_params(format!("initialize: wrong params: {error}"))
         })?;
         let part = |key| params.get(key).unwrap_or_else(Raw::empty_object);
         let client = ClientIdentity::kept(&part("clientInfo"), &part("capabilities"))?;
-        let revision = Revision::negotiate(said.protocol_version.as_deref().unwrap_or_default());
+        let revision = Revision::negotiate(offered.protocol_version.as_deref().unwrap_or_default());
         let presented = match view {
             View::Configured | View::Mode(_) | View::Profile(_) => None,
             View::Server(server) => {
@@ -86,12 +86,12 @@ impl Router {
         self.ensure_listed(server).await?;
         let now = self.0.gate.now();
         let known = now.snapshot().servers.get(server);
-        let said = known.map(|known| known.listing.initialize.clone());
-        Ok(said.map(|said| {
+        let initialize = known.map(|known| known.listing.initialize.clone());
+        Ok(initialize.map(|initialize| {
             if !now.rules().withholds_instructions(server) {
-                return said;
+                return initialize;
             }
-            let without = splice(&said, &[("instructions", Edit::Remove)]);
+            let without = splice(&initialize, &[("instructions", Edit::Remove)]);
             without.unwrap_or_else(|_| Raw::empty_object())
         }))
     }

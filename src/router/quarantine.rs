@@ -1,5 +1,5 @@
-//! What a client is told in place of a call to a quarantined server, and what agents may read of what is held: which rule objects and
-//! where, never what stands there.
+//! The answers in place of calls to a quarantined server, and what agents may read of held things: which rule objects and where, never
+//! the text.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     RequestError, Router, View, built_in,
-    repeated::{meant_for_another, repeated},
+    echoed_arguments::{echoed, meant_for_another},
 };
 use crate::{
     access::Caller,
@@ -23,8 +23,8 @@ use crate::{
     wire::{Raw, Request, Target, method},
 };
 
-/// Limit: things of one server that are told of.
-const TOLD: usize = 100;
+/// Limit: things of one server that are shown.
+const SHOWN_MAX: usize = 100;
 
 /// The status of a call that was blocked.
 const BLOCKED: &str = "QUARANTINED_SERVER_BLOCKED";
@@ -32,7 +32,7 @@ const BLOCKED: &str = "QUARANTINED_SERVER_BLOCKED";
 const INSTRUCTIONS: &str = "Do not try to reach the server in another way. Tell the user that the server waits for a review; only the \
     user can approve it.";
 
-/// What was said of an entry that nobody has contacted.
+/// The note on an entry that nobody has contacted.
 const NOT_INSPECTED: &str = "The server was added or changed by an agent and was never contacted: only its entry was looked at, its tools were not inspected.";
 
 const NOT_LISTED: &str = "The server has not listed its tools yet: only its entry was looked at.";
@@ -108,7 +108,7 @@ fn blocked(
     }))
 }
 
-/// The arguments that were meant for the tool, which one of our own may have been asked to call.
+/// The arguments for the tool; a built-in tool may carry them.
 fn requested(may_be_ours: bool, params: Option<&Raw>) -> Value {
     let name = params.and_then(|params| params.get("name")?.string());
     let is_ours = may_be_ours && name.is_some_and(|name| built_in::find(&name).is_some());
@@ -116,7 +116,7 @@ fn requested(may_be_ours: bool, params: Option<&Raw>) -> Value {
         return meant_for_another(params);
     }
     let arguments = params.and_then(|params| params.get("arguments"));
-    repeated(arguments.as_ref())
+    echoed(arguments.as_ref())
 }
 
 fn analysis_of_tool(now: &Moment, entry: &ServerEntry, tool: &str) -> Value {
@@ -126,8 +126,8 @@ fn analysis_of_tool(now: &Moment, entry: &ServerEntry, tool: &str) -> Value {
     json!({
         "inspected": is_listed,
         "note": note,
-        "entry": told(&scanner::scan_entry(entry)),
-        "tool": told(&findings.unwrap_or_default()),
+        "entry": public_findings(&scanner::scan_entry(entry)),
+        "tool": public_findings(&findings.unwrap_or_default()),
     })
 }
 
@@ -202,12 +202,12 @@ fn held_things(now: &Moment, caller: &Caller, server: &str) -> Vec<Value> {
         let is_held = matches!(failure.code, ErrorCode::ToolChanged | ErrorCode::ToolHeld);
         is_held.then_some((kind, name, failure))
     });
-    let held: Vec<_> = held.take(TOLD).collect();
-    // Reading a definition takes longest, so only those are read that are told of.
-    let told: HashSet<(ThingKind, &str)> =
+    let held: Vec<_> = held.take(SHOWN_MAX).collect();
+    // Reading a definition takes longest, so only the shown ones are read.
+    let names: HashSet<(ThingKind, &str)> =
         held.iter().map(|(kind, name, _)| (*kind, *name)).collect();
     let found = catalog::findings_of(known, now.snapshot(), |kind, name| {
-        told.contains(&(kind, name))
+        names.contains(&(kind, name))
     });
     let findings_of = |kind: ThingKind, name: &str| {
         let of_it = found.iter().find(|(k, n, _)| *k == kind && **n == *name);
@@ -227,7 +227,7 @@ fn held_things(now: &Moment, caller: &Caller, server: &str) -> Vec<Value> {
     shown.collect()
 }
 
-/// What is held of a server's lists, each with how it is asked for; nobody asks for instructions.
+/// What is held of a server's lists, each with the target that reaches it; nothing requests instructions.
 fn held_targets<'a>(
     known: &'a ServerCatalog,
     now: &Moment,
@@ -272,7 +272,7 @@ fn in_short<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Value> {
     shown.collect()
 }
 
-/// What the scanner says of a server of which something is held, for `quarantine_security`.
+/// The scanner's findings on a server of which something is held, for `quarantine_security`.
 pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<Value, Failure> {
     let target = Target::method_alone(method::TOOLS_LIST);
     let refused = now.rules().decide(caller, server, &target).err();
@@ -290,13 +290,13 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
     let found = found.into_iter().flatten();
     let found = found.filter(|(_, _, found)| !found.is_empty());
     let things: Vec<Value> = found
-        .take(TOLD)
+        .take(SHOWN_MAX)
         .map(|(kind, name, found)| {
             json!({
                 "kind": kind.as_str(),
                 "name": scanner::is_only_a_name(&name).then_some(&name),
                 "place": listed.and_then(|listed| place_of(listed, kind, &name)),
-                "findings": told(&found),
+                "findings": public_findings(&found),
             })
         })
         .collect();
@@ -306,26 +306,26 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
         "inspected": listed.is_some(),
         "note": note,
         "held": held_things(now, caller, server),
-        "entry": told(&scanner::scan_entry(entry)),
+        "entry": public_findings(&scanner::scan_entry(entry)),
         "findings": things,
     }))
 }
 
-/// What agents are told of findings. The words that a rule objects to may be an order: they are for people.
-fn told(findings: &[Finding]) -> Vec<Value> {
-    let told = findings.iter().map(|finding| {
+/// Findings as agents see them. The words that a rule objects to may be an order: they are for people.
+fn public_findings(findings: &[Finding]) -> Vec<Value> {
+    let public = findings.iter().map(|finding| {
         json!({
             "rule": finding.rule,
             "severity": finding.severity,
             "meaning": scanner::in_words(finding.rule),
-            "place": told_place(&finding.place),
+            "place": public_place(&finding.place),
         })
     });
-    told.collect()
+    public.collect()
 }
 
 /// A place in a definition, as far as its keys, which the server chose, say nothing but names.
-fn told_place(place: &str) -> String {
+fn public_place(place: &str) -> String {
     let first = place.split('/').nth(1).unwrap_or_default();
     if scanner::is_only_a_name(place) {
         place.to_owned()

@@ -60,7 +60,7 @@ impl Router {
         })
     }
 
-    /// A notification that was not passed on: nobody hears of it otherwise.
+    /// A notification that was not passed on: it has no answer to show that.
     pub(super) fn note_refused(
         &self,
         caller: &Caller,

@@ -1,8 +1,8 @@
-//! What clients are told besides answers: updates of resources, under the URIs that they know, and log lines.
+//! Notices for clients besides answers: updates of resources, under the URIs that they know, and log lines.
 
 use std::sync::Arc;
 
-use super::{LogSubscription, RequestError, Router, Subscription, Tell, View, refusal};
+use super::{LogSubscription, Notifier, RequestError, Router, Subscription, View, refusal};
 use crate::{
     access::Caller,
     activity::OpenCall,
@@ -13,14 +13,14 @@ use crate::{
 };
 
 impl Router {
-    /// Has `tell` called with each update of a resource, as this client must see it, until the subscription is dropped. Fails with
+    /// Calls `tell` with each update of a resource, as this client must see it, until the subscription is dropped. Fails with
     /// the error object for the client: the server's own where the server refused. `tell` must not wait.
     pub async fn subscribe(
         &self,
         context: &CallContext,
         view: &View,
         uri: &str,
-        tell: Tell,
+        tell: Notifier,
     ) -> Result<Subscription, Raw> {
         let record = self.record_subscription(context, view, uri);
         let subscribed = self.subscribe_recorded(context, view, uri, tell, record);
@@ -32,7 +32,7 @@ impl Router {
         context: &CallContext,
         view: &View,
         uri: &str,
-        tell: Tell,
+        tell: Notifier,
         mut record: OpenCall,
     ) -> Result<Subscription, Raw> {
         let refused = |error: RequestError| refusal(context, error).to_raw();
@@ -56,10 +56,10 @@ impl Router {
         let tell = match view {
             View::Server(_) => tell,
             View::Configured | View::Mode(_) | View::Profile(_) => {
-                self.telling_offered(uri, &owner, tell)
+                self.with_offered_uri(uri, &owner, tell)
             }
         };
-        let tell = self.telling_while_allowed(&context.caller, &owner, tell);
+        let tell = self.while_allowed(&context.caller, &owner, tell);
         let subscribed = async {
             let gate = &self.0.gate;
             let admitted = gate
@@ -80,7 +80,7 @@ impl Router {
         }
         subscribed.map_err(|error| match error {
             NotSubscribed::Failed(failure) => refused(failure.into()),
-            // Only a legacy server is asked for one subscription, and can refuse one in its own words.
+            // Only a legacy server gets one subscription at a time, and can refuse it in its own words.
             NotSubscribed::Refused(error) => bridge::error_for(
                 context.revision,
                 Revision::NEWEST_LEGACY,
@@ -103,9 +103,9 @@ impl Router {
             View::Server(server) => {
                 let snapshot = self.0.catalog.glance();
                 let known = snapshot.servers.get(server);
-                // One without a handshake need not declare that it can be asked for log lines: each request names the level.
+                // One without a handshake need not declare log lines: each request names the level.
                 let has_none = |known: &ServerCatalog| {
-                    known.listing.revision.has_set_level() && !known.is_told_log_level()
+                    known.listing.revision.has_set_level() && !known.takes_log_level()
                 };
                 if known.is_some_and(|known| has_none(known)) {
                     return None;
@@ -122,7 +122,7 @@ impl Router {
     }
 
     /// Says nothing of what the caller may not have any more.
-    fn telling_while_allowed(&self, caller: &Caller, owner: &Owner, tell: Tell) -> Tell {
+    fn while_allowed(&self, caller: &Caller, owner: &Owner, tell: Notifier) -> Notifier {
         let (gate, caller, owner) = (self.0.gate.clone(), caller.clone(), owner.clone());
         Arc::new(move |notice| {
             let target = Target::subscription(&owner.uri);
@@ -133,7 +133,7 @@ impl Router {
     }
 
     /// Gives the resource the URI that the client subscribed to; a part of it, that under which the part is offered.
-    fn telling_offered(&self, offered: &str, owner: &Owner, tell: Tell) -> Tell {
+    fn with_offered_uri(&self, offered: &str, owner: &Owner, tell: Notifier) -> Notifier {
         let (router, owner, offered) = (self.clone(), owner.clone(), offered.to_owned());
         Arc::new(move |notice| {
             let updated = notice.params.as_ref().and_then(|params| params.get("uri"));

@@ -1,5 +1,5 @@
-//! Tasks of servers: which client made them. To a server all clients are one, so it would give any of them the tasks of all: here a
-//! task is there for whoever made it, whatever the endpoint and the revision (tasks of revision 2025-11-25, tasks extension of
+//! Tasks of servers, and the clients that own them. To a server all clients are one, so it would give any of them the tasks of all:
+//! here a task exists for its owner alone, whatever the endpoint and the revision (tasks of revision 2025-11-25, tasks extension of
 //! revision 2026-07-28).
 
 use std::{
@@ -59,7 +59,7 @@ struct TaskOwner {
 enum OwningClient {
     /// The client of this session.
     Session(Arc<str>),
-    /// One without a session, as far as it can be told from others: it says that it is this.
+    /// One without a session, as far as it can be recognized: its description of itself.
     Described(Fingerprint),
 }
 
@@ -144,7 +144,7 @@ impl Router {
         }
     }
 
-    /// Whether what a request names may be asked for: a task is its owner's only.
+    /// Checks that a request's task is its caller's: a task is its owner's only.
     pub(super) fn check_task(
         &self,
         context: &CallContext,

@@ -2,7 +2,7 @@
 //! for prompts and resources. Calls of tools are [`ToolCalls`](super::tool_calls::ToolCalls)'.
 
 use super::{
-    RequestError, Router, cutting::Cutting, recording, repeated::meant_for_another,
+    RequestError, Router, cutting::Cutting, echoed_arguments::meant_for_another, recording,
     tasks::NOT_AS_A_TASK,
 };
 use crate::{
@@ -35,7 +35,7 @@ fn entries(list: &Raw, key: &str) -> Raw {
 }
 
 impl<'a> Things<'a> {
-    /// Over this router; what is asked for is noted where the result of it all may be cut.
+    /// Over this router; notes targets where the result of it all may be cut.
     pub(super) fn new(router: &'a Router, cutting: Option<&'a Cutting>) -> Self {
         Self(router, cutting)
     }

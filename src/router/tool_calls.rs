@@ -1,7 +1,7 @@
 //! Calls of tools by server and own name, declared as a variant: what the tools of our own and operators make.
 
 use super::{
-    Reply, RequestError, Router, cutting::Cutting, recording, repeated::repeated,
+    Reply, RequestError, Router, cutting::Cutting, echoed_arguments::echoed, recording,
     tasks::NOT_AS_A_TASK,
 };
 use crate::{
@@ -20,9 +20,9 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(super) struct ToolCalls<'a>(&'a Router, Option<&'a Cutting>);
 
-/// Who is told what comes of a call.
+/// Who reads the outcome of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Audience {
     /// The client whose call it is.
     Client,
     /// The script that makes it.
@@ -34,7 +34,7 @@ pub(super) enum Told {
 /// What is called, and as what.
 pub(super) struct DeclaredCall<'a> {
     pub(super) variant: Variant,
-    /// Whether the caller said so, and it was not found out for it.
+    /// Whether the caller stated it, rather than the router found it out.
     pub(super) is_stated: bool,
     pub(super) server: &'a str,
     /// The server's own name for it.
@@ -43,8 +43,8 @@ pub(super) struct DeclaredCall<'a> {
     pub(super) arguments: Option<Raw>,
     /// What the caller says that it is for.
     pub(super) intent: Option<StatedIntent>,
-    /// Who is told what comes of it.
-    pub(super) told: Told,
+    /// Who reads the outcome.
+    pub(super) audience: Audience,
 }
 
 impl<'a> ToolCalls<'a> {
@@ -139,7 +139,7 @@ impl Router {
             tool,
             arguments: args.cloned(),
             intent: None,
-            told: Told::Operator,
+            audience: Audience::Operator,
         };
         let called = self.call_recorded(context, declared, params).await;
         called.map_err(as_failure)
@@ -152,8 +152,9 @@ impl Router {
         mut declared: DeclaredCall<'_>,
         params: Option<&Raw>,
     ) -> Result<Outcome, RequestError> {
-        let told = declared.told;
-        let entrance = (told == Told::Operator).then_some(CallEntrance::Path("/api/v1/call"));
+        let audience = declared.audience;
+        let entrance =
+            (audience == Audience::Operator).then_some(CallEntrance::Path("/api/v1/call"));
         let body = CallBody::Arguments(declared.arguments.as_ref());
         let mut record = self.begin(context, entrance, method::TOOLS_CALL, body);
         record.is_of(Some(declared.server), &Thing::Tool(declared.tool.into()));
@@ -163,17 +164,17 @@ impl Router {
         let sent = declared.arguments.clone();
         let (server, tool) = (declared.server, declared.tool);
         let called = self.call_declared(context, declared, params).await;
-        let called = match (called, told) {
-            (Err(RequestError::Failed(failure)), Told::Operator)
+        let called = match (called, audience) {
+            (Err(RequestError::Failed(failure)), Audience::Operator)
                 if failure.code == ErrorCode::AccessDenied =>
             {
                 // So that the next step names it.
                 let failure = failure.of_server(server).of_tool(tool);
                 Err(self.for_operator(failure.into()))
             }
-            (Err(error), Told::Operator) => Err(self.for_operator(error)),
-            (Err(RequestError::Failed(failure)), Told::Client) => {
-                self.note_blocked(context, &failure, || repeated(sent.as_ref()));
+            (Err(error), Audience::Operator) => Err(self.for_operator(error)),
+            (Err(RequestError::Failed(failure)), Audience::Client) => {
+                self.note_blocked(context, &failure, || echoed(sent.as_ref()));
                 Err(RequestError::Failed(failure))
             }
             (called, _) => called,
@@ -182,7 +183,7 @@ impl Router {
         called
     }
 
-    /// What came of a request of an operator in vain, as people are told it.
+    /// The failure of an operator's request, in words for people.
     pub(super) fn for_operator(&self, error: RequestError) -> RequestError {
         let management = &self.0.management;
         RequestError::Failed(management.for_operator(as_failure(error)))
@@ -201,7 +202,7 @@ impl Router {
             tool,
             arguments,
             intent: _,
-            told: _,
+            audience: _,
         } = declared;
         let target = Target::tool(tool);
         let known = self.ensure_known_for(context, server, &target).await;

@@ -1,5 +1,5 @@
 //! Computations that would keep a worker of the runtime from everything else: they run on threads of their own, few at once. The
-//! others wait their turn, and a computation that nobody waits for any more is told to stop.
+//! others wait their turn, and a computation that nobody waits for any more has to stop.
 
 use std::{num::NonZero, sync::Arc, thread, time::Duration};
 
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::failure::error_code::{ErrorCode, Failure};
 
 /// Limit: how long a computation waits for its turn. Each takes well under a second.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs them. Clones share the turns.
 #[derive(Clone)]
@@ -51,14 +51,14 @@ impl LongWork {
         }
     }
 
-    /// Does `work` when it has its turn. Dropping the future tells it to stop; the turn ends when it really has.
+    /// Does `work` when it has its turn. Dropping the future requests its stop; the turn ends when it really has.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Stop) -> T + Send + 'static,
     ) -> Result<T, NoTurn> {
         let stop = Stop::default();
         let _left = stop.0.clone().drop_guard();
-        let turn = timeout(PATIENCE, self.turns.clone().acquire_owned());
+        let turn = timeout(TURN_TIMEOUT, self.turns.clone().acquire_owned());
         let turn = turn.await.map_err(|_| NoTurn)?.map_err(|_| NoTurn)?;
         let working = spawn_blocking(move || {
             let done = work(&stop);
@@ -70,8 +70,8 @@ impl LongWork {
 }
 
 impl Stop {
-    /// Whether to stop: what comes of it is not looked at.
-    pub fn is_asked(&self) -> bool {
+    /// Whether to stop: nobody looks at the result.
+    pub fn is_requested(&self) -> bool {
         self.0.is_cancelled()
     }
 }
@@ -88,7 +88,7 @@ mod tests {
         let (began, has_begun) = mpsc::channel();
         let endless = lane.run(move |stop| {
             began.send(()).expect("somebody listens");
-            while !stop.is_asked() {
+            while !stop.is_requested() {
                 thread::yield_now();
             }
         });
@@ -96,7 +96,7 @@ mod tests {
         while has_begun.try_recv().is_err() {
             let _ = timeout(Duration::from_millis(1), &mut endless).await;
         }
-        let mut next = Box::pin(lane.run(Stop::is_asked));
+        let mut next = Box::pin(lane.run(Stop::is_requested));
         let early = timeout(Duration::from_millis(1), &mut next).await;
         assert!(early.is_err(), "only one has its turn");
         drop(endless);

@@ -1,5 +1,5 @@
 //! One budget for the memory that clients can make the daemon hold: bodies of requests, answers that nobody reads, and what sessions
-//! and streams keep of what their clients said. Counts bytes; knows nothing of what they are.
+//! and streams keep of their clients' declarations. Counts bytes; knows nothing of what they are.
 
 use std::{
     sync::{

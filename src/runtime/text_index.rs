@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 
 use crate::runtime::quick_map::QuickHash;
 
-/// The places of texts in a list that is kept elsewhere. Whoever finds one compares: two texts may have one hash.
+/// The places of texts in a list that is kept elsewhere. A hit needs a comparison: two texts may have one hash.
 #[derive(Debug, Default, Clone)]
 pub struct TextIndex {
     hash: QuickHash,

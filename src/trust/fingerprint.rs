@@ -26,7 +26,7 @@ impl Fingerprint {
         Self::of_members(definition, |_| true)
     }
 
-    /// The fingerprint of what a prompt, a resource or a template says of itself to people and models.
+    /// The fingerprint of the texts of a prompt, a resource or a template for people and models.
     pub fn of_texts(definition: &Raw) -> Self {
         Self::of_members(definition, |member| {
             matches!(member, "name" | "title" | "description" | "arguments")

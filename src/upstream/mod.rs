@@ -8,8 +8,8 @@ mod worker;
 
 pub use self::{
     calls::{
-        ActiveCall, LogSubscription, LogSubscriptions, LogTerm, NotSent, NotSubscribed, Outgoing,
-        Sharing, Status, Subscription, Tell, Upstream,
+        ActiveCall, LogSubscription, LogSubscriptions, LogTerm, NotSent, NotSubscribed, Notifier,
+        Outgoing, Sharing, Status, Subscription, Upstream,
     },
     connect::{ConnectContext, ConnectError, step_without_log},
     fleet::{ClientReach, InstanceScope, InstanceUser, ReachableClient, Supervisor, Upstreams},

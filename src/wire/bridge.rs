@@ -7,7 +7,7 @@ use super::{
     meta, method, presentation, result_type, splice,
 };
 
-/// Who a request comes from, as a modern upstream hears of it.
+/// The sender of a request, in the form for a modern upstream.
 #[derive(Debug, Clone, Copy)]
 pub struct Sender<'a> {
     /// What it speaks.
@@ -36,7 +36,7 @@ pub fn params_for(upstream: Revision, sender: &Sender<'_>, params: Option<&Raw>)
     }
 }
 
-/// What is wrong with a request that goes on with a question of an upstream that never asked one so, because it asks by requests.
+/// The error of a request that goes on with a question of an upstream which asks by requests, and so never asked one in a result.
 pub fn foreign_round(
     client: Revision,
     upstream: Revision,
@@ -49,10 +49,10 @@ pub fn foreign_round(
     if state.is_some_and(|state| !state.is_null()) {
         return Some(input_required::UNKNOWN_STATE);
     }
-    input_required::has_responses(params).then_some(input_required::UNASKED)
+    input_required::has_responses(params).then_some(input_required::UNREQUESTED)
 }
 
-/// The pages that a legacy upstream wants opened before it goes on, where a modern client has to be asked for that. None where it
+/// The pages that a legacy upstream wants opened before it goes on, where a modern client needs a result for that. None where it
 /// wants nothing of the kind.
 pub fn pages_to_open(
     client: Revision,
@@ -141,7 +141,7 @@ fn without_result_type(result: &Raw) -> Raw {
     edited(result, &edits)
 }
 
-/// Whether an upstream's result asks something that a client of this revision must be asked by requests.
+/// Whether an upstream's result has questions that a client of this revision takes as requests.
 pub fn asks_by_requests(client: Revision, upstream: Revision, result: &Raw) -> bool {
     client.has_handshake() && !upstream.has_handshake() && input_required::is_input_required(result)
 }

@@ -1,5 +1,5 @@
-//! Validates a JSON object in one pass, several times as fast as `serde_json`, which also says what is wrong. What is rejected here is
-//! parsed again by `serde_json`, which decides and gives the reason. Also tells what nests too deep to be sent on.
+//! Validates a JSON object in one pass, several times as fast as `serde_json`, which also gives reasons. What is rejected here is
+//! parsed again by `serde_json`, which decides and gives the reason. Also finds what nests too deep to be sent on.
 
 use std::ops::Range;
 

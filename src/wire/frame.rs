@@ -42,7 +42,7 @@ pub struct Notification {
 /// An answer.
 #[derive(Debug, Clone)]
 pub struct Response {
-    /// The id of the request; `None` where the other side could not tell which one it was.
+    /// The id of the request; `None` where the other side could not read it.
     pub id: Option<Id>,
     /// What became of the request.
     pub outcome: Outcome,
@@ -182,7 +182,7 @@ impl Message {
                 .map_err(|_| not_a_message("`method` is not a string"))?;
             let params = envelope.params;
             if let (Some(_), Some(params)) = (&id, &params) {
-                // What a request wants and says of its sender is looked up at many places.
+                // A request's metadata are looked up at many places.
                 params.remember_members();
             }
             return match (id, envelope.id) {
@@ -211,7 +211,7 @@ const MAX_BATCH: usize = 256;
 /// batch. Strict about `"jsonrpc": "2.0"` and about what servers can read; a batch's members fail one by one.
 pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, bool), FrameError> {
     if body.trim_ascii_start().first() != Some(&b'[') {
-        // One parse, which also tells what is no JSON.
+        // One parse, which also finds what is no JSON.
         return strict(body).map(|message| (vec![Ok(message)], false));
     }
     let whole = Raw::parse(body).map_err(|e| FrameError::NotJson(e.into_inner()))?;

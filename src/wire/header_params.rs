@@ -152,11 +152,12 @@ pub fn doubled<'a>(params: &'a [HeaderParam], arguments: Option<&Raw>) -> Option
 
 /// Whether a header says what an argument says: the same text, or the same whole number (transports, "Server Validation").
 pub fn agree(header: &str, argument: &str) -> bool {
-    header == argument || whole(header).is_some_and(|number| whole(argument) == Some(number))
+    header == argument
+        || whole_number(header).is_some_and(|number| whole_number(argument) == Some(number))
 }
 
 /// The digits of a whole number and their sign, however many zeros follow its point.
-fn whole(text: &str) -> Option<&str> {
+fn whole_number(text: &str) -> Option<&str> {
     let (digits, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let unsigned = digits.strip_prefix('-').unwrap_or(digits);
     let is_whole = !unsigned.is_empty()

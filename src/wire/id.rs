@@ -28,7 +28,7 @@ impl Id {
             .then(|| Self(value.bytes().clone()))
     }
 
-    /// The id of a request of ours: `"p17"`. A string, so that it never meets the integers of an rmcp client on the same wire.
+    /// The id of an own request: `"p17"`. A string, so that it never meets the integers of an rmcp client on the same wire.
     pub fn ours(number: u64) -> Self {
         Self(format!("\"p{number}\"").into())
     }
@@ -61,7 +61,7 @@ impl Id {
     }
 }
 
-/// Gives the requests of ours to one receiver their numbers, each once. Clones count together.
+/// Gives own requests to one receiver their numbers, each once. Clones count together.
 #[derive(Debug, Clone, Default)]
 pub struct RequestNumbers(Arc<AtomicU64>);
 

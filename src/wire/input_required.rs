@@ -20,7 +20,7 @@ pub const UNKNOWN_STATE: &str = "`requestState` is unknown, used, expired, or of
     without `inputResponses`.";
 
 /// The same of answers that come without one.
-pub const UNASKED: &str =
+pub const UNREQUESTED: &str =
     "`inputResponses` answers nothing that was asked. Send the request again without it.";
 
 /// Whether params hold answers.
@@ -196,7 +196,7 @@ impl InputRequest {
         }
     }
 
-    /// The params as a client that is asked by requests must get them: a page to open has an id there.
+    /// The params for a client that takes questions as requests: a page to open has an id there.
     pub fn params_for(&self, client: Revision) -> Option<Raw> {
         let params = self.params.as_ref()?;
         let mode = params.get("mode").and_then(|mode| mode.string());
@@ -223,7 +223,7 @@ impl InputRequest {
         fits.then_some(Outcome::Result(response))
     }
 
-    /// What a modern upstream is told that a legacy client answered; the error where the client gave none that can be told.
+    /// A legacy client's answer in the form for a modern upstream; the error where the client gave none that has such a form.
     pub fn response(&self, outcome: Outcome) -> Result<Raw, Raw> {
         match outcome {
             Outcome::Result(result) => Ok(result),

@@ -58,7 +58,7 @@ pub const LISTEN_ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged"
 pub const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
 /// The state of a task (tasks extension).
 pub const TASKS_GET: &str = "tasks/get";
-/// Gives a task what it asked for.
+/// Gives a task the input that it needs.
 pub const TASKS_UPDATE: &str = "tasks/update";
 /// Withdraws a task.
 pub const TASKS_CANCEL: &str = "tasks/cancel";
@@ -108,7 +108,7 @@ pub const CACHEABLE: [&str; 6] = [
     RESOURCES_READ,
 ];
 
-/// The same name, of which no copy need be made; of those that are asked for most.
+/// The same name, of which no copy need be made; of the most frequent ones.
 pub fn well_known(method: &str) -> Option<&'static str> {
     let known = [
         TOOLS_CALL,

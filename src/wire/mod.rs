@@ -42,4 +42,4 @@ pub use rpc_error::RpcError;
 pub use scan::{Element, Elements, MemberSpan, Members};
 pub use splice::{Edit, NotAnObject, splice};
 pub use target::{LONGEST_NAME, LONGEST_URI, Target, Thing, TooLong, name_key};
-pub use trace_parent::{SaidTrace, TraceParent};
+pub use trace_parent::{RequestTrace, TraceParent};

@@ -13,7 +13,7 @@ pub fn own_implementation() -> Raw {
     }))
 }
 
-/// The same where a client or server is told it once, and may show it.
+/// The same for clients and servers that get it once, and may show it.
 pub fn own_titled_implementation() -> Raw {
     Raw::author(&serde_json::json!({
         "name": env!("CARGO_PKG_NAME"),

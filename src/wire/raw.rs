@@ -89,7 +89,7 @@ impl Raw {
         Self::parse(&Bytes::copy_from_slice(text.as_bytes()))
     }
 
-    /// Writes a value of ours. For what we author, never for what we forward.
+    /// Writes an own value. For what mcpproxy authors, never for what it forwards.
     pub fn author(value: &impl Serialize) -> Self {
         let text = serde_json::to_vec(value).expect("our own types have string keys only");
         Self::trusted(text.into())
@@ -179,7 +179,7 @@ impl Raw {
         known.chain(unknown.into_iter().flatten())
     }
 
-    /// Where the members of an object are, if it is large or was said to be asked often: it is scanned once then. Nothing is kept
+    /// Where the members of an object are, if it is large or was marked for frequent reading: it is scanned once then. Nothing is kept
     /// for those with very many members.
     fn known_members(&self) -> Option<&[MemberSpan]> {
         match self.members.get() {
@@ -192,7 +192,7 @@ impl Raw {
         }
     }
 
-    /// Scans an object now, however small it is: for one that is asked often.
+    /// Scans an object now, however small it is: for one that is read often.
     pub fn remember_members(&self) {
         if !self.is_object() {
             return;

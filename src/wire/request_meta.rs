@@ -1,4 +1,4 @@
-//! What a modern request says of its sender (revision 2026-07-28, basic, "Per-request protocol fields").
+//! The sender's metadata in a modern request (revision 2026-07-28, basic, "Per-request protocol fields").
 
 use super::{LogLevel, Raw, Revision, RpcError, meta};
 
@@ -60,8 +60,8 @@ impl RequestMeta {
         }
         let log_level = match log_level.value {
             None => None,
-            Some(said) => {
-                let level = said.string().as_deref().and_then(LogLevel::parse);
+            Some(level) => {
+                let level = level.string().as_deref().and_then(LogLevel::parse);
                 Some(level.ok_or_else(|| wrong(meta::LOG_LEVEL, "is not a log level"))?)
             }
         };

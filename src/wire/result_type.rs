@@ -9,7 +9,7 @@ pub const KEY: &str = "resultType";
 pub const COMPLETE: &str = "complete";
 /// One that asks something first.
 pub const INPUT_REQUIRED: &str = "input_required";
-/// One that is asked for by its id (tasks extension).
+/// A task, whose outcome is requested by its id (tasks extension).
 pub const TASK: &str = "task";
 
 /// The `resultType` of a result; absent means complete.

@@ -25,7 +25,7 @@ impl Revision {
     pub const NEWEST: Self = Self::V2026_07_28;
 
     /// What a Streamable HTTP request speaks that does not say (revision 2025-06-18, "Protocol Version Header").
-    pub const UNSAID: Self = Self::V2025_03_26;
+    pub const ASSUMED: Self = Self::V2025_03_26;
 
     const ALL: [(Self, &'static str); 5] = [
         (Self::V2024_11_05, "2024-11-05"),
@@ -111,12 +111,12 @@ impl Revision {
         !self.has_handshake()
     }
 
-    /// Whether changes are told of on `subscriptions/listen` only.
+    /// Whether changes are announced on `subscriptions/listen` only.
     pub fn has_listen(self) -> bool {
         !self.has_handshake()
     }
 
-    /// Whether a result can be a task that is asked for by its id (tasks extension).
+    /// Whether a result can be a task, whose outcome is requested by its id (tasks extension).
     pub fn has_task_results(self) -> bool {
         !self.has_handshake()
     }
@@ -127,7 +127,7 @@ impl Revision {
     }
 
     /// Whether a client that never named a level gets log lines of every level; later it gets none (logging, "Message Filtering").
-    pub fn logs_unasked(self) -> bool {
+    pub fn logs_by_default(self) -> bool {
         self.has_handshake()
     }
 

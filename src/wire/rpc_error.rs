@@ -9,7 +9,7 @@ use super::Raw;
 /// Limit: bytes of a message. Names that a client made up stand in it, and would come back whole otherwise.
 const LONGEST_MESSAGE: usize = 2048;
 
-/// An error of ours, to be answered with.
+/// An own error, to be answered with.
 #[derive(Debug, Clone, Serialize)]
 pub struct RpcError {
     /// The code.

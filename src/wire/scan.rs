@@ -197,7 +197,7 @@ pub(super) fn find_end_of_run(text: &[u8]) -> Option<usize> {
 const LOW: u64 = u64::from_le_bytes([0x01; 8]);
 const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
 
-/// Sets the highest bit of the first byte of `word` that is `byte`; what it says of later bytes is not reliable.
+/// Sets the highest bit of the first byte of `word` that is `byte`; the bits of later bytes are not reliable.
 fn has_byte(word: u64, byte: u8) -> u64 {
     let difference = word ^ u64::from_le_bytes([byte; 8]);
     difference.wrapping_sub(LOW) & !difference & HIGH

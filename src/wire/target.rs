@@ -27,10 +27,10 @@ pub enum Thing<'a> {
     Nothing,
 }
 
-/// Limit: bytes of the name of a tool or prompt that is asked for, with its server's in front. No server can list one with more than 4,096.
+/// Limit: bytes of the name of a requested tool or prompt, with its server's in front. No server can list one with more than 4,096.
 pub const LONGEST_NAME: usize = 8 << 10;
 
-/// Limit: bytes of a URI that is asked for, and of the id of a task. None that is listed has more than 4,096, but what a template stands
+/// Limit: bytes of a requested URI, and of the id of a task. None that is listed has more than 4,096, but what a template stands
 /// for may.
 pub const LONGEST_URI: usize = 64 << 10;
 

@@ -18,10 +18,10 @@ pub struct TraceParent {
     pub flags: u8,
 }
 
-/// What is said of the trace that a request belongs to.
+/// The trace that a request belongs to, as the request names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SaidTrace {
-    /// The span of whoever asks.
+pub struct RequestTrace {
+    /// The sender's span.
     pub parent: TraceParent,
     /// What others know of the trace, as it came.
     pub state: Option<Box<str>>,
@@ -71,7 +71,7 @@ impl fmt::Display for TraceParent {
     }
 }
 
-impl SaidTrace {
+impl RequestTrace {
     /// What the params of a request say. Nothing where they say it twice: who reads the other would see another trace.
     pub fn in_params(params: Option<&Raw>) -> Option<Self> {
         let [of] = params?.look_up([meta::META]);
@@ -183,7 +183,7 @@ mod tests {
     fn params_say_it_once() {
         let said = |text: &str| {
             let params = Raw::parse_str(text).expect("JSON");
-            let said = SaidTrace::in_params(Some(&params))?;
+            let said = RequestTrace::in_params(Some(&params))?;
             Some((said.parent.to_string(), said.state))
         };
         let once = format!(r#"{{"_meta":{{"traceparent":"{GOOD}","tracestate":"a=1"}}}}"#);
@@ -202,7 +202,7 @@ mod tests {
         ] {
             assert_eq!(said(&nothing), None, "{nothing}");
         }
-        assert_eq!(SaidTrace::in_params(None), None);
+        assert_eq!(RequestTrace::in_params(None), None);
     }
 
     proptest! {

@@ -66,7 +66,7 @@ const SPAWNS: &[Exception] = &[
         "waited for at once; what counts the records of the file is told to stop and waited for at the end",
     ),
     ("api/mod.rs", 1, "waited for at once"),
-    ("catalog/following.rs", 1, "waited for at once"),
+    ("catalog/trust_changes.rs", 1, "waited for at once"),
     ("catalog/indexer.rs", 1, "waited for at once"),
     ("catalog/saver.rs", 1, "waited for at once"),
     ("catalog/task.rs", 1, "waited for at once"),
@@ -81,7 +81,7 @@ const SPAWNS: &[Exception] = &[
         "one is waited for at once; the other ends the process with its input",
     ),
     ("config/keeper.rs", 3, "waited for at once"),
-    ("daemon/beside.rs", 1, "waited for at once"),
+    ("daemon/background.rs", 1, "waited for at once"),
     ("daemon/data_folder.rs", 2, "waited for at once"),
     (
         "daemon_client/mod.rs",

@@ -15,7 +15,7 @@ fn acl(text: &str) -> Acl {
 }
 
 /// `tool`, `prompt`, `resource` or `own`, and a name.
-fn asked(text: &str) -> Asked<'_> {
+fn object(text: &str) -> Asked<'_> {
     let (kind, name) = text.split_once(' ').expect("a kind and a name");
     let (server, name) = name.split_once(' ').unwrap_or(("", name));
     match kind {
@@ -29,7 +29,7 @@ fn asked(text: &str) -> Asked<'_> {
 #[track_caller]
 fn check_as(acl: &Acl, who: (&str, &[&str]), text: &str, expected: (Policy, Option<usize>)) {
     let roles: Vec<String> = who.1.iter().map(|role| (*role).to_owned()).collect();
-    let found = RulesFor::new(acl, who.0, &roles).decide(asked(text), Reading::Exact);
+    let found = RulesFor::new(acl, who.0, &roles).decide(object(text), Reading::Exact);
     assert_eq!((found.policy, found.rule), expected, "{who:?} {text}");
 }
 
@@ -134,7 +134,7 @@ fn no_spelling_passes_for_what_is_denied() {
         ]}"#);
     let decide = |subject: &str, text: &str| {
         RulesFor::new(&acl, subject, &[])
-            .decide(asked(text), Reading::Lenient)
+            .decide(object(text), Reading::Lenient)
             .policy
     };
     for denied in [
@@ -225,11 +225,11 @@ fn a_name_that_may_be_read_otherwise_is_allowed_by_no_rule_unless_it_is_listed()
     ] {
         let decide = |reading| {
             let rules = RulesFor::new(&acl, "ada", &[]);
-            rules.decide(asked(text), reading).policy
+            rules.decide(object(text), reading).policy
         };
         assert_eq!(decide(Reading::Lenient), lenient, "{text}");
     }
-    let listed = RulesFor::new(&acl, "ada", &[]).decide(asked("tool s get_ｘ"), Reading::Exact);
+    let listed = RulesFor::new(&acl, "ada", &[]).decide(object("tool s get_ｘ"), Reading::Exact);
     assert_eq!(listed.policy, Allow);
 }
 
@@ -368,7 +368,7 @@ fn a_name_is_folded_once_however_many_patterns_there_are() {
     for kind in ["tool", "prompt", "resource"] {
         let text = format!("{kind} s {}", "a%41/".repeat(1600));
         let before = letters::decoded_bytes();
-        let found = RulesFor::new(&acl, "ada", &[]).decide(asked(&text), Reading::Lenient);
+        let found = RulesFor::new(&acl, "ada", &[]).decide(object(&text), Reading::Lenient);
         let read = letters::decoded_bytes() - before;
         assert_eq!(found.policy, Allow, "{kind}");
         assert!(read < 8 * text.len(), "{read} bytes for {}", text.len());

@@ -1,4 +1,4 @@
-//! Whether a request with a cookie comes from our own page. Browsers add the cookie whoever caused the request, also a page of another
+//! Whether a request with a cookie comes from mcpproxy's own page. Browsers add the cookie to requests of any page, also one of another
 //! port of this machine, which they count as the same site.
 
 use http::{HeaderMap, HeaderName, Method, header};
@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, Method, header};
 /// Which page caused a request, as browsers say it.
 static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Whether it does. What changes nothing may also be asked for by hand, in the address bar; what changes something has to say its origin.
+/// Whether it does. Reads may come from the address bar, too; what changes something has to name its origin.
 pub(super) fn comes_from_the_page(method: &Method, headers: &HeaderMap) -> bool {
     let only_reads = matches!(*method, Method::GET | Method::HEAD);
     let site_is_ours = headers.get_all(&FETCH_SITE).iter().all(|site| {

@@ -77,11 +77,11 @@ async fn whole_address() -> Response {
     response
 }
 
-fn file(tagged: &Tagged, name: &str, asked: &HeaderMap) -> Response {
+fn file(tagged: &Tagged, name: &str, headers: &HeaderMap) -> Response {
     let Some((asset, tag)) = tagged.iter().find(|(asset, _)| asset.name == name) else {
         return answer(StatusCode::NOT_FOUND, Body::from("there is no such file\n"));
     };
-    let mut known = asked.get_all(header::IF_NONE_MATCH).iter();
+    let mut known = headers.get_all(header::IF_NONE_MATCH).iter();
     let mut response = if known.any(|known| names(known, tag)) {
         answer(StatusCode::NOT_MODIFIED, Body::empty())
     } else {

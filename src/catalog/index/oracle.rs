@@ -103,11 +103,11 @@ fn oracle(snapshot: &Snapshot, query: &str) -> BTreeMap<String, f32> {
     }
     let means = bm25f::Means::of(tools.iter().map(|(_, _, lengths)| lengths));
     let mut terms: HashMap<String, usize> = HashMap::new();
-    let asked = tokens_of(query);
-    for token in asked.iter().filter(|token| token.kind.ranks()) {
+    let wanted = tokens_of(query);
+    for token in wanted.iter().filter(|token| token.kind.ranks()) {
         *terms.entry(token.text.clone()).or_default() += 1;
     }
-    let required: BTreeSet<&str> = asked
+    let required: BTreeSet<&str> = wanted
         .iter()
         .filter(|t| t.kind.is_required())
         .map(|t| &*t.text)

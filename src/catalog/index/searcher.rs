@@ -55,7 +55,7 @@ impl Indexed {
             let text = if self.is_hidden {
                 texts::name_alone(self.tool())[field].clone()
             } else {
-                texts::text_of(&self.server.server, self.tool(), field)
+                texts::field_text(&self.server.server, self.tool(), field)
             };
             let words = words_of(&text);
             missing.retain(|phrase| {
@@ -112,7 +112,7 @@ impl Hits<'_> {
 }
 
 impl Searcher {
-    /// Over an opened index. `known` tells a tool's number and lengths.
+    /// Over an opened index. `known` gives a tool's number and lengths.
     pub(super) fn new(
         snapshot: Arc<Snapshot>,
         searcher: tantivy::Searcher,
@@ -237,7 +237,7 @@ impl Searcher {
             weights: vec![0.0; n_tools],
             having: Vec::new(),
         };
-        for one in wanted.iter().take_while(|_| !stop.is_asked()) {
+        for one in wanted.iter().take_while(|_| !stop.is_requested()) {
             self.add_postings(index, &one.text, 1.0, &mut term)?;
             for place in &term.having {
                 scores.covered[*place] |= one.covers;
@@ -299,13 +299,13 @@ impl Searcher {
         let mut having = index.with_stemmed(first)?;
         having.retain(passes);
         for phrase in others {
-            if having.is_empty() || stop.is_asked() {
+            if having.is_empty() || stop.is_requested() {
                 break;
             }
             let also = index.with_stemmed(phrase)?;
             having.retain(|place| also.contains(place));
         }
-        having.retain(|place| !stop.is_asked() && self.tools[*place].has_all(&query.phrases));
+        having.retain(|place| !stop.is_requested() && self.tools[*place].has_all(&query.phrases));
         Ok(Some(having))
     }
 }

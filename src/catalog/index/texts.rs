@@ -21,10 +21,10 @@ const LONGEST: usize = 20_000;
 
 /// The texts of a tool's fields.
 pub(super) fn texts_of(server: &ServerName, tool: &Tool) -> [String; FIELDS] {
-    std::array::from_fn(|field| text_of(server, tool, field))
+    std::array::from_fn(|field| field_text(server, tool, field))
 }
 
-/// Those of a tool whose texts nobody has approved: whoever searches for words of them must not learn that they are there.
+/// Those of a tool whose texts nobody has approved: a search for their words must not reveal them.
 pub(super) fn name_alone(tool: &Tool) -> [String; FIELDS] {
     let name: String = tool.name.chars().take(LONGEST).collect();
     let mut texts: [String; FIELDS] = Default::default();
@@ -33,7 +33,7 @@ pub(super) fn name_alone(tool: &Tool) -> [String; FIELDS] {
 }
 
 /// The text of one field.
-pub(super) fn text_of(server: &ServerName, tool: &Tool, field: usize) -> String {
+pub(super) fn field_text(server: &ServerName, tool: &Tool, field: usize) -> String {
     let cut = |text: &str| text.chars().take(LONGEST).collect();
     match NAMES[field] {
         "name" => cut(&tool.name),
@@ -55,12 +55,12 @@ fn parameters(tool: &Tool) -> String {
     };
     for member in properties.members() {
         let name = member.name(properties.as_bytes()).unwrap_or_default();
-        let said = properties
+        let description = properties
             .part(member.value)
             .get("description")
-            .and_then(|said| said.string());
+            .and_then(|description| description.string());
         // Writing into a text cannot fail.
-        let _ = writeln!(text, "{name} {}", said.unwrap_or_default());
+        let _ = writeln!(text, "{name} {}", description.unwrap_or_default());
     }
     text
 }

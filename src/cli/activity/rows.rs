@@ -11,7 +11,7 @@ const CALLS_ONE: &str = "call_tool";
 #[derive(Clone, Copy)]
 pub(super) struct ShownRecord<'a> {
     pub(super) record: &'a ActivityRecord,
-    /// The tool of ours that made the call.
+    /// The built-in tool that made the call.
     through: Option<&'a str>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn shown(
     })
 }
 
-/// Whether it is the call that a tool of ours made.
+/// Whether a built-in tool made the call.
 fn is_made_by_tool(record: &ActivityRecord) -> bool {
     record.parent.is_some() && record.server.is_some() && record.tool.is_some()
 }
@@ -130,7 +130,7 @@ pub(super) fn what(ShownRecord { record, through }: ShownRecord<'_>) -> String {
     parts.join(" ")
 }
 
-/// What a tool of ours was asked to call, as far as arguments are kept.
+/// The tool that a call of a built-in tool names, as far as arguments are kept.
 fn target(record: &ActivityRecord) -> Option<String> {
     let is_caller = record.server.is_none() && record.tool.as_ref()?.starts_with(CALLS_ONE);
     let arguments = record.arguments.as_ref().filter(|_| is_caller)?;

@@ -55,7 +55,7 @@ impl RecordSource {
         most: usize,
         all: bool,
     ) -> Result<RecordPage, CommandFailure> {
-        /// Limit: records between a call of a tool of ours and the call that it made. With more both have a row.
+        /// Limit: records between a call of a built-in tool and the call that it made. With more both have a row.
         const BETWEEN: usize = 20;
         self.until_enough(query, |found| {
             let rows = shown(found, all).count();
@@ -117,12 +117,12 @@ fn path_of(query: &RecordQuery) -> String {
         ("after", number(query.after)),
         ("limit", query.limit.map(|limit| limit.to_string())),
     ];
-    let said = parameters.into_iter().filter_map(|(key, value)| {
+    let parameters = parameters.into_iter().filter_map(|(key, value)| {
         let value = value?;
         Some(format!("{key}={}", daemon_client::encoded(&value)))
     });
-    let said: Vec<String> = said.collect();
-    format!("/api/v1/activity?{}", said.join("&"))
+    let parameters: Vec<String> = parameters.collect();
+    format!("/api/v1/activity?{}", parameters.join("&"))
 }
 
 #[cfg(test)]

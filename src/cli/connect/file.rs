@@ -1,4 +1,4 @@
-//! What is said of a client that was connected, or was not.
+//! The report on a client that was connected, or was not.
 
 use serde::Serialize;
 
@@ -111,7 +111,7 @@ pub(super) fn say_hints(reaching: &Reaching, clients: &[Client], out: Output) {
     }
 }
 
-/// Says where these clients have their token from, where one is asked for.
+/// Shows where these clients have their token from, where one is required.
 pub(in crate::cli) fn say_token(reaching: &Reaching, clients: &[Client], out: Output) {
     if !reaching.needs_token {
         return;

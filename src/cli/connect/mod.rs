@@ -76,10 +76,10 @@ Clients: claude-code, claude-desktop, cursor, vscode, windsurf, codex, gemini-cl
 pub(super) fn put_in(
     places: &ClientPlaces,
     reaching: &Reaching,
-    asked: &ConnectRequest<'_>,
+    request: &ConnectRequest<'_>,
     out: Output,
 ) -> Result<Connected, CommandFailure> {
-    let done = connect(places, reaching, asked)?;
+    let done = connect(places, reaching, request)?;
     say_done(&done, places, out)?;
     Ok(done)
 }
@@ -87,10 +87,10 @@ pub(super) fn put_in(
 fn take_out(
     places: &ClientPlaces,
     reaching: &Reaching,
-    asked: &ConnectRequest<'_>,
+    request: &ConnectRequest<'_>,
     out: Output,
 ) -> Result<Connected, CommandFailure> {
-    let done = disconnect(places, reaching, asked)?;
+    let done = disconnect(places, reaching, request)?;
     say_done(&done, places, out)?;
     Ok(done)
 }
@@ -154,7 +154,7 @@ impl ConnectCommand {
         }
         let mut done = Vec::new();
         for client in clients {
-            let asked = ConnectRequest {
+            let request = ConnectRequest {
                 client,
                 is_for_project: self.project,
                 name: self.name.as_deref(),
@@ -164,9 +164,9 @@ impl ConnectCommand {
                 spares_found: self.all,
             };
             let outcome = if self.undo {
-                take_out(&places, &reaching, &asked, out)
+                take_out(&places, &reaching, &request, out)
             } else {
-                put_in(&places, &reaching, &asked, out)
+                put_in(&places, &reaching, &request, out)
             };
             done.push((client, outcome));
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 pub(super) const SLOW: &str = "slow_count";
 
 /// Every tool, as `tools/list` gives it.
-pub(super) fn all() -> Value {
+pub(super) fn tool_definitions() -> Value {
     let reads = json!({ "readOnlyHint": true, "openWorldHint": false });
     let note_title = json!({
         "type": "string", "minLength": 1, "maxLength": 200, "description": "The note's title."

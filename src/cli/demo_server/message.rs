@@ -9,7 +9,7 @@ pub(super) enum DemoMessage {
         method: String,
         params: Value,
     },
-    /// An answer to a question of ours; the demo server asks none.
+    /// An answer to a question; the demo server asks none.
     Response,
     Invalid {
         id: Value,

@@ -189,7 +189,7 @@ impl Server {
         let result = match request.method.as_str() {
             "initialize" => self.initialize(params),
             "ping" => Ok(json!({})),
-            "tools/list" => Ok(json!({ "tools": definitions::all() })),
+            "tools/list" => Ok(json!({ "tools": definitions::tool_definitions() })),
             "tools/call" => match tools::call(self, request) {
                 Ok(Some(result)) => Ok(result),
                 Ok(None) => return None,

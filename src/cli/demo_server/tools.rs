@@ -13,7 +13,7 @@ use super::{
 use crate::text::moment::utc;
 
 /// What a tool says.
-enum Said {
+enum ToolOutput {
     Text(String),
     /// For tools with an output schema.
     Structured(Value),
@@ -35,23 +35,25 @@ pub(super) fn call(server: &Server, request: &DemoRequest) -> Result<Option<Valu
         return Ok(None);
     }
     Ok(match ran? {
-        Ok(Said::Text(text)) => Some(json!({ "content": [{ "type": "text", "text": text }] })),
-        Ok(Said::Structured(value)) => Some(json!({
+        Ok(ToolOutput::Text(text)) => {
+            Some(json!({ "content": [{ "type": "text", "text": text }] }))
+        }
+        Ok(ToolOutput::Structured(value)) => Some(json!({
             "content": [{ "type": "text", "text": value.to_string() }],
             "structuredContent": value,
         })),
-        Ok(Said::Nothing) => None,
+        Ok(ToolOutput::Nothing) => None,
         Err(complaint) => {
             Some(json!({ "content": [{ "type": "text", "text": complaint }], "isError": true }))
         }
     })
 }
 
-fn run(server: &Server, request: &DemoRequest) -> Result<Result<Said, String>, DemoError> {
+fn run(server: &Server, request: &DemoRequest) -> Result<Result<ToolOutput, String>, DemoError> {
     let Some(name) = request.params["name"].as_str() else {
         return Err(DemoError::params("tools/call needs name, a string"));
     };
-    let definitions = definitions::all();
+    let definitions = definitions::tool_definitions();
     let known = definitions.as_array().into_iter().flatten();
     let Some(definition) = known
         .into_iter()
@@ -77,7 +79,7 @@ fn perform(
     request: &DemoRequest,
     name: &str,
     arguments: &Map<String, Value>,
-) -> Result<Said, String> {
+) -> Result<ToolOutput, String> {
     let text = |name: &str| {
         arguments
             .get(name)
@@ -85,15 +87,15 @@ fn perform(
             .unwrap_or_default()
     };
     match name {
-        "echo" => Ok(Said::Text(text("text").to_owned())),
+        "echo" => Ok(ToolOutput::Text(text("text").to_owned())),
         "add" => add(&arguments["a"], &arguments["b"]),
-        "time_now" => Ok(Said::Text(utc(SystemTime::now()))),
+        "time_now" => Ok(ToolOutput::Text(utc(SystemTime::now()))),
         "notes_write" => server
             .notes
             .write(text("title"), text("text"))
-            .map(Said::Text),
-        "notes_list" => Ok(Said::Text(server.notes.list(text("containing")))),
-        "notes_delete" => server.notes.delete(text("title")).map(Said::Text),
+            .map(ToolOutput::Text),
+        "notes_list" => Ok(ToolOutput::Text(server.notes.list(text("containing")))),
+        "notes_delete" => server.notes.delete(text("title")).map(ToolOutput::Text),
         _ => {
             let seconds = arguments
                 .get("seconds")
@@ -105,25 +107,25 @@ fn perform(
 }
 
 /// Whole numbers stay whole as far as they fit.
-fn add(a: &Value, b: &Value) -> Result<Said, String> {
+fn add(a: &Value, b: &Value) -> Result<ToolOutput, String> {
     if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64())
         && let Some(sum) = a.checked_add(b)
     {
-        return Ok(Said::Structured(json!({ "sum": sum })));
+        return Ok(ToolOutput::Structured(json!({ "sum": sum })));
     }
     let sum = a.as_f64().unwrap_or(f64::NAN) + b.as_f64().unwrap_or(f64::NAN);
     if sum.is_finite() {
-        Ok(Said::Structured(json!({ "sum": sum })))
+        Ok(ToolOutput::Structured(json!({ "sum": sum })))
     } else {
         Err("the sum is too large for a number".to_owned())
     }
 }
 
-fn count(server: &Server, request: &DemoRequest, seconds: u64) -> Said {
+fn count(server: &Server, request: &DemoRequest, seconds: u64) -> ToolOutput {
     let token = &request.params["_meta"]["progressToken"];
     for second in 1..=seconds {
         if !server.in_flight.wait(&request.id, Duration::from_secs(1)) {
-            return Said::Nothing;
+            return ToolOutput::Nothing;
         }
         if token.is_string() || token.is_number() {
             let progress = json!({
@@ -137,9 +139,9 @@ fn count(server: &Server, request: &DemoRequest, seconds: u64) -> Said {
                 },
             });
             if super::send(&progress).is_err() {
-                return Said::Nothing;
+                return ToolOutput::Nothing;
             }
         }
     }
-    Said::Text(format!("Counted to {seconds}."))
+    ToolOutput::Text(format!("Counted to {seconds}."))
 }

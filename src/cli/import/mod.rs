@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub(super) use self::{
     files::{check_words, gather, location_of},
     notes::{say_faults, say_needs, say_readable, show_table},
-    pick::asked,
+    pick::pick,
 };
 use super::{
     connection,
@@ -86,7 +86,7 @@ impl ImportCommand {
         }
         let offered = chosen.len();
         if asks && !chosen.is_empty() {
-            chosen = asked(&chosen, out);
+            chosen = pick(&chosen, out);
         }
         let takes = !self.dry_run && (is_decided || asks);
         report.choose(&chosen);
@@ -175,7 +175,7 @@ fn verdict(report: &ImportReport) -> Result<(), CommandFailure> {
         let what = format!("these were not added: {}: {why}", names.join(", "));
         return Err(CommandFailure::failed(what).shown());
     }
-    // Why was said above.
+    // The report named the reason.
     if report.faults.iter().any(|fault| fault.is_named) {
         let what = "not every file that was named could be read";
         return Err(CommandFailure::failed(what).shown());

@@ -3,7 +3,7 @@
 use super::super::output::Output;
 
 /// Those of the choice that the person at the terminal wants. The table numbers them from 1.
-pub(in crate::cli) fn asked(choice: &[usize], out: Output) -> Vec<usize> {
+pub(in crate::cli) fn pick(choice: &[usize], out: Output) -> Vec<usize> {
     let n = choice.len();
     loop {
         let question =

@@ -1,4 +1,4 @@
-//! `mcpproxy service install`: writes the file, tells the service manager, and says what it did.
+//! `mcpproxy service install`: writes the file, registers it with the service manager, and reports the steps.
 
 use std::{fs, path::Path};
 
@@ -91,7 +91,7 @@ impl InstallService {
         Ok((file, definition))
     }
 
-    /// Writes the file and tells the manager. Says whether there was a file before, too.
+    /// Writes the file and registers it. Gives whether there was a file before, too.
     async fn install(
         &self,
         files: &Management<OverFiles>,

@@ -1,6 +1,6 @@
 //! `mcpproxy service`: the daemon as a service of the person who is logged in, under systemd or launchd.
 //!
-//! Writes one file and tells the service manager. What runs is `mcpproxy serve`, as by hand.
+//! Writes one file and registers it with the service manager. What runs is `mcpproxy serve`, as by hand.
 
 mod definition;
 mod install;
@@ -83,8 +83,8 @@ enum Found {
 }
 
 impl ServiceFile {
-    fn of(asked: &ServiceChoice) -> Result<Self, CommandFailure> {
-        let kind = match asked.manager {
+    fn of(choice: &ServiceChoice) -> Result<Self, CommandFailure> {
+        let kind = match choice.manager {
             Some(kind) => kind,
             None => places::present().map_err(CommandFailure::failed)?,
         };

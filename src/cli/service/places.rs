@@ -46,7 +46,7 @@ pub(super) fn file(kind: ServiceKind) -> Result<PathBuf, String> {
     })
 }
 
-/// Whether services of this person go on after the last logout; nothing where that cannot be told.
+/// Whether services of this person go on after the last logout; nothing where that is unknown.
 pub(super) fn lingers() -> Option<bool> {
     let folder = Path::new("/var/lib/systemd/linger");
     let user = env::var_os("USER")?;

@@ -7,7 +7,7 @@ use super::{places::ServiceKind, steps::Step};
 /// How a service is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(super) struct ServiceState {
-    /// Whether it runs; nothing where the manager cannot be asked.
+    /// Whether it runs; nothing where the manager does not answer.
     pub(super) running: Option<bool>,
     pub(super) pid: Option<u32>,
     /// In the manager's own words: `active (running)`, `failed (watchdog)`.
@@ -16,7 +16,7 @@ pub(super) struct ServiceState {
     pub(super) at_login: Option<bool>,
     /// How often it was started again since it was started.
     pub(super) restarts: Option<u32>,
-    /// Why the manager cannot be asked.
+    /// Why the manager does not answer.
     pub(super) unknown: Option<String>,
 }
 

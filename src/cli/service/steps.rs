@@ -1,4 +1,4 @@
-//! What a service manager is told: its programs with their arguments, run with a deadline or shown to be typed.
+//! The commands to a service manager: its programs with their arguments, run with a deadline or shown to be typed.
 
 use std::{fmt, io, process::Stdio, time::Duration};
 
@@ -136,8 +136,8 @@ impl Step {
             }
             Ok(Err(error)) => failed(error.to_string()),
             Ok(Ok(output)) => {
-                let said = String::from_utf8_lossy(&output.stderr);
-                let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+                let stderr = String::from_utf8_lossy(&output.stderr);
+                let last = stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
                 let ended = || output.status.to_string();
                 StepOutcome {
                     is_done: output.status.success(),
@@ -158,7 +158,7 @@ pub(super) enum StartNow {
     Anew,
 }
 
-/// Of whoever is logged in.
+/// The domain of the user who is logged in.
 fn domain() -> String {
     format!("gui/{}", platform::user_id())
 }

@@ -96,7 +96,7 @@ impl UninstallService {
     }
 }
 
-/// The link by which systemd starts the unit at login, where it could not be asked to take it away.
+/// The link by which systemd starts the unit at login, where systemd could not take it away.
 fn remove_link(unit: &Path) {
     let Some(folder) = unit.parent() else { return };
     let link = folder.join("default.target.wants").join(systemd::UNIT);

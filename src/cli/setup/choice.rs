@@ -1,4 +1,4 @@
-//! What a person chose by flags: all, nothing, some by name, or to be asked.
+//! What a person chose by flags: all, nothing, some by name, or by prompts.
 
 use super::super::output::Output;
 
@@ -7,8 +7,8 @@ use super::super::output::Output;
 pub(super) enum Choice {
     All,
     Nothing,
-    /// Nothing was said, and there is nobody to ask: nothing is done, and it is said what could be.
-    Unsaid,
+    /// No flag and no person: nothing is done, and the report names what could be.
+    Undecided,
     Named(Vec<String>),
     /// There is a person at a terminal.
     Ask,
@@ -26,7 +26,7 @@ impl Choice {
         } else if is("none") {
             Self::Nothing
         } else if words.is_empty() && !has_person {
-            Self::Unsaid
+            Self::Undecided
         } else if words.is_empty() {
             Self::Ask
         } else {
@@ -45,7 +45,7 @@ mod tests {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             assert_eq!(Choice::read(&words, yes, has_person), expected);
         };
-        check(&[], false, false, Choice::Unsaid);
+        check(&[], false, false, Choice::Undecided);
         check(&[], true, false, Choice::All);
         check(&[], false, true, Choice::Ask);
         check(&["none"], true, true, Choice::Nothing);

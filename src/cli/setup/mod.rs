@@ -218,7 +218,7 @@ async fn without_http(files: &Management<OverFiles>) -> CommandFailure {
     ))
 }
 
-/// The address in what was asked for.
+/// The address in the arguments.
 fn chosen_address(
     listen: Option<&str>,
     port: Option<u16>,
@@ -246,9 +246,9 @@ fn chosen_address(
 
 /// Refuses another address than that of a daemon that runs: it would be in force at its next start only, and clients would be connected to
 /// an address where nobody is.
-fn check_address(asked: Listen, running: &DaemonClient) -> Result<(), CommandFailure> {
+fn check_address(listen: Listen, running: &DaemonClient) -> Result<(), CommandFailure> {
     let location = import::location_of(Some(running));
-    let ending = format!(":{}", asked.port());
+    let ending = format!(":{}", listen.port());
     let mut listens = location.iter().flat_map(|location| &location.listen);
     if listens.any(|address| address.ends_with(&ending)) {
         return Ok(());
@@ -259,7 +259,7 @@ fn check_address(asked: Listen, running: &DaemonClient) -> Result<(), CommandFai
         "the daemon runs already, at {at}, and an address is in force from its start on"
     ))
     .next(format!(
-        "`mcpproxy stop`, then run `mcpproxy setup` with {asked} again"
+        "`mcpproxy stop`, then run `mcpproxy setup` with {listen} again"
     )))
 }
 
@@ -336,7 +336,7 @@ async fn take_over(
             );
             return Ok(());
         }
-        Choice::All | Choice::Unsaid | Choice::Ask => &[],
+        Choice::All | Choice::Undecided | Choice::Ask => &[],
         Choice::Named(words) => words,
     };
     let mut found = import::gather(files, daemon.as_ref(), from)?;
@@ -345,12 +345,12 @@ async fn take_over(
     if !out.is_json() {
         import::say_faults(&found, out);
     }
-    if *choice == Choice::Unsaid {
+    if *choice == Choice::Undecided {
         report.offer(offered);
         chosen.clear();
     } else if *choice == Choice::Ask && offered > 0 {
         import::show_table(&found)?;
-        chosen = import::asked(&chosen, out);
+        chosen = import::pick(&chosen, out);
     }
     found.choose(&chosen);
     import::add(files, daemon.as_mut(), &mut found, false, out).await;
@@ -416,7 +416,7 @@ fn connect_clients(
     let us = our_address(files, location.as_ref());
     let mut rows = client_rows(&places, &us, true);
     rows.retain(|row| match choice {
-        Choice::Nothing | Choice::Unsaid => false,
+        Choice::Nothing | Choice::Undecided => false,
         Choice::All => row.found,
         Choice::Named(words) => {
             let mut named = words.iter().filter_map(|word| Client::from_word(word));

@@ -145,7 +145,7 @@ pub(super) async fn wait_until_listed(
     out: Output,
 ) -> Result<(), CommandFailure> {
     let deadline = Instant::now() + LISTED_WITHIN;
-    let mut said = usize::MAX;
+    let mut shown = usize::MAX;
     loop {
         let path = "/api/v1/servers";
         let list: ServerList = daemon_client::read(path, &daemon.get(path).await?)?;
@@ -158,8 +158,8 @@ pub(super) async fn wait_until_listed(
             report.take_servers(&list.servers, waiting);
             return Ok(());
         }
-        if waiting != said {
-            said = waiting;
+        if waiting != shown {
+            shown = waiting;
             let of = list.servers.len();
             out.progress(&format!(
                 "waiting for the tools of {waiting} of {of} servers"

@@ -21,7 +21,7 @@ pub(super) struct SetupReport {
     pub(super) imported: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) not_imported: Vec<String>,
-    /// How many servers of other programs could be taken over, where nobody said whether they should be.
+    /// How many servers of other programs could be taken over, where nobody chose.
     #[serde(skip_serializing_if = "Option::is_none")]
     offered: Option<usize>,
     pub(super) daemon: Option<DaemonRow>,
@@ -118,7 +118,7 @@ impl SetupReport {
         }
     }
 
-    /// So many servers could be taken over, and nobody said whether they should be.
+    /// So many servers could be taken over, and nobody chose.
     pub(super) fn offer(&mut self, offered: usize) {
         self.offered = Some(offered);
         let them = match offered {

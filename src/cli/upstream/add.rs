@@ -178,8 +178,8 @@ async fn add_through(
         .send(Method::POST, path, body, AnswerDeadline::Daemon)
         .await?;
     let mut change: ServerChange = daemon_client::read("POST /api/v1/servers", &answer)?;
-    let patience = is_checked.then_some(outcome::LONG_PATIENCE);
-    change.server = outcome::wait_for(daemon, name.as_str(), patience).await?;
+    let seconds = is_checked.then_some(outcome::LONG_CONNECT_TIMEOUT);
+    change.server = outcome::wait_for(daemon, name.as_str(), seconds).await?;
     Ok(change)
 }
 
@@ -241,7 +241,7 @@ fn step_without_entry(name: &ServerName, server: &ServerRow) -> String {
         return format!("add it without --check, then `mcpproxy upstream login {name}`");
     }
     let is_program = server.transport.as_deref() == Some("stdio");
-    // What names a command of ours names the entry with it.
+    // A next step with a command names the entry.
     let known = server.next_step.as_deref();
     let look = match known.filter(|step| !step.contains("mcpproxy ")) {
         Some(step) => step,

@@ -169,7 +169,7 @@ impl ApproveServer {
 
         let things = shown.things.iter().filter(|thing| self.means(thing));
         let named = |thing: &InspectedThing| match &*thing.name {
-            // What a server says of itself has no name.
+            // A server's instructions have no name.
             "" => thing.kind.clone(),
             name => visible(name),
         };
@@ -184,7 +184,7 @@ impl ApproveServer {
     }
 }
 
-/// Refuses before anything is shown or asked, where the answer is known.
+/// Refuses before anything is shown or confirmed, where the answer is known.
 fn check_unlocked(shown: &Inspection) -> Result<(), CommandFailure> {
     let Some(file) = &shown.lock_file else {
         return Ok(());

@@ -81,12 +81,12 @@ impl NamedServers {
         if out.is_json() {
             output::json(&output::as_json(&Changes { changes })?)?;
         }
-        whole(failures, self.names.len())
+        overall(failures, self.names.len())
     }
 }
 
-/// One failure of one server is what failed; of several, each is said by itself.
-fn whole(failures: Vec<(&String, CommandFailure)>, of: usize) -> Result<(), CommandFailure> {
+/// One failure of one server is the command's; of several, each is printed by itself.
+fn overall(failures: Vec<(&String, CommandFailure)>, of: usize) -> Result<(), CommandFailure> {
     let names: Vec<&str> = failures.iter().map(|(name, _)| name.as_str()).collect();
     let what = format!(
         "{} of {of} servers failed: {}",
@@ -150,7 +150,7 @@ async fn through(
     let request = format!("{method} {path}");
     let sending = daemon.send(method, &path, "", deadline);
     let answer = if verb == Verb::Restart {
-        saying_what_is_waited_for(name, out, sending).await?
+        with_wait_note(name, out, sending).await?
     } else {
         sending.await?
     };
@@ -181,11 +181,7 @@ async fn through(
 /// How long a command may wait for a server before it says so.
 const SILENCE: Duration = Duration::from_secs(2);
 
-async fn saying_what_is_waited_for<T>(
-    name: &str,
-    out: Output,
-    waiting: impl Future<Output = T>,
-) -> T {
+async fn with_wait_note<T>(name: &str, out: Output, waiting: impl Future<Output = T>) -> T {
     let mut waiting = pin!(waiting);
     if let Ok(done) = timeout(SILENCE, &mut waiting).await {
         return done;

@@ -12,7 +12,7 @@ use super::{
         failure::CommandFailure,
         output::{self, Output},
     },
-    outcome::LONG_PATIENCE,
+    outcome::LONG_CONNECT_TIMEOUT,
     rest_of_definition::rest_of_definition,
 };
 use crate::{
@@ -41,7 +41,7 @@ impl InspectServer {
         let path = path(&self.name);
         let body = match &mut daemon {
             Some(daemon) if self.connect => {
-                let path = format!("{path}?wait={LONG_PATIENCE}");
+                let path = format!("{path}?wait={LONG_CONNECT_TIMEOUT}");
                 let deadline = AnswerDeadline::Upstream;
                 daemon
                     .send(Method::POST, &path, "", deadline)
@@ -61,8 +61,8 @@ impl InspectServer {
         };
         out.answer(&path, &body, |inspection: Inspection| print(&inspection))?;
         let inspection: Option<Inspection> = serde_json::from_slice(&body).ok();
-        let asked = inspection.filter(|_| self.connect);
-        asked.map_or(Ok(()), |inspection| contacted(&inspection))
+        let opened = inspection.filter(|_| self.connect);
+        opened.map_or(Ok(()), |inspection| contacted(&inspection))
     }
 }
 
@@ -250,7 +250,7 @@ fn held(inspection: &Inspection) -> usize {
 
 /// Shows a thing, all of it if nobody ever approved it or the server is held. All that a server wrote is escaped.
 fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Result<(), CommandFailure> {
-    // What a server says of itself has no name.
+    // A server's instructions have no name.
     let mut head = visible(format!("{} {}", thing.kind, thing.name).trim_end());
     if let Some(call_with) = &thing.call_with {
         let added = format!(" ({call_with})");

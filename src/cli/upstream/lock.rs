@@ -1,4 +1,4 @@
-//! `mcpproxy upstream lock`: what was approved, as a file that a team reviews and keeps. A file that is there is not cut short unasked.
+//! `mcpproxy upstream lock`: what was approved, as a file that a team reviews and keeps. An existing file is not cut short without a flag.
 
 use std::{
     collections::BTreeSet,
@@ -47,7 +47,7 @@ impl WriteLock {
             }
             None => (files.lock_text()?, files.servers()?),
         };
-        let said = contents(&text, &servers.servers);
+        let summary = contents(&text, &servers.servers);
         let Some(file) = self.file else {
             return output::exactly(text.trim_end());
         };
@@ -66,7 +66,7 @@ impl WriteLock {
             return output::json(&output::as_json(&written(&file, &text, &changes))?);
         }
         let file = file.display();
-        out.note(&format!("wrote {file}: {said}"));
+        out.note(&format!("wrote {file}: {summary}"));
         for (what, tools) in [
             ("no longer in it", &changes.lost),
             ("with another fingerprint than before", &changes.changed),
@@ -166,7 +166,7 @@ fn contents(text: &str, servers: &[ServerRow]) -> String {
         .iter()
         .filter_map(|tool| tool["server"].as_str())
         .collect();
-    let mut said = format!(
+    let mut summary = format!(
         "{} of {}",
         count(tools.len(), "tool", "tools"),
         count(of.len(), "server", "servers")
@@ -185,7 +185,7 @@ fn contents(text: &str, servers: &[ServerRow]) -> String {
         .collect();
     if !left_out.is_empty() {
         let added = format!("; left out: {}", left_out.join(", "));
-        said.push_str(&added);
+        summary.push_str(&added);
     }
-    said
+    summary
 }

@@ -1,4 +1,4 @@
-//! What came of adding, switching on or restarting a server, waited for and said in one sentence.
+//! The outcome of adding, switching on or restarting a server, waited for and put into one sentence.
 
 use super::super::{failure::CommandFailure, output::Output};
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
 };
 
 /// How long it is waited for the first connection. Downloads take longer, and nobody should have to watch them.
-const PATIENCE: u64 = 10;
+const CONNECT_TIMEOUT: u64 = 10;
 
-/// How long it is waited where the outcome is what was asked for. More than any default of `init_timeout`.
-pub(super) const LONG_PATIENCE: u64 = 540;
+/// How long to wait where the outcome is the command's purpose. More than any default of `init_timeout`.
+pub(super) const LONG_CONNECT_TIMEOUT: u64 = 540;
 
 /// The server, when its first attempt to connect has come to an end, or after a while.
 pub(super) async fn wait_for(
@@ -20,7 +20,7 @@ pub(super) async fn wait_for(
     seconds: Option<u64>,
 ) -> Result<ServerRow, CommandFailure> {
     let name = daemon_client::encoded(name);
-    let seconds = seconds.unwrap_or(PATIENCE);
+    let seconds = seconds.unwrap_or(CONNECT_TIMEOUT);
     let path = format!("/api/v1/servers/{name}?wait={seconds}");
     let answer = daemon
         .send(http::Method::GET, &path, "", AnswerDeadline::Upstream)

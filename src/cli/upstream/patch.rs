@@ -63,7 +63,7 @@ impl PatchServer {
             let change = files.patch_server(&self.name, patch).await?;
             if !change.changed.is_empty() {
                 let file = files.config_file().display();
-                out.note(&format!("{} {:?} in {file}", said(&change), self.name));
+                out.note(&format!("{} {:?} in {file}", summary(&change), self.name));
             }
             change
         };
@@ -92,13 +92,13 @@ impl PatchServer {
         let mut change: ServerChange = daemon_client::read(&format!("PATCH {server}"), &answer)?;
         if !change.changed.is_empty() {
             change.server = outcome::wait_for(daemon, &self.name, None).await?;
-            outcome::say(out, &said(&change), &change.server);
+            outcome::say(out, &summary(&change), &change.server);
         }
         Ok(change)
     }
 }
 
-fn said(change: &ServerChange) -> String {
+fn summary(change: &ServerChange) -> String {
     format!("changed {} of", change.changed.join(", "))
 }
 

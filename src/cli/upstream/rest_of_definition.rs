@@ -1,4 +1,4 @@
-//! What of a definition a terminal does not show in words: all the rest of it, as JSON. Pure; whoever prints it escapes it.
+//! The part of a definition that a terminal does not show in words, as JSON. Pure; the printer escapes it.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::management::{InspectedThing, ShownParameter};
 
-/// What is left of a definition without its name, its description, and what is said of its parameters. Nothing where nothing is.
+/// A definition without its name, its description, and the shown words on its parameters. Nothing where nothing is left.
 pub(super) fn rest_of_definition(thing: &InspectedThing) -> Option<String> {
     let definition = thing.definition.as_deref()?;
     let Ok(Value::Object(mut members)) = serde_json::from_str(definition) else {
@@ -49,7 +49,7 @@ fn take_text(members: &mut Map<String, Value>, key: &str, text: &str) {
     }
 }
 
-/// Takes out what is said of the parameters that are shown.
+/// Takes out the words on the parameters that are shown.
 fn take_parameters(
     schema: &mut Map<String, Value>,
     path: &str,
@@ -60,11 +60,11 @@ fn take_parameters(
         path => format!("{path}.{name}"),
     };
     let required = schema.get("required").and_then(Value::as_array);
-    let is_said = |name: &Value| {
+    let is_shown = |name: &Value| {
         let name = name.as_str().map(at);
         name.is_some_and(|name| shown.get(&*name).is_some_and(|one| one.required))
     };
-    if required.is_some_and(|names| names.iter().all(is_said)) {
+    if required.is_some_and(|names| names.iter().all(is_shown)) {
         schema.shift_remove("required");
     }
     let Some(Value::Object(parameters)) = schema.get_mut("properties") else {

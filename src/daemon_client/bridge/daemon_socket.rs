@@ -66,7 +66,7 @@ pub(super) enum DaemonSocketError {
 }
 
 impl DaemonSocketError {
-    /// The code that the client hears of it.
+    /// Its code for the client.
     pub(super) fn code(&self) -> ErrorCode {
         match self {
             Self::Ourselves => ErrorCode::ServerMisconfigured,

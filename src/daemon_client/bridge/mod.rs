@@ -55,7 +55,7 @@ pub trait BridgeHost {
     /// Starts a daemon and returns when it serves, or when another one has the data folder.
     fn start_daemon(&self) -> impl Future<Output = Result<(), String>>;
 
-    /// Says something to whoever runs the program.
+    /// Shows a text to the user of the program.
     fn note(&self, text: &str);
 }
 
@@ -75,9 +75,9 @@ pub async fn carry(
     output: impl AsyncWrite + Unpin,
 ) -> Result<(), StartedByDaemon> {
     let (out, frames) = mpsc::channel(WAITING);
-    let (said, heard) = mpsc::channel(WAITING);
+    let (sender, lines) = mpsc::channel(WAITING);
     let gone = CancellationToken::new();
-    let _reading = AbortOnDropHandle::new(tokio::spawn(read(input, said, gone.clone())));
+    let _reading = AbortOnDropHandle::new(tokio::spawn(read(input, sender, gone.clone())));
     let bridge = Bridge {
         socket,
         host,
@@ -93,19 +93,19 @@ pub async fn carry(
     tokio::select! {
         // The client reads no more.
         _ = &mut writing => Ok(()),
-        ended = bridge.run(heard) => {
+        ended = bridge.run(lines) => {
             drop(timeout(PARTING, writing).await);
             ended
         }
     }
 }
 
-/// Reads the client's lines; `gone` tells of the end even while nobody takes them.
-async fn read(input: impl AsyncRead + Unpin, said: mpsc::Sender<Line>, gone: CancellationToken) {
+/// Reads the client's lines; `gone` signals the end even while nobody takes them.
+async fn read(input: impl AsyncRead + Unpin, sender: mpsc::Sender<Line>, gone: CancellationToken) {
     let mut lines = Lines::new(input, LARGEST_QUESTION);
     // An input that breaks off is at its end.
     while let Ok(Some(line)) = lines.next().await {
-        if said.send(line).await.is_err() {
+        if sender.send(line).await.is_err() {
             return;
         }
     }
@@ -141,7 +141,7 @@ struct State {
 
 impl<H: BridgeHost> Bridge<H> {
     async fn run(mut self, mut heard: mpsc::Receiver<Line>) -> Result<(), StartedByDaemon> {
-        // Without waiting for the first line, so that the daemon starts while the client does. Of a failure every request hears.
+        // Without waiting for the first line, so that the daemon starts while the client does. Every request reports a failure.
         if let Err(absent) = self.attach().await
             && !absent.is_ourselves
         {
@@ -171,7 +171,7 @@ impl<H: BridgeHost> Bridge<H> {
     }
 
     async fn take(&mut self, line: Bytes, again: bool) -> Result<(), StartedByDaemon> {
-        let mut asked = match ClientLine::read(&line) {
+        let mut requests = match ClientLine::read(&line) {
             ClientLine::Malformed(answer) => {
                 self.shared.tell(answer).await;
                 return Ok(());
@@ -181,12 +181,12 @@ impl<H: BridgeHost> Bridge<H> {
                 self.send(&line).await;
                 return Ok(());
             }
-            ClientLine::Requests(asked) => asked,
+            ClientLine::Requests(requests) => requests,
         };
-        while let Err(unnoted) = self.shared.note(asked, &line, again) {
-            asked = unnoted;
+        while let Err(unnoted) = self.shared.note(requests, &line, again) {
+            requests = unnoted;
             if let Err(absent) = self.attach().await {
-                for one in &asked {
+                for one in &requests {
                     let answer = requests::unreachable(one, &absent);
                     self.shared.tell(answer).await;
                 }
@@ -211,11 +211,11 @@ impl<H: BridgeHost> Bridge<H> {
     /// Goes to the daemon; a client that has opened its connection before is in the same state afterwards.
     async fn attach(&mut self) -> Result<(), NoDaemon> {
         if let Some(lost) = self.attached.take() {
-            // The client hears what became of its requests before it hears of the new daemon.
+            // The failures of its requests go to the client before anything of the new daemon.
             let _ = lost.from_daemon.await;
         }
         let left = async {
-            // What it asked for last may still be answered.
+            // Its last requests may still be answered.
             self.gone.cancelled().await;
             sleep(PARTING).await;
         };
@@ -286,7 +286,7 @@ impl<H: BridgeHost> Bridge<H> {
             return;
         };
         let parting = async {
-            // What it asked for last may still be answered; then the daemon closes the connection.
+            // Its last requests may still be answered; then the daemon closes the connection.
             let _ = attached.to_daemon.shutdown().await;
             let _ = attached.from_daemon.await;
         };
@@ -335,15 +335,15 @@ impl Shared {
     /// Notes requests about to be sent, unless the daemon is gone.
     fn note(
         &self,
-        asked: Vec<ClientRequest>,
+        requests: Vec<ClientRequest>,
         line: &Bytes,
         again: bool,
     ) -> Result<(), Vec<ClientRequest>> {
         let mut state = self.state.lock();
         if !state.attached {
-            return Err(asked);
+            return Err(requests);
         }
-        state.requests.note(asked, line, again);
+        state.requests.note(requests, line, again);
         Ok(())
     }
 
@@ -380,10 +380,10 @@ mod tests {
         };
         shared.attach();
         let line = Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#);
-        let ClientLine::Requests(asked) = ClientLine::read(&line) else {
+        let ClientLine::Requests(requests) = ClientLine::read(&line) else {
             panic!("a request");
         };
-        assert!(shared.note(asked, &line, false).is_ok());
+        assert!(shared.note(requests, &line, false).is_ok());
         shared
             .hear(&br#"{"jsonrpc":"2.0","id":1,"result":{"con"#[..])
             .await;

@@ -1,4 +1,4 @@
-//! What the client of a bridge wants to be told besides answers: its log level and its subscriptions, as far as a daemon agreed. Pure.
+//! The notices that the client of a bridge wants besides answers: its log level and its subscriptions, as far as a daemon agreed. Pure.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl NoticeChange {
     }
 }
 
-/// What the client wants to be told.
+/// The notices that the client wants.
 #[derive(Debug, Default)]
 pub(super) struct WantedNotices {
     log_level: Option<Raw>,
@@ -57,7 +57,7 @@ impl WantedNotices {
         }
     }
 
-    /// The requests that tell a new daemon.
+    /// The requests that renew them at a new daemon.
     pub(super) fn requests(&self) -> impl Iterator<Item = (&'static str, &Raw)> {
         let level = self.log_level.iter().map(|raw| (method::SET_LEVEL, raw));
         let subscriptions = self.subscriptions.values();

@@ -41,9 +41,9 @@ pub(super) struct ClientRequest {
 enum Kind {
     /// `initialize`, with its params.
     Opening(Raw),
-    /// Changes what the client is told besides answers.
+    /// Changes the client's notices besides answers.
     Notices(NoticeChange),
-    /// Changes nothing, so it can be asked again.
+    /// Changes nothing, so it can be sent again.
     Repeatable,
     Other,
 }
@@ -54,7 +54,7 @@ pub(super) struct PendingRequests {
     pending: HashMap<Id, Pending>,
     /// The params of the `initialize` that was answered.
     opened: Option<Raw>,
-    /// What a new daemon has to be told after that.
+    /// The notices to request of a new daemon after that.
     wanted: WantedNotices,
 }
 
@@ -84,10 +84,10 @@ impl ClientLine {
             Ok(parsed) => parsed,
             Err(error) => return Self::Malformed(refusal(error.id(), &error.to_rpc_error())),
         };
-        let mut asked = Vec::new();
+        let mut requests = Vec::new();
         for message in messages {
             match message {
-                Ok(Message::Request(request)) => asked.push(ClientRequest {
+                Ok(Message::Request(request)) => requests.push(ClientRequest {
                     kind: match &*request.method {
                         method::INITIALIZE => Kind::Opening(params(&request)),
                         name if !is_batch && is_repeatable(name) => Kind::Repeatable,
@@ -104,10 +104,10 @@ impl ClientLine {
                 Ok(_) | Err(_) => (),
             }
         }
-        if asked.is_empty() && !is_batch {
+        if requests.is_empty() && !is_batch {
             Self::WantsNoAnswer
         } else {
-            Self::Requests(asked)
+            Self::Requests(requests)
         }
     }
 }
@@ -134,9 +134,9 @@ fn refusal(id: Option<&Id>, error: &RpcError) -> Bytes {
 }
 
 impl PendingRequests {
-    /// Notes requests that go out with this line. With `again` they have been lost once and are not asked a third time.
-    pub(super) fn note(&mut self, asked: Vec<ClientRequest>, line: &Bytes, again: bool) {
-        for ClientRequest { id, kind } in asked {
+    /// Notes requests that go out with this line. With `again` they have been lost once and are not sent a third time.
+    pub(super) fn note(&mut self, requests: Vec<ClientRequest>, line: &Bytes, again: bool) {
+        for ClientRequest { id, kind } in requests {
             let repeat = || (!again).then(|| Bytes::copy_from_slice(line));
             let pending = match kind {
                 Kind::Opening(params) => Pending {
@@ -237,7 +237,7 @@ fn answer(line: &Bytes) -> Option<(Id, bool)> {
     })
 }
 
-/// What the client hears of its requests in flight.
+/// The answer to a request in flight when the daemon is lost.
 pub(super) fn lost(id: &Id) -> Bytes {
     let text = "the connection to the mcpproxy daemon was lost while the request was in flight";
     let hint =
@@ -264,8 +264,8 @@ impl From<String> for NoDaemon {
     }
 }
 
-/// What the client hears when there is no daemon.
-pub(super) fn unreachable(asked: &ClientRequest, absent: &NoDaemon) -> Bytes {
+/// The answer when there is no daemon.
+pub(super) fn unreachable(request: &ClientRequest, absent: &NoDaemon) -> Bytes {
     let hint = match absent.code {
         ErrorCode::Internal => {
             "`mcpproxy status` and `mcpproxy config check` in a terminal say more."
@@ -280,10 +280,10 @@ pub(super) fn unreachable(asked: &ClientRequest, absent: &NoDaemon) -> Bytes {
             "Correct the --endpoint that mcpproxy was started with; `mcpproxy upstream list` in a terminal shows the servers."
         }
     };
-    failed(&asked.id, absent.code, &absent.why, hint)
+    failed(&request.id, absent.code, &absent.why, hint)
 }
 
-/// What the client hears of an answer that nobody can carry.
+/// The answer in place of one that nobody can carry.
 pub(super) fn too_large(id: &Id) -> Bytes {
     let hint = "Ask for less at a time.";
     failed(
@@ -310,7 +310,7 @@ mod tests {
 
     fn ask(requests: &mut PendingRequests, text: &str, again: bool) {
         match ClientLine::read(&line(text)) {
-            ClientLine::Requests(asked) => requests.note(asked, &line(text), again),
+            ClientLine::Requests(noted) => requests.note(noted, &line(text), again),
             other => panic!("{text} is a request, not {other:?}"),
         }
     }
@@ -323,8 +323,11 @@ mod tests {
     fn what_a_line_wants_is_seen() {
         let check = |text: &str, expected: &str| {
             let found = match ClientLine::read(&line(text)) {
-                ClientLine::Requests(asked) => {
-                    let ids: Vec<&str> = asked.iter().map(|asked| asked.id.as_str()).collect();
+                ClientLine::Requests(requests) => {
+                    let ids: Vec<&str> = requests
+                        .iter()
+                        .map(|requests| requests.id.as_str())
+                        .collect();
                     format!("asks {}", ids.join(" "))
                 }
                 ClientLine::WantsNoAnswer => "remark".to_owned(),

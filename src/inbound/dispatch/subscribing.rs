@@ -1,4 +1,4 @@
-//! Requests of legacy clients to be told of more than answers: of resources, and of log lines from a level on.
+//! Subscription requests of legacy clients: for resources, and for log lines from a level on.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{
         session::LegacySession,
         subscriptions::MAX_SUBSCRIPTIONS,
     },
-    router::{Subscription, Tell},
+    router::{Notifier, Subscription},
     wire::{LogLevel, Outcome, Raw, Request, RpcError, method, notification_frame},
 };
 
@@ -69,7 +69,7 @@ impl ServedClient {
         Ok(())
     }
 
-    /// Has the session told of a resource, until the subscription is dropped.
+    /// Subscribes the session to a resource, until the subscription is dropped.
     pub(in crate::inbound) async fn subscribe_to(
         &self,
         context: &CallContext,
@@ -102,7 +102,7 @@ impl ServedClient {
 }
 
 /// Onto the session's own stream.
-fn telling(session: &Arc<LegacySession>) -> Tell {
+fn telling(session: &Arc<LegacySession>) -> Notifier {
     // The session holds the subscription, not the other way round.
     let session = Arc::downgrade(session);
     Arc::new(move |notice| {

@@ -15,7 +15,7 @@ pub(in crate::inbound) const SUFFIX: &str = "/sse";
 
 /// Whether a GET on an endpoint that has both transports asks for this one: it names no session and no revision, and takes events. A
 /// browser takes whatever there is, but waits for a page.
-pub(in crate::inbound) fn is_asked_for(headers: &HeaderMap) -> bool {
+pub(in crate::inbound) fn wants_stream(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter();
     let accepted: Vec<String> = accepted
         .map(|value| value.to_str().unwrap_or_default().to_ascii_lowercase())
@@ -101,7 +101,7 @@ mod tests {
                     (name, http::HeaderValue::from_static(value))
                 })
                 .collect();
-            assert_eq!(is_asked_for(&headers), expected, "{headers:?}");
+            assert_eq!(wants_stream(&headers), expected, "{headers:?}");
         };
         let events = ("accept", "text/event-stream");
         check(&[events], true);

@@ -1,4 +1,4 @@
-//! What a session's client is told besides answers: its subscriptions and its log level, and what of them is kept on disk.
+//! The notices of a session besides answers: its subscriptions and its log level, and what of them is kept on disk.
 
 use super::LegacySession;
 use crate::{

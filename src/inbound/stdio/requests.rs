@@ -1,4 +1,4 @@
-//! The requests of one client on a pair of streams: they run at once, within bounds, and what comes of them goes out in order.
+//! The requests of one client on a pair of streams: they run at once, within bounds, and their answers go out in order.
 
 use std::sync::Arc;
 
@@ -88,12 +88,12 @@ impl Requests {
 
     /// Waits until all are answered.
     pub(super) async fn all_ended(&mut self) {
-        all(&mut self.running).await;
+        join_all(&mut self.running).await;
     }
 
     /// Waits until the streams of changes have ended, as they do when the daemon does.
     pub(super) async fn streams_ended(&mut self) {
-        all(&mut self.streams).await;
+        join_all(&mut self.streams).await;
     }
 
     pub(super) async fn take(&mut self, message: Message) {
@@ -123,7 +123,7 @@ impl Requests {
         let (client, out) = (self.client.clone(), self.out.clone());
         self.running.spawn(async move {
             if let Some(answers) = client.batch(messages).await {
-                // Nobody is left to be told.
+                // Nobody may be left to read it.
                 let _ = out.send(answers).await;
             }
         });
@@ -134,16 +134,16 @@ impl Requests {
     }
 
     async fn say(&self, frame: Bytes) {
-        // Nobody is left to be told; the writer says so itself.
+        // Nobody may be left to read it; the writer logs that.
         let _ = self.out.send(frame).await;
     }
 
-    /// Answers `initialize`; from the answer on the client hears of changes.
+    /// Answers `initialize`; from the answer on the client gets announcements of changes.
     fn open(&mut self, answering: Answering) {
         let (out, router) = (self.out.clone(), self.inbound.0.router.clone());
         self.opening.spawn(async move {
             let answer = answering.await?;
-            // Fails only if nobody is left to be told.
+            // Fails only if nobody is left to read it.
             out.send(answer.frame).await.ok()?;
             Some(answer.opened?.listen(&router))
         });
@@ -193,13 +193,13 @@ async fn pass_on(mut answering: Answering, receiver: &ClientReceiver, out: &mpsc
 }
 
 /// Waits until all of them are done.
-async fn all(requests: &mut JoinSet<()>) {
+async fn join_all(requests: &mut JoinSet<()>) {
     while let Some(ended) = requests.join_next().await {
         ended.unwrap_or_else(|error| fault(&error));
     }
 }
 
-/// A request whose task ended with a panic, which has told the log already.
+/// A request whose task ended with a panic, which is in the log already.
 fn fault<T: Default>(error: &JoinError) -> T {
     if error.is_panic() {
         tracing::error!(%error, "a request ended with a fault");

@@ -131,7 +131,7 @@ impl Drop for Withdrawal {
             let (in_flight, news) = (&self.link.shared.in_flight, &self.link.shared.news);
             in_flight.leave(self.number, slot, news);
         }
-        // A stateless request is withdrawn by closing its stream, as whoever drops it does.
+        // A stateless request is withdrawn by closing its stream, and dropping it does so.
         let Some(session) = self
             .sent_in
             .take()

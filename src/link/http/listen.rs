@@ -26,7 +26,7 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Limit: the longest of the waits, which double while the stream brings nothing.
 const MAX_RETRY: Duration = Duration::from_mins(1);
 
-/// How long to wait for a server to say that it speaks on the stream. Some say nothing before they have something to tell.
+/// How long to wait for a server to open the stream. Some send nothing before they have a message.
 const OPENED: Duration = Duration::from_millis(500);
 
 /// Limit: how much of the stream is read in a second, in bytes. A server that sends more waits until it is read.
@@ -36,8 +36,8 @@ const A_SECOND: usize = 1 << 20;
 const A_MESSAGE: usize = 1 << 10;
 
 impl HttpShared {
-    /// Listens in the session of the moment, and no more in any other. Comes back when the server can be heard, because what it
-    /// says on this stream while nobody listens is lost with many: a question of the very first call, for example.
+    /// Listens in the session of the moment, and no more in any other. Comes back when the stream is open, because many servers lose
+    /// what they send before: a question of the very first call, for example.
     pub(super) async fn listen(self: &Arc<Self>) {
         let (shared, session) = (self.clone(), self.session());
         let (open, opened) = oneshot::channel();

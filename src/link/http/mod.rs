@@ -181,7 +181,7 @@ impl HttpLink {
     pub async fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
         let frame = response_frame(id, outcome);
         let session = self.shared.session();
-        let told = self.shared.tell(&session, frame);
-        self.shared.unless_closed(pin!(told)).await
+        let sent = self.shared.tell(&session, frame);
+        self.shared.unless_closed(pin!(sent)).await
     }
 }

@@ -1,4 +1,4 @@
-//! What comes back for one request, pulled message by message by whoever waits for it. A stream that is cut is resumed here.
+//! The answer to one request, pulled message by message by its reader. A stream that is cut is resumed here.
 
 use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
 
@@ -145,7 +145,7 @@ impl Pull {
                     return Ok(frame);
                 }
                 State::Reading(Reply::Whole(body)) => {
-                    let read = whole(body).await;
+                    let read = read_whole(body).await;
                     self.state = State::Over;
                     return read;
                 }
@@ -229,7 +229,7 @@ impl Pull {
     }
 }
 
-async fn whole(body: &mut Whole) -> Result<Bytes, LinkError> {
+async fn read_whole(body: &mut Whole) -> Result<Bytes, LinkError> {
     let text = match body.read().await {
         Ok(text) => text,
         Err(End::Cut(why)) => return Err(LinkError::Lost(why)),

@@ -47,7 +47,7 @@ impl HttpShared {
         let session_id = match &posted {
             Posted::Accepted(response) => response.headers().get(SESSION_ID).cloned(),
             Posted::Refused(refusal) => {
-                // Set once; what a later session is told does not matter.
+                // Set once; a later session's refusal does not matter.
                 let _ = self.renewals.refused.set(refusal.status());
                 None
             }

@@ -15,14 +15,14 @@ use crate::{
 /// Says which revision was agreed (revision 2025-06-18 and later).
 const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// A session, never changed: when it is lost, another takes its place. Its number tells a caller whose session is gone whether
-/// somebody has renewed it meanwhile.
+/// A session, never changed: when it is lost, another takes its place. Its number shows a caller whose session is gone whether
+/// it has been renewed meanwhile.
 #[derive(Default)]
 pub(super) struct HttpSession {
     pub(super) number: u64,
     id: Option<HeaderValue>,
     revision: Option<HeaderValue>,
-    /// Requests are stateless: headers say what is in the body, closing the stream withdraws the request, and nothing is asked back.
+    /// Requests are stateless: headers repeat what is in the body, closing the stream withdraws the request, and the server asks nothing.
     stateless: bool,
 }
 

@@ -24,9 +24,9 @@ use super::{
     ConnectionOwner, Endpoint, EndpointError, LinkError, News, NewsSender, Unattributed,
     in_flight::{Purpose, RequestsInFlight},
     news_queue,
+    noise::Noise,
     remote::HttpClient,
     sorter::Sorter,
-    strays::Strays,
 };
 use crate::wire::{Id, Outcome, Raw, Request, RequestNumbers, notification_frame, response_frame};
 
@@ -64,16 +64,16 @@ pub enum StreamOpenError {
 pub async fn connect(
     endpoint: &Endpoint,
     numbers: RequestNumbers,
-    strays: Strays,
+    noise: Noise,
 ) -> Result<LegacySseConnection, StreamOpenError> {
-    connect_through(endpoint, &Matcher::from_env(), numbers, strays).await
+    connect_through(endpoint, &Matcher::from_env(), numbers, noise).await
 }
 
 async fn connect_through(
     endpoint: &Endpoint,
     proxies: &Matcher,
     numbers: RequestNumbers,
-    strays: Strays,
+    noise: Noise,
 ) -> Result<LegacySseConnection, StreamOpenError> {
     let (client, uri) = HttpClient::new(endpoint, proxies)?;
     let (events, address) = reader::open(&client, &uri).await?;
@@ -87,12 +87,7 @@ async fn connect_through(
         news_in.clone(),
         RequestsInFlight::new(numbers),
     ));
-    let reader = StreamReader::new(
-        shared.clone(),
-        events,
-        answers,
-        Sorter::new(news_in, strays),
-    );
+    let reader = StreamReader::new(shared.clone(), events, answers, Sorter::new(news_in, noise));
     Ok(LegacySseConnection {
         link: LegacySseLink { shared },
         news,

@@ -17,8 +17,8 @@ use crate::{
     wire::{Id, Message},
 };
 
-/// How long a request that nobody waits for any more is still being posted: a POST that is torn off leaves open whether the server
-/// heard of it, and costs its connection.
+/// How long a request that nobody waits for any more is still being posted: a POST that is torn off leaves open whether it arrived,
+/// and costs its connection.
 const SETTLING: Duration = Duration::from_secs(1);
 
 impl LegacySseShared {
@@ -36,7 +36,7 @@ impl LegacySseShared {
         self.unless_closed(pin!(telling)).await
     }
 
-    /// Posts a request for as long as anybody waits for its answer. What goes wrong is told to the request;
+    /// Posts a request for as long as anybody waits for its answer. An error goes to the request;
     /// `delivered` is cancelled when the server has taken it, or will not.
     pub(super) async fn post_request(
         self: Arc<Self>,
@@ -119,7 +119,7 @@ impl LegacySseShared {
         }
     }
 
-    /// A server that does not know the session has forgotten the stream, too, whether it has told it or not.
+    /// A server that does not know the session has forgotten the stream, too, even if the stream is still open.
     fn not_taken(&self, id: Option<&Id>, refusal: HttpRefusal) -> LinkError {
         if refusal.means_no_session() {
             let why = "the server does not know the session any more";

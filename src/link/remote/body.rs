@@ -53,7 +53,7 @@ impl Body for ServerBody {
         if frame.is_pending()
             && let Some((connection, _)) = &mut body.over
         {
-            // Only what is asked for is read.
+            // Only what is polled is read.
             connection.drive(context);
             frame = Pin::new(&mut body.incoming).poll_frame(context);
         }

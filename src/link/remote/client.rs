@@ -17,7 +17,7 @@ use super::{
     tls,
 };
 use crate::{
-    link::{Authorization, Challenge, LinkError, Supply},
+    link::{Authorization, Challenge, LinkError, LoginHeader},
     text::secret::Secrets,
 };
 
@@ -98,7 +98,7 @@ impl HttpClient {
         request
     }
 
-    /// Sends a request and tells success from refusal.
+    /// Sends a request. Distinguishes success from refusal.
     pub(crate) async fn submit(&self, request: Request<Full<Bytes>>) -> Result<Posted, LinkError> {
         let response = self.send(request).await?;
         if response.status().is_success() {
@@ -109,8 +109,8 @@ impl HttpClient {
         Ok(Posted::Refused(refusal.await))
     }
 
-    /// Sends a request, with what whoever logs in to the server supplies for it. One that the server refuses for want of a login is sent
-    /// once more where that changes anything.
+    /// Sends a request, with the login's header. One that the server refuses for want of a login is sent once more where that changes
+    /// anything.
     pub(crate) async fn send(
         &self,
         request: Request<Full<Bytes>>,
@@ -128,8 +128,8 @@ impl HttpClient {
         mut request: Request<Full<Bytes>>,
     ) -> Result<Response<ServerBody>, LinkError> {
         let sent = match authorization.supply() {
-            Supply::Now(header) => header,
-            Supply::Later(header) => header.await,
+            LoginHeader::Now(header) => header,
+            LoginHeader::Later(header) => header.await,
         };
         if let Some(header) = &sent {
             request
@@ -160,7 +160,7 @@ impl HttpClient {
         request.headers_mut().insert(header::AUTHORIZATION, header);
         let response = self.submit_once(request).await?;
         match Challenge::of(response.status(), response.headers()) {
-            // It is only told: nothing is sent a third time.
+            // Only reported: nothing is sent a third time.
             Some(challenge) => drop(authorization.refused(challenge, Some(sent)).await),
             None if response.status().is_success() => authorization.accepted(&sent),
             None => (),
@@ -237,7 +237,7 @@ impl HttpClient {
     }
 }
 
-/// What is said of a page that is meant for browsers: its title.
+/// The text for a page that is meant for browsers: its title.
 fn page(html: &str) -> String {
     let title = || {
         let (_, rest) = html.split_once("<title").or(html.split_once("<TITLE"))?;

@@ -1,4 +1,4 @@
-//! One HTTP/1.1 connection, driven by whoever uses it at the moment: its request, its response and its body are the business of one
+//! One HTTP/1.1 connection, driven by its user of the moment: its request, its response and its body are the business of one
 //! task, so no message has to change hands between tasks, let alone threads.
 
 use std::{
@@ -81,7 +81,7 @@ impl Http1Connection {
 }
 
 fn drive(driver: &mut Option<http1::Connection<Stream, Full<Bytes>>>, context: &mut Context<'_>) {
-    // Why it has ended is told to the request or the body that suffers from it, when the driver is dropped at the latest.
+    // The request or body that suffers from its end learns the reason, when the driver is dropped at the latest.
     let ended = driver
         .as_mut()
         .is_some_and(|driver| Pin::new(driver).poll(context).is_ready());

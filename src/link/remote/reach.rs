@@ -158,7 +158,7 @@ impl Service<Name> for Resolver {
     }
 }
 
-/// What is said of an address that must not be reached.
+/// The reason for refusing an address that must not be reached.
 pub(super) const OUT_OF_REACH: &str = "its address is one of this machine or of a private network, which may be reached only for a server that is there itself";
 
 #[cfg(test)]

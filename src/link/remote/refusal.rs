@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Where in the body of a 400 the word is looked for.
-const SAID_WITHIN: usize = 4096;
+const TEXT_WITHIN: usize = 4096;
 
 /// What became of a message that was posted.
 pub(crate) enum Posted {
@@ -37,8 +37,8 @@ const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
 /// `Retry-After` in seconds, which it mostly is; as a date it is passed over (RFC 9110, 10.2.3).
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let said = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
-    let seconds = said.trim().parse().ok()?;
+    let seconds = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
+    let seconds = seconds.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(LONGEST_WAIT))
 }
 
@@ -88,7 +88,7 @@ impl HttpRefusal {
         match self.status {
             StatusCode::NOT_FOUND => !is_unknown_method(&self.body),
             StatusCode::BAD_REQUEST => {
-                let beginning = self.body.get(..SAID_WITHIN).unwrap_or(&self.body);
+                let beginning = self.body.get(..TEXT_WITHIN).unwrap_or(&self.body);
                 memchr::memmem::find(&beginning.to_ascii_lowercase(), b"session").is_some()
             }
             _ => false,
@@ -147,7 +147,7 @@ pub(crate) fn answers(answer: &Answer, id: &Id) -> bool {
     }
 }
 
-/// A server that says of a request's method that it does not know it has accepted the session.
+/// A server that does not know a request's method has accepted the session.
 fn is_unknown_method(body: &Bytes) -> bool {
     match Message::parse(body) {
         Ok(Message::Response(answer)) => {

@@ -1,4 +1,4 @@
-//! The body of a response, read piece by piece. Whoever reads may stop at any time and go on later.
+//! The body of a response, read piece by piece. A reader may stop at any time and go on later.
 
 use std::{error::Error, time::Duration};
 
@@ -119,7 +119,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Begins to read; `after` is the id that the stream was asked to continue from.
+    /// Begins to read; `after` is the id that the stream was to continue from.
     pub(crate) fn of(response: Response<ServerBody>, after: Option<Bytes>) -> Self {
         Self {
             body: response.into_body(),
@@ -130,7 +130,7 @@ impl Events {
         }
     }
 
-    /// Remembers a wait that the server asked for earlier.
+    /// Remembers the wait of an earlier `retry` field.
     pub(crate) fn with_retry(mut self, retry: Duration) -> Self {
         self.parser.remember_retry(retry);
         self
@@ -216,7 +216,7 @@ pub(crate) fn linger(mut body: ServerBody) -> Option<impl Future<Output = ()> + 
     })
 }
 
-/// An error with its causes, none said twice.
+/// An error with its causes, each once.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

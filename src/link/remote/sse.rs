@@ -104,7 +104,7 @@ impl Parser {
         self.retry
     }
 
-    /// Notes a wait that the server asked for on an earlier stream.
+    /// Notes the wait of an earlier stream's `retry` field.
     pub(crate) fn remember_retry(&mut self, retry: Duration) {
         self.retry = Some(retry);
     }
@@ -148,7 +148,7 @@ impl Parser {
         }
     }
 
-    /// Passes over a byte order mark; false while it cannot be told whether there is one.
+    /// Passes over a byte order mark; false while more bytes have to come to know whether there is one.
     fn past_mark(&mut self) -> bool {
         if self.before_mark {
             if self.buffer.len() < BYTE_ORDER_MARK.len()

@@ -15,7 +15,7 @@ fn linked() -> (StdioConnection, DuplexStream, DuplexStream) {
             stdout,
             ended,
             RequestNumbers::default(),
-            Strays::default(),
+            Noise::default(),
         ),
         their_input,
         their_output,

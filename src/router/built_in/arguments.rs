@@ -127,7 +127,7 @@ fn at_least(least: usize, arguments: &Raw, key: &str) -> Result<Option<usize>, S
     let text = value.string().unwrap_or_else(|| value.as_str().to_owned());
     let text = text.trim();
     let text = text.strip_suffix(".0").unwrap_or(text);
-    let whole = whole(text);
+    let whole = without_exponent(text);
     let text = whole.as_deref().unwrap_or(text);
     match text.parse() {
         Ok(count) if count >= least => Ok(Some(count)),
@@ -140,7 +140,7 @@ fn at_least(least: usize, arguments: &Raw, key: &str) -> Result<Option<usize>, S
 }
 
 /// The digits of a whole number that is written with an exponent, as `1e3`.
-fn whole(text: &str) -> Option<String> {
+fn without_exponent(text: &str) -> Option<String> {
     let (digits, exponent) = text.split_once(['e', 'E'])?;
     let zeros = exponent.strip_prefix('+').unwrap_or(exponent);
     let zeros: usize = zeros.parse().ok().filter(|zeros| *zeros < 16)?;
@@ -161,7 +161,7 @@ pub(super) fn flag(arguments: &Raw, key: &str) -> Result<bool, String> {
 /// Under what the arguments for the upstream may stand, as an object or as JSON text of one.
 const SPELLINGS: [&str; 3] = ["args", "arguments", "args_json"];
 
-/// The arguments for the upstream, as they stand there. Where it cannot be told what is meant, nothing is called.
+/// The arguments for the upstream, as they stand there. Ambiguous ones are refused.
 ///
 /// # Errors
 ///

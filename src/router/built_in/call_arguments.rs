@@ -3,7 +3,7 @@
 use super::arguments::{check_keys, string};
 use crate::{activity::StatedIntent, gate::Variant, wire::Raw};
 
-/// What may be said of the data.
+/// The levels of sensitivity.
 pub(super) const SENSITIVITIES: [&str; 4] = ["public", "internal", "private", "unknown"];
 
 /// Limit: characters of a reason. It is kept in the audit trail.
@@ -62,41 +62,41 @@ impl Intent {
 
 /// What a call is for, as its arguments say in either spelling. The error says what is wrong with that.
 pub fn stated_intent(arguments: &Raw, variant: Variant) -> Result<Option<StatedIntent>, String> {
-    let asked = Declared::read(arguments)?;
-    check_intent(&asked, variant)?;
-    Ok(asked.stated())
+    let declared = Declared::read(arguments)?;
+    check_intent(&declared, variant)?;
+    Ok(declared.stated())
 }
 
 /// The intent may be absent; what is there must make sense and match the variant.
-fn check_intent(asked: &Declared, variant: Variant) -> Result<(), String> {
-    let intent = asked.intent.as_ref();
+fn check_intent(declared: &Declared, variant: Variant) -> Result<(), String> {
+    let intent = declared.intent.as_ref();
     if let Some(intent) = intent {
         match intent.operation_type.as_deref() {
             None => return Err("`intent.operation_type` is missing".to_owned()),
-            Some(said) if said == variant.as_str() => (),
-            Some(said) => {
+            Some(stated) if stated == variant.as_str() => (),
+            Some(stated) => {
                 return Err(format!(
-                    "`intent.operation_type` is {said:?}, but this tool is for {:?}",
+                    "`intent.operation_type` is {stated:?}, but this tool is for {:?}",
                     variant.as_str()
                 ));
             }
         }
     }
-    let sensitivity = said_once(
+    let sensitivity = single_value(
         "data_sensitivity",
         intent.and_then(|i| i.data_sensitivity.as_deref()),
-        asked.data_sensitivity.as_deref(),
+        declared.data_sensitivity.as_deref(),
     )?;
-    if let Some(said) = sensitivity.filter(|said| !SENSITIVITIES.contains(said)) {
+    if let Some(stated) = sensitivity.filter(|stated| !SENSITIVITIES.contains(stated)) {
         return Err(format!(
-            "`data_sensitivity` is {said:?}; it may be one of {}",
+            "`data_sensitivity` is {stated:?}; it may be one of {}",
             SENSITIVITIES.join(", ")
         ));
     }
-    let reason = said_once(
+    let reason = single_value(
         "reason",
         intent.and_then(|i| i.reason.as_deref()),
-        asked.reason.as_deref(),
+        declared.reason.as_deref(),
     )?;
     if reason.is_some_and(|reason| reason.chars().count() > REASON_MAX) {
         return Err(format!("`reason` is longer than {REASON_MAX} characters"));
@@ -105,7 +105,7 @@ fn check_intent(asked: &Declared, variant: Variant) -> Result<(), String> {
 }
 
 /// What both spellings say. Two that differ are not chosen from: both are kept for the audit, and only one can be meant.
-fn said_once<'a>(
+fn single_value<'a>(
     key: &str,
     inside: Option<&'a str>,
     flat: Option<&'a str>,

@@ -14,7 +14,7 @@ use crate::{
     gate::Variant,
     router::{
         Reply, RequestError,
-        tool_calls::{DeclaredCall, Told},
+        tool_calls::{Audience, DeclaredCall},
     },
 };
 
@@ -147,7 +147,7 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
         tool: &tool,
         arguments,
         intent,
-        told: Told::Client,
+        audience: Audience::Client,
     };
     call.calls.call(call.context, declared, call.params).await
 }
@@ -207,7 +207,7 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
         tool,
         arguments,
         intent: None,
-        told: Told::Client,
+        audience: Audience::Client,
     };
     call.calls.call(call.context, declared, call.params).await
 }

@@ -59,7 +59,7 @@ pub(super) struct BuiltIn {
     arguments: &'static [&'static str],
     /// Arguments that are taken besides: other words for those.
     aliases: &'static [&'static str],
-    /// What a call looks like, for whoever sent a wrong one.
+    /// What a call looks like, for the sender of a wrong one.
     usage: &'static str,
     /// Its definition; limits in it are the configured ones.
     define: fn(&Settings) -> serde_json::Value,
@@ -73,7 +73,7 @@ pub(super) struct Call<'a> {
     search: &'a ToolSearch,
     calls: ToolCalls<'a>,
     things: Things<'a>,
-    /// For calls of other tools of ours.
+    /// For calls of other built-in tools.
     router: &'a Router,
     cutting: Option<&'a Cutting>,
     management: &'a Management,
@@ -92,7 +92,7 @@ impl Call<'_> {
         self.tool.wrong(why)
     }
 
-    /// Calls another tool of ours in the course of this call, whose metadata belong to it.
+    /// Calls another built-in tool in the course of this call, whose metadata belong to it.
     async fn call_another(
         &self,
         tool: &'static BuiltIn,
@@ -138,7 +138,7 @@ pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec
         .collect()
 }
 
-/// The definitions that the mode `code_execution` lists. What the script's own says of the servers is put in by `described`.
+/// The definitions that the mode `code_execution` lists. `described` adds the part about the servers to the script's own.
 pub(super) fn listed_for_scripts(
     settings: &Settings,
     may_use: impl Fn(&str) -> bool,
@@ -183,11 +183,11 @@ impl BuiltIn {
     /// The same with more at the end of its description.
     fn definition_with(&self, settings: &Settings, more: &str) -> Raw {
         let mut definition = (self.define)(settings);
-        if let Some(said) = definition["description"]
+        if let Some(text) = definition["description"]
             .as_str()
             .filter(|_| !more.is_empty())
         {
-            definition["description"] = format!("{said}{more}").into();
+            definition["description"] = format!("{text}{more}").into();
         }
         // Clients that load tools on demand must not have to search for the search.
         definition["_meta"]["anthropic/alwaysLoad"] = true.into();
@@ -204,7 +204,7 @@ impl BuiltIn {
     ) -> Result<Reply, RequestError> {
         let arguments = params.get("arguments").filter(|value| !value.is_null());
         let arguments = arguments.unwrap_or_else(Raw::empty_object);
-        // They are asked for one by one.
+        // They are read one by one.
         arguments.remember_members();
         arguments::check_keys(&arguments, "in the arguments", self.arguments, self.aliases)
             .and_then(|()| arguments::check_names(&arguments))

@@ -1,4 +1,4 @@
-//! `quarantine_security`: what is held and why, for agents to tell their users. Read only: approving is for people.
+//! `quarantine_security`: held things with the reasons, for agents to pass on to their users. Read only: approving is for people.
 
 use serde_json::{Value, json};
 

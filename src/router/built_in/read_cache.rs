@@ -19,10 +19,10 @@ use crate::{
 /// Limit: characters of a page where no limit is set any more, but something is still kept.
 const PAGE: usize = 20_000;
 
-/// Limit: the smallest page, the words on how to go on included. Whoever asks for less gets this.
+/// Limit: the smallest page, the words on how to go on included. A smaller request gets this.
 const SMALLEST: usize = 1_000;
 
-/// Limit: characters of a key that are read. None of ours has more.
+/// Limit: characters of a key that are read. No valid key has more.
 const LONGEST_KEY: usize = 64;
 
 pub(super) const TOOL: BuiltIn = BuiltIn {

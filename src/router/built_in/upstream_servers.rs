@@ -204,7 +204,7 @@ fn operation(call: &Call<'_>) -> Result<String, RequestError> {
     }
 }
 
-/// What is said of the entry: every argument that is not about the call.
+/// The members of the entry: every argument that is not about the call.
 fn entry(call: &Call<'_>) -> Result<Map<String, Value>, RequestError> {
     let read = config::read_unrepeated_object(call.arguments.as_bytes());
     let mut entry = read.map_err(|why| call.wrong(why))?;

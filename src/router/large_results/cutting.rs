@@ -141,7 +141,7 @@ impl LongResult {
                 let edits = [
                     ("value", Edit::Remove),
                     ("logs", Edit::Remove),
-                    (CUT_KEY, Edit::Set(Raw::author(&said_beside(notice)))),
+                    (CUT_KEY, Edit::Set(Raw::author(&notice_beside(notice)))),
                 ];
                 match splice(structured, &edits) {
                     Ok(cut) => Edit::Set(cut),
@@ -154,7 +154,7 @@ impl LongResult {
 }
 
 /// The same words where no page stands before them: all of it is still to be read.
-fn said_beside(notice: &Notice<'_>) -> String {
+fn notice_beside(notice: &Notice<'_>) -> String {
     let page = Page {
         chars: 0..0,
         all: notice.page.all,

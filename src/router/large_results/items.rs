@@ -32,7 +32,7 @@ pub(super) enum TextFrame {
 /// The content of a result, if it has one. A text that is no Unicode (half a surrogate pair) is not taken for one.
 pub(super) fn read(result: &Raw) -> Option<Vec<ContentItem>> {
     let content = result.get("content")?;
-    let items = content.elements().map(|item| match text_of(&item) {
+    let items = content.elements().map(|item| match text_in(&item) {
         Some((frame, text)) => ContentItem::Text(TextItem {
             raw: item,
             frame,
@@ -43,7 +43,7 @@ pub(super) fn read(result: &Raw) -> Option<Vec<ContentItem>> {
     Some(items.collect())
 }
 
-fn text_of(item: &Raw) -> Option<(TextFrame, String)> {
+fn text_in(item: &Raw) -> Option<(TextFrame, String)> {
     let [kind, text, resource] = item.look_up(["type", "text", "resource"]);
     let empty = || Edit::Set(Raw::author(&""));
     match kind.value?.as_bytes() {

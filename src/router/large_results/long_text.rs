@@ -130,8 +130,8 @@ impl LongText {
         Some((before, records.all()))
     }
 
-    /// What a piece says.
-    fn text_of(&self, piece: &Piece) -> &str {
+    /// The text of a piece.
+    fn piece_text(&self, piece: &Piece) -> &str {
         let text = &self.parts[piece.part].text;
         text.get(piece.bytes.clone()).unwrap_or_default()
     }
@@ -140,13 +140,13 @@ impl LongText {
     pub fn text(&self, page: &Page) -> String {
         page.pieces
             .iter()
-            .map(|piece| self.text_of(piece))
+            .map(|piece| self.piece_text(piece))
             .collect()
     }
 
     /// The item for a piece. Words on how to go on stand in the text that they are about.
     pub(super) fn item(&self, piece: &Piece, notice: &Notice<'_>) -> Vec<Raw> {
-        let (frame, text) = (&self.parts[piece.part].frame, self.text_of(piece));
+        let (frame, text) = (&self.parts[piece.part].frame, self.piece_text(piece));
         match frame {
             TextFrame::Plain(_) if piece.goes_on => {
                 vec![frame.with(&format!("{text}\n\n{notice}"))]

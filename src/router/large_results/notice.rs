@@ -13,12 +13,12 @@ pub enum ReadingOn {
     ThroughProxy,
 }
 
-/// What is said of one page.
+/// The words about one page.
 #[derive(Debug)]
 pub struct Notice<'a> {
     /// Under what the whole is kept.
     pub key: &'a str,
-    /// What it is said of.
+    /// The page.
     pub page: &'a Page,
     /// How to read on.
     pub reading: ReadingOn,

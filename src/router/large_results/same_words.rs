@@ -16,7 +16,7 @@ pub(super) fn says_the_same(structured: &Raw, texts: &[&str]) -> bool {
     };
     let wrapped = structured.part(member.value);
     if let [only] = texts
-        && is_said(&wrapped, only)
+        && is_same_text(&wrapped, only)
     {
         return true;
     }
@@ -26,17 +26,17 @@ pub(super) fn says_the_same(structured: &Raw, texts: &[&str]) -> bool {
         && wrapped
             .elements()
             .zip(texts)
-            .all(|(element, text)| is_said(&element, text))
+            .all(|(element, text)| is_same_text(&element, text))
 }
 
-fn is_said(value: &Raw, text: &str) -> bool {
-    value.string().is_some_and(|said| said == text) || is_value(value, text)
+fn is_same_text(value: &Raw, text: &str) -> bool {
+    value.string().is_some_and(|string| string == text) || is_value(value, text)
 }
 
 /// Whether a text is this value, however it is spaced and its keys are ordered.
 fn is_value(value: &Raw, text: &str) -> bool {
     Raw::parse_str(text)
-        .is_ok_and(|said| Fingerprint::of_value(&said) == Fingerprint::of_value(value))
+        .is_ok_and(|parsed| Fingerprint::of_value(&parsed) == Fingerprint::of_value(value))
 }
 
 #[cfg(test)]

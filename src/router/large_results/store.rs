@@ -1,4 +1,4 @@
-//! What was cut, whole, for whoever called: under keys that nobody can guess, for two hours, within a budget.
+//! Cut results, whole, for their callers: under keys that nobody can guess, for two hours, within a budget.
 
 use std::{
     collections::{HashMap, VecDeque},

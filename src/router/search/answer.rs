@@ -13,7 +13,7 @@ use crate::{
     wire::Raw,
 };
 
-/// How much is said of each tool.
+/// How much of each tool is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Detail {
     /// The first ones with their input schema, as configured.
@@ -51,13 +51,13 @@ pub struct SearchAnswer<'a> {
 
 /// Why a tool has its score: the shares of all words add up to it.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Why<'a> {
-    words: Vec<WordWhy<'a>>,
+struct ScoreShares<'a> {
+    words: Vec<WordShares<'a>>,
 }
 
-/// What one word adds, by the field in which it stands.
+/// The shares of one word, by field.
 #[derive(Serialize, schemars::JsonSchema)]
-struct WordWhy<'a> {
+struct WordShares<'a> {
     word: &'a str,
     has: bool,
     name: f64,
@@ -83,7 +83,7 @@ struct Row<'a> {
     score: f64,
     call_with: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<Why<'a>>,
+    why: Option<ScoreShares<'a>>,
 }
 
 /// Searches lists that no daemon has in hand.
@@ -154,10 +154,10 @@ fn row<'a>(
     }
 }
 
-fn why(words: &[WordShare]) -> Why<'_> {
+fn why(words: &[WordShare]) -> ScoreShares<'_> {
     let words = words.iter().map(|one| {
         let [name, description, parameters, server] = one.shares.map(share);
-        WordWhy {
+        WordShares {
             word: &one.word,
             has: one.has,
             name,
@@ -166,7 +166,7 @@ fn why(words: &[WordShare]) -> Why<'_> {
             server,
         }
     });
-    Why {
+    ScoreShares {
         words: words.collect(),
     }
 }

@@ -20,7 +20,7 @@ const COMPARED: usize = 100_000;
 /// Limit: unknown names of one request whose words are searched for. A search looks at every tool that has one of them.
 const SEARCHED: usize = 3;
 
-/// What is done for one unknown name.
+/// The work for one unknown name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Effort {
     /// Whether it is compared with every known name.
@@ -71,7 +71,7 @@ impl ToolSearch {
         known: &[String],
         stop: &Stop,
     ) -> Vec<String> {
-        if stop.is_asked() {
+        if stop.is_requested() {
             return Vec::new();
         }
         let is_visible = |name: &str| {

@@ -1,5 +1,5 @@
 //! Searching the tools of all servers on a caller's behalf, for the built-in tools, REST and the command line: what the gate would not
-//! let the caller call is not found, and the caller is told where more may be.
+//! let the caller call is not found, and a notice says where more may be.
 
 mod answer;
 mod closest;
@@ -41,7 +41,7 @@ pub struct Search {
     pub server: Option<String>,
     /// Only tools that are called with this variant or a milder one.
     pub up_to: Variant,
-    /// Whether it is said why each tool stands where it does.
+    /// Whether the answer explains the rank of each tool.
     pub explained: bool,
 }
 
@@ -96,11 +96,11 @@ impl FoundTool {
 
 impl Found {
     fn add_notice(&mut self, notice: &str) {
-        let said = self.notice.get_or_insert_default();
-        if !said.is_empty() {
-            said.push(' ');
+        let text = self.notice.get_or_insert_default();
+        if !text.is_empty() {
+            text.push(' ');
         }
-        said.push_str(notice);
+        text.push_str(notice);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a caller is told besides the tools that were found: why there may be more. Pure.
+//! The notices beside the tools that were found: why there may be more. Pure.
 
 use super::Search;
 use crate::{
@@ -9,28 +9,28 @@ use crate::{
 /// Limit: reasons, servers and words that a notice names.
 const NAMED: usize = 3;
 
-/// What is said of a query without words.
+/// The notice for a query without words.
 pub(super) const NO_WORDS: &str =
     "The query has no words to search for. Name what the tool should do.";
 
-/// What is said where phrases had to be taken as words.
+/// The notice where phrases had to be taken as words.
 pub(super) const NO_PHRASE: &str = "No tool has the exact phrase; these have its words.";
 
-/// What is said of a query that is larger than the limits.
+/// The notice for a query that is larger than the limits.
 pub(super) const TOO_LONG: &str = "The query is too long: only its beginning was searched for, and its first phrases and filters. \
     Name the task in fewer words.";
 
 /// Servers whose tools are not known.
 #[derive(Debug, Default)]
 pub(super) struct Absent {
-    /// They are being asked for them.
+    /// Their lists are being read.
     pub(super) awaited: Vec<String>,
     /// They cannot be reached or started, each with its reason.
     pub(super) down: Vec<String>,
 }
 
 impl Absent {
-    /// What is said of them, and of tools that are known and not indexed yet if the index `is_behind`.
+    /// The notices about them, and about tools that are known and not indexed yet if the index `is_behind`.
     pub(super) fn notices(&self, is_behind: bool) -> Vec<String> {
         let mut notices = Vec::new();
         if !self.down.is_empty() {
@@ -65,7 +65,7 @@ pub(super) fn nothing(search: &Search) -> &'static str {
     }
 }
 
-/// Where all that fits is held back. A person is told what shows more.
+/// The notice where all that fits is held back. A person learns what shows more.
 pub(super) fn held_back(held: &[Failure], to_a_person: bool) -> String {
     let reasons: Vec<String> = held
         .iter()

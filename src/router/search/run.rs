@@ -45,7 +45,7 @@ pub(super) fn in_lists(
 }
 
 impl SearchState<'_> {
-    /// Searches. Once `stop` says so, anything may come of it.
+    /// Searches. Once `stop` is requested, the result is meaningless.
     pub(super) fn search(&self, search: &Search, stop: &Stop) -> Result<Found, Failure> {
         let servers = self.settings.servers.keys();
         let servers: Vec<&str> = servers.map(ServerName::as_str).collect();
@@ -119,12 +119,12 @@ impl SearchState<'_> {
         listed
     }
 
-    /// Whether a person asks, who is told what to type.
+    /// Whether a person searches, whose notices name commands.
     fn is_a_person(&self) -> bool {
         self.caller.subject() == OPERATOR
     }
 
-    /// What rules deny to a caller does not exist for it; whoever can change the rules hears of it.
+    /// What rules deny to a caller does not exist for it, unless it can change the rules.
     fn may_hear_of(&self, failure: &Failure) -> bool {
         is_held(failure) || self.is_a_person() && failure.code == ErrorCode::AccessDenied
     }
@@ -147,7 +147,7 @@ impl SearchState<'_> {
             .search(query, search.matching, stop)
             .map_err(|error| failed(&error))?;
         let (mut found, mut words, mut least) = (Found::default(), 0, 0.0);
-        for hit in hits.by_ref().take_while(|_| !stop.is_asked()) {
+        for hit in hits.by_ref().take_while(|_| !stop.is_requested()) {
             let name = hit.server.server.as_str();
             let target = Target::tool(&hit.tool().name);
             if let Err(failure) = self.rules().decide(self.caller, name, &target) {
@@ -202,7 +202,7 @@ fn failed(error: &crate::catalog::IndexError) -> Failure {
     )
 }
 
-/// Whether a refusal holds a tool back for everybody, which may be said. What rules deny to a caller does not exist for it.
+/// Whether a refusal holds a tool back for everybody, so that the notice may name it. What rules deny to a caller does not exist for it.
 fn is_held(failure: &Failure) -> bool {
     matches!(
         failure.code,

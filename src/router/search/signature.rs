@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::wire::Raw;
 
-/// Limit: characters of a signature. Parameters that do not fit are left out, and said to be.
+/// Limit: characters of a signature. Parameters that do not fit are left out, with a mark.
 const LONGEST: usize = 300;
 
 /// Limit: values of an enumeration that are named.

@@ -1,11 +1,11 @@
-//! A tool on one line with the types of what it takes and gives, for whoever writes a script:
+//! A tool on one line with the types of what it takes and gives, for authors of scripts:
 //! `create_issue(title: string, labels?: string[]) → {number: integer, url: string}`. Pure, and bounded whatever the schemas are.
 
 use std::fmt::Write as _;
 
 use crate::{text::visible, wire::Raw};
 
-/// Limit: bytes of the parameters, and of the result. What does not fit is left out, and said to be.
+/// Limit: bytes of the parameters, and of the result. What does not fit is left out, with a mark.
 const PARAMETERS: usize = 240;
 const RESULT: usize = 160;
 

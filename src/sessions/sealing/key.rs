@@ -102,7 +102,7 @@ pub fn random_secret() -> io::Result<Secret> {
     Ok(Secret::new(BASE64_URL_SAFE_NO_PAD.encode(key)))
 }
 
-/// What a file holds; `None` if that is no key of ours.
+/// The key in a file; `None` if it holds no valid one.
 fn read(file: &Path) -> io::Result<Option<Secret>> {
     let mut text = Vec::new();
     storage::open_private_file(file, File::options().read(true))?

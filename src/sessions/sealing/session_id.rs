@@ -12,7 +12,7 @@ pub const MAX_SESSION_ID: usize = 4096;
 /// Limit: bytes of capabilities that are sealed. Longer ones are kept by the daemon that opened the session.
 const MAX_CAPABILITIES: usize = 2 << 10;
 
-/// Limit: bytes of what a client says of its implementation. What says more is left out: nothing depends on it.
+/// Limit: bytes of a client's implementation. A longer one is left out: nothing depends on it.
 const MAX_INFO: usize = 512;
 
 /// The version of what stands in an id.
@@ -32,7 +32,7 @@ pub struct Bound<'a> {
 pub struct Agreement {
     /// The revision that is spoken.
     pub revision: Revision,
-    /// What the client said of its implementation, unless that is long.
+    /// The client's implementation, unless its description is long.
     pub info: Raw,
     /// What the client can do; `None` where that is kept by the daemon that opened the session, because it is long.
     pub capabilities: Option<Raw>,
@@ -57,7 +57,7 @@ impl SessionIds {
         self.0.seal(&agreement.write(), &bound.texts())
     }
 
-    /// What an id holds; `None` if it is none of ours, or bound to something else. Bounded work, whatever the text.
+    /// The contents of an id; `None` if it is not valid, or bound to something else. Bounded work, whatever the text.
     pub fn open(&self, id: &str, bound: Bound<'_>) -> Option<Agreement> {
         if id.len() > MAX_SESSION_ID {
             return None;

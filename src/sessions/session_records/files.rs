@@ -179,7 +179,7 @@ fn recorded(bytes: &[u8; RECORD]) -> Option<RecordedSession> {
 /// Stands for the moment up to which no id is continued.
 const FLOOR: SessionDigest = SessionDigest([0; 16]);
 
-/// What the file says; `None` if it is damaged. A last record that was not written to its end is one that nobody was told of.
+/// What the file says; `None` if it is damaged. A last record that was not written to its end was never confirmed to anybody.
 fn read(file: &Path) -> io::Result<Option<([u8; 8], EndedIds)>> {
     let mut bytes = Vec::new();
     storage::open_private_file(file, File::options().read(true))?.read_to_end(&mut bytes)?;

@@ -127,7 +127,7 @@ pub(super) fn remove(folder: &Path, session: RecordedSession) {
     let _ = storage::remove(&file(folder, session));
 }
 
-/// Keeps what is damaged for whoever wants to know what happened.
+/// Keeps a damaged file, so that somebody can look into what happened.
 pub(super) fn set_aside(file: &Path) {
     let aside = file.with_extension("damaged");
     let moved = fs::rename(file, &aside);

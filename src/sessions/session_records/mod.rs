@@ -21,12 +21,12 @@ use self::{
     ended::EndedIds,
     files::Files,
     kept::KeptIndex,
-    queue::{SessionOrders, What},
+    queue::{SessionAction, SessionOrders},
 };
 use crate::runtime::sync::Guarded;
 
 /// Limit: how long anybody waits for the disk. What was ordered is still done.
-const PATIENCE: Duration = Duration::from_secs(2);
+const CONFIRM_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// For how long a session can be continued after its id was given, in seconds: a week, so that a holiday of a few days is no reason to
 /// begin anew, and what is kept does not pile up.
@@ -112,7 +112,7 @@ impl SessionRecords {
     /// From this call on the id must not be continued, and when the future is done not after a restart either.
     pub fn end(&self, session: RecordedSession) -> impl Future<Output = ()> + Send + use<> {
         let is_news = self.0.ended.lock().insert(session);
-        let ordered = is_news.then(|| self.order(session, What::End));
+        let ordered = is_news.then(|| self.order(session, SessionAction::End));
         async move {
             if let Some(ordered) = ordered {
                 ordered.await;
@@ -124,7 +124,7 @@ impl SessionRecords {
     /// kept ends the id: a session must not be continued with half of what it agreed on.
     pub async fn keep(&self, session: RecordedSession, content: Content) {
         if !self.has_ended(session) {
-            self.order(session, What::Keep(content)).await;
+            self.order(session, SessionAction::Keep(content)).await;
         }
     }
 
@@ -144,19 +144,23 @@ impl SessionRecords {
         if let Some(data_dir) = self.0.data_dir.as_deref() {
             let file = kept::file(&folder(data_dir), session);
             let aside = tokio::task::spawn_blocking(move || kept::set_aside(&file));
-            // It said itself what it did.
+            // It logged itself what it did.
             let _ = aside.await;
         }
         self.0.kept.lock().remove(session.digest);
     }
 
     /// Orders something; the future waits for it.
-    fn order(&self, of: RecordedSession, what: What) -> impl Future<Output = ()> + Send + use<> {
-        let ordered = self.0.orders.as_ref().map(|orders| orders.add(of, what));
+    fn order(
+        &self,
+        of: RecordedSession,
+        action: SessionAction,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let ordered = self.0.orders.as_ref().map(|orders| orders.add(of, action));
         async move {
             let Some(done) = ordered else { return };
             // Its sender is dropped when the order is carried out, and where nobody carries out any.
-            if timeout(PATIENCE, done).await.is_err() {
+            if timeout(CONFIRM_TIMEOUT, done).await.is_err() {
                 tracing::warn!("the disk is slow: what is to be kept of a session waits for it");
             }
         }

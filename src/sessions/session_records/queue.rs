@@ -8,14 +8,14 @@ use tokio::sync::{Notify, oneshot};
 use super::{Content, RecordedSession, SessionDigest};
 use crate::runtime::sync::Guarded;
 
-/// What the task is asked to do, and who waits for it.
+/// An order to the task, and who waits for it.
 pub(super) struct SessionOrder {
     pub(super) of: RecordedSession,
-    pub(super) what: What,
-    pub(super) told: Vec<oneshot::Sender<()>>,
+    pub(super) action: SessionAction,
+    pub(super) waiters: Vec<oneshot::Sender<()>>,
 }
 
-pub(super) enum What {
+pub(super) enum SessionAction {
     /// The id must not be continued.
     End,
     /// This is to be found when it is.
@@ -39,8 +39,8 @@ struct Waiting {
 impl SessionOrders {
     /// Adds an order, in place of what was to be kept before. What has ended stays so. The receiver ends when it is carried out, and where
     /// nobody carries out any.
-    pub(super) fn add(&self, of: RecordedSession, what: What) -> oneshot::Receiver<()> {
-        let (told, done) = oneshot::channel();
+    pub(super) fn add(&self, of: RecordedSession, action: SessionAction) -> oneshot::Receiver<()> {
+        let (waiter, done) = oneshot::channel();
         let mut waiting = self.waiting.lock();
         if waiting.is_closed {
             return done;
@@ -50,13 +50,13 @@ impl SessionOrders {
             .entry(of.digest)
             .or_insert_with(|| SessionOrder {
                 of,
-                what: What::Keep(Box::new(|| None)),
-                told: Vec::new(),
+                action: SessionAction::Keep(Box::new(|| None)),
+                waiters: Vec::new(),
             });
-        if !matches!(order.what, What::End) {
-            order.what = what;
+        if !matches!(order.action, SessionAction::End) {
+            order.action = action;
         }
-        order.told.push(told);
+        order.waiters.push(waiter);
         drop(waiting);
         self.news.notify_one();
         done
@@ -90,31 +90,31 @@ mod tests {
             digest: SessionDigest::of(name),
             expires: 1_000,
         };
-        let keep = |text: &'static str| What::Keep(Box::new(move || Some(text.into())));
+        let keep = |text: &'static str| SessionAction::Keep(Box::new(move || Some(text.into())));
         let orders = SessionOrders::default();
         let mut done: Vec<_> = [
             ("a", keep("1")),
             ("a", keep("2")),
             ("b", keep("3")),
-            ("b", What::End),
+            ("b", SessionAction::End),
             ("b", keep("4")),
         ]
         .into_iter()
-        .map(|(name, what)| orders.add(session(name), what))
+        .map(|(name, action)| orders.add(session(name), action))
         .collect();
         let mut taken = orders.take();
-        taken.sort_by_key(|order| order.told.len());
+        taken.sort_by_key(|order| order.waiters.len());
         let [kept, ended] = taken.try_into().ok().expect("two sessions");
-        assert_eq!((kept.of, kept.told.len()), (session("a"), 2));
-        let What::Keep(content) = kept.what else {
+        assert_eq!((kept.of, kept.waiters.len()), (session("a"), 2));
+        let SessionAction::Keep(content) = kept.action else {
             panic!("it is to be kept");
         };
         assert_eq!(content().expect("something"), b"2");
-        assert_eq!((ended.of, ended.told.len()), (session("b"), 3));
-        assert!(matches!(ended.what, What::End));
+        assert_eq!((ended.of, ended.waiters.len()), (session("b"), 3));
+        assert!(matches!(ended.action, SessionAction::End));
         assert!(done.iter_mut().all(|done| done.try_recv().is_err()));
         assert_eq!(orders.close().len(), 0);
-        let mut refused = orders.add(session("c"), What::End);
+        let mut refused = orders.add(session("c"), SessionAction::End);
         assert_eq!(
             refused.try_recv(),
             Err(oneshot::error::TryRecvError::Closed)

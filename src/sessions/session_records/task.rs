@@ -11,7 +11,7 @@ use super::{
     RecordedSession, SessionRecords,
     files::Files,
     now,
-    queue::{SessionOrder, SessionOrders, What},
+    queue::{SessionAction, SessionOrder, SessionOrders},
 };
 use crate::{runtime::sync::Guarded, telemetry::log_limit::LogLimit};
 
@@ -61,7 +61,7 @@ impl SessionRecordsTask {
                 () = tokio::time::sleep(LOOK) => (Vec::new(), false),
                 () = shutdown.cancelled() => (self.orders.close(), true),
             };
-            // Whoever waits hears of it turn by turn. Without orders there is one turn that tidies up.
+            // Waits end turn by turn. Without orders there is one turn that tidies up.
             loop {
                 let later = orders.split_off(orders.len().min(AT_ONCE));
                 let (records, writer) = (self.records.clone(), self.writer.clone());
@@ -90,14 +90,19 @@ impl Writer {
         if orders.is_empty() && self.pruned.elapsed() >= PRUNE {
             self.prune(records);
         }
-        // Whoever waits is told when all is done: its senders are dropped then.
+        // Dropping the senders at the end wakes all that wait.
         let mut done = Vec::with_capacity(orders.len());
-        for SessionOrder { of, what, told } in orders {
-            match what {
-                What::End => self.end(of, records),
+        for SessionOrder {
+            of,
+            action,
+            waiters,
+        } in orders
+        {
+            match action {
+                SessionAction::End => self.end(of, records),
                 // It has ended since.
-                What::Keep(_) if records.has_ended(of) => (),
-                What::Keep(content) => {
+                SessionAction::Keep(_) if records.has_ended(of) => (),
+                SessionAction::Keep(content) => {
                     let room = records.0.kept.lock().room(of.digest);
                     match self.files.keep(of, content, room) {
                         Ok(Some(bytes)) => records.0.kept.lock().insert(of, bytes),
@@ -111,7 +116,7 @@ impl Writer {
                     }
                 }
             }
-            done.push(told);
+            done.push(waiters);
         }
         if self.files.is_long() || self.files.is_torn() {
             self.prune(records);

@@ -6,7 +6,7 @@ use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator};
 
 use crate::{
     runtime::sync::Guarded,
-    wire::{Edit, Raw, SaidTrace, TraceParent, meta},
+    wire::{Edit, Raw, RequestTrace, TraceParent, meta},
 };
 
 /// The ids of a call's spans. Only traces that are recorded have one.
@@ -43,14 +43,14 @@ pub struct TracedRequest<'a> {
     /// The revision that the client speaks.
     pub revision: &'static str,
     /// Whether what is said of the trace stands in its params.
-    pub is_said_in_params: bool,
+    pub is_from_params: bool,
 }
 
 impl CallTrace {
-    pub(super) fn begin(said: Option<SaidTrace>, request: TracedRequest<'_>) -> Option<Self> {
+    pub(super) fn begin(said: Option<RequestTrace>, request: TracedRequest<'_>) -> Option<Self> {
         let (trace_id, flags, parent, state) = match said {
             Some(said) if !said.parent.is_sampled() => return None,
-            Some(SaidTrace { parent, state }) => {
+            Some(RequestTrace { parent, state }) => {
                 (parent.trace_id, parent.flags, Some(parent.span_id), state)
             }
             None => {
@@ -66,7 +66,7 @@ impl CallTrace {
             state,
             request_id: request.id.map(Box::from),
             revision: request.revision,
-            is_of_params: parent.is_some() && request.is_said_in_params,
+            is_of_params: parent.is_some() && request.is_from_params,
             exchange: Guarded::default(),
         })
     }
@@ -134,12 +134,12 @@ mod tests {
     const REQUEST: TracedRequest<'_> = TracedRequest {
         id: Some("7"),
         revision: "2025-06-18",
-        is_said_in_params: true,
+        is_from_params: true,
     };
 
-    fn said(flags: &str) -> Option<SaidTrace> {
+    fn said(flags: &str) -> Option<RequestTrace> {
         let parent = format!("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-{flags}");
-        SaidTrace::of(&parent, Some("a=1"))
+        RequestTrace::of(&parent, Some("a=1"))
     }
 
     fn edited(trace: &CallTrace, before: &str) -> String {
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn what_headers_say_goes_on_in_the_params() {
         let request = TracedRequest {
-            is_said_in_params: false,
+            is_from_params: false,
             ..REQUEST
         };
         let trace = CallTrace::begin(said("01"), request).expect("it is recorded");

@@ -18,7 +18,7 @@ pub use self::{
     collector::{BadCollector, Collector, PostSpans},
     ended_span::EndedSpan,
 };
-use crate::wire::SaidTrace;
+use crate::wire::RequestTrace;
 
 /// Takes spans, if there is a collector. Cheap to clone; clones are of one collector.
 #[derive(Clone, Default)]
@@ -40,7 +40,7 @@ impl Spans {
     /// asks says that the trace is not recorded.
     pub fn begin(
         &self,
-        said: Option<SaidTrace>,
+        said: Option<RequestTrace>,
         request: TracedRequest<'_>,
     ) -> Option<Arc<CallTrace>> {
         if !self.is_on() {

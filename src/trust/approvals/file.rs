@@ -104,7 +104,7 @@ pub fn load(data_dir: &Path, server: &ServerName) -> Ledger {
     lost
 }
 
-/// The text of a file, or why it can be none of ours.
+/// The text of a file, or why it cannot be a valid one.
 fn read(path: &Path) -> io::Result<Result<Vec<u8>, &'static str>> {
     if fs::metadata(path)?.len() > LARGEST {
         return Ok(Err("it is larger than 64 MiB"));

@@ -59,7 +59,7 @@ pub enum PinPolicy {
 }
 
 impl Ledger {
-    /// The ledger after a listing, and what is held of that. `objects` is asked about definitions that nobody approved.
+    /// The ledger after a listing, and what is held of that. `objects` judges definitions that nobody approved.
     pub fn follow(
         self: &Arc<Self>,
         server: &ServerName,

@@ -13,7 +13,7 @@ pub enum ThingKind {
     Resource,
     /// A resource template, by its URI template.
     Template,
-    /// What the server says of itself. There is one, without a name.
+    /// The server's instructions. There is one, without a name.
     Instructions,
 }
 

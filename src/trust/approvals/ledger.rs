@@ -11,7 +11,7 @@ const LARGEST_TEXT: usize = 64 << 10;
 /// Limit: bytes of all definitions of a server that are kept to be compared.
 const TEXTS: usize = 16 << 20;
 
-/// Limits: prompts, resources and templates of which it is remembered what they said first, and bytes of their names.
+/// Limits: prompts, resources and templates whose first contents are remembered, and bytes of their names.
 const FIRST_SEEN: usize = 5_000;
 const FIRST_SEEN_NAMES: usize = 1 << 20;
 
@@ -24,7 +24,7 @@ pub struct Ledger {
     pub approved: BTreeMap<(ThingKind, Box<str>), Approved>,
     /// The ones that were held in the last listing.
     pub held: BTreeMap<(ThingKind, Box<str>), Held>,
-    /// What prompts, resources and templates said when they were seen first on a trusted server. Nothing is held for it.
+    /// The contents of prompts, resources and templates when they were seen first on a trusted server. Nothing is held for it.
     pub first_seen: BTreeMap<(ThingKind, Box<str>), FirstSeen>,
     /// Whether the file could not be read: what it says is unknown, and it must not be written over.
     pub is_unread: bool,
@@ -177,7 +177,7 @@ impl Ledger {
         self.approved.insert((one.kind, one.name.into()), approved);
     }
 
-    /// The ledger after these texts were listed. What they said first is kept, unless `is_replaced`.
+    /// The ledger after these texts were listed. Keeps their first contents, unless `is_replaced`.
     #[must_use]
     pub fn seeing<'t>(
         self: &Arc<Self>,

@@ -69,7 +69,7 @@ pub enum LockError {
     },
 }
 
-/// Limit: names of reviewers that are told.
+/// Limit: names of reviewers that are shown.
 const REVIEWERS: usize = 3;
 
 /// What a lock file accepts.
@@ -170,7 +170,7 @@ impl Lock {
     /// The text of a lock file with those entries whose servers are meant, each as it is.
     pub fn export(&self, is_meant: impl Fn(&str) -> bool) -> String {
         let tools = self.tools.iter().filter(|tool| is_meant(&tool.server));
-        text_of(tools.cloned().collect())
+        lock_text(tools.cloned().collect())
     }
 
     /// What becomes of the entries of this file if `new` takes its place.
@@ -231,10 +231,10 @@ pub fn export<'a>(ledgers: impl Iterator<Item = (&'a str, &'a Ledger)>) -> Strin
             })
         })
         .collect();
-    text_of(tools)
+    lock_text(tools)
 }
 
-fn text_of(mut tools: Vec<LockedTool>) -> String {
+fn lock_text(mut tools: Vec<LockedTool>) -> String {
     tools.sort_by(|a, b| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)));
     let written = Written {
         version: VERSION,

@@ -63,7 +63,7 @@ const LINES: &[Line] = &[
     Line { rule: "command.code", severity: Remark, pattern: r"(^|/)(python3?|node|deno|ruby|perl|php|bun)(\.exe)? (-\w+ )*(-c|-e|--eval|-r|eval) " },
 ];
 
-/// Reads the words of a command line, first as they are shown. What only the written ones have is told of the line that is shown.
+/// Reads the words of a command line, first as they are shown. A finding in the written ones alone names the line that is shown.
 fn command_as_written(shown: &[String], written: &[String], findings: &mut Findings) {
     command(shown, findings);
     if shown == written {

@@ -27,7 +27,7 @@ impl Findings {
         }
     }
 
-    /// Notes something about a place with words of ours or an excerpt that is made already.
+    /// Notes something about a place with own words or an excerpt that is made already.
     pub(super) fn note(
         &mut self,
         rule: &'static str,

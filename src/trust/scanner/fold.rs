@@ -91,7 +91,7 @@ fn each(text: &str, mut emit: impl FnMut(usize, char) -> bool) {
 /// Limit: letters of a word that are looked at.
 const WORD: usize = 64;
 
-/// Whether the word at the beginning has letters of ours and letters that look like ours.
+/// Whether the word at the beginning has Latin letters and letters that look like them.
 pub(super) fn mixes(text: &str) -> bool {
     let word = text.chars().filter(|c| !is_hidden(*c)).take(WORD);
     let word = word.take_while(|c| c.is_alphabetic());

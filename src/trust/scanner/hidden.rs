@@ -21,7 +21,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     if text.text.bytes().all(|byte| byte < 0xC2) {
         return;
     }
-    let mut before = Before::default();
+    let mut before = Preceding::default();
     for (at, character) in text.text.char_indices() {
         let next = text
             .text
@@ -38,7 +38,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
 
 /// What stands before a character.
 #[derive(Default)]
-struct Before {
+struct Preceding {
     /// The last one that can be seen.
     seen: Option<char>,
     /// The one directly before.
@@ -49,7 +49,7 @@ struct Before {
     in_flag: bool,
 }
 
-impl Before {
+impl Preceding {
     fn pass(&mut self, character: char) {
         self.last = Some(character);
         if is_hidden(character) {
@@ -65,7 +65,7 @@ impl Before {
 
 fn judge(
     character: char,
-    before: &Before,
+    before: &Preceding,
     next: &str,
     whole: &str,
 ) -> Option<(&'static str, Severity)> {

@@ -1,4 +1,4 @@
-//! Addresses at which clouds hand out credentials to whoever asks from within, however they are written: in the address of an entry, in
+//! Addresses at which clouds hand out credentials to requests from within, however they are written: in the address of an entry, in
 //! values, and in sentences.
 
 use std::{

@@ -49,8 +49,8 @@ impl<'a> Narrow<'a> {
 }
 
 fn byte(character: char) -> u8 {
-    static WORD: LazyLock<Regex> = LazyLock::new(|| one(r"^\w$"));
-    static DIGIT: LazyLock<Regex> = LazyLock::new(|| one(r"^\d$"));
+    static WORD: LazyLock<Regex> = LazyLock::new(|| compiled(r"^\w$"));
+    static DIGIT: LazyLock<Regex> = LazyLock::new(|| compiled(r"^\d$"));
     if character.is_ascii() {
         return u8::try_from(character).unwrap_or(OTHER);
     }
@@ -63,7 +63,7 @@ fn byte(character: char) -> u8 {
     }
 }
 
-fn one(pattern: &str) -> Regex {
+fn compiled(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern is ours, and a test compiles it")
 }
 
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn every_character_is_what_patterns_take_it_for() {
-        let (word, digit) = (one(r"^\w$"), one(r"^\d$"));
+        let (word, digit) = (compiled(r"^\w$"), compiled(r"^\d$"));
         let (narrow_word, narrow_digit) = (narrow(WORD), narrow(DIGIT));
         for character in ('\0'..=char::MAX).filter(|c| !c.is_whitespace()) {
             let text = character.to_string();

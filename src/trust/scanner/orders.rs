@@ -79,8 +79,8 @@ pub(super) fn gravest_of(Sentences { folded, matches }: &Sentences) -> Option<(S
     gravest.map(|(severity, range)| (severity, folded.get(range).unwrap_or_default().to_owned()))
 }
 
-/// Tells each rule that objects, and where in the folded text the words stand that matter. These take longer to find than the rule, so
-/// only whoever wants them looks for them.
+/// Gives each rule that objects, and the places of its words in the folded text. These take longer to find than the rule, so they are
+/// looked for on demand.
 fn judge(
     folded: &str,
     matches: &[Match],

@@ -37,7 +37,7 @@ pub(super) fn strangers(
 /// Limit: mentions that are noted in one text.
 const MOST: usize = 8;
 
-/// Remarks on names that stand in a text. What is said about them is for `orders` to judge.
+/// Remarks on names that stand in a text. Whether the text orders something is for `orders` to judge.
 pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mut Findings) {
     for range in strangers {
         findings.add("shadowing.mention", Remark, text, range.clone());

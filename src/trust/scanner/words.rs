@@ -34,7 +34,7 @@ fn of_family(family: &str) -> &'static str {
     }
 }
 
-/// Why that matters, in a sentence for whoever decides about it.
+/// Why that matters, in a sentence for the person who decides about it.
 pub fn why(rule: &str) -> &'static str {
     match rule {
         "orders.override" => {

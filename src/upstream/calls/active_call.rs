@@ -30,13 +30,13 @@ impl Drop for Counted {
     }
 }
 
-/// Stands for a call on whose stream its client can be asked what comes outside of calls.
-pub(in crate::upstream) struct AskedOnStream {
+/// Counts a call whose stream can carry questions that the server asks outside of calls.
+pub(in crate::upstream) struct QuestionStream {
     upstream: Upstream,
     number: u64,
 }
 
-impl AskedOnStream {
+impl QuestionStream {
     pub(in crate::upstream) fn begin(
         upstream: &Upstream,
         number: u64,
@@ -50,7 +50,7 @@ impl AskedOnStream {
     }
 }
 
-impl Drop for AskedOnStream {
+impl Drop for QuestionStream {
     fn drop(&mut self) {
         self.upstream.0.client_streams.leave(self.number);
     }
@@ -66,7 +66,7 @@ pub struct ActiveCall {
     /// The server has answered.
     pub(in crate::upstream) is_answered: bool,
     pub(in crate::upstream) counted: Counted,
-    pub(in crate::upstream) _asked: Option<AskedOnStream>,
+    pub(in crate::upstream) _questions: Option<QuestionStream>,
     pub(in crate::upstream) _log: Option<LogSubscription>,
     pub(super) clock: CallClock,
     pub(super) slot: Option<RequestSlot>,
@@ -78,8 +78,8 @@ impl ActiveCall {
         self.revision
     }
 
-    /// The next message; the answer is the last. The clock restarts at each progress notification. Questions that no client has
-    /// to be asked are answered here.
+    /// The next message; the answer is the last. The clock restarts at each progress notification. Answers questions itself that no
+    /// client has to see.
     pub async fn next(&mut self) -> Result<Incoming, Failure> {
         loop {
             let arriving = self.exchange.next();
@@ -179,8 +179,8 @@ impl ActiveCall {
 }
 
 impl Drop for ActiveCall {
-    /// What the server has asked is answered no more in the course of the call, and it must not wait for that. Where it does not say
-    /// what it asks for, it may have asked for another call of the client, or for something that goes on after the answer.
+    /// Refuses the server's questions that wait within the call, so that it does not wait for answers. A question that names no call
+    /// may belong to another call of the client, or to something that goes on after the answer.
     fn drop(&mut self) {
         self.resume();
         for question in self.open.drain(..) {

@@ -1,5 +1,5 @@
 //! How long one call may take: so long without a sign, which progress begins anew, and so long in all. The wait for a place counts, the
-//! time in which its client is asked does not. Pure: whoever asks says what time it is.
+//! wait for the client's answers does not. Pure: the time is an argument.
 
 use std::time::{Duration, Instant};
 

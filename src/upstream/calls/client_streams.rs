@@ -1,5 +1,5 @@
-//! For a connection that only one client uses: the streams of its calls in flight. What the server asks outside of a call is asked on
-//! one of these streams, if its client reads it.
+//! For a connection that only one client uses: the streams of its calls in flight. A question that the server asks outside of calls
+//! goes out on one of these streams, if its client reads it.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ impl ClientStreams {
         self.0.lock().remove(&number);
     }
 
-    /// The stream of the newest call whose client can be asked on it.
+    /// The stream of the newest call that can carry a question to the client.
     pub(in crate::upstream) fn newest(&self) -> ClientSender {
         let streams = self.0.lock();
         let heard = streams.values().rev().find(|stream| stream.is_heard());

@@ -43,7 +43,7 @@ pub(in crate::upstream) struct UpstreamShared {
     /// The entry that it runs by.
     pub(in crate::upstream) made_for: Identity,
     pub(in crate::upstream) settings: watch::Receiver<Arc<Settings>>,
-    /// Asked once more before anything is sent.
+    /// Checks a call once more right before it is sent.
     pub(in crate::upstream) gate: Gate,
     pub(in crate::upstream) commands: mpsc::Sender<Command>,
     pub(in crate::upstream) status: watch::Sender<Status>,
@@ -72,7 +72,7 @@ pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) stop: CancellationToken,
 }
 
-/// What the worker is asked.
+/// A request to the worker.
 pub(in crate::upstream) enum Command {
     /// Connect if need be; the answer comes when it is connected or the attempt failed.
     Wake(oneshot::Sender<Result<Arc<Live>, ConnectError>>),
@@ -82,13 +82,13 @@ pub(in crate::upstream) enum Command {
     Suspect(u64),
     /// A call found the lists of this connection out of date; the answer comes when they have been read again.
     Relist(u64, oneshot::Sender<()>),
-    /// A call waits until this connection has been listed that long ago said that its lists changed.
+    /// Answers when the lists of this connection are read, if a change of them was announced that long ago.
     ReadChanges(u64, oneshot::Sender<()>),
     /// An instance of the server lists something else than what is known.
     Refresh,
     /// The server was seen for the first time to ask clients something, or to log for one of several.
     Asks,
-    /// A call over this connection wants more log lines than the server was told to write; the answer comes when it was told.
+    /// A call over this connection wants more log lines than the server's level lets through; answers when the level is set.
     SetLevel(u64, oneshot::Sender<()>),
 }
 
@@ -99,19 +99,19 @@ pub(in crate::upstream) struct Live {
     /// The way to the client that was the first to call here, if there is one outside of its calls.
     pub(in crate::upstream) owner: OnceLock<ClientReach>,
     pub(in crate::upstream) catalog: ArcSwap<ServerCatalog>,
-    /// The log level that the server was told, if it was told one.
+    /// The log level that was set at the server, if any.
     pub(in crate::upstream) log_level: ArcSwapOption<LogLevel>,
-    /// What the server has said of its lists that has not been read.
+    /// The announced list changes that are not read yet.
     pub(in crate::upstream) unread: UnreadChange,
 }
 
 impl Live {
-    /// Whether the server has been told to write lines of this level.
+    /// Whether the server's level lets lines of this level through.
     pub(super) fn logs_from(&self, level: LogLevel) -> bool {
         self.log_level
             .load()
             .as_ref()
-            .is_some_and(|told| **told <= level)
+            .is_some_and(|current| **current <= level)
     }
 }
 
@@ -257,7 +257,7 @@ impl Upstream {
         }
     }
 
-    /// Whether one client has it to itself, and can be asked at any time.
+    /// Whether one client has it to itself, so that questions can go to it at any time.
     pub fn asks_its_client(&self) -> bool {
         self.0.own_client().is_some()
     }

@@ -1,5 +1,5 @@
 //! From which level on clients want log lines of the upstreams: legacy ones for as long as their session lasts, others for each
-//! request. Whoever shares a connection shares its level, so the server is told the least severe of them.
+//! request. All who share a connection share its level: the least severe of theirs is set.
 
 use std::{
     collections::BTreeMap,
@@ -50,16 +50,17 @@ pub(in crate::upstream) struct WantedLevels {
 }
 
 impl WantedLevels {
-    /// What the server is to be told, if it was last told `told`. Sessions decide, and a request may only want more. What was told
-    /// cannot be taken back: once nobody wants anything in particular the server is told to log everything, as most do that were
-    /// told nothing.
-    pub(in crate::upstream) fn to_tell(self, told: Option<LogLevel>) -> Option<LogLevel> {
+    /// The level to set, given the one that is set. Sessions decide, and a request may only want more. No request unsets a level: once
+    /// nobody wants a particular one the server gets the level `debug`, because most servers log everything by default.
+    pub(in crate::upstream) fn to_set(self, current: Option<LogLevel>) -> Option<LogLevel> {
         let wanted = match (self.sessions, self.requests) {
             (Some(sessions), requests) => Some(requests.map_or(sessions, |one| one.min(sessions))),
-            (None, Some(requests)) => Some(told.map_or(requests, |told| told.min(requests))),
-            (None, None) => told.map(|_| LogLevel::Debug),
+            (None, Some(requests)) => {
+                Some(current.map_or(requests, |current| current.min(requests)))
+            }
+            (None, None) => current.map(|_| LogLevel::Debug),
         };
-        wanted.filter(|wanted| told != Some(*wanted))
+        wanted.filter(|wanted| current != Some(*wanted))
     }
 }
 
@@ -172,9 +173,9 @@ mod tests {
     #[test]
     fn a_server_is_told_what_sessions_want_and_never_less_than_a_request_wants() {
         use LogLevel::{Debug, Error, Info, Warning};
-        let check = |sessions, requests, told, expected: Option<LogLevel>| {
+        let check = |sessions, requests, current, expected: Option<LogLevel>| {
             let wanted = WantedLevels { sessions, requests };
-            assert_eq!(wanted.to_tell(told), expected, "{wanted:?} {told:?}");
+            assert_eq!(wanted.to_set(current), expected, "{wanted:?} {current:?}");
         };
         check(None, None, None, None);
         check(Some(Error), None, None, Some(Error));

@@ -1,4 +1,4 @@
-//! What is asked of one upstream, and what comes back for it: requests in flight, subscriptions, and questions of the server.
+//! Traffic with one upstream: requests in flight, subscriptions, and the server's questions.
 
 mod active_call;
 mod call_clock;
@@ -17,5 +17,5 @@ pub use self::{
     handle::{Sharing, Status, Upstream},
     log_subscriptions::{LogSubscription, LogSubscriptions, LogTerm},
     sending::{NotSent, Outgoing},
-    subscriptions::{NotSubscribed, Subscription, Tell},
+    subscriptions::{NotSubscribed, Notifier, Subscription},
 };

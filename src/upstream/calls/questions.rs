@@ -115,14 +115,14 @@ pub(in crate::upstream) async fn deliver(
     }
 }
 
-/// What comes while a server is being listed: questions that can be answered then are; the rest waits for the worker.
+/// News that come while a server is being listed: questions that can be answered then are; the rest waits for the worker.
 #[derive(Default)]
-pub(in crate::upstream) struct Meanwhile {
+pub(in crate::upstream) struct EarlyNews {
     pub(in crate::upstream) news: VecDeque<News>,
     pub(in crate::upstream) answering: FuturesUnordered<BoxFuture<'static, ()>>,
 }
 
-impl Meanwhile {
+impl EarlyNews {
     /// Attends to it. Never returns; cancel-safe.
     pub(in crate::upstream) async fn attend(
         &mut self,
@@ -144,7 +144,7 @@ impl Meanwhile {
                     self.question(shared, link, question);
                 }
                 Some(other) => self.news.push_back(other),
-                // The listing hears of it itself.
+                // The listing takes note of it itself.
                 None => std::future::pending::<()>().await,
             }
         }

@@ -117,7 +117,7 @@ impl Upstream {
         let settings = self.0.settings.borrow().clone();
         let secrets = settings.servers.get(name);
         let secrets = secrets.map(|entry| self.0.secrets_of(entry));
-        // What is wrong with an answer may be told in the server's words.
+        // An error about an answer may quote the server.
         let text = secrets.unwrap_or_default().masked(&text).into_owned();
         Failure::new(code, text, hint).of_server(name)
     }

@@ -8,12 +8,12 @@ use std::{
 use tokio::sync::oneshot;
 
 use super::{
-    active_call::{ActiveCall, AskedOnStream, Counted},
+    active_call::{ActiveCall, Counted, QuestionStream},
     call_clock::CallClock,
     handle::{Command, Live, Upstream},
     log_subscriptions::{LogSubscription, LogTerm},
     request_slots::{NoSlot, RequestSlot},
-    subscriptions::{NotSubscribed, Subscription, Tell},
+    subscriptions::{NotSubscribed, Notifier, Subscription},
 };
 use crate::{
     activity::{CallCourse, CallStage},
@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// How long a call waits for its server to take the log level that the call wants.
-const LEVEL_TOLD: Duration = Duration::from_secs(5);
+const LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A request to be sent.
 pub struct Outgoing<'a> {
@@ -79,9 +79,9 @@ impl Upstream {
         self.check_recipient(admitted)?;
         let counted = Counted::begin(self.clone());
         let (timeout, bound) = self.limits();
-        let asked = self
+        let question_stream = self
             .asks_its_client()
-            .then(|| AskedOnStream::begin(self, outgoing.number, outgoing.stream));
+            .then(|| QuestionStream::begin(self, outgoing.number, outgoing.stream));
         let mut live = self.live().await?;
         // Waking has a time of its own; from here on the call's runs.
         let mut clock = CallClock::new(Instant::now(), timeout, outgoing.deadline);
@@ -106,7 +106,7 @@ impl Upstream {
                 .sender
                 .log_level
                 .filter(|level| !live.logs_from(*level))
-                .filter(|_| live.catalog.load().is_told_log_level())
+                .filter(|_| live.catalog.load().takes_log_level())
             {
                 Some(level) => Box::pin(self.log_from(level, &outgoing.sender, &live)).await,
                 None => None,
@@ -143,7 +143,7 @@ impl Upstream {
                         open: Vec::new(),
                         is_answered: false,
                         counted,
-                        _asked: asked,
+                        _questions: question_stream,
                         _log: log,
                         clock,
                         slot,
@@ -156,7 +156,7 @@ impl Upstream {
                         .commands
                         .send(Command::Suspect(live.incarnation))
                         .await;
-                    // Asked of the worker, not looked up: what is published may still be what has just failed.
+                    // The worker knows; what is published may still be what has just failed.
                     clock.hold(Instant::now());
                     outgoing.course.enter(CallStage::Waiting);
                     live = self.connected().await?;
@@ -215,12 +215,12 @@ impl Upstream {
         }
     }
 
-    /// Has `tell` called at each update of the admitted resource until the subscription is dropped. An upstream that sleeps is woken,
-    /// and sleeps no more.
+    /// Calls `tell` at each update of the admitted resource until the subscription is dropped. An upstream that sleeps is woken, and
+    /// sleeps no more.
     pub async fn subscribe(
         &self,
         admitted: &Admitted,
-        tell: Tell,
+        tell: Notifier,
     ) -> Result<Subscription, NotSubscribed> {
         self.check_recipient(admitted)
             .map_err(NotSubscribed::Failed)?;
@@ -289,8 +289,8 @@ impl Upstream {
         Err(admitted.refusal_of_another(fingerprint))
     }
 
-    /// Nothing is started that a client takes for something else: what goes on with a question that this server never asked, or
-    /// what others may read in a header otherwise than the server does in the arguments.
+    /// Refuses what a client takes for something else: a continuation of a question that this server never asked, or a header that
+    /// differs from the arguments.
     fn check_params(
         &self,
         message: &AdmittedMessage<'_>,
@@ -332,13 +332,13 @@ impl Upstream {
     /// Has the lists of a connection read, and waits for that.
     async fn listed(&self, command: Command, listed: oneshot::Receiver<()>, timeout: Duration) {
         if self.0.commands.send(command).await.is_ok() {
-            // Whatever comes of it, what is known now counts.
+            // Even without an answer what is known now counts.
             let _ = tokio::time::timeout(timeout, listed).await;
         }
     }
 
-    /// Has a server that is told it hear that a call wants log lines from this level on, and waits for that. What is given back ends when the
-    /// call does: only a session wants them for longer.
+    /// Subscribes a call to log lines from this level on, and waits until the server's level lets them through. Dropping the result
+    /// ends it: only a session wants them for longer.
     async fn log_from(
         &self,
         level: LogLevel,
@@ -351,11 +351,11 @@ impl Upstream {
             let subscriptions = &self.0.log_subscriptions;
             subscriptions.subscribe(server, level, LogTerm::Request)
         });
-        let (done, told) = oneshot::channel();
+        let (done, set) = oneshot::channel();
         let command = Command::SetLevel(live.incarnation, done);
         if self.0.commands.send(command).await.is_ok() {
             // A call whose server does not answer this is sent all the same.
-            let _ = tokio::time::timeout(LEVEL_TOLD, told).await;
+            let _ = tokio::time::timeout(LEVEL_TIMEOUT, set).await;
         }
         subscription
     }
@@ -399,7 +399,7 @@ impl Upstream {
     }
 }
 
-/// A fault of ours: a message for something else than what was admitted.
+/// A fault of mcpproxy: a message for something else than what was admitted.
 fn misdirected(server: &ServerName) -> Failure {
     let error = format!("the server {server:?} was to be sent what was not admitted to it");
     let hint = "This is a mistake in mcpproxy; report it.";

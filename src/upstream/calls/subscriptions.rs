@@ -20,7 +20,7 @@ use crate::{
 const MAX_RESOURCES: usize = 10_000;
 
 /// Takes the updates of a resource. Called by the worker: must not wait.
-pub type Tell = Arc<dyn Fn(&Notification) + Send + Sync>;
+pub type Notifier = Arc<dyn Fn(&Notification) + Send + Sync>;
 
 /// Why a subscription did not come about.
 #[derive(Debug, Clone)]
@@ -40,8 +40,8 @@ struct SharedSubscriptions {
     table: Guarded<Table>,
     /// For the worker: what is wanted may have changed.
     wanted: Notify,
-    /// For subscribers: what the server was told may have changed.
-    told: watch::Sender<()>,
+    /// For subscribers: the server may have answered.
+    answered: watch::Sender<()>,
 }
 
 #[derive(Default)]
@@ -52,7 +52,7 @@ struct Table {
 
 #[derive(Default)]
 struct Resource {
-    subscribers: BTreeMap<u64, Tell>,
+    subscribers: BTreeMap<u64, Notifier>,
     state: SubscriptionState,
 }
 
@@ -67,10 +67,10 @@ enum SubscriptionState {
     Refused(NotSubscribed),
 }
 
-/// What the server has to be asked next.
+/// The next request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::upstream) enum SubscriptionRequest {
-    /// To tell of updates of this URI.
+    /// To updates of this URI.
     Subscribe(Box<str>),
     /// To do so no more.
     Unsubscribe(Box<str>),
@@ -127,7 +127,11 @@ impl Drop for Subscription {
 
 impl Subscriptions {
     /// Adds a subscriber, and notifies the worker.
-    pub(in crate::upstream) fn add(&self, uri: &str, tell: Tell) -> Result<Subscription, Failure> {
+    pub(in crate::upstream) fn add(
+        &self,
+        uri: &str,
+        tell: Notifier,
+    ) -> Result<Subscription, Failure> {
         let mut table = self.lock();
         if table.by_uri.len() >= MAX_RESOURCES && !table.by_uri.contains_key(uri) {
             let error =
@@ -142,7 +146,7 @@ impl Subscriptions {
         let number = table.last;
         let resource = table.by_uri.entry(uri.into()).or_default();
         resource.subscribers.insert(number, tell);
-        // What was refused is asked for anew: it may be there by now.
+        // A refused subscription is tried again: the resource may exist by now.
         if matches!(resource.state, SubscriptionState::Refused(_)) {
             resource.state = SubscriptionState::Nothing;
         }
@@ -202,7 +206,7 @@ impl Subscriptions {
         }
         table.tidy();
         drop(table);
-        self.0.told.send_replace(());
+        self.0.answered.send_replace(());
     }
 
     /// All resources with subscribers, for a server that takes them in one request; it counts as sent.
@@ -231,27 +235,23 @@ impl Subscriptions {
     }
 
     /// The request with all resources failed; earlier subscriptions stay.
-    pub(in crate::upstream) fn not_agreed(&self, asked: &BTreeSet<String>, why: &NotSubscribed) {
+    pub(in crate::upstream) fn not_agreed(&self, uris: &BTreeSet<String>, why: &NotSubscribed) {
         let mut table = self.lock();
         for (uri, resource) in &mut table.by_uri {
-            if asked.contains(&**uri) && !matches!(resource.state, SubscriptionState::Subscribed) {
+            if uris.contains(&**uri) && !matches!(resource.state, SubscriptionState::Subscribed) {
                 resource.state = SubscriptionState::Refused(why.clone());
             }
         }
         table.tidy();
         drop(table);
-        self.0.told.send_replace(());
+        self.0.answered.send_replace(());
     }
 
     /// The server accepted these resources of those in the request.
-    pub(in crate::upstream) fn agreed(
-        &self,
-        asked: &BTreeSet<String>,
-        accepted: &BTreeSet<String>,
-    ) {
+    pub(in crate::upstream) fn agreed(&self, uris: &BTreeSet<String>, accepted: &BTreeSet<String>) {
         let mut table = self.lock();
         for (uri, resource) in &mut table.by_uri {
-            if !asked.contains(&**uri) {
+            if !uris.contains(&**uri) {
                 continue;
             }
             resource.state = if accepted.contains(&**uri) {
@@ -265,7 +265,7 @@ impl Subscriptions {
         }
         table.tidy();
         drop(table);
-        self.0.told.send_replace(());
+        self.0.answered.send_replace(());
     }
 
     /// There is a new connection, or will be, on which the server knows of no subscription.
@@ -284,7 +284,7 @@ impl Subscriptions {
         let Some(uri) = uri.and_then(|uri| uri.string()) else {
             return 0;
         };
-        let tells: Vec<Tell> = {
+        let tells: Vec<Notifier> = {
             let table = self.lock();
             let all = table.by_uri.iter();
             let concerned = all.filter(|(known, _)| is_within(&uri, known));
@@ -309,7 +309,7 @@ impl Subscription {
         &self,
         timeout: Duration,
     ) -> Result<(), NotSubscribed> {
-        let mut told = self.of.0.told.subscribe();
+        let mut answered = self.of.0.answered.subscribe();
         let settled = async {
             loop {
                 match self.of.lock().by_uri.get(&self.uri).map(|r| &r.state) {
@@ -318,7 +318,7 @@ impl Subscription {
                     _ => (),
                 }
                 // The sender lives as long as we do.
-                let _ = told.changed().await;
+                let _ = answered.changed().await;
             }
         };
         let settled = tokio::time::timeout(timeout, settled).await;
@@ -348,7 +348,7 @@ mod tests {
 
     use super::*;
 
-    fn silent() -> Tell {
+    fn silent() -> Notifier {
         Arc::new(|_| ())
     }
 
@@ -425,9 +425,9 @@ mod tests {
     async fn everything_may_be_told_at_once() {
         let table = Subscriptions::default();
         let (a, b) = (add(&table, "a://1"), add(&table, "b://1"));
-        let asked = table.wanted();
+        let uris = table.wanted();
         let late = add(&table, "c://1");
-        table.agreed(&asked, &BTreeSet::from(["a://1".to_owned()]));
+        table.agreed(&uris, &BTreeSet::from(["a://1".to_owned()]));
         assert!(matches!(settled(&a), Some(Ok(()))));
         assert!(matches!(settled(&b), Some(Err(NotSubscribed::Failed(_)))));
         assert!(settled(&late).is_none());
@@ -440,16 +440,16 @@ mod tests {
         drop(add(&table, "a://1"));
         assert_eq!(known(), 0, "never told");
         let left = add(&table, "a://1");
-        let asked = table.wanted();
+        let uris = table.wanted();
         drop(left);
         assert_eq!(known(), 1, "the server is hearing of it");
         assert_eq!(table.unheard(), None, "one thing at a time");
-        table.agreed(&asked, &asked);
+        table.agreed(&uris, &uris);
         assert_eq!(table.unheard(), Some(BTreeSet::new()), "it is told at once");
         assert_eq!(known(), 0);
-        let (left, asked) = (add(&table, "a://1"), table.wanted());
+        let (left, uris) = (add(&table, "a://1"), table.wanted());
         drop(left);
-        table.agreed(&asked, &BTreeSet::new());
+        table.agreed(&uris, &BTreeSet::new());
         assert_eq!(known(), 0, "it did not agree");
     }
 
@@ -458,7 +458,7 @@ mod tests {
         let check = |subscribed: &str, updated: &str, expected: usize| {
             let (table, heard) = (Subscriptions::default(), Arc::new(AtomicUsize::new(0)));
             let count = heard.clone();
-            let tell: Tell = Arc::new(move |_| {
+            let tell: Notifier = Arc::new(move |_| {
                 count.fetch_add(1, Ordering::Relaxed);
             });
             let _kept = table.add(subscribed, tell).expect("room");

@@ -1,5 +1,5 @@
-//! Since when a server has said of its lists what has not been read. Its worker writes it, and each call looks: what it costs while there is
-//! nothing is one load.
+//! Since when an announced list change has not been read. The server's worker writes it, and each call reads it: one load while there is
+//! nothing.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},

@@ -21,7 +21,7 @@ pub(in crate::upstream) enum Era {
     Legacy,
 }
 
-/// What a server says of itself without a handshake.
+/// The description of a server without a handshake.
 #[derive(Debug)]
 pub(in crate::upstream) struct Description {
     /// The result of `server/discover`, as it came.
@@ -36,7 +36,7 @@ pub(in crate::upstream) enum ProbeError {
     /// The connection failed.
     #[error("{0}")]
     Link(LinkError),
-    /// The server is stateless, but in no revision of ours.
+    /// The server is stateless, but in no known revision.
     #[error(
         "it speaks the protocol revisions {theirs}; mcpproxy speaks {}",
         ours()
@@ -60,7 +60,7 @@ pub(in crate::upstream) async fn probe(link: &Link) -> Result<Era, ProbeError> {
     let Some(mut revision) = Revision::without_handshake().last() else {
         return Ok(Era::Legacy);
     };
-    let mut asked_twice = false;
+    let mut was_repeated = false;
     loop {
         link.speak(Some(revision));
         match verdict(link, revision).await? {
@@ -71,7 +71,7 @@ pub(in crate::upstream) async fn probe(link: &Link) -> Result<Era, ProbeError> {
             Verdict::Is(era) => return Ok(era),
             // It refused what it says that it speaks: once may be a slip.
             Verdict::SpeakInstead(same) if same == revision => {
-                if std::mem::replace(&mut asked_twice, true) {
+                if std::mem::replace(&mut was_repeated, true) {
                     return Err(ProbeError::Foreign {
                         theirs: same.to_string(),
                     });
@@ -108,7 +108,7 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
 }
 
 fn described(text: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
-    // Some servers answer whatever they are asked.
+    // Some servers give the same answer to every request.
     let Some(versions) = text.get("supportedVersions").and_then(|v| names(&v)) else {
         return Ok(Verdict::Is(Era::Legacy));
     };
@@ -143,7 +143,7 @@ fn refused(error: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
     }
 }
 
-/// The newest revision of ours among those that a server names, which did not take `refused`.
+/// The newest known revision among those that a server names, which did not take `refused`.
 fn chosen(versions: &[String], refused: Revision) -> Result<Verdict, ProbeError> {
     let known = versions.iter().filter_map(|name| Revision::parse(name));
     match known.filter(|revision| *revision <= refused).max() {

@@ -61,7 +61,7 @@ impl ConnectError {
     }
 }
 
-/// Limit: bytes of what a server says of its failure that are shown and logged.
+/// Limit: bytes of a server's own reason for its failure that are shown and logged.
 const LONGEST: usize = 2 << 10;
 
 /// A text that a server had a part in: masked first, so that no part of a secret is left where it is cut.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     config::{ProtocolEra, Remote, RemoteKind, ServerEntry},
-    link::{self, Authorization, Connection, Endpoint, LinkError, Strays},
+    link::{self, Authorization, Connection, Endpoint, LinkError, Noise},
     upstream::calls::handle::UpstreamShared,
     wire::{RequestNumbers, Revision, instance::InstanceId},
 };
@@ -89,7 +89,7 @@ async fn streamable(
             Some(probe(&connection.link).await)
         }
     };
-    let may_be_asked = answer.is_none() && entry.protocol_era == ProtocolEra::Auto;
+    let may_probe = answer.is_none() && entry.protocol_era == ProtocolEra::Auto;
     match answer.transpose() {
         Ok(Some(Era::Modern(description))) => {
             return Ok(Ready::new(connection, description.into()));
@@ -110,7 +110,7 @@ async fn streamable(
         Ok(ready) => return Ok(ready),
         Err(error) => error,
     };
-    if may_be_asked && is_refusal(&error) {
+    if may_probe && is_refusal(&error) {
         let connection = prepared(endpoint, numbers)?;
         if let Ok(Era::Modern(description)) = probe(&connection.link).await {
             return Ok(Ready::new(connection, description.into()));
@@ -145,8 +145,8 @@ async fn legacy_sse(
 ) -> Result<Ready, ConnectError> {
     use link::legacy_sse::StreamOpenError;
 
-    let strays = Strays::new(&entry.name, entry.secrets.clone());
-    let made = match link::legacy_sse::connect(endpoint, numbers.clone(), strays).await {
+    let noise = Noise::new(&entry.name, entry.secrets.clone());
+    let made = match link::legacy_sse::connect(endpoint, numbers.clone(), noise).await {
         Ok(made) => made,
         Err(StreamOpenError::Endpoint(error)) => return Err(misconfigured(&error)),
         Err(StreamOpenError::Link(error)) => {

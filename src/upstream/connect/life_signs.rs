@@ -1,5 +1,5 @@
-//! Asks a connected server for a sign of life. Servers with a handshake are pinged, and those that do not know pings are asked for a
-//! page of a list instead; those without one describe themselves. What silence means is the worker's to say.
+//! Requests a sign of life of a connected server. Servers with a handshake get a ping, or a request for a page of a list where they do not
+//! know pings; those without one get `server/discover`. What silence means is the worker's to decide.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{
 pub(in crate::upstream) enum SignOfLife {
     /// It answered.
     Pong,
-    /// It answered when it was asked for a list, and not to a ping.
+    /// It answered a list request, and not a ping.
     List,
     /// It did not answer in time; in words for the operator.
     Silent(String),

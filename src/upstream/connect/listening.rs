@@ -21,7 +21,7 @@ use crate::{
 /// How long a server may take to acknowledge a subscription.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long a server is waited for before it is listed without knowing whether it tells of changes.
+/// How long to wait for a subscription to changes before a server is listed without one.
 const BEGUN_WITHIN: Duration = Duration::from_secs(1);
 
 /// How long to wait before a subscription that ended is made again; doubles while that comes to nothing.
@@ -51,7 +51,7 @@ struct ListenRequest {
     done: oneshot::Sender<Result<BTreeSet<String>, ListenError>>,
 }
 
-/// Why a server does not tell of changes.
+/// Why a server does not announce changes.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(in crate::upstream) enum ListenError {
     /// It does not know how to.
@@ -63,7 +63,7 @@ pub(in crate::upstream) enum ListenError {
     /// It has ended the subscription before it was one.
     #[error("the server ended the subscription before it acknowledged it")]
     Ended,
-    /// It said nothing.
+    /// No acknowledgement came.
     #[error("the server did not acknowledge the subscription in time")]
     Silent,
     /// The connection failed.
@@ -91,7 +91,7 @@ impl ChangeSubscription {
         }
     }
 
-    /// Waits until the server tells of changes, or is known not to: whatever is listed from then on is whole. A server that takes
+    /// Waits until the server announces changes, or is known not to: whatever is listed from then on is whole. A server that takes
     /// too long is not waited for; what may have been missed by then comes as [`News::Missed`].
     pub(in crate::upstream) async fn begun(&mut self) {
         if let Some(begun) = self.begun.take() {
@@ -100,8 +100,8 @@ impl ChangeSubscription {
         }
     }
 
-    /// Hears of updates of exactly these resources from now on, instead of those before. The server is asked for a new subscription,
-    /// and only when it has acknowledged that the old one is let go. Gives the resources that the server agreed to.
+    /// Subscribes to updates of exactly these resources, instead of those before. Ends the old subscription only when the server has
+    /// acknowledged the new one. Gives the resources that the server agreed to.
     pub(in crate::upstream) fn listen(
         &self,
         resources: BTreeSet<String>,
@@ -132,7 +132,7 @@ struct Listener {
 /// A subscription that the server has acknowledged.
 struct Subscription {
     exchange: Exchange,
-    /// What the server agreed to tell of.
+    /// The resources that the server agreed to.
     accepted: Raw,
     since: Instant,
 }
@@ -232,14 +232,14 @@ impl Listener {
             return Ok(BTreeSet::new());
         };
         let asking = self.subscribe(&filter);
-        let Ok(asked) = tokio::time::timeout(ACKNOWLEDGED_WITHIN, asking).await else {
+        let Ok(subscribed) = tokio::time::timeout(ACKNOWLEDGED_WITHIN, asking).await else {
             return Err(ListenError::Silent);
         };
-        let new = asked?;
+        let new = subscribed?;
         let accepted = new.accepted.get("resourceSubscriptions");
         let accepted = accepted.and_then(|list| list.read().ok());
         if let Some(mut old) = current.replace(new) {
-            // What came on it before is not said again on the new one.
+            // Updates that came on the old one do not come again on the new one.
             while let Some(Ok(Incoming::Notice(notice))) = old.exchange.next().now_or_never() {
                 self.hand_on(notice);
             }
@@ -261,8 +261,8 @@ impl Listener {
 
     async fn subscribe(&mut self, filter: &Raw) -> Result<Subscription, ListenError> {
         let params = own_requests::params(self.revision, &[("notifications", filter.clone())]);
-        let asked = self.link.listen(self.link.next_number(), &params).await;
-        let mut exchange = asked.map_err(ListenError::Link)?;
+        let exchange = self.link.listen(self.link.next_number(), &params).await;
+        let mut exchange = exchange.map_err(ListenError::Link)?;
         loop {
             match exchange.next().await.map_err(ListenError::Link)? {
                 Incoming::Notice(notice) if &*notice.method == method::LISTEN_ACKNOWLEDGED => {
@@ -303,7 +303,7 @@ impl Listener {
     }
 }
 
-/// The lists of a server by what it says of itself, as a filter calls them.
+/// The lists that a server declares, as a filter calls them.
 fn declared(description: &Raw) -> Vec<&'static str> {
     let capabilities = description.get("capabilities");
     let has = |list: &str| {

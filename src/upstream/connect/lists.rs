@@ -36,7 +36,7 @@ pub(in crate::upstream) enum ListError {
     /// The connection failed.
     #[error("{method}: {source}")]
     Link {
-        /// The list that was asked for.
+        /// The requested list.
         method: &'static str,
         /// What happened.
         source: LinkError,
@@ -44,7 +44,7 @@ pub(in crate::upstream) enum ListError {
     /// The server answered with an error.
     #[error("the server answered {method} with an error: {message}")]
     Refused {
-        /// The list that was asked for.
+        /// The requested list.
         method: &'static str,
         /// The error's code.
         code: i64,
@@ -54,7 +54,7 @@ pub(in crate::upstream) enum ListError {
     /// It lists more than is taken, or without end.
     #[error("{method} was cut after {limit}: the server lists more, or has no end")]
     Cut {
-        /// The list that was asked for.
+        /// The requested list.
         method: &'static str,
         /// What was reached.
         limit: String,
@@ -62,13 +62,13 @@ pub(in crate::upstream) enum ListError {
     /// There was no end.
     #[error("{method} had no end within {} s", LISTING.as_secs())]
     Slow {
-        /// The list that was asked for.
+        /// The requested list.
         method: &'static str,
     },
     /// The server answered with a result that this revision does not have.
     #[error("the server answered {method} with the result type {kind:?}")]
     Unusable {
-        /// The list that was asked for.
+        /// The requested list.
         method: &'static str,
         /// What it says it is.
         kind: String,
@@ -76,7 +76,7 @@ pub(in crate::upstream) enum ListError {
     /// What should be the list is something else.
     #[error("the answer to {method} has something else than a list under {key:?}")]
     NoList {
-        /// The list that was asked for.
+        /// The requested list.
         method: &'static str,
         /// Where it should stand.
         key: &'static str,
@@ -326,8 +326,8 @@ impl ListReader<'_> {
     async fn page(&self, method: &'static str, cursor: Option<&str>) -> Result<Raw, ListError> {
         let cursor = cursor.map(|cursor| ("cursor", Raw::author(&cursor)));
         let params = own_requests::params(self.revision, cursor.as_slice());
-        let asked = own_requests::ask(self.link, method, &params).await;
-        match asked.map_err(|source| ListError::Link { method, source })? {
+        let answer = own_requests::ask(self.link, method, &params).await;
+        match answer.map_err(|source| ListError::Link { method, source })? {
             Outcome::Result(result) if !self.revision.has_result_types() => Ok(result),
             Outcome::Result(result) => match result_type::of(&result) {
                 Some(kind) if kind != result_type::COMPLETE => {

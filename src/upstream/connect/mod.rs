@@ -30,11 +30,11 @@ use crate::{
     authorization::Logins,
     catalog::Listing,
     config::{Keeper, ServerEntry, Settings, Transport},
-    link::{self, Connection, Link, LinkError, News, Strays},
+    link::{self, Connection, Link, LinkError, News, Noise},
     process::{ChildLedger, LoginPath, Process},
     text::names::ServerName,
     upstream::{
-        calls::{handle::UpstreamShared, questions::Meanwhile},
+        calls::{handle::UpstreamShared, questions::EarlyNews},
         fleet::instance_scope::declared,
     },
     wire::Revision,
@@ -52,7 +52,7 @@ pub struct ConnectContext {
     pub activity: Activity,
     /// The logins of remote servers.
     pub logins: Logins,
-    /// Asked for the secrets of a server before it is started; nobody is where the settings were read just now.
+    /// Gives the secrets of a server before its start; `None` where the settings were read just now.
     pub keeper: Option<Keeper>,
 }
 
@@ -60,14 +60,14 @@ pub struct ConnectContext {
 pub(in crate::upstream) struct Open {
     pub(in crate::upstream) link: Link,
     pub(in crate::upstream) news: mpsc::Receiver<News>,
-    /// There where the server is asked to tell of changes.
+    /// The subscription to changes, for servers that need one.
     pub(in crate::upstream) listening: Option<ChangeSubscription>,
     pub(in crate::upstream) process: Option<Process>,
     pub(in crate::upstream) listing: Listing,
     /// Why some of the lists are empty.
     pub(in crate::upstream) failed_lists: Vec<ListError>,
     pub(in crate::upstream) tasks: Vec<AbortOnDropHandle<()>>,
-    pub(in crate::upstream) meanwhile: Meanwhile,
+    pub(in crate::upstream) meanwhile: EarlyNews,
 }
 
 /// Connects. Dropping the future undoes everything, the child included. `remembered` is what the server spoke when it was last
@@ -80,7 +80,7 @@ pub(in crate::upstream) async fn connect(
     remembered: Option<Revision>,
     deadline: Duration,
 ) -> Result<Open, ConnectError> {
-    let strays = &Strays::new(&entry.name, entry.secrets.clone());
+    let noise = &Noise::new(&entry.name, entry.secrets.clone());
     let connecting = open(
         entry,
         settings,
@@ -88,10 +88,10 @@ pub(in crate::upstream) async fn connect(
         shared,
         remembered,
         deadline,
-        strays,
+        noise,
     );
     connecting.await.map_err(|error| {
-        let error = match strays.first() {
+        let error = match noise.first() {
             Some(line) => error.after_writing(line),
             None => error,
         };
@@ -99,7 +99,7 @@ pub(in crate::upstream) async fn connect(
     })
 }
 
-/// Connects, and leaves in `strays` what the server says instead of messages.
+/// Connects, and leaves in `noise` what the server says instead of messages.
 async fn open(
     entry: &ServerEntry,
     settings: &Settings,
@@ -107,7 +107,7 @@ async fn open(
     shared: &UpstreamShared,
     remembered: Option<Revision>,
     deadline: Duration,
-    strays: &Strays,
+    noise: &Noise,
 ) -> Result<Open, ConnectError> {
     let scope = shared.instance_scope.as_ref();
     let declared = &declared(scope, entry, shared.is_divided());
@@ -120,7 +120,7 @@ async fn open(
                     stderr: &shared.stderr,
                     declared,
                     numbers: &shared.numbers,
-                    strays,
+                    noise,
                 };
                 let starting = stdio::start(entry, stdio, beginning, remembered);
                 let (ready, process) = Box::pin(starting).await?;
@@ -153,7 +153,7 @@ async fn open(
         opened,
     } = ready;
     let listening = listening(&link, &opened).await;
-    let mut meanwhile = Meanwhile::default();
+    let mut meanwhile = EarlyNews::default();
     let reading = Box::pin(lists::read(&link, opened.initialize, opened.revision));
     let listed = tokio::select! {
         listed = reading => listed,
@@ -177,8 +177,8 @@ async fn open(
     })
 }
 
-/// A stateless server tells of changes only where it is asked to. It is asked before it is listed, so that
-/// no change falls between the two.
+/// A stateless server announces changes on a subscription only. It is opened before the lists are read, so that no change falls between
+/// the two.
 async fn listening(link: &Link, opened: &Opened) -> Option<ChangeSubscription> {
     let Opened {
         initialize,

@@ -7,7 +7,7 @@ use crate::{
     wire::{Edit, Outcome, Raw, Revision, RpcError, meta, presentation, splice},
 };
 
-/// What we say of ourselves: what can be brought to a client, one or the other, and back.
+/// mcpproxy's capabilities: questions that can be brought to a client, one or the other, and back.
 const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
 
 /// Params with these members, and with what a request must say in this revision.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::{ProtocolEra, ServerEntry, Settings, Stdio},
-    link::{self, Connection, Strays},
+    link::{self, Connection, Noise},
     process::{self, BaseEnvironment, Grace, Launch, Process, SpawnError, StderrLog},
     wire::{RequestNumbers, Revision},
 };
@@ -22,11 +22,11 @@ pub(in crate::upstream) struct StartParts<'a> {
     pub(in crate::upstream) stderr: &'a StderrLog,
     pub(in crate::upstream) declared: &'a Declared,
     pub(in crate::upstream) numbers: &'a RequestNumbers,
-    pub(in crate::upstream) strays: &'a Strays,
+    pub(in crate::upstream) noise: &'a Noise,
 }
 
 /// How long a server that refused the handshake may take to say what it wants instead.
-const ASKED: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the end of a process is waited for when its connection has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -44,7 +44,7 @@ pub(in crate::upstream) async fn start(
         stderr,
         declared,
         numbers,
-        strays,
+        noise,
     } = parts;
     let login_path = connect_context.login_path.get().await;
     let program = Program {
@@ -54,7 +54,7 @@ pub(in crate::upstream) async fn start(
         stderr,
         declared,
         numbers,
-        strays,
+        noise,
     };
     let opened = match entry.protocol_era {
         ProtocolEra::Legacy => program.shake_hands().await,
@@ -67,7 +67,7 @@ pub(in crate::upstream) async fn start(
                 tracing::debug!(server = %entry.name, %error, "the server is started again and offered a handshake");
                 program.shake_hands_or_ask().await
             }
-            asked => asked,
+            opened => opened,
         },
     };
     opened.map_err(|failed| failed.of(entry))
@@ -81,10 +81,10 @@ struct Program<'a> {
     stderr: &'a StderrLog,
     declared: &'a Declared,
     numbers: &'a RequestNumbers,
-    strays: &'a Strays,
+    noise: &'a Noise,
 }
 
-/// What becomes of a server that is asked what it speaks and wants a handshake.
+/// What to do with a server that answers the probe by wanting a handshake.
 #[derive(Clone, Copy)]
 enum Otherwise {
     ShakeHands,
@@ -136,8 +136,8 @@ impl Program<'_> {
         })?;
         let exited = process.exited();
         let ended = async move { exited.await.to_string() };
-        let strays = self.strays.clone();
-        let made = link::stdio::connect(input, output, ended, self.numbers.clone(), strays);
+        let noise = self.noise.clone();
+        let made = link::stdio::connect(input, output, ended, self.numbers.clone(), noise);
         Ok((made.into(), process))
     }
 
@@ -181,8 +181,8 @@ impl Program<'_> {
         match (started, refusal.into_inner()) {
             // It has ended over the handshake, so the question comes first.
             (Err(Failed::Opening(error)), Some(refused)) if error.is_an_end() => {
-                let asked = self.ask(Otherwise::Refuse).await;
-                asked.map_err(|_| Failed::Opening(refused))
+                let opened = self.ask(Otherwise::Refuse).await;
+                opened.map_err(|_| Failed::Opening(refused))
             }
             (started, _) => started,
         }
@@ -196,8 +196,8 @@ impl Program<'_> {
     }
 }
 
-/// Servers that speak both eras are opened with a handshake: most are written for clients that can be asked by requests, and take
-/// those away from others. A server without a handshake refuses it.
+/// Opens a server with a handshake, and probes it where it refuses that. Servers of both eras get the handshake, too: most are
+/// written for clients that answer requests, and offer less to others.
 async fn shake_or_ask(
     program: &Program<'_>,
     connection: Connection,
@@ -209,7 +209,7 @@ async fn shake_or_ask(
         Err(error) if error.is_refusal() => {
             // Set once, and read when it is of use.
             let _ = refusal.set(error.clone());
-            match tokio::time::timeout(ASKED, probe(link)).await {
+            match tokio::time::timeout(PROBE_TIMEOUT, probe(link)).await {
                 Ok(Ok(Era::Modern(description))) => description.into(),
                 Ok(Ok(Era::Legacy)) | Err(_) => return Err(Failed::Opening(error)),
                 Ok(Err(error)) => return Err(unknown(error)),

@@ -1,5 +1,5 @@
 //! The upstreams as other rooms look them up: shared ones by name, and instances by the client that uses them. The supervisor publishes
-//! the directory, and is asked to start an instance that is not in it.
+//! the directory, and starts an instance on request that is not in it.
 
 use std::{collections::HashMap, sync::Arc};
 

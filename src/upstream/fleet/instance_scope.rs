@@ -15,13 +15,13 @@ use crate::{
     wire::{Edit, Notification, Outcome, Raw, Request, splice},
 };
 
-/// A client that can be asked and told something outside of its calls.
+/// A client that questions and notices reach outside of its calls.
 pub trait ReachableClient: Send + Sync {
     /// The key of its session.
     fn session(&self) -> &Arc<str>;
     /// Whether it listens outside of its calls.
     fn is_listening(&self) -> bool;
-    /// Asks it what came outside of its calls: on this stream, where it is heard there, or else on its own.
+    /// Asks it what came outside of its calls: on this stream, where it reads that, or else on its own.
     fn ask(&self, question: Request, stream: ClientSender) -> BoxFuture<'static, Outcome>;
     /// Tells it what came outside of its calls, on its own stream.
     fn tell(&self, notice: &Notification);
@@ -30,7 +30,7 @@ pub trait ReachableClient: Send + Sync {
 /// The way to such a client.
 pub type ClientReach = Arc<dyn ReachableClient>;
 
-/// By what the clients are told apart that have instances of their own.
+/// The key of clients that have instances of their own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct InstanceUser {
     /// The client.
@@ -42,13 +42,13 @@ pub struct InstanceUser {
 /// For whom an instance runs.
 #[derive(Clone)]
 pub enum InstanceScope {
-    /// One client alone. The server is told what this client can do.
+    /// One client alone. Its capabilities are declared to the server.
     Client {
         /// The client.
         user: InstanceUser,
         /// On whose behalf it calls.
         subject: Arc<str>,
-        /// What it can do, as the server is told.
+        /// The declared capabilities.
         capabilities: Raw,
         /// The way to it outside of its calls, if there is one.
         reach: Option<ClientReach>,
@@ -59,7 +59,7 @@ pub enum InstanceScope {
     Unable,
 }
 
-/// By what instances of one server are told apart.
+/// The key of one server's instances.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::upstream) enum InstanceKey {
     Of(InstanceUser),
@@ -149,8 +149,8 @@ fn has_roots(capabilities: &Raw) -> bool {
         .is_some_and(|roots| roots.is_object())
 }
 
-/// What a server is told that it can ask. One that `is_divided` is only listed over the connection that is nobody's, so that it offers
-/// there whatever it offers to any client.
+/// The capabilities declared to a server. One that `is_divided` only lists over the connection without a client, and gets every
+/// capability there, so that it offers whatever it offers to any client.
 pub(in crate::upstream) fn declared(
     scope: Option<&InstanceScope>,
     entry: &ServerEntry,

@@ -31,7 +31,7 @@ const MAX_INSTANCES: usize = 256;
 /// Limit: those of them that clients of one subject have to themselves. Each may be a process.
 const OF_A_SUBJECT: usize = 8;
 
-/// Whoever has entered an instance or called there so lately is about to call.
+/// A client that has entered an instance or called there so lately is about to call.
 const ABOUT_TO_CALL: Duration = Duration::from_secs(5);
 
 /// Limit: calls that wait for one, at one server.
@@ -56,7 +56,7 @@ struct OfServer {
 
 struct Instance {
     running: RunningWorker,
-    /// Whoever has used it and has not ended. A session that moved on stays one: its calls here may still run.
+    /// The clients that have used it and have not ended. A session that moved on stays one: its calls here may still run.
     clients: HashSet<ClientKey>,
     /// When the latest of them did.
     entered: Instant,

@@ -1,4 +1,4 @@
-//! What the supervisor is asked, and why it may refuse.
+//! Requests to the supervisor, and its reasons to refuse one.
 
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -11,7 +11,7 @@ use crate::{
     upstream::calls::handle::Upstream,
 };
 
-/// What the supervisor is asked.
+/// A request to the supervisor.
 pub(in crate::upstream) enum Order {
     /// An instance is wanted.
     Enter(Box<Entering>),

@@ -12,7 +12,7 @@ pub(super) enum WorkerChange {
     Replace(ServerName),
 }
 
-/// From what runs to what is wanted; names with what tells one worker from another.
+/// From running to wanted workers; names with the fingerprints of their settings.
 pub(super) fn plan<I: PartialEq>(
     wanted: &BTreeMap<ServerName, I>,
     running: &BTreeMap<ServerName, I>,
@@ -41,10 +41,10 @@ mod tests {
         let set = |pairs: &[(&str, &str)]| -> BTreeMap<ServerName, String> {
             pairs
                 .iter()
-                .map(|(name, print)| {
+                .map(|(name, digest)| {
                     (
                         ServerName::parse(name).expect("a name"),
-                        (*print).to_owned(),
+                        (*digest).to_owned(),
                     )
                 })
                 .collect()

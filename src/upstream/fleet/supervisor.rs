@@ -61,7 +61,7 @@ pub struct Supervisor {
     running: BTreeMap<ServerName, RunningWorker>,
     /// What runs beside them for some clients only.
     instances: Instances,
-    /// Workers that were told to stop and are not done yet.
+    /// Workers that are stopping.
     ending: Vec<(ServerName, Ending)>,
     /// The same of instances, which nobody has to wait for but the end.
     leaving: Vec<JoinHandle<()>>,
@@ -69,7 +69,7 @@ pub struct Supervisor {
     histories: BTreeMap<ServerName, Arc<CallHistory>>,
 }
 
-/// A worker that was told to stop, and what outlives it.
+/// A worker that is stopping, and what outlives it.
 struct Ending {
     stderr: StderrLog,
     task: JoinHandle<()>,
@@ -262,7 +262,7 @@ impl Supervisor {
             .map(|(n, r)| (n.clone(), Identity::of(&r.entry)))
             .collect();
         let changes = plan(&wanted, &running);
-        // A server that is replaced keeps its last known lists until it has said what it offers now.
+        // A server that is replaced keeps its last known lists until it is listed.
         let known = known(&settings);
         self.context
             .catalog
@@ -310,7 +310,7 @@ impl Supervisor {
         let Some(entry) = settings.servers.get(name) else {
             return;
         };
-        // At most one: whoever starts takes it out.
+        // At most one: starting takes it out.
         let before = self.ending.iter().position(|(ended, _)| ended == name);
         let before = before.map(|at| self.ending.swap_remove(at).1);
         let start = Start {

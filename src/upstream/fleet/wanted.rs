@@ -1,4 +1,4 @@
-//! What the settings want to run, and what tells a worker from the one that has to take its place.
+//! The workers that the settings want, and the fingerprints by which a changed one is replaced.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -94,7 +94,7 @@ impl Worker {
         };
         match outcome {
             Ok(live) => {
-                // What was asked for meanwhile, by a logout, still counts.
+                // A logout meanwhile still counts.
                 let login = self.shared.login.as_ref();
                 if let Some(login) = login.filter(|_| self.life.had_no_login) {
                     login.accepted();
@@ -111,7 +111,7 @@ impl Worker {
             }
             Err(error) if self.is_login_needed() => self.put_off_until_login(Some(error)).await,
             Err(error) => {
-                let error = self.unless_stuck(error);
+                let error = self.with_login_trouble(error);
                 self.shared
                     .status
                     .send_modify(|status| status.last_error = Some(error.clone()));
@@ -127,11 +127,11 @@ impl Worker {
     }
 
     /// Puts the next attempt off where the server asks for that.
-    fn pause_at_least(&mut self, asked: Option<Duration>) {
+    fn pause_at_least(&mut self, requested: Option<Duration>) {
         let is_waiting = matches!(self.life.state, State::Waiting { .. });
-        let Some(until) = asked
+        let Some(until) = requested
             .filter(|_| is_waiting)
-            .map(|asked| Instant::now() + asked)
+            .map(|requested| Instant::now() + requested)
         else {
             return;
         };
@@ -144,9 +144,9 @@ impl Worker {
     }
 
     /// Records how the server is.
-    pub(super) fn record(&self, action: &'static str, told: ServerStep) {
+    pub(super) fn record(&self, action: &'static str, step: ServerStep) {
         let activity = &self.context.connect.activity;
-        activity.note_server(action, self.entry.name.as_str(), told);
+        activity.note_server(action, self.entry.name.as_str(), step);
     }
 
     /// That an attempt came to an end, and when it began.
@@ -165,12 +165,12 @@ impl Worker {
         let status = self.shared.status.borrow().clone();
         let times = status.unrecorded_failures;
         if times > 0 {
-            let told = ServerStep {
+            let step = ServerStep {
                 error: status.last_error.map(|error| error.reason),
                 times: Some(times.into()),
                 ..ServerStep::default()
             };
-            self.record("failed", told);
+            self.record("failed", step);
             self.shared
                 .status
                 .send_modify(|status| status.unrecorded_failures = 0);
@@ -192,10 +192,10 @@ impl Worker {
         );
         if attempt <= EACH || attempt.is_multiple_of(ONE_OF) {
             tracing::warn!(%server, %reason, attempt, next_attempt, "server is not available");
-            let mut told = self.attempt_ended(Some(reason), None);
+            let mut step = self.attempt_ended(Some(reason), None);
             let times = status.unrecorded_failures + 1;
-            told.times = (times > 1).then_some(times.into());
-            self.record("failed", told);
+            step.times = (times > 1).then_some(times.into());
+            self.record("failed", step);
             self.shared
                 .status
                 .send_modify(|status| status.unrecorded_failures = 0);
@@ -240,8 +240,8 @@ impl Worker {
         }
         tracing::info!(server = %self.entry.name, tools = catalog.tools.len(), "server is ready");
         let listed = listed_in_words(&catalog, known.as_deref());
-        let told = self.attempt_ended(None, Some(listed));
-        self.record("ready", told);
+        let step = self.attempt_ended(None, Some(listed));
+        self.record("ready", step);
         let now = Instant::now();
         self.life.answering = meanwhile.answering;
         self.life.open = Some(Connected {
@@ -262,14 +262,14 @@ impl Worker {
         Ok(live)
     }
 
-    /// What was listed. Where a list could not be read it is as it was, and the operator is told why.
+    /// The listing. Keeps the known list where one could not be read, and notes the error for the operator.
     pub(super) fn completed(&self, lists: ReadLists, known: Option<&ServerCatalog>) -> Listing {
         let known = known.map(|known| &known.listing);
         let (listing, failed) = lists.or_known(known, connect::lists_hint(&self.entry));
         let secrets = self.shared.secrets_of(&self.entry);
         let failed = failed.map(|error| error.without(&secrets));
         self.shared.status.send_modify(|status| {
-            // Said once, not at each listing.
+            // Logged once, not at each listing.
             if let Some(error) = failed.as_ref().filter(|_| failed != status.last_error) {
                 tracing::warn!(server = %self.entry.name, reason = %error.reason, "lists of the server could not be read");
             }
@@ -278,8 +278,8 @@ impl Worker {
         listing
     }
 
-    /// What calls over this connection are checked against. What the server itself offers goes to the catalog; what an instance of it
-    /// lists is its own, and where that is something else the server is asked again. `None` while shutting down.
+    /// The catalog that calls over this connection are checked against. The server's own goes to the catalog; an instance keeps its own,
+    /// and has the server listed again where that differs. `None` while shutting down.
     pub(super) async fn take_in(&mut self, listing: Listing) -> Option<Arc<ServerCatalog>> {
         let (name, entry) = (&self.entry.name, &self.entry.fingerprint);
         let Some(base) = &self.shared.base else {
@@ -299,7 +299,7 @@ impl Worker {
             _ => known.has_tools_of(&own),
         });
         if !is_known {
-            // If its queue is full, it is told after another listing.
+            // If its queue is full, the next listing repeats this.
             let _ = base.try_send(Command::Refresh);
         }
         Some(own)
@@ -310,8 +310,8 @@ impl Worker {
         self.shared.live.store(None);
         (self.life.relisting, self.life.pinging) = (None, None);
         self.life.answering.clear();
-        self.forget_told();
-        (self.life.levelling, self.life.level_told) = (None, None);
+        self.forget_subscriptions();
+        (self.life.levelling, self.life.level_set) = (None, None);
         self.life.level_waiters.clear();
         let Some(connected) = self.life.open.take() else {
             return;
@@ -355,11 +355,11 @@ impl Worker {
         let secrets = self.shared.secrets_of(&self.entry);
         let reason = connect::shown(&reason, &secrets);
         tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
-        let told = ServerStep {
+        let step = ServerStep {
             error: Some(reason.clone()),
             ..ServerStep::default()
         };
-        self.record("lost", told);
+        self.record("lost", step);
         let (outside, next_step) = match self.entry.transport {
             Transport::Stdio(_) => (reason.clone(), connect::logs_step(&self.entry.name)),
             // The reason may hold the server's own words.

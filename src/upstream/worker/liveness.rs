@@ -1,5 +1,5 @@
-//! Whether a connected server still lives: when it is asked for a sign of life, and what follows where it gives none. Pure: the worker
-//! asks, and says what time it is.
+//! Whether a connected server still lives: when to request a sign of life, and what follows where none comes. Pure: the worker requests
+//! it, and the time is an argument.
 
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,9 @@ use crate::upstream::connect::life_signs::SignOfLife;
 /// What is known of a connection's life.
 #[derive(Debug)]
 pub(super) struct Liveness {
-    /// When something was heard last, as far as anybody looked.
+    /// When the last message came, as of the last look.
     heard: Instant,
-    /// A call found the connection dead: whatever was heard before that says nothing.
+    /// A call found the connection dead: earlier messages prove nothing.
     is_suspected: bool,
 }
 
@@ -42,7 +42,7 @@ impl Liveness {
         self.is_suspected = true;
     }
 
-    /// Whether it is to be asked: only where nothing else was heard since the last look.
+    /// Whether to request one: only where no message came since the last look.
     pub(super) fn must_ask(&mut self, now: Instant, was_heard: bool, work: ServerWork) -> bool {
         if was_heard {
             self.heard = now;
@@ -53,7 +53,7 @@ impl Liveness {
         !was_heard && work != ServerWork::Asks
     }
 
-    /// It was asked, and did this. `was_heard` is whether anything else was heard meanwhile. Gives the reason if the connection is dead.
+    /// Takes the sign of life. `was_heard` is whether any message came meanwhile. Gives the reason if the connection is dead.
     pub(super) fn answered(
         &mut self,
         now: Instant,

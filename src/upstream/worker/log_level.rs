@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl Worker {
-    /// Tells the server if it does not know yet, one level after the other. Those who wait for that go on when there is nothing left
-    /// to tell.
+    /// Sets the server's level where it is another, one level after the other. Calls that wait for that go on when there is nothing
+    /// left to set.
     pub(super) fn sync_log_level(&mut self) {
         if self.is_held() || self.life.levelling.is_some() {
             return;
@@ -27,16 +27,16 @@ impl Worker {
             return;
         };
         let catalog = connected.live.catalog.load();
-        let hears = catalog.is_told_log_level();
-        let Some(level) = wanted.to_tell(life.level_told).filter(|_| hears) else {
+        let hears = catalog.takes_log_level();
+        let Some(level) = wanted.to_set(life.level_set).filter(|_| hears) else {
             for waiter in life.level_waiters.drain(..) {
                 // One that left needs no answer.
                 let _ = waiter.send(());
             }
             return;
         };
-        life.level_told = Some(level);
-        let (told, link) = (connected.live.clone(), connected.open.link.clone());
+        life.level_set = Some(level);
+        let (live, link) = (connected.live.clone(), connected.open.link.clone());
         let server = self.entry.name.clone();
         let telling = async move {
             let params = Raw::author(&serde_json::json!({ "level": level.as_str() }));
@@ -44,7 +44,7 @@ impl Worker {
                 tracing::debug!(%server, ?error, "the server could not be told which log lines are wanted");
             }
             // Calls wait for it once, whatever came of it.
-            told.log_level.store(Some(Arc::new(level)));
+            live.log_level.store(Some(Arc::new(level)));
         };
         life.levelling = Some(telling.boxed());
     }
@@ -63,13 +63,13 @@ impl Worker {
         let owner = connected.live.link.owner();
         if let Some(ClientKey::Session(of)) = owner.client()
             && self.wanted_levels(|key| *key == **of).sessions.is_some()
-            && connected.live.catalog.load().is_told_log_level()
+            && connected.live.catalog.load().takes_log_level()
         {
             owner.note_wants_lines();
         }
     }
 
-    /// A call over this connection waits until the server has been told which log lines are wanted.
+    /// A call over this connection waits until the wanted level is set.
     pub(super) fn set_level_for(&mut self, incarnation: u64, done: oneshot::Sender<()>) {
         let open = self.life.open.as_ref();
         if open.is_some_and(|connected| connected.live.incarnation == incarnation) {

@@ -57,8 +57,8 @@ impl Worker {
         }
     }
 
-    /// Whoever wants a connection, unless no attempt would bring anything before a person has logged in: that is told at once.
-    pub(super) fn unless_login_is_wanted(
+    /// Answers a request for a connection at once where every attempt needs a login first; otherwise gives it back.
+    pub(super) fn refuse_until_login(
         &self,
         answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>,
     ) -> Option<oneshot::Sender<Result<Arc<Live>, ConnectError>>> {
@@ -71,7 +71,7 @@ impl Worker {
     }
 
     /// Why an attempt failed. Where the login does not work for now, that is why, whatever the server says.
-    pub(super) fn unless_stuck(&self, error: ConnectError) -> ConnectError {
+    pub(super) fn with_login_trouble(&self, error: ConnectError) -> ConnectError {
         let login = self.shared.login.as_ref();
         let Some(trouble) = login.and_then(|login| login.trouble()) else {
             return error;
@@ -91,11 +91,11 @@ impl Worker {
         }
         let (server, reason) = (&self.entry.name, &error.reason);
         tracing::warn!(%server, %reason, "a person has to log in to the server");
-        let told = ServerStep {
+        let step = ServerStep {
             error: Some(reason.clone()),
             ..ServerStep::default()
         };
-        self.record("login needed", told);
+        self.record("login needed", step);
         self.shared
             .status
             .send_modify(|status| status.last_error = Some(error.clone()));
@@ -121,7 +121,7 @@ impl Worker {
                 self.put_off_until_login(None).await;
             }
             (false, State::Authenticating { .. }) => {
-                // Whoever waits to see what comes of the login waits for the attempt that follows.
+                // A caller that waits for the outcome of the login waits for the attempt that follows.
                 self.shared.status.send_modify(|status| {
                     status.settled = false;
                     status.last_error = None;
@@ -132,7 +132,7 @@ impl Worker {
             (false, State::Waiting { .. }) if !self.is_login_stuck() => {
                 self.event(StateEvent::Wanted).await;
             }
-            // An attempt says by itself what comes of it, and who sleeps finds out.
+            // An attempt reports its own outcome, and a sleeping server needs none.
             _ => (),
         }
     }

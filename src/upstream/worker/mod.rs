@@ -106,8 +106,8 @@ pub(in crate::upstream) struct Life {
     /// The request that sets the server's log level.
     levelling: Option<BoxFuture<'static, ()>>,
     /// The log level that it was sent last.
-    level_told: Option<LogLevel>,
-    /// Calls that wait until it has been told what they want.
+    level_set: Option<LogLevel>,
+    /// Calls that wait until their level is set.
     level_waiters: Vec<oneshot::Sender<()>>,
     paused_until: Option<Instant>,
     /// When the attempt began that runs or has just ended.
@@ -172,7 +172,7 @@ impl Life {
             answering: FuturesUnordered::new(),
             telling: FuturesUnordered::new(),
             levelling: None,
-            level_told: None,
+            level_set: None,
             level_waiters: Vec::new(),
             paused_until: None,
             attempt_began: None,
@@ -326,11 +326,11 @@ impl Worker {
             Action::Connect => self.start_attempt(),
             Action::Disconnect => {
                 tracing::info!(server = %self.entry.name, "server is idle and put to sleep");
-                let told = ServerStep {
+                let step = ServerStep {
                     detail: self.unused_for(),
                     ..ServerStep::default()
                 };
-                self.record("asleep", told);
+                self.record("asleep", step);
                 self.disconnect().await;
             }
             // The tick sees to it.
@@ -373,7 +373,7 @@ impl Worker {
     }
 
     /// A request could not be delivered over this connection. Over a pipe that is the end of it. A remote server has a connection
-    /// for each request, and one that was refused says nothing about the others: it is asked for a sign of life.
+    /// for each request, and a refused one means nothing for the others: it gets a request for a sign of life.
     async fn suspect(&mut self, incarnation: u64) {
         let (remote, cadence) = (self.is_remote(), self.cadence());
         let open = self.life.open.as_mut();
@@ -393,7 +393,7 @@ impl Worker {
     }
 
     async fn wake(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
-        let Some(answer) = self.unless_login_is_wanted(answer) else {
+        let Some(answer) = self.refuse_until_login(answer) else {
             return;
         };
         self.add_waiter(answer);

@@ -31,9 +31,9 @@ impl Worker {
                     connected.schedule.list_now(Instant::now());
                     connected.note_unread();
                 }
-                self.forget_told();
+                self.forget_subscriptions();
                 self.sync_subscriptions();
-                self.life.level_told = None;
+                self.life.level_set = None;
                 self.sync_log_level();
             }
         }
@@ -46,7 +46,7 @@ impl Worker {
                 let Some(connected) = &mut self.life.open else {
                     return;
                 };
-                // Said once for each listing: a server may send thousands.
+                // Logged once for each listing: a server may send thousands.
                 let first = connected.schedule.list_soon(Instant::now());
                 connected.note_unread();
                 if first && &*notice.method == method::TOOLS_CHANGED {
@@ -61,8 +61,8 @@ impl Worker {
                 }
             }
             method::RESOURCE_UPDATED => {
-                let told = self.shared.subscriptions.updated(notice);
-                tracing::debug!(%server, told, "a resource of the server was updated");
+                let notified = self.shared.subscriptions.updated(notice);
+                tracing::debug!(%server, told = notified, "a resource of the server was updated");
             }
             // Answers to what nobody asks any more.
             method::PROGRESS | method::CANCELLED => (),

@@ -39,7 +39,7 @@ pub(super) struct Cadence {
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
-    /// List again, because the server said so.
+    /// List again, because the server announced a change.
     Relist,
     /// List again, because it is time.
     Poll,
@@ -52,7 +52,7 @@ pub(super) enum Due {
 /// Why a listing is requested, the least urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Urgency {
-    /// The server said that its lists changed.
+    /// The server announced that its lists changed.
     Announced,
     /// A call waits until that has been read.
     Called,
@@ -69,7 +69,7 @@ pub(super) struct Schedule {
     pause: Duration,
     /// How many listings in a row followed the one before them at once.
     follow_ups: u32,
-    /// When a listing that was asked for ended last.
+    /// When a listing on request ended last.
     relisted: Option<Instant>,
     /// When the listing began that runs. What is requested meanwhile waits for its end.
     began: Option<Instant>,
@@ -126,7 +126,7 @@ impl Schedule {
         true
     }
 
-    /// Everything the server said before may be wrong, and somebody waits to know.
+    /// All that is known may be wrong, and somebody waits to know.
     pub(super) fn list_now(&mut self, now: Instant) {
         self.announced.get_or_insert(now);
         self.relist_at = Some(now);
@@ -147,7 +147,7 @@ impl Schedule {
         false
     }
 
-    /// Since when the server has said what has not been read.
+    /// Since when an announced change has not been read.
     pub(super) fn unread(&self) -> Option<Instant> {
         self.being_read.or(self.announced)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Where an upstream stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Not connected; the next call, or whoever wants it awake, connects it.
+    /// Not connected; the next call, or an operator, connects it.
     Asleep,
     /// Being started or dialled. `failures` counts those in a row before this attempt.
     Connecting {

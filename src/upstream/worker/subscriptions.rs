@@ -23,11 +23,11 @@ const AT_ONCE: usize = 16;
 
 /// What the server answered.
 pub(super) enum SubscriptionAnswer {
-    /// The server was told one at a time, as those with a handshake are.
+    /// The outcome of one request, to a server with a handshake.
     One(SubscriptionRequest, Result<(), NotSubscribed>),
-    /// It was told all at once, and agreed to so much.
+    /// The outcome of one request for all: the server agreed to so much.
     All {
-        asked: BTreeSet<String>,
+        uris: BTreeSet<String>,
         agreed: Result<BTreeSet<String>, ListenError>,
     },
 }
@@ -48,13 +48,13 @@ impl Worker {
         }
         let subscriptions = &self.shared.subscriptions;
         if let Some(listening) = &connected.open.listening {
-            // What is wanted meanwhile is told when this is done.
-            if let Some(asked) = subscriptions
+            // What is wanted meanwhile waits until this is done.
+            if let Some(uris) = subscriptions
                 .unheard()
                 .filter(|_| self.life.telling.is_empty())
             {
-                let agreed = listening.listen(asked.clone());
-                let telling = agreed.map(|agreed| SubscriptionAnswer::All { asked, agreed });
+                let agreed = listening.listen(uris.clone());
+                let telling = agreed.map(|agreed| SubscriptionAnswer::All { uris, agreed });
                 self.life.telling.push(telling.boxed());
             }
             return;
@@ -64,8 +64,8 @@ impl Worker {
         {
             let link = connected.open.link.clone();
             let telling = async move {
-                let told = ask(&link, &request).await;
-                SubscriptionAnswer::One(request, told)
+                let outcome = ask(&link, &request).await;
+                SubscriptionAnswer::One(request, outcome)
             };
             self.life.telling.push(telling.boxed());
         }
@@ -81,23 +81,23 @@ impl Worker {
                 subscriptions.done(&request, outcome);
             }
             SubscriptionAnswer::All {
-                asked,
+                uris,
                 agreed: Ok(agreed),
-            } => subscriptions.agreed(&asked, &agreed),
+            } => subscriptions.agreed(&uris, &agreed),
             SubscriptionAnswer::All {
-                asked,
+                uris,
                 agreed: Err(error),
             } => {
                 tracing::debug!(%server, %error, "the server did not agree to tell of resources");
                 let why = failed(ErrorCode::BadUpstreamAnswer, &error.outside());
-                subscriptions.not_agreed(&asked, &why);
+                subscriptions.not_agreed(&uris, &why);
             }
         }
         self.sync_subscriptions();
     }
 
     /// The connection that knew of them is gone, or has forgotten them.
-    pub(super) fn forget_told(&mut self) {
+    pub(super) fn forget_subscriptions(&mut self) {
         self.life.telling.clear();
         self.shared.subscriptions.forgotten();
     }

@@ -15,7 +15,7 @@ use crate::{
     wire::{Raw, Revision},
 };
 
-/// How long a server may take to give a sign of life: twice as long as it goes without being asked, within these bounds.
+/// How long a server may take to give a sign of life: twice the pause between two requests, within these bounds.
 const SHORTEST_PING: Duration = Duration::from_secs(2);
 const LONGEST_PING: Duration = Duration::from_secs(15);
 

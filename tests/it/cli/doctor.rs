@@ -6,10 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Place, Ran, serving::Serving};
 use crate::support::{
-    behaviours::echo,
-    daemon::TestDaemon,
-    fake_upstream::FakeUpstream,
-    patience::until_async,
+    behaviours::echo, daemon::TestDaemon, fake_upstream::FakeUpstream, patience::until_async,
     processes,
 };
 

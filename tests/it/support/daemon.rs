@@ -277,7 +277,7 @@ impl TestDaemon {
             demo: false,
             locked: None,
             // The developer's own start-up files are none of a test's business.
-            login_path: LoginPath::unasked(),
+            login_path: LoginPath::without_shell(),
             script_program: Some(PathBuf::from(env!("CARGO_BIN_EXE_mcpproxy"))),
         };
         change(&mut options);

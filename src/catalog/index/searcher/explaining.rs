@@ -41,9 +41,9 @@ impl Searcher {
             .enumerate()
             .map(|(at, tool)| ((tool.server.server.as_str(), tool.place), at))
             .collect();
-        let asked: Vec<Option<usize>> =
+        let places_of_tools: Vec<Option<usize>> =
             tools.iter().map(|tool| places.get(tool).copied()).collect();
-        let explained: HashSet<usize> = asked.iter().copied().flatten().collect();
+        let explained: HashSet<usize> = places_of_tools.iter().copied().flatten().collect();
         let mut words = words_of(&wanted);
         let mut most = 0.0;
         let mut covered: HashMap<usize, u64> = HashMap::new();
@@ -84,7 +84,7 @@ impl Searcher {
                 .filter(|word| word.bits != 0 || !word.shares.is_empty());
             typed.map(share).collect()
         };
-        Ok(asked.into_iter().map(of_tool).collect())
+        Ok(places_of_tools.into_iter().map(of_tool).collect())
     }
 
     /// What a term weighs in these tools, and the factor of its contribution.

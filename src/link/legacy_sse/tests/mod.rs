@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::{LegacySseExchange, LegacySseLink, StreamOpenError, connect_through};
 use crate::{
     link::{
-        Endpoint, Incoming, LinkError, News, Strays,
+        Endpoint, Incoming, LinkError, News, Noise,
         in_flight::Purpose,
         tests::{
             ODD,
@@ -117,7 +117,7 @@ impl Client {
             endpoint,
             &direct,
             RequestNumbers::default(),
-            Strays::default(),
+            Noise::default(),
         ))
         .await?;
         Ok(Self {

@@ -11,7 +11,7 @@ use crate::{
     wire::Raw,
 };
 
-/// A script that is asked for.
+/// The request to run a script.
 pub(super) struct ScriptRequest {
     pub(super) code: String,
     pub(super) input: Box<RawValue>,
@@ -120,8 +120,10 @@ fn read_calls(options: &Raw) -> Result<usize, String> {
 }
 
 /// The smaller of two limits, of which 0 is none.
-fn fewest(asked: usize, configured: usize) -> Option<usize> {
-    let limits = [asked, configured].into_iter().filter(|limit| *limit > 0);
+fn fewest(requested: usize, configured: usize) -> Option<usize> {
+    let limits = [requested, configured]
+        .into_iter()
+        .filter(|limit| *limit > 0);
     limits.min()
 }
 

@@ -1,5 +1,5 @@
-//! What the definition of `code_execution` says of the tools that scripts can call: a line each, as many as there is room for, of each
-//! server its share. Nothing that the caller may not call.
+//! The part of the definition of `code_execution` about the tools that scripts can call: a line each, as many as there is room for, of
+//! each server its share. Nothing that the caller may not call.
 
 use std::fmt::Write as _;
 

@@ -117,7 +117,7 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// What a process says of its end is not believed further than ours is checked.
+/// A process's account of its end counts only as far as the daemon's own checks go.
 fn checked(end: ScriptEnd) -> ScriptEnd {
     let is_too_large = |value: &RawValue| value.get().len() > limits::VALUE;
     match end {

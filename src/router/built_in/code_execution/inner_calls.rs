@@ -18,7 +18,7 @@ use crate::{
     router::{
         Reply, RequestError,
         built_in::Call,
-        tool_calls::{DeclaredCall, Told},
+        tool_calls::{Audience, DeclaredCall},
     },
     wire::{Outcome, Raw},
 };
@@ -63,14 +63,14 @@ impl<'a> InnerCalls<'a> {
         }
     }
 
-    /// Makes these calls, a few at once, and gives the JSON of what comes of them, in their order. Of one that is wrong nothing is sent.
+    /// Makes these calls, a few at once, and gives the JSON of their outcomes, in their order. Of one that is wrong nothing is sent.
     pub(super) async fn make(
         &self,
         calls: &[Result<InnerCall, String>],
         max_parallel: usize,
     ) -> Vec<u8> {
         let at_once = max_parallel.clamp(1, limits::MAX_PARALLEL);
-        let making = calls.iter().map(|call| self.one(call));
+        let making = calls.iter().map(|call| self.run_call(call));
         let making: Vec<BoxFuture<'_, Vec<u8>>> = making.collect();
         let mut making = stream::iter(making).buffered(at_once);
         let mut written = vec![b'['];
@@ -87,12 +87,12 @@ impl<'a> InnerCalls<'a> {
                 self.progress.count();
             }
         };
-        self.progress.told_during(Box::pin(answering)).await;
+        self.progress.with_progress(Box::pin(answering)).await;
         written.push(b']');
         written
     }
 
-    fn one<'s>(&'s self, call: &'s Result<InnerCall, String>) -> BoxFuture<'s, Vec<u8>> {
+    fn run_call<'s>(&'s self, call: &'s Result<InnerCall, String>) -> BoxFuture<'s, Vec<u8>> {
         Box::pin(self.answered(call))
     }
 
@@ -148,7 +148,7 @@ fn declared(call: &InnerCall, variant: Variant) -> DeclaredCall<'_> {
         tool: &call.tool,
         arguments: Some(call.arguments.clone()),
         intent: None,
-        told: Told::Script,
+        audience: Audience::Script,
     }
 }
 
@@ -193,8 +193,8 @@ fn code_of(code: ErrorCode) -> String {
 fn answer(result: &Raw) -> Vec<u8> {
     let is_error = result
         .get("isError")
-        .is_some_and(|said| said.as_bytes() == b"true");
-    let message = is_error.then(|| text_of(result));
+        .is_some_and(|flag| flag.as_bytes() == b"true");
+    let message = is_error.then(|| error_text(result));
     let error = message.as_deref().map(|message| CallFailure {
         code: "UPSTREAM_ERROR",
         message,
@@ -209,7 +209,7 @@ fn answer(result: &Raw) -> Vec<u8> {
 }
 
 /// The first text of a result that is an error.
-fn text_of(result: &Raw) -> String {
+fn error_text(result: &Raw) -> String {
     let content = result.get("content");
     let blocks = content.iter().flat_map(Raw::elements);
     let mut texts = blocks.filter_map(|block| block.get("text")?.string());
@@ -298,7 +298,7 @@ mod tests {
             &format!(r#"{{"ok":false,"error":{error},"result":{result}}}"#),
         );
         let silent = "the server reports an error without words";
-        assert_eq!(text_of(&raw(r#"{"isError":true}"#)), silent);
+        assert_eq!(error_text(&raw(r#"{"isError":true}"#)), silent);
         let error = r#"{"code":"UPSTREAM_ERROR","message":"nope","reason":"-32000"}"#;
         check(
             of_server(&raw(r#"{"code":-32000,"message":"nope"}"#)),

@@ -1,5 +1,5 @@
-//! `code_execution`: a script of an agent, which calls tools and keeps their results to itself. `code_execution` (the room) runs it; here
-//! it is asked for, and what it asks for is done.
+//! `code_execution`: a script of an agent, which calls tools and keeps their results to itself. The room `code_execution` runs it; this
+//! module reads the request and makes the script's calls.
 
 mod answer;
 mod arguments;
@@ -31,7 +31,7 @@ pub(super) const TOOL: BuiltIn = BuiltIn {
     run: |call| Box::pin(async move { run(&call).await }),
 };
 
-/// Said where scripts are not switched on.
+/// The failure where scripts are not switched on.
 const OFF: &str = "code_execution is switched off";
 
 const ABOUT: &str = "Runs JavaScript (ES2023) that calls tools of the MCP servers behind this proxy. Use it where several calls belong \

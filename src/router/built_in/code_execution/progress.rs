@@ -1,5 +1,5 @@
-//! What a client hears of its script while it runs: the progress of the calls in it, under the one token that the client gave, in one
-//! rising count; and everything else that servers say and ask within those calls, as it is.
+//! The notices for the client of a script while it runs: the progress of the calls in it, under the one token that the client gave, in
+//! one rising count; and all other notices and questions of servers within those calls, unchanged.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
@@ -17,14 +17,14 @@ use crate::{
 /// Limit: bytes that wait to be passed on to the client.
 const WAITING: usize = 4 << 20;
 
-/// Limit: characters of what a server says of its progress.
+/// Limit: characters of a server's progress message.
 const MESSAGE: usize = 300;
 
 pub(super) struct Progress<'a> {
     outer: &'a CallContext,
     /// Of the calls in the script.
     inner: CallContext,
-    told: ClientReceiver,
+    notices: ClientReceiver,
     /// The client's.
     token: Option<Raw>,
     /// What each call carries of the trace that the script is part of.
@@ -36,8 +36,8 @@ pub(super) struct Progress<'a> {
 
 #[derive(Default)]
 struct Counts {
-    /// How often something was said.
-    said: u64,
+    /// How many notifications were sent.
+    sent: u64,
     /// How many calls are done.
     done: u64,
     /// How many tokens were given.
@@ -48,7 +48,7 @@ struct Counts {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Said<'a> {
+struct ProgressParams<'a> {
     progress_token: &'a Raw,
     progress: u64,
     message: &'a str,
@@ -57,15 +57,15 @@ struct Said<'a> {
 impl<'a> Progress<'a> {
     pub(super) fn of(call: &Call<'a>) -> Self {
         let outer = call.context;
-        let (to_client, told) = ClientSender::new(&MemoryBudget::of(WAITING));
+        let (to_client, notices) = ClientSender::new(&MemoryBudget::of(WAITING));
         let mut inner = outer.clone();
         let mut hears_logs = true;
         if outer.to_client.is_open() {
             inner.to_client = to_client;
         }
         if !outer.revision.has_server_requests() {
-            // Such a client is asked by a result, for which it calls again; a script cannot be run again from where it was. So servers are
-            // told that there is nobody to be asked.
+            // Such a client answers questions by calling again, and a script cannot continue from where it was. So servers see a client that
+            // answers nothing.
             inner.revision = Revision::NEWEST_LEGACY;
             inner.client = Arc::new(ClientIdentity::new(
                 &outer.client.info,
@@ -80,7 +80,7 @@ impl<'a> Progress<'a> {
         Self {
             outer,
             inner,
-            told,
+            notices,
             token: meta.and_then(|meta| meta.get(meta::PROGRESS_TOKEN)),
             trace,
             hears_logs,
@@ -96,7 +96,7 @@ impl<'a> Progress<'a> {
     /// What is sent beside the arguments of a call.
     pub(super) fn params(&self, server: &str, tool: &str) -> Raw {
         let of_trace = self.trace.iter();
-        let mut said: Vec<(&str, Edit<'_>)> = of_trace
+        let mut members: Vec<(&str, Edit<'_>)> = of_trace
             .map(|(key, value)| (*key, Edit::Set(value.clone())))
             .collect();
         if self.token.is_some() {
@@ -104,35 +104,35 @@ impl<'a> Progress<'a> {
             counts.given += 1;
             let number = counts.given;
             counts.names.insert(number, format!("{server}:{tool}"));
-            said.push((meta::PROGRESS_TOKEN, Edit::Set(Raw::author(&number))));
+            members.push((meta::PROGRESS_TOKEN, Edit::Set(Raw::author(&number))));
         }
         let nothing = Raw::empty_object();
-        if said.is_empty() {
+        if members.is_empty() {
             return nothing;
         }
-        let of_meta = splice(&nothing, &said).map(|meta| [(meta::META, Edit::Set(meta))]);
+        let of_meta = splice(&nothing, &members).map(|meta| [(meta::META, Edit::Set(meta))]);
         let params = of_meta.and_then(|edits| splice(&nothing, &edits));
         params.unwrap_or(nothing)
     }
 
-    /// Passes on what is said, until this is done.
-    pub(super) async fn told_during(&self, mut calls: BoxFuture<'_, ()>) {
+    /// Runs the calls, and passes on notices of their servers meanwhile.
+    pub(super) async fn with_progress(&self, mut calls: BoxFuture<'_, ()>) {
         loop {
             tokio::select! {
                 biased;
-                frame = self.told.next() => self.pass_on(frame),
+                frame = self.notices.next() => self.pass_on(frame),
                 () = &mut calls => break,
             }
         }
-        while let Some(frame) = self.told.take() {
+        while let Some(frame) = self.notices.take() {
             self.pass_on(frame);
         }
         self.counts.lock().names.clear();
     }
 
-    /// One more call is done. What its server said before is told first.
+    /// One more call is done. Earlier notices of its server go first.
     pub(super) fn count(&self) {
-        while let Some(frame) = self.told.take() {
+        while let Some(frame) = self.notices.take() {
             self.pass_on(frame);
         }
         let done = {
@@ -141,20 +141,20 @@ impl<'a> Progress<'a> {
             counts.done
         };
         let calls = if done == 1 { "call" } else { "calls" };
-        self.say(&format!("{done} {calls} done"));
+        self.report(&format!("{done} {calls} done"));
     }
 
-    fn say(&self, message: &str) {
+    fn report(&self, message: &str) {
         let Some(token) = &self.token else { return };
         let mut counts = self.counts.lock();
-        counts.said += 1;
-        let said = Raw::author(&Said {
+        counts.sent += 1;
+        let params = Raw::author(&ProgressParams {
             progress_token: token,
-            progress: counts.said,
+            progress: counts.sent,
             message,
         });
         // Under the lock, so that what comes later counts higher.
-        let frame = notification_frame(method::PROGRESS, Some(&said));
+        let frame = notification_frame(method::PROGRESS, Some(&params));
         self.outer.to_client.send(frame);
     }
 
@@ -166,7 +166,7 @@ impl<'a> Progress<'a> {
         match method.as_deref() {
             Some(method::PROGRESS) => {
                 if let Some(params) = message.get("params") {
-                    self.say(&self.told_by(&params));
+                    self.report(&self.message_of(&params));
                 }
             }
             Some(method::LOG_MESSAGE) if !self.hears_logs => (),
@@ -175,21 +175,21 @@ impl<'a> Progress<'a> {
     }
 
     /// `server:tool: message (3 of 10)`.
-    fn told_by(&self, params: &Raw) -> String {
+    fn message_of(&self, params: &Raw) -> String {
         let number = params.get(meta::PROGRESS_TOKEN);
         let number = number.and_then(|number| number.as_str().parse().ok());
         let name = number.and_then(|number: u64| self.counts.lock().names.get(&number).cloned());
-        let mut said = name.unwrap_or_else(|| "a call".to_owned());
+        let mut text = name.unwrap_or_else(|| "a call".to_owned());
         if let Some(message) = params.get("message").and_then(|message| message.string()) {
-            said.push_str(": ");
-            said.extend(message.chars().take(MESSAGE));
+            text.push_str(": ");
+            text.extend(message.chars().take(MESSAGE));
         }
         if let Some(reached) = params.get("progress") {
             let total = params.get("total");
             let total = total.map_or_else(String::new, |total| format!(" of {}", total.as_str()));
             // Writing into a text cannot fail.
-            let _ = write!(said, " ({}{total})", reached.as_str());
+            let _ = write!(text, " ({}{total})", reached.as_str());
         }
-        said
+        text
     }
 }

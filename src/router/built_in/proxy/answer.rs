@@ -103,10 +103,10 @@ pub(super) fn of_tool(result: &Raw, path: &str) -> Raw {
     let Some(content) = content else {
         return result.clone();
     };
-    let said = annotations(ProxyType::Tool, path);
+    let added = annotations(ProxyType::Tool, path);
     let items: Vec<Raw> = content
         .elements()
-        .map(|item| edited(&item, &[("annotations", Edit::Within(&said))]))
+        .map(|item| edited(&item, &[("annotations", Edit::Within(&added))]))
         .collect();
     edited(result, &[("content", Edit::Set(Raw::array(&items)))])
 }
@@ -114,7 +114,7 @@ pub(super) fn of_tool(result: &Raw, path: &str) -> Raw {
 /// What was read of a resource, each part of it as an embedded resource. Everything beside the parts stays.
 pub(super) fn of_resource(result: &Raw, uri: &str) -> Raw {
     let contents = result.get("contents");
-    let said = annotations(ProxyType::Resource, uri);
+    let added = annotations(ProxyType::Resource, uri);
     let items: Vec<Raw> = contents
         .iter()
         .flat_map(Raw::elements)
@@ -122,7 +122,7 @@ pub(super) fn of_resource(result: &Raw, uri: &str) -> Raw {
             let item = [
                 ("type", Edit::Set(Raw::author(&"resource"))),
                 ("resource", Edit::Set(objectified(&part))),
-                ("annotations", Edit::Within(&said)),
+                ("annotations", Edit::Within(&added)),
             ];
             edited(&Raw::empty_object(), &item)
         })
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn results_of_tools_keep_everything_else() {
-        let said = r#""proxyType":"tool","proxyAction":"call","proxyPath":"s__t""#;
+        let added = r#""proxyType":"tool","proxyAction":"call","proxyPath":"s__t""#;
         let result = raw(concat!(
             r#"{"structuredContent":{"n":1.10}, "content":[{"type":"text","text":"\u0038"},"#,
             r#"{"type":"image","annotations":{"audience":["user"],"priority":0.50,"proxyPath":"other"},"data":""},"#,
@@ -239,10 +239,10 @@ mod tests {
         ));
         let expected = [
             r#"{"structuredContent":{"n":1.10}, "content":[{"type":"text","text":"\u0038","annotations":{"#,
-            said,
+            added,
             r#"}},{"type":"image","annotations":{"audience":["user"],"priority":0.50,"proxyPath":"s__t","proxyType":"tool","proxyAction":"call"},"data":""},"#,
             r#"{"type":"video","annotations":{"#,
-            said,
+            added,
             r#"}},7],"isError":true,"_meta":{"a/b":1e400}}"#,
         ];
         check(&of_tool(&result, "s__t"), &expected.concat());

@@ -13,7 +13,7 @@ pub(super) enum ProxyType {
     Prompt,
 }
 
-/// What is asked for.
+/// One request to `proxy`.
 #[derive(Debug)]
 pub(super) enum ProxyRequest {
     /// Everything of a kind.
@@ -77,11 +77,11 @@ impl ProxyRequest {
 }
 
 fn one_of(arguments: &Raw, key: &str, known: &[&str]) -> Result<String, String> {
-    let said = required(arguments, key)?;
-    if known.contains(&&*said) {
-        return Ok(said);
+    let value = required(arguments, key)?;
+    if known.contains(&&*value) {
+        return Ok(value);
     }
-    let shown: String = said.chars().take(SHOWN).collect();
+    let shown: String = value.chars().take(SHOWN).collect();
     Err(format!(
         "`{key}` is {shown:?}; it is one of {}",
         known.join(", ")

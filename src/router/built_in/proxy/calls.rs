@@ -1,5 +1,5 @@
 //! The action `call`: a tool is called, a resource read, a prompt got, each in the course of the call of `proxy` and with the rights of
-//! its caller. The annotations of section 3.2 are put to what comes of it; everything else of it stays.
+//! its caller. The annotations of section 3.2 are added to the result; everything else of it stays.
 
 use super::{
     super::Call,
@@ -15,7 +15,7 @@ use crate::{
     gate::Variant,
     router::{
         Reply, RequestError,
-        tool_calls::{DeclaredCall, Told},
+        tool_calls::{Audience, DeclaredCall},
     },
     wire::{Edit, Outcome, Raw, Target, splice},
 };
@@ -47,7 +47,7 @@ async fn tool(call: &Call<'_>, path: String, args: Option<Raw>) -> Result<Reply,
                 tool: &tool,
                 arguments: args,
                 intent: None,
-                told: Told::Client,
+                audience: Audience::Client,
             };
             call.calls.call(call.context, declared, call.params).await?
         }

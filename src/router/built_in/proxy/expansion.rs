@@ -1,5 +1,5 @@
-//! The URI that a URI template stands for with the arguments of a call (RFC 6570). Pure. Values are texts, numbers, true and false; where
-//! it cannot be told what is meant there is no URI.
+//! The URI that a URI template stands for with the arguments of a call (RFC 6570). Pure. Values are texts, numbers, true and false; an
+//! ambiguous expansion gives no URI.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! `proxy` (seed 001): one tool that lists tools, resources and prompts, says what each is, and calls, reads or gets it. What may be
-//! asked of servers is the gate's to say, as everywhere.
+//! `proxy` (seed 001): one tool that lists and describes tools, resources and prompts, and calls, reads or gets them. The gate decides
+//! which requests may go to servers, as everywhere.
 
 mod answer;
 mod arguments;

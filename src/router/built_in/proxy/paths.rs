@@ -14,13 +14,13 @@ use crate::{
     wire::{Raw, Target, method},
 };
 
-/// Tools of ours that cannot be used through this one.
+/// Built-in tools that cannot be used through this one.
 const BARRED: [&str; 2] = ["code_execution", "proxy"];
 
 /// Limit: things that an error names, where a path fits several.
 const NAMED: usize = 4;
 
-/// Whether a tool of ours cannot be used through this one.
+/// Whether a built-in tool cannot be used through this one.
 pub(super) fn is_barred(tool: &str) -> bool {
     BARRED.contains(&tool)
 }
@@ -56,11 +56,11 @@ struct Candidate<'a> {
     server: &'a ServerName,
     own: &'a str,
     is_template: bool,
-    by: By,
+    by: MatchedBy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum By {
+enum MatchedBy {
     /// `server:URI`, which is nothing else's.
     ServerAndUri,
     Uri,
@@ -191,8 +191,8 @@ fn listed(call: &Call<'_>, path: &str) -> Result<Option<NamedResource>, RequestE
     let mut found = fitting(snapshot, path);
     found
         .retain(|one| rules.is_in_profile(caller, one.server.as_str(), &Target::resource(one.own)));
-    if found.iter().any(|one| one.by == By::ServerAndUri) {
-        found.retain(|one| one.by == By::ServerAndUri);
+    if found.iter().any(|one| one.by == MatchedBy::ServerAndUri) {
+        found.retain(|one| one.by == MatchedBy::ServerAndUri);
     }
     let allows = |one: &&Candidate<'_>| {
         rules.allows(caller, one.server.as_str(), &Target::resource(one.own))
@@ -238,11 +238,11 @@ fn fitting<'a>(snapshot: &'a Snapshot, path: &str) -> Vec<Candidate<'a>> {
             let name = definition.get("name");
             let is_named = |wanted: &Raw| name.as_ref().is_some_and(|name| is_text(name, wanted));
             if rest == Some(own) {
-                Some(By::ServerAndUri)
+                Some(MatchedBy::ServerAndUri)
             } else if is_offered {
-                Some(By::Uri)
+                Some(MatchedBy::Uri)
             } else if is_named(&wanted) || rest_wanted.as_ref().is_some_and(is_named) {
-                Some(By::Name)
+                Some(MatchedBy::Name)
             } else {
                 None
             }
@@ -300,12 +300,12 @@ impl Candidate<'_> {
         }
     }
 
-    /// Why it may not be had. Whoever names a denied resource does not learn its URI by that.
+    /// Why the caller may not have it. The refusal of a denied resource does not give its URI away.
     fn refusal(&self, now: &Moment, caller: &Caller, path: &str) -> Option<Failure> {
         let server = self.server.as_str();
         let target = Target::resource(self.own);
         let refused = now.rules().decide(caller, server, &target).err()?;
-        if self.by != By::Name || refused.code != ErrorCode::AccessDenied {
+        if self.by != MatchedBy::Name || refused.code != ErrorCode::AccessDenied {
             return Some(refused);
         }
         let error =

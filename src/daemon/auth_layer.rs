@@ -1,4 +1,4 @@
-//! What every request passes before a route answers it: the guard, and who asks. The caller is put into the request; whoever answers it
+//! What every request passes before a route answers it: the guard, and authentication. The caller is put into the request; the route
 //! finds it there, and has no other way to one.
 //!
 //! Plain calls around the routes as a whole: a layer of the routes would clone and box them once more for each request.
@@ -12,7 +12,7 @@ use tower_service::Service;
 
 use super::{
     guard::{self, Passed, RefusalLines},
-    withdrawal::{note_withdrawn, until_withdrawn},
+    revocation::{note_revoked, until_revoked},
 };
 use crate::{
     access::{
@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// The way in to some routes.
-pub(super) struct Entrance {
+pub(super) struct AuthLayer {
     pub(super) routes: HttpRouter,
     /// The operator's API.
     pub(super) operators: HttpRouter,
@@ -44,7 +44,7 @@ pub(super) struct Entrance {
 /// Who can come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Whoever reaches our address: the guard looks at every request, and operators have to show that they are.
+    /// Over a network address: the guard looks at every request, and operators have to show that they are.
     Network,
     /// The operator's own programs only.
     Local,
@@ -68,7 +68,7 @@ enum Unknown {
     Operator(NotAnOperator),
 }
 
-impl Entrance {
+impl AuthLayer {
     /// Answers a request from this peer, or says why it is not let in.
     pub(super) async fn answer(&self, peer: Peer, mut request: Request) -> Response {
         let (origin, sender) = match self.look_at(peer, &request) {
@@ -86,23 +86,23 @@ impl Entrance {
                 let _present = self.presence.enter();
                 let access = self.access.clone();
                 let closing = self.closing.clone();
-                let withdrawn = async move {
+                let revoked = async move {
                     tokio::select! {
-                        () = access.operator_withdrawn(pass) => note_withdrawn(),
+                        () = access.operator_withdrawn(pass) => note_revoked(),
                         () = closing.cancelled() => (),
                     }
                 };
-                until_withdrawn(self.routed(request).await, withdrawn)
+                until_revoked(self.routed(request).await, revoked)
             }
             Ok(Sender::Client(caller)) => {
                 request.extensions_mut().insert(caller.clone());
                 let _present = self.presence.enter();
                 let access = self.access.clone();
-                let withdrawn = async move {
+                let revoked = async move {
                     access.withdrawn(&caller).await;
-                    note_withdrawn();
+                    note_revoked();
                 };
-                until_withdrawn(self.routed(request).await, withdrawn)
+                until_revoked(self.routed(request).await, revoked)
             }
         };
         match origin {
@@ -136,7 +136,7 @@ impl Entrance {
         peer: Peer,
         request: &Request,
     ) -> Result<(Option<HeaderValue>, Result<Sender, Unknown>), Response> {
-        // First of all: whoever connects to itself by a name that is not trusted, or without a token, hears what is really wrong.
+        // First of all: a daemon that connects to itself by a name that is not trusted, or without a token, learns what is really wrong.
         if self.instance.sent(request.headers()) {
             return Err(inbound::behind_itself());
         }
@@ -197,7 +197,7 @@ fn is_from_here(peer: Peer, headers: &HeaderMap) -> bool {
     is_local && !headers.keys().any(|name| passes_on(name.as_str()))
 }
 
-/// Whether a request says of its body that it is too large: then none of it is read, and a client that waits to be told to go on
+/// Whether a request declares a body that is too large: then none of it is read, and a client that waits for a go-ahead
 /// (`Expect: 100-continue`) sends none.
 fn says_too_large(request: &Request) -> bool {
     let length = request.headers().get(header::CONTENT_LENGTH);

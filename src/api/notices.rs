@@ -1,4 +1,4 @@
-//! The answer to a call that also tells what comes before it: a line of JSON for each notification of the server about the call, and
+//! The answer to a call with the notices before it: a line of JSON for each notification of the server about the call, and
 //! the answer as the last line. Lines are written as they come.
 
 use std::{convert::Infallible, pin::Pin};
@@ -15,8 +15,8 @@ use crate::{
     wire::{Raw, lines},
 };
 
-/// The type of such an answer. Whoever accepts it wants to be told.
-pub(super) const LINES: &str = "application/x-ndjson";
+/// The type of such an answer. Clients that accept it get notifications.
+pub(super) const MEDIA_TYPE: &str = "application/x-ndjson";
 
 /// Limit: bytes of notifications that wait for a client which reads slowly.
 const WAITING: usize = 1 << 20;
@@ -25,16 +25,16 @@ const WAITING: usize = 1 << 20;
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter();
     let mut accepted = accepted.filter_map(|value| value.to_str().ok());
-    accepted.any(|value| value.contains(LINES))
+    accepted.any(|value| value.contains(MEDIA_TYPE))
 }
 
 /// The way for notifications.
-pub(super) fn way() -> (ClientSender, ClientReceiver) {
+pub(super) fn channel() -> (ClientSender, ClientReceiver) {
     ClientSender::new(&MemoryBudget::of(WAITING))
 }
 
 /// Params that ask a server for its progress.
-pub(super) fn asking_for_progress() -> Raw {
+pub(super) fn progress_params() -> Raw {
     Raw::author(&json!({ "_meta": { "progressToken": 1 } }))
 }
 
@@ -51,23 +51,24 @@ enum Rest {
 
 /// The lines. A client that leaves ends the call.
 pub(super) fn respond(
-    told: ClientReceiver,
+    notices: ClientReceiver,
     answering: impl Future<Output = Bytes> + Send + 'static,
 ) -> Response {
-    let begun = (told, Rest::Running(Box::pin(answering)));
-    let written = stream::unfold(begun, |(told, mut rest)| async move {
-        let item =
-            |frame: &Bytes, told, rest| Some((Ok::<_, Infallible>(line(frame)), (told, rest)));
+    let begun = (notices, Rest::Running(Box::pin(answering)));
+    let written = stream::unfold(begun, |(notices, mut rest)| async move {
+        let item = |frame: &Bytes, notices, rest| {
+            Some((Ok::<_, Infallible>(line(frame)), (notices, rest)))
+        };
         loop {
             rest = match rest {
                 Rest::Running(mut answering) => tokio::select! {
                     biased;
-                    frame = told.next() => return item(&frame, told, Rest::Running(answering)),
+                    frame = notices.next() => return item(&frame, notices, Rest::Running(answering)),
                     answer = &mut answering => Rest::Answered(answer),
                 },
-                Rest::Answered(answer) => match told.take() {
-                    Some(frame) => return item(&frame, told, Rest::Answered(answer)),
-                    None => return item(&answer, told, Rest::Written),
+                Rest::Answered(answer) => match notices.take() {
+                    Some(frame) => return item(&frame, notices, Rest::Answered(answer)),
+                    None => return item(&answer, notices, Rest::Written),
                 },
                 Rest::Written => return None,
             }
@@ -76,7 +77,7 @@ pub(super) fn respond(
     let mut response = Response::new(Body::from_stream(written));
     response
         .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(LINES));
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
     response
 }
 

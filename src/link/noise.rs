@@ -1,5 +1,5 @@
-//! What a server says on a connection that is no message of the protocol: text on the standard output of programs that do not keep
-//! it free, mostly. The first of it tells an operator what is wrong.
+//! Anything on a connection that is no message of the protocol: text on the standard output of programs that do not keep it free,
+//! mostly. The first of it shows an operator what is wrong.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +16,7 @@ const LOOKED_AT: usize = 4096;
 
 /// Counts what is no message, and keeps the first. Clones are the same.
 #[derive(Clone, Default)]
-pub struct Strays(Arc<Shared>);
+pub struct Noise(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -26,7 +26,7 @@ struct Shared {
     limit: LogLimit,
 }
 
-impl Strays {
+impl Noise {
     /// For a connection to the server of this name. What is shown does not contain any of `secrets`.
     pub fn new(server: &ServerName, secrets: Secrets) -> Self {
         Self(Arc::new(Shared {
@@ -80,11 +80,11 @@ mod tests {
         let server = ServerName::parse("s").expect("a name");
         let secrets = Secrets::new(["hunter22", "a"].map(str::to_owned));
         let check = |text: &str, expected: &str| {
-            let strays = Strays::new(&server, secrets.clone());
-            assert_eq!(strays.first(), None);
-            strays.note(text.as_bytes());
-            strays.note(b"another");
-            assert_eq!(strays.first(), Some(expected));
+            let noise = Noise::new(&server, secrets.clone());
+            assert_eq!(noise.first(), None);
+            noise.note(text.as_bytes());
+            noise.note(b"another");
+            assert_eq!(noise.first(), Some(expected));
         };
         check(
             " Listening on port 3\u{1b}[0m\r\n",

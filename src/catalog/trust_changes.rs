@@ -1,5 +1,5 @@
-//! What the catalog's task does about trust: it compares listings with what was approved, follows the policies of the settings, and takes
-//! approvals in.
+//! The catalog task's part in trust: it compares listings with what was approved, follows the policies of the settings, and takes in
+//! approvals.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -27,7 +27,7 @@ impl CatalogTask {
         self.judged_and_saved(server, servers, old).0
     }
 
-    /// The same, and who tells that the ledger is on disk, if it is another.
+    /// The same, and a receiver of the ledger's outcome on disk, if it is another.
     pub(super) fn judged_and_saved(
         &mut self,
         server: &ServerCatalog,
@@ -117,7 +117,7 @@ impl CatalogTask {
     ) {
         let server = &request.server;
         if let Err(locked) = pinning::check_unlocked(server, self.pinning.lock.as_deref()) {
-            // Whoever asked may be gone; so below.
+            // The requester may be gone; so below.
             let _ = done.send(Err(locked));
             return;
         }

@@ -4,7 +4,7 @@ use super::tokenizer::words_of;
 
 /// What the words of a tool say of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SaidEffect {
+pub enum WordedEffect {
     /// It surely changes something.
     Writes,
     /// It surely deletes something.
@@ -24,29 +24,29 @@ const WRITING: &str = "add append approve assign cancel create disable edit enab
 const READING: &str = "check count describe download fetch find get has inspect is list look lookup preview query read retrieve return search \
      show view";
 
-impl SaidEffect {
+impl WordedEffect {
     /// Reads the words.
     pub(super) fn of(name: &str, description: &str) -> Self {
         for (i, word) in words_of(name).iter().enumerate() {
             match verb(word) {
-                Some(SaidEffect::Deletes) => return SaidEffect::Deletes,
-                Some(SaidEffect::Writes) if i == 0 => return SaidEffect::Writes,
-                Some(SaidEffect::Unsure) => return SaidEffect::Unsure,
+                Some(WordedEffect::Deletes) => return WordedEffect::Deletes,
+                Some(WordedEffect::Writes) if i == 0 => return WordedEffect::Writes,
+                Some(WordedEffect::Unsure) => return WordedEffect::Unsure,
                 _ => (),
             }
         }
         // "Permanently deletes …"
         let beginning: String = description.chars().take(100).collect();
-        let said = words_of(&beginning)
+        let word = words_of(&beginning)
             .into_iter()
             .find(|word| !word.ends_with("ly"));
-        said.and_then(|word| verb(&word))
-            .unwrap_or(SaidEffect::Unsure)
+        word.and_then(|word| verb(&word))
+            .unwrap_or(WordedEffect::Unsure)
     }
 }
 
 /// What one word says; `Unsure` if it only looks.
-fn verb(word: &str) -> Option<SaidEffect> {
+fn verb(word: &str) -> Option<WordedEffect> {
     let is_of = |verbs: &str| {
         let is = |verb: &str| {
             word.strip_prefix(verb)
@@ -56,11 +56,11 @@ fn verb(word: &str) -> Option<SaidEffect> {
         verbs.split_ascii_whitespace().any(is)
     };
     if is_of(DELETING) {
-        Some(SaidEffect::Deletes)
+        Some(WordedEffect::Deletes)
     } else if is_of(WRITING) {
-        Some(SaidEffect::Writes)
+        Some(WordedEffect::Writes)
     } else if is_of(READING) {
-        Some(SaidEffect::Unsure)
+        Some(WordedEffect::Unsure)
     } else {
         None
     }
@@ -76,8 +76,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(name: &str, description: &str, expected: SaidEffect) {
-        let found = SaidEffect::of(name, description);
+    fn check(name: &str, description: &str, expected: WordedEffect) {
+        let found = WordedEffect::of(name, description);
         assert_eq!(found, expected, "{name}: {description}");
     }
 
@@ -92,7 +92,7 @@ mod tests {
             "db.truncate",
             "DELETE_ALL",
         ] {
-            check(name, "", SaidEffect::Deletes);
+            check(name, "", WordedEffect::Deletes);
         }
     }
 
@@ -106,7 +106,7 @@ mod tests {
             "upsert_row",
             "modify_x",
         ] {
-            check(name, "", SaidEffect::Writes);
+            check(name, "", WordedEffect::Writes);
         }
     }
 
@@ -127,21 +127,21 @@ mod tests {
             "",
         ] {
             let name = if name.is_empty() { "x" } else { name };
-            check(name, "", SaidEffect::Unsure);
+            check(name, "", WordedEffect::Unsure);
         }
     }
 
     #[test]
     fn where_the_name_is_silent_the_description_begins_with_it() {
-        check("bin", "Deletes a file for good.", SaidEffect::Deletes);
-        check("bin", "Permanently removes it.", SaidEffect::Deletes);
-        check("note", "Modifies a note.", SaidEffect::Writes);
-        check("note", "Shows how to delete a note.", SaidEffect::Unsure);
+        check("bin", "Deletes a file for good.", WordedEffect::Deletes);
+        check("bin", "Permanently removes it.", WordedEffect::Deletes);
+        check("note", "Modifies a note.", WordedEffect::Writes);
+        check("note", "Shows how to delete a note.", WordedEffect::Unsure);
         check(
             "note",
             "Notes can be deleted with this.",
-            SaidEffect::Unsure,
+            WordedEffect::Unsure,
         );
-        check("get_note", "Deletes nothing.", SaidEffect::Unsure);
+        check("get_note", "Deletes nothing.", WordedEffect::Unsure);
     }
 }

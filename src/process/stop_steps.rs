@@ -1,4 +1,4 @@
-//! How a child ends with all that it started: by itself, asked step by step, or killed. Decides the steps; `Group` carries them out.
+//! How a child ends with all that it started: by itself, by one signal after another, or killed. Decides the steps; `Group` carries them out.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub(super) async fn ask(group: &mut Group, grace: Grace) {
         group.leader_exit().await;
         group.nobody_living().await;
     };
-    // Whoever is left is killed next.
+    // The remaining ones are killed next.
     let _ = timeout(grace.after_term, all_gone).await;
 }
 

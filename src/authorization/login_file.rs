@@ -1,5 +1,4 @@
-//! What is kept on disk of a server's login, in a private file of its own: with which authorization server we are registered as what, and
-//! the tokens that it gave. Every record names the issuer and the resource that it is for; under another address of the server the file
+//! A server's login on disk, in a private file of its own: the registrations with authorization servers, and the tokens that they gave. Every record names the issuer and the resource that it is for; under another address of the server the file
 //! does not count.
 
 use std::{
@@ -75,7 +74,7 @@ pub(super) struct Grant {
     /// In seconds.
     #[serde(default)]
     pub(super) lifetime: Option<u64>,
-    /// What the authorization server says of itself.
+    /// The authorization server's metadata.
     pub(super) metadata: Value,
 }
 

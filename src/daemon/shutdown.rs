@@ -80,7 +80,7 @@ async fn watchdog(running: &RunningDaemon) {
 
 #[cfg(unix)]
 fn tell_service_manager(stage: Stage) {
-    let told = match stage {
+    let states = match stage {
         Stage::Ready => &[sd_notify::NotifyState::Ready][..],
         Stage::Alive => &[sd_notify::NotifyState::Watchdog],
         // While it ends it answers nobody, and has its own time for that.
@@ -90,7 +90,7 @@ fn tell_service_manager(stage: Stage) {
         ],
     };
     // Not started by systemd: nobody listens, and nothing is wrong.
-    if let Err(error) = sd_notify::notify(told) {
+    if let Err(error) = sd_notify::notify(states) {
         tracing::debug!(%error, "the service manager could not be told");
     }
 }
@@ -121,7 +121,7 @@ mod signals {
 
     impl Signals {
         pub(super) fn new() -> std::io::Result<Self> {
-            // A file that must not grow further is an error for whoever writes it, and no end of the daemon.
+            // A file that must not grow further is an error for its writer, and no end of the daemon.
             let too_large = rustix::process::Signal::XFSZ.as_raw();
             drop(signal(SignalKind::from_raw(too_large))?);
             Ok(Self {

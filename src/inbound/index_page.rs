@@ -12,8 +12,8 @@ const SENTENCE: &str = concat!(
      whether all is well."
 );
 
-/// The sentence, as a page for whoever asks for one.
-pub(super) async fn landing(headers: HeaderMap) -> Response {
+/// The sentence, as a page for clients that accept one.
+pub(super) async fn index_page(headers: HeaderMap) -> Response {
     if accepts_pages(&headers) {
         let page = format!(
             "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>mcpproxy</title><p>{SENTENCE}</p></html>\n"

@@ -1,5 +1,5 @@
-//! Requests say nothing that the document does not have: with a filter that is misspelt everything would be found, and whoever sends a body
-//! means something by it.
+//! Refuses requests with anything that the document does not have: with a misspelt filter everything would be found, and a body is never
+//! without a meaning.
 
 use std::sync::Arc;
 
@@ -52,8 +52,9 @@ pub(super) async fn only_described(
 fn check_parameters(request: &Request, known: &[String]) -> Result<(), FailureResponse> {
     /// Limit: characters of it that are repeated.
     const REPEATED: usize = 100;
-    let Query(said) = Query::<Vec<(String, String)>>::try_from_uri(request.uri()).map_err(wrong)?;
-    let unknown = said.iter().find(|(key, _)| !known.contains(key));
+    let Query(parameters) =
+        Query::<Vec<(String, String)>>::try_from_uri(request.uri()).map_err(wrong)?;
+    let unknown = parameters.iter().find(|(key, _)| !known.contains(key));
     unknown.map_or(Ok(()), |(key, _)| {
         let key: String = key.chars().take(REPEATED).collect();
         let known = match known.join(", ") {

@@ -1,4 +1,4 @@
-//! Ends the stream of whoever showed a credential that does not count any more, however long it could have gone on.
+//! Ends a stream when its reader's credential does not count any more, however long it could have gone on.
 
 use std::{
     pin::Pin,
@@ -11,36 +11,36 @@ use http::{HeaderValue, header};
 use hyper::body::{Body as HttpBody, Frame};
 
 /// The body of a stream.
-struct UntilWithdrawn {
+struct UntilRevoked {
     /// Dropped with the credential: whatever it is the answer to is withdrawn.
     body: Option<Body>,
-    withdrawn: Pin<Box<dyn Future<Output = ()> + Send>>,
+    revoked: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 /// The same answer. One that is a stream ends when this does, which is when the credential of its reader is withdrawn; any other is given
 /// to its end.
-pub(super) fn until_withdrawn(
+pub(super) fn until_revoked(
     response: Response,
-    withdrawn: impl Future<Output = ()> + Send + 'static,
+    revoked: impl Future<Output = ()> + Send + 'static,
 ) -> Response {
     let events = HeaderValue::from_static("text/event-stream");
     if response.headers().get(header::CONTENT_TYPE) != Some(&events) {
         return response;
     }
     response.map(|body| {
-        Body::new(UntilWithdrawn {
+        Body::new(UntilRevoked {
             body: Some(body),
-            withdrawn: Box::pin(withdrawn),
+            revoked: Box::pin(revoked),
         })
     })
 }
 
 /// Says why a stream ends.
-pub(super) fn note_withdrawn() {
+pub(super) fn note_revoked() {
     tracing::info!("a stream was ended: the credential of its reader does not count any more");
 }
 
-impl HttpBody for UntilWithdrawn {
+impl HttpBody for UntilRevoked {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -52,7 +52,7 @@ impl HttpBody for UntilWithdrawn {
             return Poll::Ready(None);
         };
         let polled = Pin::new(body).poll_frame(cx);
-        if polled.is_pending() && self.withdrawn.as_mut().poll(cx).is_ready() {
+        if polled.is_pending() && self.revoked.as_mut().poll(cx).is_ready() {
             self.body = None;
             return Poll::Ready(None);
         }

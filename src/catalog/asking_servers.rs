@@ -1,4 +1,4 @@
-//! Which servers have been seen to ask clients something, on disk beside their lists, so that the next start knows it from the first
+//! The servers that have asked clients something, on disk beside their lists, so that the next start knows it from the first
 //! call on. Deleting these files is safe.
 
 use std::{
