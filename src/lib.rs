@@ -7,8 +7,7 @@
 pub mod storage;
 pub mod text;
 
-// Floor 1: messages, and all that differs between revisions of the protocol; what of foreign texts looks like a secret.
-pub mod redact;
+// Floor 1: messages, and all that differs between revisions of the protocol.
 pub mod wire;
 
 // Floor 2: failures with their codes.

@@ -7,9 +7,11 @@ use serde_json::Value;
 
 use crate::{
     config::Kept,
-    redact::{self, Bounds, TextKind, Walk},
     runtime::sync::Guarded,
-    text::secret::Secrets,
+    text::{
+        redact::{self, Bounds, TextKind, Walk},
+        secret::Secrets,
+    },
     wire::Raw,
 };
 

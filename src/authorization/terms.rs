@@ -7,8 +7,11 @@ use http::Uri;
 use super::LoginError;
 use crate::{
     config::{OAuth, ServerEntry, Transport, loopback::is_loopback},
-    redact::{self, TextKind},
-    text::{secret::Secrets, visible::is_invisible},
+    text::{
+        redact::{self, TextKind},
+        secret::Secrets,
+        visible::is_invisible,
+    },
 };
 
 /// Limit: characters of what a stranger says in an error.

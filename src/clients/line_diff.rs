@@ -2,8 +2,10 @@
 
 use crate::{
     management,
-    redact::{self, ListContext, TextKind},
-    text::secret::MASK,
+    text::{
+        redact::{self, ListContext, TextKind},
+        secret::MASK,
+    },
 };
 
 /// The changed lines with some around them: `-` is what goes, `+` what comes.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::redact::{self, ListContext, TextKind};
+use crate::text::redact::{self, ListContext, TextKind};
 
 /// A secret that stands in an entry as it is. Only its place is known here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -15,8 +15,11 @@ use super::{
 };
 use crate::{
     config::{self, OurAddress},
-    redact::{self, ListContext, TextKind},
-    text::{names::ServerName, secret::MASK},
+    text::{
+        names::ServerName,
+        redact::{self, ListContext, TextKind},
+        secret::MASK,
+    },
 };
 
 /// Decides, in the order of the files. `existing` are the entries that are here, by name, `secrets` the names that theirs have.

@@ -2,7 +2,7 @@
 //! from mcpproxy, which names it, marks it, and is attached to it. Pure.
 
 use super::references::Text;
-use crate::redact::{TextKind, masked};
+use crate::text::redact::{TextKind, masked};
 
 /// Options without a value, of docker and of podman. Every other takes one.
 const SWITCHES: &[&str] = &[

@@ -4,7 +4,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use percent_encoding::percent_decode_str;
 
 use super::settings::is_safe_variable;
-use crate::redact::{self, TextKind, is_secret_name};
+use crate::text::redact::{self, TextKind, is_secret_name};
 
 /// Of the arguments of a command.
 pub(super) fn in_arguments(arguments: &[String]) -> Vec<String> {

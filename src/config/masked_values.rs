@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::references;
-use crate::{
+use crate::text::{
     redact::{self, TextKind},
-    text::secret::MASK,
+    secret::MASK,
 };
 
 /// Keys of an entry of whose values listings mask something.

@@ -12,7 +12,7 @@ use super::{
     server_entry::{Stdio, Transport},
     unknown_keys,
 };
-use crate::redact::{self, TextKind, masked};
+use crate::text::redact::{self, TextKind, masked};
 
 /// What `docker_isolation`, the Go program's key, says for all stdio servers.
 #[derive(Clone, Default)]

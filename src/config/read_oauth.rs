@@ -8,9 +8,9 @@ use super::{
     oauth::OAuth,
     references::Text,
 };
-use crate::{
+use crate::text::{
     redact::{TextKind, masked},
-    text::secret::{MASK, Secret},
+    secret::{MASK, Secret},
 };
 
 const KEYS: &[&str] = &[

@@ -8,9 +8,9 @@ use super::{
     otlp::OtlpEndpoint,
     references::Text,
 };
-use crate::{
+use crate::text::{
     redact::{TextKind, masked},
-    text::secret::{MASK, Secret},
+    secret::{MASK, Secret},
 };
 
 /// Where a collector takes spans, below the address that is configured (OpenTelemetry Protocol Exporter, "Endpoint URLs for OTLP/HTTP").

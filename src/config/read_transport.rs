@@ -14,8 +14,10 @@ use super::{
     surroundings::Surroundings,
 };
 use crate::{
-    redact::{self, ListContext, TextKind, is_secret_name, masked},
-    text::secret::Secret,
+    text::{
+        redact::{self, ListContext, TextKind, is_secret_name, masked},
+        secret::Secret,
+    },
     wire::instance::INSTANCE,
 };
 

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{patch::under_proper_names, read_entry::KEYS, references};
-use crate::{
+use crate::text::{
     redact::{TextKind, is_scheme, is_secret_flag, is_secret_name, masked, masked_value},
-    text::secret::{MASK, Secrets},
+    secret::{MASK, Secrets},
 };
 
 /// Keys whose members are places of their own.

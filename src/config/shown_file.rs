@@ -7,9 +7,9 @@ use super::{
     ConfigError, document,
     review::{AgentTexts, ShownSettings, reviewed_entry},
 };
-use crate::{
+use crate::text::{
     redact::{self, TextKind, is_secret_name},
-    text::secret::MASK,
+    secret::MASK,
 };
 
 /// Keys of the top level whose values are secret, whatever they are.

@@ -4,8 +4,11 @@
 use super::{ServerRow, ServerState};
 use crate::{
     failure::error_code::{ErrorCode, Failure},
-    redact::{self, TextKind},
-    text::{secret::Secrets, visible::is_invisible},
+    text::{
+        redact::{self, TextKind},
+        secret::Secrets,
+        visible::is_invisible,
+    },
 };
 
 /// Limit: characters of a line.

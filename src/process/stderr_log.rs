@@ -17,9 +17,12 @@ use super::{
     run_mark::{escape_mark, run_mark},
 };
 use crate::{
-    redact::{self, TextKind},
     runtime::sync::Guarded,
-    text::{names::ServerName, secret::Secrets},
+    text::{
+        names::ServerName,
+        redact::{self, TextKind},
+        secret::Secrets,
+    },
 };
 
 /// Limit: the lines kept in memory.

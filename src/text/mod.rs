@@ -1,6 +1,8 @@
-//! Texts that mean something everywhere: names of servers and tools, secrets, moments, and characters that cannot be seen.
+//! Texts that mean something everywhere: names of servers and tools, moments, secrets and what looks like one, and characters that
+//! cannot be seen.
 
 pub mod moment;
 pub mod names;
+pub mod redact;
 pub mod secret;
 pub mod visible;

@@ -19,8 +19,10 @@ use crate::{
         references::ValueLookup,
         strict::{StrictMember, StrictObject, StrictValue, wrong_at},
     },
-    redact::{TextKind, masked},
-    text::secret::Secret,
+    text::{
+        redact::{TextKind, masked},
+        secret::Secret,
+    },
 };
 
 /// The Go program's access control. Its tokens are not ours, so it needs `serverAuth` beside it.

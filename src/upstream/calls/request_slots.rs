@@ -15,7 +15,7 @@ use tokio::{
 use crate::{link::ClientKey, runtime::sync::Guarded};
 
 /// Limit: requests that wait for a place, of all clients and of one. One more is refused.
-const WAITING: usize = 1_024;
+const WAITING: usize = 4_096;
 const WAITING_OF_ONE: usize = 512;
 
 /// How long the place of a request that was given up stays taken: its server may not have heard of that yet, or not heed it.

@@ -10,8 +10,10 @@ use bytes::Bytes;
 use mcpproxy::{
     activity::Redaction,
     config::Kept,
-    redact::{TextKind, is_harmless_json, masked},
-    text::secret::Secrets,
+    text::{
+        redact::{TextKind, is_harmless_json, masked},
+        secret::Secrets,
+    },
     wire::Raw,
 };
 use serde_json::Value;
