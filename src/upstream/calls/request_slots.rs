@@ -284,10 +284,10 @@ mod tests {
         };
         let mut of_a = fill("a");
         assert!(is_full("a").await);
-        // Another client is let in, until all together are too many.
-        let of_b = fill("b");
-        assert!(is_full("c").await);
-        drop(of_b);
+        // Other clients are let in, until all together are too many.
+        let others = ["b", "c", "d", "e", "f", "g", "h"].map(fill);
+        assert!(is_full("i").await);
+        drop(others);
         // Those that left make room.
         of_a.truncate(10);
         let mut again = waits(&places, 1, "a");

@@ -84,9 +84,10 @@ fn sign_of(method: &'static str, answer: Result<Outcome, LinkError>) -> SignOfLi
                 failed(&"it does not speak the revision any more that it spoke")
             }
         }
-        (method::PING | method::DISCOVER, Ok(_)) => SignOfLife::Pong,
-        // Whatever comes back unread to a ping comes from somebody alive.
-        (method::PING, Err(LinkError::Broken(_))) => SignOfLife::Pong,
+        // Whatever comes back to a ping, readable or not, comes from somebody alive.
+        (method::PING | method::DISCOVER, Ok(_)) | (method::PING, Err(LinkError::Broken(_))) => {
+            SignOfLife::Pong
+        }
         (method::PING, Err(LinkError::Status { status, .. }))
             if (400..500).contains(&status) && !matches!(status, 401 | 403) =>
         {

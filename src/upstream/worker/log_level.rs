@@ -36,7 +36,7 @@ impl Worker {
             return;
         };
         life.level_set = Some(level);
-        let (live, link) = (connected.live.clone(), connected.open.link.clone());
+        let (connection, link) = (connected.live.clone(), connected.open.link.clone());
         let server = self.entry.name.clone();
         let telling = async move {
             let params = Raw::author(&serde_json::json!({ "level": level.as_str() }));
@@ -44,7 +44,7 @@ impl Worker {
                 tracing::debug!(%server, ?error, "the server could not be told which log lines are wanted");
             }
             // Calls wait for it once, whatever came of it.
-            live.log_level.store(Some(Arc::new(level)));
+            connection.log_level.store(Some(Arc::new(level)));
         };
         life.levelling = Some(telling.boxed());
     }

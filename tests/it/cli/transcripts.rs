@@ -143,7 +143,7 @@ fn play(name: &str) {
         Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/cli/transcripts/{name}.txt"));
     let text = fs::read_to_string(&file).expect("a transcript");
     let mut lines = text.lines().peekable();
-    let (mut case, mut title, mut written, mut wrong) = (None, "", String::new(), String::new());
+    let (mut case, mut title, mut written, mut wrong) = (None, "", String::new(), Vec::new());
     while let Some(line) = lines.next() {
         written.push_str(line);
         written.push('\n');
@@ -182,9 +182,9 @@ fn play(name: &str) {
             written.push_str(if kept.is_empty() { "" } else { "\n" });
             if !good {
                 let expected = expected.join("\n");
-                wrong.push_str(&format!(
-                    "{title}\n{line}\n{}\ninstead of\n{expected}\n\n",
-                    given.join("\n")
+                let given = given.join("\n");
+                wrong.push(format!(
+                    "{title}\n{line}\n{given}\ninstead of\n{expected}\n"
                 ));
             }
         }
@@ -193,7 +193,7 @@ fn play(name: &str) {
     if std::env::var_os("UPDATE_TRANSCRIPTS").is_some() {
         fs::write(&file, written).expect("it is ours");
     } else {
-        assert!(wrong.is_empty(), "{name}.txt:\n{wrong}");
+        assert!(wrong.is_empty(), "{name}.txt:\n{}", wrong.join("\n"));
     }
 }
 
