@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{telemetry::metrics::CountedCall, text::moment};
 
-/// Limit: those that are named of one server or tool.
+/// Those that are named of one server or tool.
 pub(super) const MOST_NAMED: usize = 20;
 
 /// Limit: different durations of one server and tool in one minute or hour; more go to the nearest.

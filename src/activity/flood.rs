@@ -3,15 +3,15 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use crate::{runtime::sync::Guarded, telemetry::log_limit::LogLimit};
+use crate::{runtime::sync::Guarded, telemetry::log_throttle::LogThrottle};
 
 /// Limit: callers who are told apart. The others have records in common.
 const MOST_CALLERS: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct RefusalFlood {
-    callers: Guarded<HashMap<Arc<str>, LogLimit>>,
-    others: LogLimit,
+    callers: Guarded<HashMap<Arc<str>, LogThrottle>>,
+    others: LogThrottle,
 }
 
 impl RefusalFlood {

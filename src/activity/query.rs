@@ -66,7 +66,7 @@ const OUTCOMES: [&str; 8] = [
     "withdrawn",
 ];
 
-/// Limit: characters that are repeated of what was written wrongly.
+/// Characters that are repeated of what was written wrongly.
 const REPEATED: usize = 100;
 
 /// What was asked for, understood.

@@ -24,7 +24,7 @@ use super::{
     redaction::Redaction,
     store::{ActivityStore, Totals},
 };
-use crate::{config::Settings, storage, telemetry::log_limit::LogLimit, text::moment};
+use crate::{config::Settings, storage, telemetry::log_throttle::LogThrottle, text::moment};
 
 /// The file in the data folder.
 const FILE: &str = "activity.redb";
@@ -66,10 +66,10 @@ pub(super) struct RecordWriter {
     missing: u64,
     /// How many of those no line has said yet.
     lost: u64,
-    gaps: LogLimit,
+    gaps: LogThrottle,
     lines: RecordLines,
     set_aside: u32,
-    removals: LogLimit,
+    removals: LogThrottle,
 }
 
 enum FileState {
@@ -98,10 +98,10 @@ impl RecordWriter {
             pending_bytes: 0,
             missing: 0,
             lost: 0,
-            gaps: LogLimit::default(),
+            gaps: LogThrottle::default(),
             lines: RecordLines::default(),
             set_aside: 0,
-            removals: LogLimit::default(),
+            removals: LogThrottle::default(),
         }
     }
 

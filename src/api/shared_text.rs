@@ -14,7 +14,7 @@ use super::{FailureResponse, blocking};
 /// How many times as long as it took to make it a text is given out.
 const SHARED_FOR: u32 = 4;
 
-/// Limit: what is given out is no older than this.
+/// What is given out is no older than this.
 const OLDEST: Duration = Duration::from_secs(1);
 
 /// Clones share the text.

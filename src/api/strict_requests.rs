@@ -50,7 +50,7 @@ pub(super) async fn only_described(
 }
 
 fn check_parameters(request: &Request, known: &[String]) -> Result<(), FailureResponse> {
-    /// Limit: characters of it that are repeated.
+    /// Characters of it that are repeated.
     const REPEATED: usize = 100;
     let Query(parameters) =
         Query::<Vec<(String, String)>>::try_from_uri(request.uri()).map_err(wrong)?;

@@ -10,7 +10,7 @@ use crate::config::duration;
 /// The pause after a renewal that brought nothing. Each further one in a row doubles it.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Limit: the longest pause.
+/// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// Why a login does not work although nobody has ended it, and when it is renewed again by itself.

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Limit: characters of what a stranger says in an error.
+/// Characters of what a stranger says in an error.
 const LONGEST: usize = 300;
 
 #[derive(Clone, PartialEq, Eq)]

@@ -23,7 +23,7 @@ const WAITING: usize = 8192;
 /// Limit: bytes that wait for a client, beside the frame that passes it. A client that reads never comes near.
 const WAITING_BYTES: usize = 64 << 20;
 
-/// Limit: so many of them need no place in the budget.
+/// So many of them need no place in the budget.
 const UNCOUNTED: usize = 64 << 10;
 
 /// The sending end of a request's stream back. Cheap to clone.

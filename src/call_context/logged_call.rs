@@ -8,7 +8,7 @@ use crate::{
     wire::method,
 };
 
-/// Limit: bytes of a method's name and of a request's id that log lines and spans show. Clients write what they like there.
+/// Bytes of a method's name and of a request's id that log lines and spans show. Clients write what they like there.
 const SHOWN: usize = 64;
 
 /// The fields of a call in its log lines.

@@ -397,7 +397,7 @@ pub fn findings_of_tool(server: &ServerCatalog, tool: &str, snapshot: &Snapshot)
     scanner::scan_tool(server.server.as_str(), &tool.definition, &neighbours)
 }
 
-/// Limit: held definitions of one listing that are logged one by one.
+/// Held definitions of one listing that are logged one by one.
 const SHOWN: usize = 10;
 
 /// Tells the operator what is held now and was not before. What strangers named is shown by the log as text.

@@ -34,7 +34,7 @@ const MOST_PHRASES: usize = 8;
 /// Limit: filters; more of them are words.
 const MOST_FILTERS: usize = 8;
 
-/// Limit: a shorter prefix of a server's name is probably not meant as one.
+/// A shorter prefix of a server's name is probably not meant as one.
 const SHORTEST_PREFIX: usize = 2;
 
 impl Query {

@@ -32,7 +32,7 @@ const CAPACITY: usize = 64;
 /// Limit: unread differences of a slow listener. It then learns that it missed some and treats all lists as changed.
 const DIFFERENCES: usize = 64;
 
-/// Limit: left out definitions of one listing that are logged one by one.
+/// Left out definitions of one listing that are logged one by one.
 const SHOWN_PROBLEMS: usize = 10;
 
 /// Reads and feeds the catalog. Cheap to clone.

@@ -3,7 +3,7 @@
 
 use super::escapes::push_json;
 
-/// Limit: levels that are indented. Deeper ones stand below each other: their indentation alone would grow with the square.
+/// Levels that are indented. Deeper ones stand below each other: their indentation alone would grow with the square.
 const INDENTED: usize = 64;
 
 /// Indents JSON text by two spaces a level. Text that is no JSON comes out in some layout too.

@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct StopCommand {}
 
-/// Limit: ten seconds for calls in flight, and then the servers' grace.
+/// Ten seconds for calls in flight, and then the servers' grace.
 const ENDS_WITHIN: Duration = Duration::from_secs(30);
 
 const LOOK: Duration = Duration::from_millis(50);

@@ -40,7 +40,7 @@ const GAP: usize = 2;
 /// Limit: a text in less room is no pleasure to read.
 const NARROWEST: usize = 24;
 
-/// Limit: what is shown of a text where there is no terminal to fit, unless the column shows all of it.
+/// What is shown of a text where there is no terminal to fit, unless the column shows all of it.
 const PIPED: usize = 160;
 
 /// Before what stands below its row.

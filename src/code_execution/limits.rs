@@ -52,5 +52,5 @@ pub const PLACES: usize = 8;
 /// Limit: scripts that wait for a place, no longer than they may take. One more is refused.
 pub const QUEUE: usize = 32;
 
-/// Limit: bytes of an error's message, and of the stack that is shown with it.
+/// Bytes of an error's message, and of the stack that is shown with it.
 pub const SHOWN: usize = 2 << 10;

@@ -28,7 +28,7 @@ const UNREAD_TIMEOUT_IN_NEED: Duration = Duration::from_secs(5);
 /// A client that reads so many bytes in that time counts as reading.
 const PROGRESS: usize = 64 << 10;
 
-/// Limit: how long the input of a client is read that was answered before it had sent everything.
+/// How long the input of a client is read that was answered before it had sent everything.
 const HEARING: Duration = Duration::from_secs(30);
 
 /// How long it may send nothing then.

@@ -21,14 +21,14 @@ use crate::{
     runtime::{quick_map::QuickMap, sync::Guarded},
 };
 
-/// Limit: file descriptors that are left for servers, logs, the local socket and what we open ourselves; a quarter of them all, and
+/// File descriptors that are left for servers, logs, the local socket and what we open ourselves; a quarter of them all, and
 /// not fewer than this.
 const RESERVED: usize = 64;
 
 /// Limit: connections, however many descriptors there are. Each takes some memory.
 const MOST: usize = 8_192;
 
-/// Limit: connections, however few.
+/// The fewest connections, however few descriptors there are.
 const FEWEST: usize = 16;
 
 /// Limit: what one address of another machine may have of them, as a part of all. A proxy before us is one address.

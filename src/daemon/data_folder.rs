@@ -7,7 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::lock::{DataLock, LockState};
 use crate::{
-    runtime::sync::Guarded, sessions::sealing::KeptKey, storage, telemetry::log_limit::LogLimit,
+    runtime::sync::Guarded, sessions::sealing::KeptKey, storage,
+    telemetry::log_throttle::LogThrottle,
 };
 
 /// How often it is looked whether they are still there.
@@ -39,7 +40,7 @@ struct Parts {
     lock: Guarded<DataLock>,
     /// Without those that the settings have.
     keys: Vec<KeptKey>,
-    lines: LogLimit,
+    lines: LogThrottle,
     lost: CancellationToken,
 }
 
@@ -48,7 +49,7 @@ impl FolderFiles {
         Self(Arc::new(Parts {
             lock: Guarded::new(lock),
             keys,
-            lines: LogLimit::default(),
+            lines: LogThrottle::default(),
             lost: CancellationToken::new(),
         }))
     }

@@ -11,7 +11,7 @@ use crate::{
         Settings,
         loopback::{is_loopback, without_brackets},
     },
-    telemetry::log_limit::LogLimit,
+    telemetry::log_throttle::LogThrottle,
 };
 
 /// Headers that decide what a request may do. Other readers may take another of two than mcpproxy does. Those that repeat the body are
@@ -30,7 +30,7 @@ static ONCE: [HeaderName; 8] = [
 /// How headers begin that repeat an argument of a tool (revision 2026-07-28, server/tools, "x-mcp-header").
 const ARGUMENT: &str = "mcp-param-";
 
-/// Limit: bytes of a header that a log line shows.
+/// Bytes of a header that a log line shows.
 const SHOWN: usize = 128;
 
 /// What becomes of a request.
@@ -46,11 +46,11 @@ pub(super) enum Passed {
 /// Bounds the lines about refused requests, for each reason.
 #[derive(Default)]
 pub(super) struct RefusalLines {
-    host: LogLimit,
-    origin: LogLimit,
-    twice: LogLimit,
+    host: LogThrottle,
+    origin: LogThrottle,
+    twice: LogThrottle,
     /// It does not say whose it is, or nobody knows them.
-    pub(super) unknown: LogLimit,
+    pub(super) unknown: LogThrottle,
 }
 
 /// Lets a request through, or answers 403; 400 where it says a thing twice.

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     access::Peer, config::Listen, runtime::memory_budget::MemoryBudget,
-    telemetry::log_limit::LogLimit,
+    telemetry::log_throttle::LogThrottle,
 };
 
 /// How long a connection may be silent before it has sent the head of a request. One that is silent gives way to others.
@@ -109,7 +109,7 @@ pub(super) struct Served {
 /// ends that one.
 pub(super) async fn serve(listener: impl Accept, served: Served, drained: Duration) {
     let tasks = TaskTracker::new();
-    let refused = LogLimit::default();
+    let refused = LogThrottle::default();
     let refusals = Arc::new(Semaphore::new(TURNED_AWAY));
     loop {
         let accepted = tokio::select! {
@@ -235,7 +235,7 @@ async fn turn_away(mut io: impl AsyncRead + AsyncWrite + Unpin, place: OwnedSema
     drop(place);
 }
 
-fn note_refused(refused: &LogLimit, why: &dyn std::fmt::Display) {
+fn note_refused(refused: &LogThrottle, why: &dyn std::fmt::Display) {
     if let Some(connections) = refused.due() {
         tracing::warn!(%why, connections, "connections could not be accepted");
     }

@@ -13,7 +13,8 @@ use super::ServeError;
 use super::http::Accept;
 #[cfg(unix)]
 use crate::{
-    access::Peer, config::SOCKET, runtime::sync::Guarded, storage, telemetry::log_limit::LogLimit,
+    access::Peer, config::SOCKET, runtime::sync::Guarded, storage,
+    telemetry::log_throttle::LogThrottle,
 };
 
 /// How often it is looked whether it is still there.
@@ -25,7 +26,7 @@ const LOOK: Duration = Duration::from_secs(5);
 pub(super) struct LocalSocket {
     data_dir: PathBuf,
     listener: Guarded<Arc<UnixListener>>,
-    removals: LogLimit,
+    removals: LogThrottle,
 }
 
 /// There is none yet on this platform.
@@ -45,7 +46,7 @@ pub(super) fn bind_locally(data_dir: &Path) -> Result<Option<LocalSocket>, Serve
     Ok(Some(LocalSocket {
         data_dir: data_dir.to_owned(),
         listener: Guarded::new(Arc::new(listener)),
-        removals: LogLimit::default(),
+        removals: LogThrottle::default(),
     }))
 }
 

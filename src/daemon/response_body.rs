@@ -12,7 +12,7 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use super::connections::Busy;
 use crate::runtime::memory_budget::MemoryBudget;
 
-/// Limit: a piece of a body that is not counted. Connections are bounded, and nearly all answers are smaller.
+/// A piece of a body that is not counted. Connections are bounded, and nearly all answers are smaller.
 const UNCOUNTED: usize = 64 << 10;
 
 /// A body.

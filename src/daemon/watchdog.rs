@@ -17,7 +17,7 @@ pub(super) async fn tell_while(
     answers: impl AsyncFn() -> bool,
     mut tell: impl FnMut(),
 ) {
-    // Limit: a manager that wants more signs of life than that gets fewer.
+    // A manager that wants more signs of life than that gets fewer.
     let pause = (limit / 3).max(Duration::from_millis(10));
     let mut ticks = interval_at(Instant::now(), pause);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

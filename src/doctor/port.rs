@@ -20,7 +20,7 @@ use crate::{config::Listen, management::StatusReport};
 
 const PORT: &str = "port";
 
-/// Limit: who has not said by then that he is one of us is not.
+/// What has not answered by then is not a daemon of this program.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Limit: what is read of the answer.

@@ -33,7 +33,7 @@ pub(super) struct Trial<'a> {
     pub(super) settings: Arc<Settings>,
     pub(super) data_dir: &'a Path,
     pub(super) login_path: LoginPath,
-    /// Limit: how long all of them may take.
+    /// How long all of them may take.
     pub(super) within: Duration,
 }
 

@@ -15,7 +15,7 @@ use crate::{
     wire::{Raw, Target, Thing, TooLong, method},
 };
 
-/// Limit: servers that a refusal names.
+/// Servers that a refusal names.
 const NAMED: usize = 30;
 
 /// What decides, over one state of settings and catalog. A list asks it once for each of its things.

@@ -11,7 +11,7 @@ pub(super) struct Agreed {
     pub(super) client: Arc<ClientIdentity>,
 }
 
-/// Limit: bytes of a client's declarations that need no place in the budget. Hardly any client has more.
+/// Bytes of a client's declarations that need no place in the budget. Hardly any client has more.
 const UNCOUNTED: usize = 2 << 10;
 
 impl Agreed {

@@ -31,7 +31,7 @@ const BODY_DEADLINE: Duration = Duration::from_mins(2);
 /// How long it may send nothing of it.
 const BODY_SILENCE: Duration = Duration::from_secs(20);
 
-/// Limit: so much of a body needs no place in the budget. Nearly all requests are smaller, and answers to questions always find their
+/// So much of a body needs no place in the budget. Nearly all requests are smaller, and answers to questions always find their
 /// way.
 const UNCOUNTED: usize = 16 << 10;
 

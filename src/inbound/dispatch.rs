@@ -22,7 +22,7 @@ use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity, ClientSender, OwnConnection},
     router::View,
-    telemetry::{log_context::LoggedWork, log_limit::LogLimit},
+    telemetry::{log_context::LoggedWork, log_throttle::LogThrottle},
     wire::{
         self, FrameError, Id, Message, Notification, Outcome, Raw, Request, RequestMeta,
         RequestTrace, Response, Revision, RpcError, error_frame, method, parse_client,
@@ -73,7 +73,7 @@ pub(super) enum Work {
 
 impl Unframed {
     /// Reads a line or a body. Logs what is no message, within these bounds.
-    pub(super) fn read(text: &Bytes, no_messages: &LogLimit) -> Result<Self, FrameError> {
+    pub(super) fn read(text: &Bytes, no_messages: &LogThrottle) -> Result<Self, FrameError> {
         let parsed = parse_client(text).inspect_err(|error| {
             if let Some(times) = no_messages.due() {
                 tracing::info!(%error, size = text.len(), times, "a client sent what is no message");

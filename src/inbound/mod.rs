@@ -58,7 +58,7 @@ use crate::{
     config::RoutingMode,
     router::{Router, View},
     runtime::memory_budget::MemoryBudget,
-    telemetry::log_limit::LogLimit,
+    telemetry::log_throttle::LogThrottle,
     text::names::ServerName,
 };
 
@@ -79,7 +79,7 @@ struct Parts {
     /// take up again.
     tasks: TaskTracker,
     /// How often the log mentions that a client sent what is no message.
-    no_messages: Arc<LogLimit>,
+    no_messages: Arc<LogThrottle>,
 }
 
 impl Inbound {

@@ -28,7 +28,7 @@ const AT_ONCE: usize = 8;
 /// How long it takes until a subscription that failed is tried again; each time it is twice as long.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Limit: how often that is done. The server was away for two minutes then.
+/// How often that is done. The server was away for two minutes then.
 const ATTEMPTS: u32 = 7;
 
 impl Inbound {

@@ -31,7 +31,7 @@ const MAX_SESSIONS: usize = 10_000;
 /// A session without a sign of its client for this long is forgotten. Should the client come back, what its id says is agreed on again.
 const SILENCE: Duration = Duration::from_hours(24);
 
-/// Limit: seconds by which the clocks of daemons that share a key may differ.
+/// Seconds by which the clocks of daemons that share a key may differ.
 const SKEW: u32 = 10 * 60;
 
 type ById = QuickMap<Arc<str>, Arc<LegacySession>>;

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     access::Caller,
     router::View,
-    telemetry::log_limit::LogLimit,
+    telemetry::log_throttle::LogThrottle,
     wire::lines::{self, Line, Lines},
 };
 
@@ -85,7 +85,7 @@ struct Conversation {
     /// Dropped first.
     _owner: SessionOwner,
     closing: CancellationToken,
-    no_messages: Arc<LogLimit>,
+    no_messages: Arc<LogThrottle>,
     requests: Requests,
     /// Lines that came while `initialize` is being answered.
     held: VecDeque<Line>,

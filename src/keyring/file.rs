@@ -23,7 +23,7 @@ const LOCK: &str = "secrets.lock";
 /// The only version of the format so far.
 const VERSION: u32 = 1;
 
-/// Limit: changes take milliseconds, so whoever holds the lock for longer hangs.
+/// Changes take milliseconds, so whoever holds the lock for longer hangs.
 const LOCK_DEADLINE: Duration = Duration::from_secs(5);
 const LOCK_RETRY: Duration = Duration::from_millis(10);
 

@@ -9,7 +9,7 @@ use std::{
 use super::error::KeyringError;
 use crate::runtime::sync::Guarded;
 
-/// Limit: who did not answer is left alone for this long, so that it does not hold up everything that reads the configuration.
+/// Who did not answer is left alone for this long, so that it does not hold up everything that reads the configuration.
 const LEFT_ALONE: Duration = Duration::from_secs(5);
 
 /// Asks one question at a time, each in a thread of its own. Clones count together.

@@ -27,10 +27,10 @@ use crate::{
 /// The variable that says where secrets are kept, above the configuration.
 const VARIABLE: &str = "MCPPROXY_KEYRING";
 
-/// Limit: how long reading may take. A keyring that is open answers in milliseconds, and one that asks somebody is not waited for.
+/// How long reading may take. A keyring that is open answers in milliseconds, and one that asks somebody is not waited for.
 const READING: Duration = Duration::from_secs(3);
 
-/// Limit: how long somebody may take to answer the keyring's own dialog.
+/// How long somebody may take to answer the keyring's own dialog.
 const ASKING: Duration = Duration::from_mins(2);
 
 /// Limit: longer values are files.

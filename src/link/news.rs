@@ -8,7 +8,7 @@ use std::sync::{
 use tokio::sync::mpsc;
 
 use crate::{
-    telemetry::log_limit::LogLimit,
+    telemetry::log_throttle::LogThrottle,
     wire::{Notification, Raw, Request},
 };
 
@@ -65,7 +65,7 @@ impl News {
 pub struct NewsSender {
     queue: mpsc::Sender<News>,
     /// Messages that found no room.
-    dropped: Arc<LogLimit>,
+    dropped: Arc<LogThrottle>,
     /// Whether any message came since somebody looked.
     heard: Arc<AtomicBool>,
 }

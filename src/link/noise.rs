@@ -4,11 +4,11 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::{
-    telemetry::log_limit::LogLimit,
+    telemetry::log_throttle::LogThrottle,
     text::{names::ServerName, secret::Secrets},
 };
 
-/// Limit: characters of it that are shown.
+/// Characters of it that are shown.
 const SHOWN: usize = 160;
 
 /// Limit: bytes that are looked at for that.
@@ -23,7 +23,7 @@ struct Shared {
     server: String,
     secrets: Secrets,
     first: OnceLock<String>,
-    limit: LogLimit,
+    limit: LogThrottle,
 }
 
 impl Noise {

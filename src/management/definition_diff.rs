@@ -18,13 +18,13 @@ use crate::{
 /// Limit: lines of a text that is compared. A diff of more takes longer than anybody reads it.
 const LINES: usize = 5_000;
 
-/// Limit: characters of a changed line that is shown whole.
+/// Characters of a changed line that is shown whole.
 const WHOLE: usize = 160;
 
-/// Limit: characters that are shown on each side of a change within a longer line.
+/// Characters that are shown on each side of a change within a longer line.
 const AROUND: usize = 40;
 
-/// Limit: how long the words of one line are compared; what is left counts as changed.
+/// How long the words of one line are compared; what is left counts as changed.
 const COMPARED_WITHIN: Duration = Duration::from_millis(100);
 
 /// What of a tool's definition counts, or all of it, laid out so that the order of keys does not show.

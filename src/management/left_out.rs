@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{catalog::ServerCatalog, text::secret::Secrets};
 
-/// Limit: reasons that are shown. The log has more.
+/// Reasons that are shown. The log has more.
 const SHOWN: usize = 3;
 
-/// Limit: characters of one: names are the server's.
+/// Characters of one: names are the server's.
 const LONGEST: usize = 300;
 
 /// What to do about it.

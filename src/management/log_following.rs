@@ -8,7 +8,7 @@ use std::{
 
 use super::server_logs::last_lines_before;
 
-/// Limit: what is read of the file at once.
+/// What is read of the file at once.
 const CHUNK: u64 = 1024 * 1024;
 
 /// Limit: bytes of a line that has no end yet. A longer one is given in parts.

@@ -35,7 +35,7 @@ use crate::{
 /// How often it is looked whether a server has settled.
 const SETTLING: Duration = Duration::from_millis(50);
 
-/// Limit: how long an answer waits for servers to follow a change.
+/// How long an answer waits for servers to follow a change.
 const FOLLOWING: Duration = Duration::from_secs(2);
 
 /// How a warning ends of what was changed in the file and cannot come into force now.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// Limit: parameters of one tool, those inside of others among them. A person reads no more; the definition has all.
 const MOST: usize = 200;
 
-/// Limit: how deep parameters inside of others are shown.
+/// How deep parameters inside of others are shown.
 const DEEPEST: usize = 6;
 
 /// One parameter of a tool.

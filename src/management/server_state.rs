@@ -9,7 +9,7 @@ use crate::{
     upstream::{State, Status},
 };
 
-/// Limit: characters of the line that is shown of a server that is starting.
+/// Characters of the line that is shown of a server that is starting.
 const LATEST: usize = 200;
 
 /// How the connection to a server is, in the words that every face shows.

@@ -20,10 +20,10 @@ pub(super) const RUNTIMES: [&str; 2] = ["docker", "podman"];
 /// The label of our containers; its value is the child's mark.
 const LABEL: &str = "mcpproxy.child";
 
-/// Limit: how long removing containers may take. A running container engine needs less than a second.
+/// How long removing containers may take. A running container engine needs less than a second.
 pub(super) const REMOVAL: Duration = Duration::from_secs(10);
 
-/// Limit: how long one list of containers may take. An engine that hangs must not hold up the stop of a server.
+/// How long one list of containers may take. An engine that hangs must not hold up the stop of a server.
 const LISTING: Duration = Duration::from_secs(2);
 
 /// How long after the end of a killed program its container may still come into being.

@@ -9,9 +9,9 @@ use std::{
 };
 
 use super::run_mark::gap_notice;
-use crate::{runtime::sync::Guarded, storage, telemetry::log_limit::LogLimit};
+use crate::{runtime::sync::Guarded, storage, telemetry::log_throttle::LogThrottle};
 
-/// Limit: the size at which a file is set aside.
+/// The size at which a file is set aside.
 const ROTATE_AT: u64 = 5 * 1024 * 1024;
 
 /// How many files are kept that were set aside: `NAME.1` is the newest.
@@ -30,7 +30,7 @@ struct LogFileShared {
     path: PathBuf,
     queue: Guarded<Queue>,
     /// Writes that failed.
-    failures: LogLimit,
+    failures: LogThrottle,
 }
 
 #[derive(Default)]
@@ -51,7 +51,7 @@ impl LogFile {
             shared: Arc::new(LogFileShared {
                 path,
                 queue,
-                failures: LogLimit::default(),
+                failures: LogThrottle::default(),
             }),
         }
     }

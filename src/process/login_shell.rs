@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{Grace, group::Group, stop_steps};
 
-/// Limit: a shell that has not answered by then (a prompt, a network folder) is given up.
+/// A shell that has not answered by then (a prompt, a network folder) is given up.
 pub(super) const SHELL_ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
 /// What the shell gets to end by itself: start-up files leave locks behind when the traps that remove them never run.
@@ -26,7 +26,7 @@ const GRACE: Grace = Grace {
     after_term: Duration::from_secs(1),
 };
 
-/// Limit: how long the answer waits for what the shell started to be gone. It is killed in any case.
+/// How long the answer waits for what the shell started to be gone. It is killed in any case.
 const REAPING: Duration = Duration::from_millis(500);
 
 /// Limit: what start-up files print before and around the answer.

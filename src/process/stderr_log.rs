@@ -31,7 +31,7 @@ const LINES: usize = 500;
 /// Limit: their bytes, because 500 lines of the longest kind would be 8 MB a server.
 const BYTES: usize = 512 * 1024;
 
-/// Limit: what is read at once. Each child has a buffer of that size.
+/// What is read at once. Each child has a buffer of that size.
 const CHUNK: usize = 16 * 1024;
 
 /// The stderr of one server, over all restarts of its child. Clones are the same log.

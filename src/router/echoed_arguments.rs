@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::wire::Raw;
 
-/// Limit: bytes of arguments that are given back.
+/// Bytes of arguments that are given back.
 const MOST_ECHOED: usize = 64 << 10;
 
 /// Arguments as objects, or as the text of one.

@@ -23,7 +23,7 @@ use crate::{
     wire::{Raw, Request, Target, method},
 };
 
-/// Limit: things of one server that are shown.
+/// Things of one server that are shown.
 const SHOWN_MAX: usize = 100;
 
 /// The status of a call that was blocked.

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::failure::error_code::{ErrorCode, Failure};
 
-/// Limit: how long a computation waits for its turn. Each takes well under a second.
+/// How long a computation waits for its turn. Each takes well under a second.
 const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs them. Clones share the turns.

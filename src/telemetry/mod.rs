@@ -1,7 +1,7 @@
 //! What the daemon tells about itself: log lines, counts for Prometheus, spans for a collector.
 
 pub mod log_context;
-pub mod log_limit;
+pub mod log_throttle;
 pub mod logging;
 pub mod metrics;
 pub mod spans;

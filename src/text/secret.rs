@@ -36,7 +36,7 @@ impl fmt::Display for Secret {
     }
 }
 
-/// Limit: shorter texts are no secrets, and would be found in any text.
+/// Shorter texts are no secrets, and would be found in any text.
 const SHORTEST: usize = 6;
 
 /// What stands as it is in the parameters of a URL.

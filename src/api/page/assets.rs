@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn every_file_has_a_type_and_few_lines() {
-        /// Limit: lines of a file that somebody reads from top to bottom.
+        /// Lines of a file that somebody reads from top to bottom.
         const LINES: usize = 320;
         for asset in ASSETS {
             assert_ne!(

@@ -7,7 +7,7 @@ use tokio::process::Command;
 use super::{launchd, places::ServiceKind, systemd};
 use crate::cli::platform;
 
-/// Limit: `systemctl start` waits for the daemon, which has a minute.
+/// `systemctl start` waits for the daemon, which has a minute.
 const DEADLINE: Duration = Duration::from_secs(90);
 
 /// One command.

@@ -31,7 +31,7 @@ const LISTED_WITHIN: Duration = Duration::from_secs(20);
 /// Between two looks at the servers.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Limit: a search costs milliseconds.
+/// A search costs milliseconds.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Limit: what is read of the answer.

@@ -10,7 +10,7 @@ use crate::{
     management::ServerRow,
 };
 
-/// Limit: servers that do not work and are named one by one.
+/// Servers that do not work and are named one by one.
 const MOST_PROBLEMS: usize = 5;
 
 /// Everything that was done.

@@ -164,7 +164,7 @@ impl ApproveServer {
 
     /// ` (add, sub)`, for the note.
     fn extent(&self, shown: &Inspection) -> String {
-        /// Limit: names in the note.
+        /// Names in the note.
         const NAMED: usize = 8;
 
         let things = shown.things.iter().filter(|thing| self.means(thing));

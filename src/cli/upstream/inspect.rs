@@ -419,7 +419,7 @@ fn locked_step(inspection: &Inspection, file: &Path, is_quarantined: bool) -> St
 
 /// What of it is named to approve what is held: few names that a shell leaves alone, or everything.
 fn what_to_approve(things: &[InspectedThing]) -> String {
-    /// Limit: names in a hint.
+    /// Names in a hint.
     const NAMED: usize = 3;
 
     let argument = |thing: &InspectedThing| {

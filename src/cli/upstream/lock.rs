@@ -141,7 +141,7 @@ fn would_lose(file: &Path, lost: &[String]) -> CommandFailure {
 
 /// `a:x, a:y and 3 more`.
 fn named(tools: &[String]) -> String {
-    /// Limit: tools that are named.
+    /// Tools that are named.
     const NAMED: usize = 8;
 
     let first: Vec<String> = tools.iter().take(NAMED).map(|tool| visible(tool)).collect();

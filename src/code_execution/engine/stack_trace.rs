@@ -10,7 +10,7 @@ pub(super) const SCRIPT: &str = "script.js";
 /// What it calls our own code, whose frames nobody wants to see.
 pub(super) const PRELUDE: &str = "prelude.js";
 
-/// Limit: frames that are shown.
+/// Frames that are shown.
 const FRAMES: usize = 10;
 
 /// A script as its author wrote it.

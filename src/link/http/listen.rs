@@ -23,7 +23,7 @@ use crate::{
 /// How long to wait before the stream is opened again where the server does not say.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Limit: the longest of the waits, which double while the stream brings nothing.
+/// The longest of the waits, which double while the stream brings nothing.
 const MAX_RETRY: Duration = Duration::from_mins(1);
 
 /// How long to wait for a server to open the stream. Some send nothing before they have a message.

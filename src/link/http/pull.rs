@@ -20,7 +20,7 @@ const TRIES: u32 = 3;
 /// How long to wait before resuming where the server does not say.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Limit: the longest wait that a server can ask for.
+/// The longest wait that a server can ask for.
 const MAX_RETRY: Duration = Duration::from_mins(1);
 
 /// How long a server may take to begin a resumed stream.

@@ -21,7 +21,7 @@ use crate::{
     text::secret::Secrets,
 };
 
-/// Limit: characters of an error page that an operator gets to see.
+/// Characters of an error page that an operator gets to see.
 const EXCERPT: usize = 200;
 
 /// The way to a server, with what every request to it bears.

@@ -241,7 +241,7 @@ pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
 
 /// The media type of a `Content-Type` without its parameters, where it is one that says something: clients read it.
 pub(crate) fn media_type(kind: &str) -> Option<&str> {
-    /// Limit: characters of a type that is named.
+    /// Characters of a type that is named.
     const LONGEST: usize = 40;
     /// Limit: digits of one. What has more may be a token.
     const DIGITS: usize = 3;

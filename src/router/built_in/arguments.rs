@@ -6,10 +6,10 @@ use crate::{
     wire::{LONGEST_NAME, LONGEST_URI, Raw},
 };
 
-/// Limit: bytes of an unknown key that are repeated.
+/// Bytes of an unknown key that are repeated.
 const SHOWN: usize = 64;
 
-/// Limit: keys that are named as wrong.
+/// Keys that are named as wrong.
 const MOST_NAMED: usize = 12;
 
 /// Whether an object has only these keys or `aliases`, and each once. The error names everything that is wrong; `place` says where.

@@ -28,7 +28,7 @@ pub(super) const TOOL: BuiltIn = BuiltIn {
 /// Limit: names in one call.
 const MOST: usize = 20;
 
-/// Limit: bytes of an unknown name that are repeated in the answer.
+/// Bytes of an unknown name that are repeated in the answer.
 const REPEATED: usize = 256;
 
 fn define(_: &Settings) -> Value {

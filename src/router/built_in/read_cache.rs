@@ -19,7 +19,7 @@ use crate::{
 /// Limit: characters of a page where no limit is set any more, but something is still kept.
 const PAGE: usize = 20_000;
 
-/// Limit: the smallest page, the words on how to go on included. A smaller request gets this.
+/// The smallest page, the words on how to go on included. A smaller request gets this.
 const SMALLEST: usize = 1_000;
 
 /// Limit: characters of a key that are read. No valid key has more.

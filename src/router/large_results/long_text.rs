@@ -12,7 +12,7 @@ use super::{
 };
 use crate::wire::Raw;
 
-/// Limit: characters below which a text is never cut between its records, because it fits on the smallest page.
+/// Characters below which a text is never cut between its records, because it fits on the smallest page.
 const NEVER_CUT: usize = 256;
 
 /// The texts of a result.

@@ -16,7 +16,7 @@ use crate::{
         memory_budget::{MemoryBudget, MemoryShare},
         sync::Guarded,
     },
-    telemetry::log_limit::LogLimit,
+    telemetry::log_throttle::LogThrottle,
     wire::{Raw, Target},
 };
 
@@ -32,7 +32,7 @@ const OF_ALL: usize = 64 << 20;
 const TEXTS_OF_A_CALLER: usize = 500;
 const TEXTS_OF_ALL: usize = 2_000;
 
-/// Limit: bytes of a result that are worked on in the task of the request. What is larger waits for a thread of its own.
+/// Bytes of a result that are worked on in the task of the request. What is larger waits for a thread of its own.
 const SHORT_WORK: usize = 128 << 10;
 
 /// The texts that are kept. Cheap to clone; clones are the same.
@@ -45,7 +45,7 @@ struct Parts {
     added: Notify,
     memory: MemoryBudget,
     work: LongWork,
-    uncut: LogLimit,
+    uncut: LogThrottle,
 }
 
 #[derive(Default)]

@@ -34,7 +34,7 @@ impl Detail {
     }
 }
 
-/// Limit: characters of a description that a compact answer gives.
+/// Characters of a description that a compact answer gives.
 const BEGINNING: usize = 160;
 
 /// What was found, as faces show it.

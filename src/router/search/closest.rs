@@ -11,7 +11,7 @@ use crate::{
     wire::Target,
 };
 
-/// Limit: known names for one that is unknown.
+/// Known names for one that is unknown.
 const SUGGESTED: usize = 3;
 
 /// Limit: known names that the unknown ones of one request are compared with, all together. Beyond that nothing is suggested.

@@ -6,7 +6,7 @@ use crate::{
     failure::error_code::{ErrorCode, Failure},
 };
 
-/// Limit: reasons, servers and words that a notice names.
+/// Reasons, servers and words that a notice names.
 const NAMED: usize = 3;
 
 /// The notice for a query without words.

@@ -14,7 +14,7 @@ use crate::{
     wire::{Target, method},
 };
 
-/// Limit: the share of the best score below which a tool that has only some of the words is left out. The retrieval figures are the
+/// The share of the best score below which a tool that has only some of the words is left out. The retrieval figures are the
 /// same without those.
 const FAR_BELOW: f32 = 0.1;
 

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use crate::wire::Raw;
 
-/// Limit: characters of a signature. Parameters that do not fit are left out, with a mark.
+/// Characters of a signature. Parameters that do not fit are left out, with a mark.
 const LONGEST: usize = 300;
 
-/// Limit: values of an enumeration that are named.
+/// Values of an enumeration that are named.
 const VALUES: usize = 6;
 
 /// The line.

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 
 use crate::{text::visible, wire::Raw};
 
-/// Limit: bytes of the parameters, and of the result. What does not fit is left out, with a mark.
+/// Bytes of the parameters, and of the result. What does not fit is left out, with a mark.
 const PARAMETERS: usize = 240;
 const RESULT: usize = 160;
 
-/// Limit: levels of objects and arrays that are written out.
+/// Levels of objects and arrays that are written out.
 const LEVELS: usize = 3;
 
-/// Limit: members of an object, values of an enumeration, alternatives.
+/// Members of an object, values of an enumeration, alternatives.
 const MEMBERS: usize = 12;
 const VALUES: usize = 6;
 const ALTERNATIVES: usize = 4;

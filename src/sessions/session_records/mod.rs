@@ -25,7 +25,7 @@ use self::{
 };
 use crate::runtime::sync::Guarded;
 
-/// Limit: how long anybody waits for the disk. What was ordered is still done.
+/// How long anybody waits for the disk. What was ordered is still done.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// For how long a session can be continued after its id was given, in seconds: a week, so that a holiday of a few days is no reason to

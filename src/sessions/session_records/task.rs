@@ -13,7 +13,7 @@ use super::{
     now,
     queue::{SessionAction, SessionOrder, SessionOrders},
 };
-use crate::{runtime::sync::Guarded, telemetry::log_limit::LogLimit};
+use crate::{runtime::sync::Guarded, telemetry::log_throttle::LogThrottle};
 
 /// How often what has expired is looked for.
 const PRUNE: Duration = Duration::from_hours(1);
@@ -33,8 +33,8 @@ pub struct SessionRecordsTask {
 
 struct Writer {
     files: Files,
-    failures: LogLimit,
-    removals: LogLimit,
+    failures: LogThrottle,
+    removals: LogThrottle,
     pruned: Instant,
 }
 
@@ -42,8 +42,8 @@ impl SessionRecordsTask {
     pub(super) fn new(records: SessionRecords, files: Files, orders: Arc<SessionOrders>) -> Self {
         let writer = Writer {
             files,
-            failures: LogLimit::default(),
-            removals: LogLimit::default(),
+            failures: LogThrottle::default(),
+            removals: LogThrottle::default(),
             pruned: Instant::now(),
         };
         Self {

@@ -9,7 +9,7 @@ use std::{
 
 use crate::storage;
 
-/// Limit: the size in bytes at which the file is renamed to `NAME.1`.
+/// The size in bytes at which the file is renamed to `NAME.1`.
 const ROTATE_AT: u64 = 5 << 20;
 
 /// The file, open for appending.

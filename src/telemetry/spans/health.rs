@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::runtime::sync::Guarded;
 
-/// Limit: how often it is said that spans cannot be exported, however often that changes.
+/// How often it is said that spans cannot be exported, however often that changes.
 const AGAIN: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Default)]

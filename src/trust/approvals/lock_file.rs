@@ -69,7 +69,7 @@ pub enum LockError {
     },
 }
 
-/// Limit: names of reviewers that are shown.
+/// Names of reviewers that are shown.
 const REVIEWERS: usize = 3;
 
 /// What a lock file accepts.

@@ -20,7 +20,7 @@ use crate::text::visible::letters::compatible;
 /// Limit: encoded pieces of one text that are decoded.
 const PIECES: usize = 8;
 
-/// Limit: shortest piece that is decoded; below it words of a language look like code.
+/// Shortest piece that is decoded; below it words of a language look like code.
 const SHORTEST: usize = 16;
 
 /// Reads the letters of a text.

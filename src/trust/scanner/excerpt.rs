@@ -4,10 +4,10 @@ use std::{fmt::Write, ops::Range};
 
 use crate::text::visible::{is_hidden, is_invisible};
 
-/// Limit: characters of an excerpt before they are escaped; enough to recognise a sentence.
+/// Characters of an excerpt before they are escaped; enough to recognise a sentence.
 const LENGTH: usize = 96;
 
-/// Limit: characters shown before and after what a rule objects to.
+/// Characters shown before and after what a rule objects to.
 const AROUND: usize = 16;
 
 /// What stands in `range` and a little around it; of what is too long the beginning and the end.

@@ -13,7 +13,7 @@ use regex_syntax::hir::{Hir, HirKind};
 
 use super::narrow::{self, Narrow};
 
-/// Limit: how often a part is repeated, beyond what it has to be, that belongs to the beginning of a pattern.
+/// How often a part is repeated, beyond what it has to be, that belongs to the beginning of a pattern.
 const SHORT: u32 = 4;
 
 /// Limit: bytes of a match of which the shortest part is looked for, which is tried from each of them.

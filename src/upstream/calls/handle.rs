@@ -21,7 +21,7 @@ use crate::{
     gate::Gate,
     link::{Authorization, Link},
     process::StderrLog,
-    telemetry::log_limit::LogLimit,
+    telemetry::log_throttle::LogThrottle,
     text::{names::ServerName, secret::Secrets},
     upstream::{
         connect::ConnectError,
@@ -61,7 +61,7 @@ pub(in crate::upstream) struct UpstreamShared {
     /// Whether it has been seen to ask clients something, or to log for one of several.
     pub(in crate::upstream) asks: AtomicBool,
     /// Questions of the server that were refused.
-    pub(in crate::upstream) refusals: LogLimit,
+    pub(in crate::upstream) refusals: LogThrottle,
     /// What clients want to hear of its log.
     pub(in crate::upstream) log_subscriptions: LogSubscriptions,
     /// For whom this instance runs; absent in the one that everybody can use, and that says what the server offers.

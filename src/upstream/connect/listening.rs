@@ -27,7 +27,7 @@ const BEGUN_WITHIN: Duration = Duration::from_secs(1);
 /// How long to wait before a subscription that ended is made again; doubles while that comes to nothing.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Limit: the longest of these waits.
+/// The longest of these waits.
 const MAX_RETRY: Duration = Duration::from_mins(1);
 
 /// A subscription that lasted this long has proved itself. Much that stands between us and a server cuts what is silent for half a

@@ -30,7 +30,7 @@ use crate::{
     config::{ServerEntry, Settings},
     gate::{self, Gate},
     process::StderrLog,
-    telemetry::log_limit::LogLimit,
+    telemetry::log_throttle::LogThrottle,
     text::names::ServerName,
     upstream::{
         calls::{
@@ -357,7 +357,7 @@ impl Supervisor {
             stderr: start.stderr,
             scope: entry.session_scope,
             asks: AtomicBool::new(asks),
-            refusals: LogLimit::default(),
+            refusals: LogThrottle::default(),
             log_subscriptions: self.context.log_subscriptions.clone(),
             instance_scope: start.scope,
             base: start.base,

@@ -387,7 +387,7 @@ impl Worker {
 
 /// How many tools a server lists, and which of them it did not list before, as far as that is known.
 fn listed_in_words(now: &ServerCatalog, before: Option<&ServerCatalog>) -> String {
-    /// Limit: tools that are named.
+    /// Tools that are named.
     const NAMED: usize = 3;
     let tools = match now.tools.len() {
         1 => "1 tool".to_owned(),

@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 /// Rapid `list_changed` notifications become one listing.
 const COALESCE: Duration = Duration::from_millis(250);
 
-/// Limit: the longest pause between listings of a server that says all the time that its lists changed.
+/// The longest pause between listings of a server that says all the time that its lists changed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Limit: the longest pause after a listing that took next to no time: what is announced then is known within a second, however often.
+/// The longest pause after a listing that took next to no time: what is announced then is known within a second, however often.
 const CHEAP_PAUSE: Duration = Duration::from_millis(700);
 
 /// The pause grows up to so many times what a listing takes, so that listings take this part of the time.
 const SHARE: u32 = 20;
 
-/// Limit: how long a call waits at most for the listing that it needs to begin. Up to there listings that calls wait for take half of the
+/// How long a call waits at most for the listing that it needs to begin. Up to there listings that calls wait for take half of the
 /// time.
 const LONGEST_REST: Duration = Duration::from_secs(5);
 

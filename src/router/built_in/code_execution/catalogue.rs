@@ -10,10 +10,10 @@ use crate::{
     wire::Target,
 };
 
-/// Limit: bytes of all of it. Clients put it before every conversation.
+/// Bytes of all of it. Clients put it before every conversation.
 const ROOM: usize = 8 << 10;
 
-/// Limit: servers that are named.
+/// Servers that are named.
 const SERVERS: usize = 60;
 
 const HEADING: &str = "\n\nTools by server, as call_tool(SERVER, TOOL, {arguments}).value → data:";

@@ -31,7 +31,7 @@ pub(super) const TYPES: [&str; 3] = ["tool", "resource", "prompt"];
 /// Under what arguments for the thing may stand.
 const ARGS: [&str; 3] = ["args", "arguments", "args_json"];
 
-/// Limit: characters of a wrong value that are repeated.
+/// Characters of a wrong value that are repeated.
 const SHOWN: usize = 64;
 
 impl ProxyType {

@@ -27,7 +27,7 @@ pub(super) const TOOL: BuiltIn = BuiltIn {
     run: |call| Box::pin(run(call)),
 };
 
-/// Limit: bytes of which an answer is put together by a worker of the runtime. More is done off it.
+/// Bytes of which an answer is put together by a worker of the runtime. More is done off it.
 const AT_ONCE: usize = 128 << 10;
 
 fn define(_: &Settings) -> Value {

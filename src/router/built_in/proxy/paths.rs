@@ -17,7 +17,7 @@ use crate::{
 /// Built-in tools that cannot be used through this one.
 const BARRED: [&str; 2] = ["code_execution", "proxy"];
 
-/// Limit: things that an error names, where a path fits several.
+/// Things that an error names, where a path fits several.
 const NAMED: usize = 4;
 
 /// Whether a built-in tool cannot be used through this one.

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use crate::runtime::sync::Guarded;
 
-/// Limit: the shortest time between two lines about the same thing.
+/// The shortest time between two lines about the same thing.
 const BETWEEN: Duration = Duration::from_mins(1);
 
 /// Counts one kind of thing.
 #[derive(Debug, Default)]
-pub struct LogLimit(Guarded<Counted>);
+pub struct LogThrottle(Guarded<Counted>);
 
 #[derive(Debug, Default)]
 struct Counted {
@@ -19,7 +19,7 @@ struct Counted {
     since: u64,
 }
 
-impl LogLimit {
+impl LogThrottle {
     /// It happened. Gives how often it did since the last line, this time included, if it is time for another line.
     pub fn due(&self) -> Option<u64> {
         self.due_at(Instant::now())
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_a_line_a_minute_and_none_is_left_out_of_the_count() {
-        let (limit, start) = (LogLimit::default(), Instant::now());
+        let (limit, start) = (LogThrottle::default(), Instant::now());
         let lines: Vec<_> = (0..150)
             .filter_map(|second| limit.due_at(start + Duration::from_secs(second)))
             .collect();
