@@ -65,13 +65,13 @@ pub(super) fn count_call(
     call: &SeenCall,
     (millis, outcome): (u64, &'static str),
 ) {
-    let masked = |name: &str| redaction.name(name);
+    let redacted = |name: &str| redaction.name(name);
     let tool = match &call.thing {
-        ThingCalled::Tool(tool) => Some(masked(tool)),
+        ThingCalled::Tool(tool) => Some(redacted(tool)),
         _ => None,
     };
-    let server = call.server.as_deref().map(masked);
-    let (client, caller) = (redaction.client(&call.client), masked(&call.caller));
+    let server = call.server.as_deref().map(redacted);
+    let (client, caller) = (redaction.client(&call.client), redacted(&call.caller));
     count(
         shared,
         [CountedCall {

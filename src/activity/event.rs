@@ -1,4 +1,4 @@
-//! What is told to the log: typed and cheap to make. Nothing is formatted or masked here; that is done where records are made.
+//! What is told to the log: typed and cheap to make. Nothing is formatted or redacted here; that is done where records are made.
 
 use std::{
     sync::Arc,

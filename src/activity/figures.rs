@@ -118,7 +118,7 @@ pub struct WantedFigures {
 }
 
 impl WantedFigures {
-    /// The same by the names under which calls are counted. A name that is masked stays as it is.
+    /// The same by the names under which calls are counted. A name that is redacted stays as it is.
     pub(super) fn in_record_words(self, redaction: &Redaction) -> Self {
         let recorded = |name: Option<String>| name.map(|name| redaction.name(&name));
         Self {

@@ -1,5 +1,5 @@
 //! Calls of tools that are like one before, but for their number, their time and what was sent: what is known of such calls already is
-//! neither masked nor looked up again. Their records are put together as JSON, and they are counted together. The same comes of it as of
+//! neither redacted nor looked up again. Their records are put together as JSON, and they are counted together. The same comes of it as of
 //! making each record and counting each call, at a fraction of the work.
 
 use std::{hash::BuildHasher, mem, sync::Arc, time::Duration};

@@ -121,7 +121,7 @@ struct Shared {
     store: Guarded<Option<Arc<ActivityStore>>>,
     status: Guarded<ActivityStatus>,
     figures: Guarded<FiguresSince>,
-    /// Whose secrets are masked in names.
+    /// Whose secrets are redacted in names.
     settings: watch::Receiver<Arc<Settings>>,
     flushes: mpsc::Sender<oneshot::Sender<()>>,
     metrics: Metrics,

@@ -173,12 +173,12 @@ impl RecordFilter {
         (self.since..self.until).contains(&millis)
     }
 
-    /// The same, and it finds names also where records have them masked or cut.
+    /// The same, and it finds names also where records have them redacted or cut.
     pub(super) fn in_record_words(mut self, redaction: &Redaction) -> Self {
         let name = |name: &str| redaction.name(name);
         let server = self.query.server.as_deref().map(name);
         let tool = self.query.tool.as_deref().map(|tool| {
-            // Each was masked by itself.
+            // Each was redacted by itself.
             let parts = tool.split_once(':');
             parts.map_or_else(
                 || name(tool),
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_whose_name_is_masked_in_records_is_found_by_its_name() {
+    fn a_tool_whose_name_is_redacted_in_records_is_found_by_its_name() {
         let redaction = Redaction::new(Secrets::new(["hunter2-hunter2".to_owned()]));
         for name in ["sl/ash?a=1#x%2F..", "t_hunter2-hunter2", &"n".repeat(300)] {
             let record = ActivityRecord {

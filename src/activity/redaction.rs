@@ -46,7 +46,7 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// With these secrets, which are masked wherever they stand.
+    /// With these secrets, which are redacted wherever they stand.
     pub fn new(secrets: Secrets) -> Self {
         Self {
             has_numbers: secrets.any(is_of_numbers),
@@ -77,26 +77,26 @@ impl Redaction {
 
     /// A name: of a client, a tool, a method.
     pub fn name(&self, text: &str) -> String {
-        self.masked(text, NAME)
+        self.redacted(text, NAME)
     }
 
     /// A sentence: a reason, an error.
     pub fn sentence(&self, text: &str) -> String {
-        self.masked(text, SENTENCE)
+        self.redacted(text, SENTENCE)
     }
 
-    fn masked(&self, text: &str, longest: usize) -> String {
+    fn redacted(&self, text: &str, longest: usize) -> String {
         redact::shorten(text, longest, |text, is_cut| {
-            redact::masked(&self.without_secrets(text, is_cut), TextKind::Record).into_owned()
+            redact::redacted(&self.without_secrets(text, is_cut), TextKind::Record).into_owned()
         })
     }
 
     /// A text without the secrets that are known, or what was looked at of one that is cut.
     fn without_secrets<'a>(&self, text: &'a str, is_cut: bool) -> Cow<'a, str> {
         if is_cut {
-            self.secrets.masked_beginning(text)
+            self.secrets.redacted_beginning(text)
         } else {
-            self.secrets.masked(text)
+            self.secrets.redacted(text)
         }
     }
 
@@ -110,7 +110,7 @@ impl Redaction {
         let json = raw.as_str();
         if json.len() <= SMALL
             && redact::is_harmless_json(json)
-            && matches!(self.secrets.masked(json), Cow::Borrowed(_))
+            && matches!(self.secrets.redacted(json), Cow::Borrowed(_))
             && !(self.has_numbers && has_exponent(json.as_bytes()))
         {
             return Some(raw.detached());
@@ -137,7 +137,7 @@ fn has_exponent(json: &[u8]) -> bool {
 
 /// A resource by its URI, which may carry credentials as an address does.
 pub(super) fn uri(redaction: &Redaction, uri: &str) -> String {
-    redaction.masked(uri, 4 * NAME)
+    redaction.redacted(uri, 4 * NAME)
 }
 
 #[cfg(test)]
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_credential_is_masked_wherever_it_stands() {
+    fn what_looks_like_a_credential_is_redacted_wherever_it_stands() {
         let check = |value: &str, expected: &str| check(Kept::Redacted, value, expected);
         check(
             r#"{"a":1.5,"b":[true,null,"x"]}"#,
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_masked_in_lists_pairs_and_texts_of_several_lines() {
+    fn secrets_are_redacted_in_lists_pairs_and_texts_of_several_lines() {
         let check = |value: &str, expected: &str| check(Kept::Redacted, value, expected);
         check(
             r#"{"args":["--password","x","--token=a b","y"]}"#,
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_of_the_configuration_are_masked_in_any_case() {
+    fn secrets_of_the_configuration_are_redacted_in_any_case() {
         let value = format!(r#"{{"t":"{TOKEN}","q":"hunter2-hunter2"}}"#);
         check(
             Kept::Full,
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_a_number_is_masked_however_the_number_is_written() {
+    fn a_secret_that_is_a_number_is_redacted_however_the_number_is_written() {
         for value in [
             "424242",
             "42424.2e1",
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_escaped_in_json_is_masked() {
+    fn a_secret_that_is_escaped_in_json_is_redacted() {
         for secret in ["two\nlines", "with a \"quote\"", "tab\tand more"] {
             let redaction = Redaction::new(Secrets::new([secret.to_owned()]));
             let raw = Raw::author(&format!("say {secret}, please"));

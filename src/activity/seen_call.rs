@@ -1,4 +1,4 @@
-//! A call, as far as the log knows it, holding what is there already, and copies of what is small. Nothing is formatted or masked here;
+//! A call, as far as the log knows it, holding what is there already, and copies of what is small. Nothing is formatted or redacted here;
 //! that is done where records are made.
 
 use std::{borrow::Cow, fmt, sync::Arc, time::Instant};

@@ -154,7 +154,7 @@ impl FoundCommand {
     /// Without values of variables, which may be credentials.
     fn without(mut self, values: &Secrets) -> Self {
         for text in [&mut self.file, &mut self.reason].into_iter().flatten() {
-            *text = values.masked(text).into_owned();
+            *text = values.redacted(text).into_owned();
         }
         self
     }

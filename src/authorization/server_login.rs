@@ -190,7 +190,7 @@ impl ServerLogin {
         let secrets = self.state.secrets();
         let mut scopes = read.scopes;
         // A challenge may repeat the token; none of it is shown.
-        scopes.retain(|scope| secrets.masked(scope) == scope.as_str());
+        scopes.retain(|scope| secrets.redacted(scope) == scope.as_str());
         let wanted: Vec<String> = {
             let mut wanted = self.state.wanted.lock();
             wanted.extend(scopes);

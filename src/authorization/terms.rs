@@ -51,8 +51,8 @@ impl Terms {
     /// An error in words that may be shown: short, without secrets, these beside those of the entry, and without control characters.
     pub(super) fn error(&self, secrets: &Secrets, text: &str) -> LoginError {
         let secrets = Secrets::all([&self.secrets, secrets]);
-        let masked = secrets.masked(text);
-        let masked: Cow<'_, str> = redact::masked(&masked, TextKind::Prose);
+        let redacted = secrets.redacted(text);
+        let redacted: Cow<'_, str> = redact::redacted(&redacted, TextKind::Prose);
         let plain = |c: char| {
             if c.is_control() || is_invisible(c) {
                 ' '
@@ -60,7 +60,7 @@ impl Terms {
                 c
             }
         };
-        let mut short: String = masked.chars().map(plain).take(LONGEST + 1).collect();
+        let mut short: String = redacted.chars().map(plain).take(LONGEST + 1).collect();
         if short.chars().count() > LONGEST {
             short.pop();
             short.push('…');

@@ -40,7 +40,7 @@ pub fn definition<'a>(secrets: &Secrets, definition: &'a str) -> Cow<'a, str> {
         return Cow::Borrowed(definition);
     }
     let Ok(mut value) = serde_json::from_str(definition) else {
-        return secrets.masked(definition);
+        return secrets.redacted(definition);
     };
     if mask(secrets, &mut value) {
         Cow::Owned(value.to_string())
@@ -53,36 +53,36 @@ pub fn definition<'a>(secrets: &Secrets, definition: &'a str) -> Cow<'a, str> {
 pub fn raw(secrets: &Secrets, value: Raw) -> Raw {
     match definition(secrets, value.as_str()) {
         Cow::Borrowed(_) => value,
-        Cow::Owned(masked) => Raw::parse_str(&masked).unwrap_or_else(|_| Raw::empty_object()),
+        Cow::Owned(redacted) => Raw::parse_str(&redacted).unwrap_or_else(|_| Raw::empty_object()),
     }
 }
 
 /// A text without them.
 pub fn text(secrets: &Secrets, text: &str) -> String {
-    secrets.masked(text).into_owned()
+    secrets.redacted(text).into_owned()
 }
 
 /// Whether there was something to mask. Definitions nest no deeper than what serde reads.
 fn mask(secrets: &Secrets, value: &mut Value) -> bool {
     match value {
-        Value::String(text) => match secrets.masked(text) {
+        Value::String(text) => match secrets.redacted(text) {
             Cow::Borrowed(_) => false,
-            Cow::Owned(masked) => {
-                *text = masked;
+            Cow::Owned(redacted) => {
+                *text = redacted;
                 true
             }
         },
         Value::Array(elements) => {
-            let masked = elements.iter_mut().map(|one| mask(secrets, one));
-            masked.fold(false, |any, one| any | one)
+            let redacted = elements.iter_mut().map(|one| mask(secrets, one));
+            redacted.fold(false, |any, one| any | one)
         }
         Value::Object(members) => {
-            let masked = members
+            let redacted = members
                 .iter_mut()
                 .filter(|(key, value)| *key != "name" || !value.is_string())
                 .map(|(_, one)| mask(secrets, one));
-            let is_masked = masked.fold(false, |any, one| any | one);
-            mask_names(secrets, members) | is_masked
+            let is_redacted = redacted.fold(false, |any, one| any | one);
+            mask_names(secrets, members) | is_redacted
         }
         _ => false,
     }
@@ -90,17 +90,17 @@ fn mask(secrets: &Secrets, value: &mut Value) -> bool {
 
 /// Names of members, too: nothing is called by them. Members that would have the same name get a number.
 fn mask_names(secrets: &Secrets, members: &mut Map<String, Value>) -> bool {
-    let repeats = |name: &String| matches!(secrets.masked(name), Cow::Owned(_));
+    let repeats = |name: &String| matches!(secrets.redacted(name), Cow::Owned(_));
     if !members.keys().any(repeats) {
         return false;
     }
     let mut shown = Map::new();
     for (name, value) in std::mem::take(members) {
-        let masked = secrets.masked(&name).into_owned();
-        let mut unique = masked.clone();
+        let redacted = secrets.redacted(&name).into_owned();
+        let mut unique = redacted.clone();
         let mut number = 2;
         while shown.contains_key(&unique) {
-            unique = format!("{masked} ({number})");
+            unique = format!("{redacted} ({number})");
             number += 1;
         }
         shown.insert(unique, value);
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_masked_in_texts_however_they_are_written_and_nowhere_else() {
+    fn values_are_redacted_in_texts_however_they_are_written_and_nowhere_else() {
         let secrets = Secrets::new(["s3cr\"et-value".to_owned()]);
         let check = |given: &str, expected: &str| {
             assert_eq!(definition(&secrets, given), expected, "{given}");

@@ -73,7 +73,7 @@ pub struct Connected {
     /// Where what was there before is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
-    /// What would change, line by line: `-` is what goes, `+` what comes; everything secret masked.
+    /// What would change, line by line: `-` is what goes, `+` what comes; everything secret redacted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diff: Vec<String>,
     /// Whether there was any sign of the client.

@@ -1,4 +1,4 @@
-//! What changes in a file, as lines. Files of clients hold secrets of others, so every line is masked.
+//! What changes in a file, as lines. Files of clients hold secrets of others, so every line is redacted.
 
 use crate::{
     management,
@@ -12,20 +12,20 @@ use crate::{
 pub(super) fn lines(before: &str, after: &str) -> Vec<String> {
     let [before, after] = [before, after].map(|text| {
         let mut texts = ListContext::default();
-        let lines = text.lines().map(|line| masked(line, &mut texts) + "\n");
+        let lines = text.lines().map(|line| redacted(line, &mut texts) + "\n");
         lines.collect::<String>()
     });
     management::changed_lines(&before, &after)
 }
 
 /// A line without secrets: those that look like one, and those that a text before them introduces, as `"--token", "…"` does.
-fn masked(line: &str, texts: &mut ListContext) -> String {
+fn redacted(line: &str, texts: &mut ListContext) -> String {
     let mut kept = String::with_capacity(line.len());
     let Some(quote) = line.chars().find(|c| matches!(c, '"' | '\'')) else {
         let bare = line.trim().trim_start_matches("- ");
         let is_secret = !bare.is_empty() && texts.hide(bare);
         kept.push_str(if is_secret { MASK } else { line });
-        return redact::masked(&kept, TextKind::Prose).into_owned();
+        return redact::redacted(&kept, TextKind::Prose).into_owned();
     };
     let mut shown = String::new();
     for (i, piece) in line.split(quote).enumerate() {
@@ -35,14 +35,14 @@ fn masked(line: &str, texts: &mut ListContext) -> String {
         let is_secret = i % 2 == 1 && texts.hide(piece);
         if i % 2 == 1 && is_reference(piece) {
             // It has no secret, and is what a reader looks for.
-            shown.push_str(&redact::masked(&kept, TextKind::Prose));
+            shown.push_str(&redact::redacted(&kept, TextKind::Prose));
             shown.push_str(piece);
             kept.clear();
         } else {
             kept.push_str(if is_secret { MASK } else { piece });
         }
     }
-    shown.push_str(&redact::masked(&kept, TextKind::Prose));
+    shown.push_str(&redact::redacted(&kept, TextKind::Prose));
     shown
 }
 

@@ -74,7 +74,7 @@ pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
             .flatten();
         for (key, value) in members {
             let value = value.as_str().unwrap_or_default();
-            let is_secret = redact::masked_value(key, value, TextKind::Prose) != value;
+            let is_secret = redact::redacted_value(key, value, TextKind::Prose) != value;
             if !has_reference(value) && is_secret {
                 places.push((format!("{list}.{key}"), scheme(value)));
             }
@@ -84,7 +84,7 @@ pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
     let mut list = ListContext::default();
     let mut is_secret = |arg: &str| {
         let follows = list.hide(arg);
-        !has_reference(arg) && (follows || redact::masked(arg, TextKind::Prose) != arg)
+        !has_reference(arg) && (follows || redact::redacted(arg, TextKind::Prose) != arg)
     };
     let args = args.into_iter().flatten().filter_map(Value::as_str);
     // Each is looked at: what one is depends on those before it.
@@ -92,7 +92,7 @@ pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
         places.push(("args".to_owned(), ""));
     }
     let url = entry.get("url").and_then(Value::as_str).unwrap_or_default();
-    if !has_reference(url) && redact::masked(url, TextKind::Prose) != url {
+    if !has_reference(url) && redact::redacted(url, TextKind::Prose) != url {
         places.push(("url".to_owned(), ""));
     }
     let oauth = entry

@@ -211,16 +211,16 @@ impl Planning<'_> {
 fn shown(server: &ClientServer) -> String {
     let Some(command) = server.command() else {
         let url = server.url().unwrap_or("-");
-        return redact::masked(url, TextKind::Prose).into_owned();
+        return redact::redacted(url, TextKind::Prose).into_owned();
     };
     let mut list = ListContext::default();
-    let mut line = redact::masked(command, TextKind::Prose).into_owned();
+    let mut line = redact::redacted(command, TextKind::Prose).into_owned();
     for arg in server.args() {
         line.push(' ');
         if list.hide(arg) {
             line.push_str(MASK);
         } else {
-            line.push_str(&redact::masked(arg, TextKind::Prose));
+            line.push_str(&redact::redacted(arg, TextKind::Prose));
         }
     }
     line

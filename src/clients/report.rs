@@ -73,7 +73,7 @@ pub struct FoundServer {
     /// The project that it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// What it starts or reaches, everything secret masked.
+    /// What it starts or reaches, everything secret redacted.
     pub starts: String,
     /// What is to become of it.
     pub outcome: FoundOutcome,

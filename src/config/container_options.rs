@@ -2,7 +2,7 @@
 //! from mcpproxy, which names it, marks it, and is attached to it. Pure.
 
 use super::references::Text;
-use crate::text::redact::{TextKind, masked};
+use crate::text::redact::{TextKind, redacted};
 
 /// Options without a value, of docker and of podman. Every other takes one.
 const SWITCHES: &[&str] = &[
@@ -100,7 +100,7 @@ enum Fault {
 
 impl Fault {
     fn of(self, word: &Text) -> String {
-        let shown = masked(&word.shown, TextKind::Word);
+        let shown = redacted(&word.shown, TextKind::Word);
         match self {
             Self::Ours(option) => format!(
                 "must not have {option:?} in it: the container is named, marked and attached to by mcpproxy"

@@ -380,7 +380,7 @@ impl KeeperTask {
     }
 }
 
-/// A connection that goes on has the values that its secrets had when it began: they stay masked.
+/// A connection that goes on has the values that its secrets had when it began: they stay redacted.
 fn remember_secrets(known: &ServerEntry, entry: &mut Arc<ServerEntry>) {
     if !entry.uses_secrets || entry.fingerprint != known.fingerprint {
         return;

@@ -19,7 +19,7 @@ pub struct OAuth {
     pub redirect_uri: Option<String>,
     /// Parameters that this authorization server wants besides those of the protocol.
     pub extra_params: Vec<(String, Secret)>,
-    /// All of it with secrets masked.
+    /// All of it with secrets redacted.
     pub(super) shown: Value,
 }
 

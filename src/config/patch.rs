@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    edit::Change, masked_values::StoredValue, read_entry::KEYS, unknown_keys,
+    edit::Change, read_entry::KEYS, redacted_values::StoredValue, unknown_keys,
     unrepeated::read_unrepeated,
 };
 
@@ -87,17 +87,17 @@ impl ServerPatch {
         self.0.is_empty()
     }
 
-    /// What it makes of an entry as it is written in the file. A value that was masked for a listing stands for the stored one.
+    /// What it makes of an entry as it is written in the file. A value that was redacted for a listing stands for the stored one.
     pub fn apply(&self, written: &Map<String, Value>) -> Result<PatchedEntry, BadPatch> {
         let before = under_proper_names(written);
         let mut after = before.clone();
         for (key, value) in &self.0 {
             let stored = before.get(key);
-            let masked = StoredValue::new(key, stored);
+            let redacted = StoredValue::new(key, stored);
             let new = match value {
                 Value::Null => None,
-                Value::Object(_) => Some(merged(key, stored, value, masked)?),
-                other => Some(masked.restored(key, other).map_err(BadPatch::one)?),
+                Value::Object(_) => Some(merged(key, stored, value, redacted)?),
+                other => Some(redacted.restored(key, other).map_err(BadPatch::one)?),
             };
             match new {
                 None => drop(after.shift_remove(key)),
@@ -233,10 +233,10 @@ fn merged(
     place: &str,
     stored: Option<&Value>,
     new: &Value,
-    masked: StoredValue<'_>,
+    redacted: StoredValue<'_>,
 ) -> Result<Value, BadPatch> {
     let Value::Object(new) = new else {
-        return masked.restored(place, new).map_err(BadPatch::one);
+        return redacted.restored(place, new).map_err(BadPatch::one);
     };
     let mut members = match stored {
         Some(Value::Object(stored)) => stored.clone(),
@@ -248,8 +248,8 @@ fn merged(
         if value.is_null() {
             members.shift_remove(key);
         } else {
-            let masked = masked.inside(stored.as_ref());
-            let value = merged(&inner, stored.as_ref(), value, masked)?;
+            let redacted = redacted.inside(stored.as_ref());
+            let value = merged(&inner, stored.as_ref(), value, redacted)?;
             members.insert(key.clone(), value);
         }
     }

@@ -12,7 +12,7 @@ use super::{
     server_entry::{Stdio, Transport},
     unknown_keys,
 };
-use crate::text::redact::{self, TextKind, masked};
+use crate::text::redact::{self, TextKind, redacted};
 
 /// What `docker_isolation`, the Go program's key, says for all stdio servers.
 #[derive(Clone, Default)]
@@ -168,7 +168,7 @@ fn isolate(
     let Some(image) = image.filter(|image| !image.value.starts_with('-')) else {
         let problem = format_args!(
             "is needed: there is no image for the command {:?} to fall back on",
-            masked(program, TextKind::Word)
+            redacted(program, TextKind::Word)
         );
         let place = if named { "image" } else { "isolation.image" };
         return Err(if named {
@@ -195,7 +195,7 @@ fn isolate(
         working_dir: working_dir.as_ref().map(part),
     };
     let mut shown = of(|text| text.shown.clone(), &stdio.shown_command);
-    shown.extra_args = redact::masked_arguments(&shown.extra_args);
+    shown.extra_args = redact::redacted_arguments(&shown.extra_args);
     let command = stdio.written_line.first().map_or("", String::as_str);
     let as_written = of(|text| text.written.clone(), command);
     let isolation = of(|text| text.value.clone(), &stdio.command);

@@ -9,7 +9,7 @@ use super::{
     references::Text,
 };
 use crate::text::{
-    redact::{TextKind, masked},
+    redact::{TextKind, redacted},
     secret::{MASK, Secret},
 };
 
@@ -63,13 +63,13 @@ pub(super) fn read_oauth(
     if let Some(uri) = &redirect_uri {
         shown.insert(
             "redirect_uri".to_owned(),
-            json!(masked(&uri.shown, TextKind::Word)),
+            json!(redacted(&uri.shown, TextKind::Word)),
         );
     }
     if !extra_params.is_empty() {
-        let masked = extra_params.iter();
-        let masked = masked.map(|(name, _)| (name.clone(), json!(MASK)));
-        shown.insert("extra_params".to_owned(), Value::Object(masked.collect()));
+        let redacted = extra_params.iter();
+        let redacted = redacted.map(|(name, _)| (name.clone(), json!(MASK)));
+        shown.insert("extra_params".to_owned(), Value::Object(redacted.collect()));
     }
     let value = |text: Option<Text>| text.map(|text| text.value);
     let (client_id, redirect_uri) = (value(client_id), value(redirect_uri));

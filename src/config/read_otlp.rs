@@ -9,7 +9,7 @@ use super::{
     references::Text,
 };
 use crate::text::{
-    redact::{TextKind, masked},
+    redact::{TextKind, redacted},
     secret::{MASK, Secret},
 };
 
@@ -59,7 +59,7 @@ fn of_text(written: &Text) -> Result<OtlpEndpoint, &'static str> {
         secrets.extend(values_of_references(&written.shown, &written.value));
     }
     Ok(OtlpEndpoint {
-        shown: masked(&written.shown, TextKind::Word).into_owned(),
+        shown: redacted(&written.shown, TextKind::Word).into_owned(),
         secrets: secrets.into_iter().map(Secret::new).collect(),
         url: Secret::new(url),
     })

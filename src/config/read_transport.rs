@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     text::{
-        redact::{self, ListContext, TextKind, is_secret_name, masked},
+        redact::{self, ListContext, TextKind, is_secret_name, redacted},
         secret::Secret,
     },
     wire::instance::INSTANCE,
@@ -109,8 +109,8 @@ fn read_stdio(
     let line = std::iter::once(&command).chain(&args);
     Ok(Stdio {
         written_line: line.map(|text| text.written.clone()).collect(),
-        shown_command: masked(&command.shown, TextKind::Word).into_owned(),
-        shown_args: redact::masked_arguments(&shown_args),
+        shown_command: redacted(&command.shown, TextKind::Word).into_owned(),
+        shown_args: redact::redacted_arguments(&shown_args),
         command: command.value,
         args: args.into_iter().map(|arg| arg.value).collect(),
         env,
@@ -134,7 +134,7 @@ fn visible_secrets(args: &[Text]) -> Option<String> {
         let mut of_arg = secret_references(&arg.written, follows || is_named).peekable();
         let has_reference = References::of(&arg.written).next().is_some();
         is_literal |=
-            !has_reference && (follows || masked(&arg.written, TextKind::Prose) != arg.written);
+            !has_reference && (follows || redacted(&arg.written, TextKind::Prose) != arg.written);
         if of_arg.peek().is_some() {
             references.extend(of_arg);
         }
@@ -190,7 +190,7 @@ fn read_remote(
         oauth,
         is_authorized,
         url: url.value.clone(),
-        shown_url: masked(&url.shown, TextKind::Word).into_owned(),
+        shown_url: redacted(&url.shown, TextKind::Word).into_owned(),
         headers,
         ca_file: ca_file.as_ref().map(|file| surroundings.path(&file.value)),
         client_cert: client_cert

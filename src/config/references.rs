@@ -32,7 +32,7 @@ impl<'a> ValueLookup<'a> {
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Text {
     pub(super) value: String,
-    /// What is written, with every reference masked.
+    /// What is written, with every reference redacted.
     pub(super) shown: String,
     /// What is written. It holds no value of a reference.
     pub(super) written: String,
@@ -96,7 +96,7 @@ pub(super) fn expand(text: &str, lookup: ValueLookup<'_>) -> Result<Text, BadRef
     value.push_str(rest);
     Ok(Text {
         value,
-        shown: masked(text),
+        shown: redacted(text),
         written: text.to_owned(),
     })
 }
@@ -122,8 +122,8 @@ pub fn with_variables(text: &str, variables: VariableLookup<'_>) -> Result<WithV
     })
 }
 
-/// The text as listings show it: every reference masked, and the rest as it is written, so that it can be written back.
-pub(super) fn masked(text: &str) -> String {
+/// The text as listings show it: every reference redacted, and the rest as it is written, so that it can be written back.
+pub(super) fn redacted(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for (before, reference) in References(text) {
         shown.push_str(before);
@@ -132,7 +132,7 @@ pub(super) fn masked(text: &str) -> String {
     shown
 }
 
-/// The references of a text, in their order, their defaults masked. What is not closed is none.
+/// The references of a text, in their order, their defaults redacted. What is not closed is none.
 pub(super) struct References<'a>(&'a str);
 
 impl<'a> References<'a> {
@@ -211,7 +211,7 @@ fn shown_name(name: &str) -> String {
     kind.map_or_else(|| MASK.to_owned(), |kind| format!("{kind}:{MASK}"))
 }
 
-/// The text with its references by name, defaults masked, and what `literal` makes of everything else.
+/// The text with its references by name, defaults redacted, and what `literal` makes of everything else.
 pub(super) fn with_literals(text: &str, literal: impl Fn(&str) -> String) -> String {
     let mut shown = String::new();
     for (before, reference) in References(text) {
@@ -221,7 +221,7 @@ pub(super) fn with_literals(text: &str, literal: impl Fn(&str) -> String) -> Str
     shown
 }
 
-/// The text with its references by name and their defaults masked.
+/// The text with its references by name and their defaults redacted.
 pub(super) fn by_name(text: &str) -> String {
     with_literals(text, str::to_owned)
 }
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn references_resolve_and_are_masked() {
+    fn references_resolve_and_are_redacted() {
         check("plain $HOME {x}", "plain $HOME {x}", "plain $HOME {x}");
         check("${TOKEN}", "s3cret", "***");
         check("Bearer ${env:TOKEN}!", "Bearer s3cret!", "Bearer ***!");

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{patch::under_proper_names, read_entry::KEYS, references};
 use crate::text::{
-    redact::{TextKind, is_scheme, is_secret_flag, is_secret_name, masked, masked_value},
+    redact::{TextKind, is_scheme, is_secret_flag, is_secret_name, redacted, redacted_value},
     secret::{MASK, Secrets},
 };
 
@@ -148,7 +148,7 @@ impl<'a> View<'a> {
         let secrets = parts(entry).filter_map(|(place, part)| {
             let text = part.value.as_str()?;
             let name = part.member.filter(|_| SETTINGS.contains(&part.key))?;
-            let is_secret = || masked_value(name, text, TextKind::Prose) != text;
+            let is_secret = || redacted_value(name, text, TextKind::Prose) != text;
             let is_persons = !text.contains("${") && !by_agents.has(&place, text);
             (is_persons && is_secret()).then(|| text.to_owned())
         });
@@ -219,19 +219,19 @@ impl<'a> View<'a> {
 
     /// A text of a person, without what looks like a secret in it.
     fn text(&self, text: &str) -> String {
-        let listed = references::masked(text);
+        let listed = references::redacted(text);
         let shown = if guessed(&listed) == listed {
             references::by_name(text)
         } else {
             guessed(&references::by_name(text))
         };
-        self.secrets.masked(&shown).into_owned()
+        self.secrets.redacted(&shown).into_owned()
     }
 }
 
 /// A text without what looks like a secret, as a word or as prose.
 fn guessed(text: &str) -> String {
-    masked(&masked(text, TextKind::Word), TextKind::Prose).into_owned()
+    redacted(&redacted(text, TextKind::Word), TextKind::Prose).into_owned()
 }
 
 /// A secret, of which its references are shown by name.
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_apart_also_where_both_are_masked() {
+    fn values_are_told_apart_also_where_both_are_redacted() {
         let values = |entry: Value| reviewed_values(&object(&entry), &AgentTexts::default());
         let before = values(
             json!({ "env": { "API_KEY": "one-secret", "A": "b" }, "working_dir": "/a", "quarantined": true }),

@@ -84,18 +84,18 @@ pub struct Stdio {
     pub env: BTreeMap<String, Secret>,
     /// The folder it starts in.
     pub cwd: Option<PathBuf>,
-    /// `command` with secrets masked.
+    /// `command` with secrets redacted.
     pub shown_command: String,
-    /// `args` with secrets masked.
+    /// `args` with secrets redacted.
     pub shown_args: Vec<String>,
     /// `command` and `args` as they are written, references by name. They may hold secrets: for whoever looks for what is dangerous in
     /// them, and shows nothing of it.
     pub written_line: Vec<String>,
-    /// `cwd` with secrets masked.
+    /// `cwd` with secrets redacted.
     pub shown_cwd: Option<String>,
     /// The container that it runs in, if it does.
     pub isolation: Option<Isolation>,
-    /// `isolation` with secrets masked.
+    /// `isolation` with secrets redacted.
     pub shown_isolation: Option<Isolation>,
     /// `isolation` as it is written, as in `written_line`.
     pub written_isolation: Option<Box<Isolation>>,
@@ -116,7 +116,7 @@ impl Stdio {
 pub struct Remote {
     /// Where it is. May hold secrets: see `shown_url`.
     pub url: String,
-    /// `url` with secrets masked.
+    /// `url` with secrets redacted.
     pub shown_url: String,
     /// Headers sent with every request, valid for HTTP.
     pub headers: Vec<(String, Secret)>,
@@ -124,7 +124,7 @@ pub struct Remote {
     pub ca_file: Option<PathBuf>,
     /// Our certificate and its key, PEM in one file.
     pub client_cert: Option<PathBuf>,
-    /// `ca_file` and `client_cert`, under these keys, with secrets masked.
+    /// `ca_file` and `client_cert`, under these keys, with secrets redacted.
     pub shown_files: Vec<(&'static str, String)>,
     /// What is arranged for logging in.
     pub oauth: OAuth,
@@ -239,7 +239,7 @@ impl ServerEntry {
             Transport::Stdio(stdio) => {
                 put("command", json!(stdio.shown_command));
                 put("args", json!(stdio.shown_args));
-                put("env", masked(stdio.env.keys()));
+                put("env", redacted(stdio.env.keys()));
                 if let Some(cwd) = &stdio.shown_cwd {
                     put("cwd", json!(cwd));
                 }
@@ -251,7 +251,7 @@ impl ServerEntry {
                 put("url", json!(remote.shown_url));
                 put(
                     "headers",
-                    masked(remote.headers.iter().map(|(name, _)| name)),
+                    redacted(remote.headers.iter().map(|(name, _)| name)),
                 );
                 for (key, file) in &remote.shown_files {
                     put(key, json!(file));
@@ -320,8 +320,8 @@ impl ServerEntry {
     }
 }
 
-/// Names with every value masked.
-fn masked<'a>(names: impl Iterator<Item = &'a String>) -> Value {
+/// Names with every value redacted.
+fn redacted<'a>(names: impl Iterator<Item = &'a String>) -> Value {
     names
         .map(|name| (name.clone(), json!(MASK)))
         .collect::<Map<_, _>>()

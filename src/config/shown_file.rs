@@ -23,11 +23,11 @@ pub fn shown_file(text: &str) -> Result<Value, ConfigError> {
         let value = if KEYS.contains(&key.as_str()) {
             hidden(value)
         } else if let ("otlp_endpoint", Value::String(address)) = (key.as_str(), value) {
-            redact::masked(address, TextKind::Word).into()
+            redact::redacted(address, TextKind::Word).into()
         } else if key == "serverAuth" {
             server_auth(value)
         } else {
-            masked(key, value)
+            redacted(key, value)
         };
         shown.insert(key.clone(), value);
     }
@@ -63,12 +63,12 @@ fn hidden(value: &Value) -> Value {
 /// Tokens are keys there, and who has them is shown.
 fn server_auth(value: &Value) -> Value {
     let Value::Object(groups) = value else {
-        return masked("serverAuth", value);
+        return redacted("serverAuth", value);
     };
     let shown = groups.iter().map(|(name, group)| {
         let shown = match group {
             Value::Object(bearer) if name == "bearer" => bearer.iter().map(of_bearer).collect(),
-            _ => masked(name, group),
+            _ => redacted(name, group),
         };
         (name.clone(), shown)
     });
@@ -79,10 +79,10 @@ fn of_bearer((name, value): (&String, &Value)) -> (String, Value) {
     let shown = match value {
         Value::Object(tokens) if name == "tokens" => {
             let of = tokens.values().enumerate();
-            let numbered = of.map(|(number, of)| (numbered(number), masked("", of)));
+            let numbered = of.map(|(number, of)| (numbered(number), redacted("", of)));
             Value::Object(numbered.collect())
         }
-        _ => masked(name, value),
+        _ => redacted(name, value),
     };
     (name.clone(), shown)
 }
@@ -92,7 +92,7 @@ fn numbered(number: usize) -> String {
 }
 
 /// The names in what a secret's name stands before may be secrets as well: tokens at a wrong place.
-fn masked(name: &str, value: &Value) -> Value {
+fn redacted(name: &str, value: &Value) -> Value {
     match value {
         Value::Object(members) if is_secret_name(name) && !members.is_empty() => {
             let numbered = (0..members.len()).map(|number| (numbered(number), MASK.into()));
@@ -100,12 +100,12 @@ fn masked(name: &str, value: &Value) -> Value {
         }
         Value::Object(members) => {
             let members = members.iter();
-            let members = members.map(|(name, member)| (name.clone(), masked(name, member)));
+            let members = members.map(|(name, member)| (name.clone(), redacted(name, member)));
             Value::Object(members.collect())
         }
-        Value::Array(elements) => elements.iter().map(|one| masked(name, one)).collect(),
+        Value::Array(elements) => elements.iter().map(|one| redacted(name, one)).collect(),
         Value::String(_) if is_secret_name(name) => hidden(value),
-        Value::String(text) => redact::masked(text, TextKind::Prose).into(),
+        Value::String(text) => redact::redacted(text, TextKind::Prose).into(),
         other => other.clone(),
     }
 }

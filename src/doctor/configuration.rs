@@ -16,7 +16,7 @@ pub(super) fn has_secrets(file: &Path, known: &Settings) -> bool {
     // A reference that leads to nothing stands for itself.
     let without_references = |text: String| text.replace("${", "$ {");
     let text = fs::read_to_string(file).map(without_references);
-    text.is_ok_and(|text| *secrets.masked(&text) != *text)
+    text.is_ok_and(|text| *secrets.redacted(&text) != *text)
 }
 
 /// The file, and whether the daemon takes it as it stands.

@@ -45,7 +45,7 @@ pub(super) fn programs(settings: &Settings, base: &BaseEnvironment) -> Vec<Docto
             Ok(_) => found += 1,
             Err(error) => {
                 let what = error.to_string();
-                let what = entry.secrets.masked(&what);
+                let what = entry.secrets.redacted(&what);
                 findings
                     .push(DoctorFinding::fail(COMMAND, what, error.next_step()).at(&entry.name));
             }

@@ -62,7 +62,7 @@ impl Noise {
 fn shown(text: &[u8], secrets: &Secrets) -> String {
     let beginning = text.get(..LOOKED_AT).unwrap_or(text);
     let text = String::from_utf8_lossy(beginning);
-    let text = secrets.masked(&text);
+    let text = secrets.redacted(&text);
     let mut characters = text.trim().chars();
     let mut line: String = characters.by_ref().take(SHOWN).collect();
     if characters.next().is_some() {

@@ -104,10 +104,10 @@ pub(super) fn harmless_lines(lines: &[String], secrets: &Secrets) -> Vec<String>
 }
 
 fn harmless(line: &str, secrets: &Secrets) -> String {
-    let masked = secrets.masked(line);
-    let masked = redact::masked(&masked, TextKind::Prose);
-    let mut shown = String::with_capacity(masked.len().min(LONGEST_LINE));
-    for (n, character) in masked.chars().enumerate() {
+    let redacted = secrets.redacted(line);
+    let redacted = redact::redacted(&redacted, TextKind::Prose);
+    let mut shown = String::with_capacity(redacted.len().min(LONGEST_LINE));
+    for (n, character) in redacted.chars().enumerate() {
         if n == LONGEST_LINE {
             shown.push('…');
             break;

@@ -47,18 +47,18 @@ fn lines_of(definition: &str, is_whole: bool) -> String {
 /// that is there twice for example, it is as it came.
 pub(super) fn whole(secrets: &Secrets, definition: &Raw) -> String {
     let text = definition.as_str();
-    let masked = without_values::definition(secrets, text);
-    let Ok(value) = serde_json::from_str::<Value>(&masked) else {
-        return masked.into_owned();
+    let redacted = without_values::definition(secrets, text);
+    let Ok(value) = serde_json::from_str::<Value>(&redacted) else {
+        return redacted.into_owned();
     };
     let is_all = |value: &Value| {
         let read = Raw::parse_str(&value.to_string());
         read.is_ok_and(|read| Fingerprint::of_value(&read) == Fingerprint::of_value(definition))
     };
-    if matches!(masked, Cow::Borrowed(_)) && !is_all(&value) {
-        return masked.into_owned();
+    if matches!(redacted, Cow::Borrowed(_)) && !is_all(&value) {
+        return redacted.into_owned();
     }
-    serde_json::to_string_pretty(&value).unwrap_or_else(|_| masked.into_owned())
+    serde_json::to_string_pretty(&value).unwrap_or_else(|_| redacted.into_owned())
 }
 
 /// Definitions nest no deeper than what serde reads.

@@ -30,7 +30,7 @@ impl LeftOut {
         let count = left_out.clone().count();
         let why = left_out.take(SHOWN);
         let why = why.map(|problem| {
-            let why = secrets.masked(&problem.why);
+            let why = secrets.redacted(&problem.why);
             why.chars().take(LONGEST).collect()
         });
         (count > 0).then(|| Self {

@@ -196,7 +196,7 @@ impl<B: Backing> Management<B> {
         rows
     }
 
-    /// All that is known of one server, its secrets masked. Blocks.
+    /// All that is known of one server, its secrets redacted. Blocks.
     pub fn server_details(&self, name: &str) -> Result<ServerDetails, Failure> {
         let settings = self.settings()?;
         let connections = self.0.connections(name);

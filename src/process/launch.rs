@@ -33,7 +33,7 @@ pub struct Launch {
     pub env: Vec<(String, Secret)>,
     /// The child's folder; the home folder if absent, because ours depends on who started us.
     pub cwd: Option<PathBuf>,
-    /// What is masked in what it writes to stderr.
+    /// What is redacted in what it writes to stderr.
     pub secrets: Secrets,
     /// The container that it is to run in.
     pub isolation: Option<Isolation>,

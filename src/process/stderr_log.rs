@@ -80,7 +80,7 @@ impl StderrLog {
     }
 
     /// Reads to the end of the stream. Never waits for anything but the stream, so the child's pipe is always emptied. Secrets, and what looks like
-    /// one, are masked in memory and in the file. What is written stands below a line that says when this began.
+    /// one, are redacted in memory and in the file. What is written stands below a line that says when this began.
     pub(super) async fn follow(&self, mut stderr: impl AsyncRead + Unpin, secrets: &Secrets) {
         let mut cutter = LineCutter::default();
         let mut chunk = Vec::with_capacity(CHUNK);
@@ -101,12 +101,12 @@ impl StderrLog {
 
     fn add(&self, mark: &mut Option<String>, lines: &mut Vec<String>, secrets: &Secrets) {
         for line in lines.iter_mut() {
-            if let Cow::Owned(masked) = secrets.masked(line) {
-                *line = masked;
+            if let Cow::Owned(redacted) = secrets.redacted(line) {
+                *line = redacted;
             }
             // Servers write tokens that we do not know, too.
-            if let Cow::Owned(masked) = redact::masked(line, TextKind::Prose) {
-                *line = masked;
+            if let Cow::Owned(redacted) = redact::redacted(line, TextKind::Prose) {
+                *line = redacted;
             }
             escape_mark(line);
         }

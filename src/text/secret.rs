@@ -46,7 +46,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// Secrets to be masked in whatever a server or a library says. Clones share one list.
+/// Secrets to be redacted in whatever a server or a library says. Clones share one list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Secrets(Arc<[Secret]>);
 
@@ -95,32 +95,32 @@ impl Secrets {
     }
 
     /// The text with every secret as `***`.
-    pub fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut masked = Cow::Borrowed(text);
+    pub fn redacted<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut redacted = Cow::Borrowed(text);
         for secret in &*self.0 {
-            if masked.contains(secret.reveal()) {
-                masked = Cow::Owned(masked.replace(secret.reveal(), MASK));
+            if redacted.contains(secret.reveal()) {
+                redacted = Cow::Owned(redacted.replace(secret.reveal(), MASK));
             }
         }
-        masked
+        redacted
     }
 
-    /// The same for the beginning of a longer text, in which a secret may have been cut: what is left of that at the end is masked too.
-    pub fn masked_beginning<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let masked = self.masked(text);
+    /// The same for the beginning of a longer text, in which a secret may have been cut: what is left of that at the end is redacted too.
+    pub fn redacted_beginning<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let redacted = self.redacted(text);
         let parts = self.0.iter().map(|secret| {
             let secret = secret.reveal();
             let mut ends = secret.char_indices().rev().map(|(end, _)| end);
             let is_left = |end: &usize| {
                 let part = secret.get(..*end);
-                part.is_some_and(|part| masked.ends_with(part))
+                part.is_some_and(|part| redacted.ends_with(part))
             };
             ends.find(is_left).unwrap_or(0)
         });
         match parts.max() {
-            None | Some(0) => masked,
+            None | Some(0) => redacted,
             Some(part) => {
-                let (whole, _) = masked.split_at(masked.len() - part);
+                let (whole, _) = redacted.split_at(redacted.len() - part);
                 Cow::Owned(format!("{whole}{MASK}"))
             }
         }
@@ -132,7 +132,7 @@ mod tests {
     use super::{Secret, Secrets};
 
     #[test]
-    fn secrets_are_masked_in_every_form() {
+    fn secrets_are_redacted_in_every_form() {
         let texts = [
             "Bearer hunter2-hunter2",
             "a/b c&d",
@@ -141,7 +141,7 @@ mod tests {
             "",
         ];
         let secrets = Secrets::new(texts.map(str::to_owned));
-        let check = |text: &str, expected: &str| assert_eq!(secrets.masked(text), expected);
+        let check = |text: &str, expected: &str| assert_eq!(secrets.redacted(text), expected);
         check("Bearer hunter2-hunter2!", "***!");
         check("bearer hunter2-hunter2!", "bearer ***!");
         check("?k=a%2Fb%20c%26d&l=a/b c&d", "?k=***&l=***");
@@ -151,10 +151,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_cut_secret_is_masked() {
+    fn what_is_left_of_a_cut_secret_is_redacted() {
         let secrets = Secrets::new(["hunter2-hunter2".to_owned(), "größe".to_owned()]);
         let check = |text: &str, expected: &str| {
-            assert_eq!(secrets.masked_beginning(text), expected);
+            assert_eq!(secrets.redacted_beginning(text), expected);
         };
         check("a hunter2-hunter2", "a ***");
         check("a hunter2-hunt", "a ***");

@@ -166,10 +166,10 @@ fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
     for change in &review.changes {
         let held = if change.holds { " (held for it)" } else { "" };
         foreign("  ", &format!("{}{held}", change.place))?;
-        let is_masked_twice = change.was == change.is;
+        let is_redacted_twice = change.was == change.is;
         foreign("    - ", change.was.as_deref().unwrap_or_default())?;
         foreign("    + ", change.is.as_deref().unwrap_or_default())?;
-        if is_masked_twice {
+        if is_redacted_twice {
             output::exactly("    (another value, which is masked)")?;
         }
     }

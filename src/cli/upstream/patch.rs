@@ -21,7 +21,7 @@ use crate::{
 /// Change some keys of a server's entry and leave the rest of it as it is
 ///
 /// `env` and `headers` are merged, `isolation` and `oauth` at every depth, everything else is replaced, and null takes a key out. A
-/// masked value (`***`) stands for the stored one. Comments in the file stay.
+/// redacted value (`***`) stands for the stored one. Comments in the file stay.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(in crate::cli) struct PatchServer {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{config::DemoOrigin, daemon_client, management::ServerDetails};
 
-/// Show one server: how it is, its whole last error, and its entry with secrets masked
+/// Show one server: how it is, its whole last error, and its entry with secrets redacted
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ShowServer {
     /// The server's name, as `upstream list` shows it

@@ -58,7 +58,7 @@ pub enum Provider {
 /// One token, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BearerToken {
-    /// The token itself, to be masked.
+    /// The token itself, to be redacted.
     pub token: Secret,
     /// What requests are compared with.
     pub hash: TokenHash,

@@ -20,7 +20,7 @@ use crate::{
         strict::{StrictMember, StrictObject, StrictValue, wrong_at},
     },
     text::{
-        redact::{TextKind, masked},
+        redact::{TextKind, redacted},
         secret::Secret,
     },
 };
@@ -277,7 +277,7 @@ fn looks_swapped(token: &str, subject: &str) -> bool {
         return false;
     }
     let mut runs = subject.split(|c: char| !c.is_ascii_alphanumeric());
-    let is_credential = masked(subject, TextKind::Prose) != subject || runs.any(is_mixed);
+    let is_credential = redacted(subject, TextKind::Prose) != subject || runs.any(is_mixed);
     is_credential || (token.len() < SHORT && is_random(subject))
 }
 

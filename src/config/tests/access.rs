@@ -50,8 +50,8 @@ fn access_control_is_read_whole() {
         !shown.contains("s3cret") && !shown.contains("0123456789abcdef"),
         "{shown}"
     );
-    let masked = settings.secrets();
-    assert_eq!(masked.masked("x 0123456789abcdef-b y"), "x *** y");
+    let redacted = settings.secrets();
+    assert_eq!(redacted.redacted("x 0123456789abcdef-b y"), "x *** y");
 }
 
 #[test]

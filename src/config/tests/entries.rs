@@ -395,7 +395,7 @@ fn what_is_arranged_for_a_login_is_read_and_shown_without_secrets() {
     let expected = r#"{"client_id":"id","client_secret":"***","scopes":["a","b:c"],"redirect_uri":"http://127.0.0.1:7000/back","extra_params":{"audience":"***"}}"#;
     assert_eq!(shown, expected);
     assert!(!format!("{entry:?}{:?}", remote.oauth).contains("hunter2"));
-    assert_eq!(entry.secrets.masked("x hunter2-hunter2"), "x ***");
+    assert_eq!(entry.secrets.redacted("x hunter2-hunter2"), "x ***");
     let plain = server(r#"{"url": "https://h/mcp"}"#);
     assert_ne!(plain.fingerprint, entry.fingerprint);
     let empty = server(r#"{"url": "https://h/mcp", "oauth": {"client_id": ""}}"#);

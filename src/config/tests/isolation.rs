@@ -182,5 +182,5 @@ fn every_part_of_the_isolation_needs_another_connection_and_hides_its_secrets() 
     let (shown, debugged) = (secret.shown().to_string(), format!("{secret:?}"));
     assert!(shown.contains("A=***"), "{shown}");
     assert!(!shown.contains("s3cret") && !debugged.contains("s3cret"));
-    assert_eq!(secret.secrets.masked("s3cret-value"), "***");
+    assert_eq!(secret.secrets.redacted("s3cret-value"), "***");
 }

@@ -175,7 +175,7 @@ fn every_spelling_of_a_key_is_the_same_key() {
 }
 
 #[test]
-fn a_masked_value_stands_for_the_stored_one() {
+fn a_redacted_value_stands_for_the_stored_one() {
     let env = json!({ "API_TOKEN": "hunter2-hunter2", "MODE": "x" });
     check(
         &json!({ "env": { "API_TOKEN": "***", "MODE": "x" } }),

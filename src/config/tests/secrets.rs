@@ -53,7 +53,7 @@ fn entry(entry: &str, value: &str) -> Arc<ServerEntry> {
 }
 
 #[test]
-fn a_secret_may_stand_in_any_string_and_is_masked_and_no_new_value_replaces_a_connection() {
+fn a_secret_may_stand_in_any_string_and_is_redacted_and_no_new_value_replaces_a_connection() {
     for text in [
         r#"{"command": "${keyring:a}"}"#,
         r#"{"command": "x", "args": ["--token", "T${keyring:a}"]}"#,
@@ -70,7 +70,7 @@ fn a_secret_may_stand_in_any_string_and_is_masked_and_no_new_value_replaces_a_co
         assert!(!shown.contains("first-value"), "{shown}");
         let said = format!("it was first-value; {first:?}");
         assert!(
-            !first.secrets.masked(&said).contains("first-value"),
+            !first.secrets.redacted(&said).contains("first-value"),
             "{text}"
         );
     }
@@ -100,7 +100,7 @@ fn a_secret_cannot_say_where_secrets_are() {
 }
 
 #[tokio::test]
-async fn the_value_before_stays_masked_while_it_may_be_in_use() {
+async fn the_value_before_stays_redacted_while_it_may_be_in_use() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("mcp.json");
     let text = r#"{"mcpServers": {"s": {"command": "x", "env": {"T": "${keyring:a}"}}}}"#;
@@ -115,12 +115,12 @@ async fn the_value_before_stays_masked_while_it_may_be_in_use() {
     let (keeper, task) = opened.expect("a good configuration");
     let shutdown = CancellationToken::new();
     let task = tokio::spawn(task.run(shutdown.clone()));
-    let masked = |text: &str| keeper.settings().secrets().masked(text).into_owned();
-    assert_eq!(masked("first-value other-value"), "*** other-value");
+    let redacted = |text: &str| keeper.settings().secrets().redacted(text).into_owned();
+    assert_eq!(redacted("first-value other-value"), "*** other-value");
     *value.lock() = "other-value";
     for _ in 0..2 {
         keeper.reload_now().await.expect("a good configuration");
-        assert_eq!(masked("first-value other-value"), "*** ***");
+        assert_eq!(redacted("first-value other-value"), "*** ***");
     }
     shutdown.cancel();
     task.await.expect("no panic");

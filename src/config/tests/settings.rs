@@ -216,7 +216,7 @@ fn mcp_timeout_counts_seconds_up_to_ten_minutes() {
 }
 
 #[test]
-fn secrets_are_masked_wherever_an_entry_is_shown() {
+fn secrets_are_redacted_wherever_an_entry_is_shown() {
     for entry in [
         r#"{"command": "run-${TOKEN}", "args": ["--x=${TOKEN}", "--api-key", "s3cret-value"], "env": {"A": "s3cret-value"}}"#,
         r#"{"url": "http://u:s3cret-value@h/${TOKEN}?key=s3cret-value", "headers": {"A": "s3cret-value"}}"#,

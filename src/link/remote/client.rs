@@ -222,8 +222,8 @@ impl HttpClient {
         let beginning = text.get(..EXCERPT * 64).unwrap_or(text);
         let text = String::from_utf8_lossy(beginning);
         let of_login = self.authorization.as_ref().map(|login| login.secrets());
-        let text = of_login.unwrap_or_default().masked(&text).into_owned();
-        let mut text = self.secrets.masked(&text).into_owned();
+        let text = of_login.unwrap_or_default().redacted(&text).into_owned();
+        let mut text = self.secrets.redacted(&text).into_owned();
         if text.trim_start().starts_with('<') {
             text = page(&text);
         }

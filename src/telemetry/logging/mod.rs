@@ -3,7 +3,7 @@
 
 mod fields;
 mod lines;
-mod masked;
+mod redacted;
 mod rotating;
 
 use std::{
@@ -20,10 +20,10 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-pub use self::masked::hide;
+pub use self::redacted::hide;
 use self::{
     lines::{JsonLines, TextLines},
-    masked::Masked,
+    redacted::Redacted,
     rotating::Rotating,
 };
 
@@ -83,7 +83,7 @@ pub fn start(
         }
     };
     let registry = tracing_subscriber::registry().with(filter);
-    let layer = fmt::layer().with_writer(Masked(writer));
+    let layer = fmt::layer().with_writer(Redacted(writer));
     // A second daemon in one process, as in tests, logs where the first does.
     let _ = match format {
         LogFormat::Text => {

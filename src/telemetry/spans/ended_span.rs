@@ -16,7 +16,7 @@ use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 use super::CallTrace;
 use crate::wire::{TraceParent, method};
 
-/// A call that ended. All texts are as records have them: masked, and bounded.
+/// A call that ended. All texts are as records have them: redacted, and bounded.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedSpan<'a> {
     /// Its place.

@@ -3,7 +3,7 @@
 use super::{
     TextKind,
     rows::is_login,
-    table::{hidden, is_secret_name, masked},
+    table::{hidden, is_secret_name, redacted},
 };
 use crate::text::secret::MASK;
 
@@ -47,7 +47,7 @@ fn announces(word: &str) -> bool {
 /// Whether the value of this flag is a secret and comes as the next argument.
 pub fn is_secret_flag(argument: &str) -> bool {
     let flag = argument.trim_start_matches('-');
-    // What was masked had a value in it, so what comes next is another one.
+    // What was redacted had a value in it, so what comes next is another one.
     flag.len() < argument.len()
         && !flag.contains(|c: char| c == '=' || c.is_whitespace())
         && !flag.contains(MASK)
@@ -55,19 +55,19 @@ pub fn is_secret_flag(argument: &str) -> bool {
 }
 
 /// The arguments of a command. Words without a dash announce nothing here: behind `-e TOKEN` an image may stand.
-pub fn masked_arguments(arguments: &[String]) -> Vec<String> {
+pub fn redacted_arguments(arguments: &[String]) -> Vec<String> {
     let mut follows_flag = false;
     let shown = arguments.iter().map(|argument| {
         if std::mem::replace(&mut follows_flag, is_secret_flag(argument)) {
             MASK.to_owned()
         } else {
-            masked(argument, TextKind::Word).into_owned()
+            redacted(argument, TextKind::Word).into_owned()
         }
     });
     shown.collect()
 }
 
-/// What [`masked_arguments`] hides.
+/// What [`redacted_arguments`] hides.
 pub fn hidden_in_arguments(arguments: &[String]) -> Vec<&str> {
     let mut follows_flag = false;
     let hidden = arguments.iter().flat_map(|argument| {

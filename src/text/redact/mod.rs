@@ -10,9 +10,9 @@ mod table;
 mod walk;
 
 pub use list_context::{
-    ListContext, hidden_in_arguments, is_scheme, is_secret_flag, masked_arguments,
+    ListContext, hidden_in_arguments, is_scheme, is_secret_flag, redacted_arguments,
 };
-pub use table::{TextKind, hidden, is_harmless_json, is_secret_name, masked, masked_value};
+pub use table::{TextKind, hidden, is_harmless_json, is_secret_name, redacted, redacted_value};
 pub use walk::{Bounds, Walk, shorten};
 
 #[cfg(test)]

@@ -182,11 +182,11 @@ pub fn is_secret_name(name: &str) -> bool {
 }
 
 /// The text with what looks like a secret as `***`.
-pub fn masked(text: &str, kind: TextKind) -> Cow<'_, str> {
-    masked_by(TABLE.candidates(text), text, kind)
+pub fn redacted(text: &str, kind: TextKind) -> Cow<'_, str> {
+    redacted_by(TABLE.candidates(text), text, kind)
 }
 
-fn masked_by(candidates: Rows, text: &str, kind: TextKind) -> Cow<'_, str> {
+fn redacted_by(candidates: Rows, text: &str, kind: TextKind) -> Cow<'_, str> {
     let hidden = merged(TABLE.hidden(candidates, text, kind));
     if hidden.is_empty() {
         return Cow::Borrowed(text);
@@ -215,22 +215,22 @@ fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// The value of a member of this name: nothing of it where the name says that it is a secret.
-pub fn masked_value<'a>(name: &str, value: &'a str, kind: TextKind) -> Cow<'a, str> {
+pub fn redacted_value<'a>(name: &str, value: &'a str, kind: TextKind) -> Cow<'a, str> {
     if !value.is_empty() && is_secret_name(name) {
         Cow::Borrowed(MASK)
     } else {
-        masked(value, kind)
+        redacted(value, kind)
     }
 }
 
-/// What [`masked`] hides.
+/// What [`redacted`] hides.
 pub fn hidden(text: &str, kind: TextKind) -> Vec<&str> {
     let hidden = TABLE.hidden(TABLE.candidates(text), text, kind);
     let hidden = merged(hidden).into_iter();
     hidden.filter_map(|range| text.get(range)).collect()
 }
 
-/// Whether certainly nothing of a text of JSON would be masked or written otherwise. What it does not let pass may be harmless.
+/// Whether certainly nothing of a text of JSON would be redacted or written otherwise. What it does not let pass may be harmless.
 pub fn is_harmless_json(json: &str) -> bool {
     if !is_plain(json.as_bytes()) {
         return false;
@@ -268,5 +268,5 @@ fn is_plain(json: &[u8]) -> bool {
 /// What all rows hide, whatever they need.
 #[cfg(test)]
 pub(super) fn every_row(text: &str, kind: TextKind) -> Cow<'_, str> {
-    masked_by(Rows::MAX, text, kind)
+    redacted_by(Rows::MAX, text, kind)
 }

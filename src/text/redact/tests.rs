@@ -2,8 +2,8 @@ use proptest::{prelude::*, sample::select};
 use serde_json::Value;
 
 use super::{
-    ListContext, TextKind, hidden, hidden_in_arguments, is_harmless_json, is_secret_name, masked,
-    masked_arguments,
+    ListContext, TextKind, hidden, hidden_in_arguments, is_harmless_json, is_secret_name, redacted,
+    redacted_arguments,
     rows::{PARTS, ROWS, WORDS},
     table::{compile, every_row},
 };
@@ -14,7 +14,7 @@ const RANDOM: &str = "0123456789abcdef0123";
 fn check(kind: TextKind, cases: &[(&str, &str)]) {
     let shown: Vec<_> = cases
         .iter()
-        .map(|(text, _)| (*text, masked(text, kind)))
+        .map(|(text, _)| (*text, redacted(text, kind)))
         .collect();
     let wrong: Vec<_> = shown
         .iter()
@@ -194,7 +194,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_looks_like_a_secret_is_masked_and_nothing_beside_it() {
+fn what_looks_like_a_secret_is_redacted_and_nothing_beside_it() {
     check(TextKind::Prose, TEXTS);
     check(TextKind::Record, RECORDS);
     check(TextKind::Word, ARGUMENTS);
@@ -237,11 +237,11 @@ fn each_row_has_a_text() {
 }
 
 #[test]
-fn nothing_more_is_found_in_what_was_masked() {
+fn nothing_more_is_found_in_what_was_redacted() {
     for (text, _) in TEXTS.iter().chain(RECORDS) {
         for kind in [TextKind::Prose, TextKind::Record] {
-            let once = masked(text, kind);
-            assert_eq!(masked(&once, kind), once, "{text}");
+            let once = redacted(text, kind);
+            assert_eq!(redacted(&once, kind), once, "{text}");
         }
     }
 }
@@ -268,13 +268,13 @@ fn what_is_hidden_is_known() {
         "KEY=***",
         "Authorization: ***",
     ];
-    assert_eq!(masked_arguments(&arguments), shown);
+    assert_eq!(redacted_arguments(&arguments), shown);
     let image = ["-e", "GITHUB_TOKEN", "ghcr.io/x"].map(str::to_owned);
-    assert_eq!(masked_arguments(&image), image);
+    assert_eq!(redacted_arguments(&image), image);
 }
 
 #[test]
-fn what_stands_in_a_list_is_masked_by_what_stands_before_it() {
+fn what_stands_in_a_list_is_redacted_by_what_stands_before_it() {
     for (texts, expected) in [
         (&["--password", "x", "y"][..], &[false, true, false][..]),
         (&["--password=z", "x"], &[false, false]),
@@ -384,7 +384,7 @@ proptest! {
     #[test]
     fn the_words_that_rows_need_miss_nothing(text in soup()) {
         for kind in [TextKind::Prose, TextKind::Record, TextKind::Word] {
-            prop_assert_eq!(masked(&text, kind), every_row(&text, kind));
+            prop_assert_eq!(redacted(&text, kind), every_row(&text, kind));
         }
     }
 

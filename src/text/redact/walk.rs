@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{
     ListContext, TextKind,
     list_context::{is_named_value, names_secret},
-    table::{is_secret_name, masked, masked_value},
+    table::{is_secret_name, redacted, redacted_value},
 };
 use crate::text::secret::MASK;
 
@@ -18,7 +18,7 @@ const HOLDERS: [&str; 4] = ["env", "env_json", "headers", "headers_json"];
 /// Limit: bytes of the name of a member.
 const NAME: usize = 256;
 
-/// A name whose value is masked in all its parts.
+/// A name whose value is redacted in all its parts.
 const SECRET: &str = "secret";
 
 /// Stands for what is left out.
@@ -141,7 +141,7 @@ impl<'a> Walk<'a> {
                 _ => &key,
             };
             let value = if self.guesses && HOLDERS.contains(&key.as_str()) {
-                with_values_masked(value)
+                with_values_redacted(value)
             } else {
                 value
             };
@@ -151,11 +151,11 @@ impl<'a> Walk<'a> {
         Value::Object(shown)
     }
 
-    /// A name of a member, whatever else is masked.
+    /// A name of a member, whatever else is redacted.
     fn name(&self, key: &str) -> String {
         shorten(key, NAME, |key, is_cut| {
             let known = (self.known)(key, is_cut);
-            masked(&known, TextKind::Record).into_owned()
+            redacted(&known, TextKind::Record).into_owned()
         })
     }
 
@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
     fn shown(&self, name: &str, text: &str, is_cut: bool) -> String {
         let known = (self.known)(text, is_cut);
         if self.guesses {
-            masked_value(name, &known, TextKind::Record).into_owned()
+            redacted_value(name, &known, TextKind::Record).into_owned()
         } else {
             known
         }
@@ -188,24 +188,24 @@ impl<'a> Walk<'a> {
 }
 
 /// An object, also as JSON in a text, of which only the names are shown.
-fn with_values_masked(value: Value) -> Value {
+fn with_values_redacted(value: Value) -> Value {
     match value {
         Value::Object(members) => {
-            let masked = members.into_iter().map(|(name, value)| {
+            let redacted = members.into_iter().map(|(name, value)| {
                 let shown = if value.is_null() { value } else { MASK.into() };
                 (name, shown)
             });
-            Value::Object(masked.collect())
+            Value::Object(redacted.collect())
         }
         Value::String(text) => match serde_json::from_str(&text) {
-            Ok(inner @ Value::Object(_)) => with_values_masked(inner).to_string().into(),
+            Ok(inner @ Value::Object(_)) => with_values_redacted(inner).to_string().into(),
             _ => Value::String(text),
         },
         other => other,
     }
 }
 
-/// A text as it is masked, of at most so many bytes. It is cut last, because what is cut can no longer be found as a whole; but nobody
+/// A text as it is redacted, of at most so many bytes. It is cut last, because what is cut can no longer be found as a whole; but nobody
 /// searches megabytes for nothing. `mask` also learns whether there is more.
 pub fn shorten(text: &str, longest: usize, mask: impl FnOnce(&str, bool) -> String) -> String {
     let (begin, rest) = text.split_at(text.floor_char_boundary(longest.saturating_mul(4)));

@@ -62,7 +62,7 @@ impl Finding {
     /// The same without what must not show: a server may repeat the credentials that it was given.
     #[must_use]
     pub fn without(self, secrets: &Secrets) -> Self {
-        match secrets.masked(&self.excerpt) {
+        match secrets.redacted(&self.excerpt) {
             Cow::Borrowed(_) => self,
             // What was counted is another text now.
             Cow::Owned(excerpt) => Self {

@@ -118,7 +118,7 @@ impl Upstream {
         let secrets = settings.servers.get(name);
         let secrets = secrets.map(|entry| self.0.secrets_of(entry));
         // An error about an answer may quote the server.
-        let text = secrets.unwrap_or_default().masked(&text).into_owned();
+        let text = secrets.unwrap_or_default().redacted(&text).into_owned();
         Failure::new(code, text, hint).of_server(name)
     }
 }

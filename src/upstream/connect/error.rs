@@ -64,20 +64,20 @@ impl ConnectError {
 /// Limit: bytes of a server's own reason for its failure that are shown and logged.
 const LONGEST: usize = 2 << 10;
 
-/// A text that a server had a part in: masked first, so that no part of a secret is left where it is cut.
+/// A text that a server had a part in: redacted first, so that no part of a secret is left where it is cut.
 pub(in crate::upstream) fn shown(text: &str, secrets: &Secrets) -> String {
     // Nobody looks for secrets in megabytes that nobody will see.
     let looked_at = beginning(text, 4 * LONGEST);
-    let masked = if looked_at.len() < text.len() {
-        secrets.masked_beginning(looked_at)
+    let redacted = if looked_at.len() < text.len() {
+        secrets.redacted_beginning(looked_at)
     } else {
-        secrets.masked(looked_at)
+        secrets.redacted(looked_at)
     };
-    let kept = beginning(&masked, LONGEST);
-    if kept.len() < masked.len() || looked_at.len() < text.len() {
+    let kept = beginning(&redacted, LONGEST);
+    if kept.len() < redacted.len() || looked_at.len() < text.len() {
         format!("{kept}… ({} bytes in all)", text.len())
     } else {
-        masked.into_owned()
+        redacted.into_owned()
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_says_is_masked_and_cut() {
+    fn what_a_server_says_is_redacted_and_cut() {
         let secrets = Secrets::new(["hunter2-hunter2".to_owned()]);
         assert_eq!(shown("it is hunter2-hunter2", &secrets), "it is ***");
         for before in 0..32 {

@@ -11,7 +11,7 @@ use mcpproxy::{
     activity::Redaction,
     config::Kept,
     text::{
-        redact::{TextKind, is_harmless_json, masked},
+        redact::{TextKind, is_harmless_json, redacted},
         secret::Secrets,
     },
     wire::Raw,
@@ -74,7 +74,7 @@ fn check_time(text: &str) {
     let time = |text: &str| {
         let long = text.repeat(LENGTH / text.len() + 1);
         let start = Instant::now();
-        masked(&long, TextKind::Record);
+        redacted(&long, TextKind::Record);
         start.elapsed()
     };
     // What is needed for the first time is made ready.

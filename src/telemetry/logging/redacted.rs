@@ -14,28 +14,28 @@ use crate::text::secret::Secrets;
 /// There is one log in a process, so there is one list.
 static HIDDEN: LazyLock<ArcSwap<Secrets>> = LazyLock::new(ArcSwap::default);
 
-/// From now on these are masked in every log line.
+/// From now on these are redacted in every log line.
 pub fn hide(secrets: Secrets) {
     HIDDEN.store(Arc::new(secrets));
 }
 
 /// Masks what it passes on. Each write is one log line or several.
-pub(super) struct Masked<W>(pub(super) W);
+pub(super) struct Redacted<W>(pub(super) W);
 
-impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for Masked<W> {
-    type Writer = Masked<W::Writer>;
+impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for Redacted<W> {
+    type Writer = Redacted<W::Writer>;
 
     fn make_writer(&'a self) -> Self::Writer {
-        Masked(self.0.make_writer())
+        Redacted(self.0.make_writer())
     }
 }
 
-impl<W: Write> Write for Masked<W> {
+impl<W: Write> Write for Redacted<W> {
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
         let hidden = HIDDEN.load();
         match str::from_utf8(lines) {
             Ok(text) if !hidden.is_empty() => {
-                self.0.write_all(hidden.masked(text).as_bytes())?;
+                self.0.write_all(hidden.redacted(text).as_bytes())?;
             }
             _ => self.0.write_all(lines)?,
         }

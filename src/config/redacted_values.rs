@@ -1,4 +1,4 @@
-//! Values that come back as listings showed them: what is masked in them stands for what is stored. Pure.
+//! Values that come back as listings showed them: what is redacted in them stands for what is stored. Pure.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::text::{
 };
 
 /// Keys of an entry of whose values listings mask something.
-const MASKED_KEYS: &[&str] = &[
+const REDACTED_KEYS: &[&str] = &[
     "command",
     "args",
     "env",
@@ -26,7 +26,7 @@ const MASKED_KEYS: &[&str] = &[
 #[derive(Clone, Copy)]
 pub(super) struct StoredValue<'a> {
     stored: Option<&'a Value>,
-    is_masked: bool,
+    is_redacted: bool,
 }
 
 impl<'a> StoredValue<'a> {
@@ -34,7 +34,7 @@ impl<'a> StoredValue<'a> {
     pub(super) fn new(key: &str, stored: Option<&'a Value>) -> Self {
         Self {
             stored,
-            is_masked: MASKED_KEYS.contains(&key),
+            is_redacted: REDACTED_KEYS.contains(&key),
         }
     }
 
@@ -42,15 +42,15 @@ impl<'a> StoredValue<'a> {
     pub(super) fn inside(self, stored: Option<&Value>) -> StoredValue<'_> {
         StoredValue {
             stored,
-            is_masked: self.is_masked,
+            is_redacted: self.is_redacted,
         }
     }
 
     /// The value that is meant. A mask that stands for nothing is an error: it would be stored as if it were a value.
     pub(super) fn restored(self, path: &str, new: &Value) -> Result<Value, String> {
         match new {
-            Value::String(text) if self.is_masked && text.contains(MASK) => self.text(path, text),
-            Value::Array(elements) if self.is_masked => self.elements(path, elements),
+            Value::String(text) if self.is_redacted && text.contains(MASK) => self.text(path, text),
+            Value::Array(elements) if self.is_redacted => self.elements(path, elements),
             new => Ok(new.clone()),
         }
     }
@@ -60,7 +60,7 @@ impl<'a> StoredValue<'a> {
         stored.cloned().ok_or_else(|| nothing_stored(path))
     }
 
-    /// An element that is masked stands for a stored one that shows like it, at the same place first.
+    /// An element that is redacted stands for a stored one that shows like it, at the same place first.
     fn elements(self, path: &str, elements: &[Value]) -> Result<Value, String> {
         let stored = StoredList::new(self.stored);
         let mut before: Option<&Value> = None;
@@ -90,15 +90,15 @@ impl<'a> StoredList<'a> {
         let values = values.map_or(&[][..], Vec::as_slice);
         let shown = |form: fn(&str) -> String| {
             let texts: Vec<String> = values.iter().map(|value| form(&text_of(value))).collect();
-            redact::masked_arguments(&texts)
+            redact::redacted_arguments(&texts)
         };
         Self {
             values,
-            forms: [shown(str::to_owned), shown(references::masked)],
+            forms: [shown(str::to_owned), shown(references::redacted)],
         }
     }
 
-    /// The stored value that is shown like this. One that is masked as a whole is told by what stands before it, which is shown as a text
+    /// The stored value that is shown like this. One that is redacted as a whole is told by what stands before it, which is shown as a text
     /// even where it is a number.
     fn find(&self, place: usize, text: &str, before: Option<&Value>) -> Option<&'a Value> {
         let is_meant = |i: &usize| {
@@ -125,10 +125,10 @@ fn stands_for(text: &str, stored: &Value) -> bool {
         return true;
     }
     let stored = text_of(stored);
-    let unresolved = references::masked(&stored);
+    let unresolved = references::redacted(&stored);
     [stored, unresolved]
         .iter()
-        .any(|form| text == form || text == redact::masked(form, TextKind::Word))
+        .any(|form| text == form || text == redact::redacted(form, TextKind::Word))
 }
 
 fn text_of(value: &Value) -> String {
