@@ -25,14 +25,14 @@ mod uri_templates;
 pub mod without_values;
 mod worded_effect;
 
-pub use index::{Hit, Hits, IndexChanges, IndexError, Matching, Searcher, WordShare, Writer};
+pub use index::{Hit, Hits, IndexChanges, IndexError, Searcher, WordShare, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 pub use offered_uris::{OfferedTemplate, Owner};
 pub use pinning::{
     ApprovalRequest, approve_in_files, findings, findings_of, findings_of_tool, seen,
     with_pins_of_files,
 };
-pub use query::{Filter, LONGEST_QUERY, Query};
+pub use query::{Filter, LONGEST_QUERY, Matching, Query};
 pub use snapshot::Snapshot;
 pub use task::{Catalog, CatalogTask, Difference, KnownServer};
 pub use uri_templates::{ComparedUri, fits, literal_length};

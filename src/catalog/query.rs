@@ -1,7 +1,7 @@
 //! The syntax of a search: plain words, `"exact phrases"`, and `server:` or `server:prefix` filters. Pure. Anything else is plain
 //! words, so no query is invalid.
 
-use super::{Matching, tokenizer::words_of};
+use super::tokenizer::words_of;
 
 /// A parsed query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,6 +23,33 @@ pub struct Filter {
     pub servers: Vec<String>,
     /// The prefix of the tool's own name, in lower case; empty for all tools.
     pub prefix: String,
+}
+
+/// How many of a query's words a tool must have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Matching {
+    /// One is enough; more rank higher.
+    #[default]
+    Any,
+    /// All of them.
+    All,
+}
+
+impl Matching {
+    /// The spelling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::All => "all",
+        }
+    }
+
+    /// Reads [`Matching::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Any, Self::All]
+            .into_iter()
+            .find(|matching| matching.as_str() == text)
+    }
 }
 
 /// Limit: characters of a query that are read. Nobody types more; it would only cost time.

@@ -23,6 +23,7 @@ mod line_column;
 mod listen;
 mod lock_key;
 pub mod loopback;
+mod misplaced;
 mod mistakes;
 mod oauth;
 mod otlp;

@@ -5,9 +5,10 @@ use jsonc_parser::{ast, common::Ranged};
 
 use super::{
     line_column::LineColumn,
+    misplaced,
     mistakes::{Mistakes, Read},
     references::{self, Text, ValueLookup},
-    server_auth, unknown_keys,
+    unknown_keys,
 };
 
 /// One value, with its place.
@@ -82,7 +83,7 @@ impl<'a> StrictValue<'a> {
     }
 
     fn unknown(&self, member: &StrictMember<'_>, known: &[&str]) -> Mistakes {
-        if let Some(problem) = server_auth::below(&self.path, member.key) {
+        if let Some(problem) = misplaced::below(&self.path, member.key) {
             return member.value.wrong(problem);
         }
         let meant = unknown_keys::meant(member.key, known);

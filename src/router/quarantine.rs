@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::{Value, json};
 
 use super::{
-    RequestError, Router, View, built_in,
+    RequestError, Router, View,
     echoed_arguments::{echoed, meant_for_another},
 };
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
     config::ServerEntry,
     failure::error_code::{ErrorCode, Failure},
     gate::Moment,
+    text::names::BUILT_IN_TOOLS,
     trust::{
         approvals::ThingKind,
         scanner::{self, Finding, Severity},
@@ -111,7 +112,7 @@ fn blocked(
 /// The arguments for the tool; a built-in tool may carry them.
 fn requested(may_be_ours: bool, params: Option<&Raw>) -> Value {
     let name = params.and_then(|params| params.get("name")?.string());
-    let is_ours = may_be_ours && name.is_some_and(|name| built_in::find(&name).is_some());
+    let is_ours = may_be_ours && name.is_some_and(|name| BUILT_IN_TOOLS.contains(&&*name));
     if is_ours {
         return meant_for_another(params);
     }

@@ -1,9 +1,15 @@
 //! Upstream servers: their processes and connections, one worker task each, and the supervisor that keeps the set as the settings
 //! want it. Accepts requests only with the gate's ticket.
 
+mod call_history;
 mod calls;
 mod connect;
+mod connect_error;
 mod fleet;
+mod instance_scope;
+mod state;
+mod usage;
+mod wanted;
 mod worker;
 
 pub use self::{
@@ -11,8 +17,10 @@ pub use self::{
         ActiveCall, LogSubscription, LogSubscriptions, LogTerm, NotSent, NotSubscribed, Notifier,
         Outgoing, Sharing, Status, Subscription, Upstream,
     },
-    connect::{ConnectContext, ConnectError, step_without_log},
-    fleet::{ClientReach, InstanceScope, InstanceUser, ReachableClient, Supervisor, Upstreams},
-    worker::State,
+    connect::{ConnectContext, step_without_log},
+    connect_error::ConnectError,
+    fleet::{Supervisor, Upstreams},
+    instance_scope::{ClientReach, InstanceScope, InstanceUser, ReachableClient},
+    state::State,
 };
 pub use crate::link::ClientKey;

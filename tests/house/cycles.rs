@@ -1,5 +1,5 @@
-//! Files of one room do not import each other in a circle, so that each can be read after those which it uses. A parent and what
-//! stands inside it belong together and may.
+//! Modules of one parent do not import each other in a circle, with all that stands inside them, so that each can be read after those
+//! which it uses. A parent and what stands inside it belong together and may.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,42 +30,49 @@ fn module_of(file: &str) -> Module {
     path.split('/').map(str::to_owned).collect()
 }
 
-/// The groups of files that can reach each other.
+/// The groups of modules that can reach each other, each with what stands inside it, among the modules of one parent.
 fn circles(files: &BTreeMap<Module, String>) -> BTreeSet<BTreeSet<String>> {
     let imports: BTreeMap<&Module, Vec<Import>> = files
         .iter()
         .map(|(module, code)| (module, imports(code)))
         .collect();
-    let mut uses: BTreeMap<&Module, BTreeSet<&Module>> = BTreeMap::new();
+    let mut uses: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
     for (from, paths) in &imports {
         let targets = paths
             .iter()
             .filter_map(|(path, _)| resolve(&imports, from, path, 0));
-        let targets = targets.filter(|to| to.first() == from.first() && !are_related(from, to));
-        uses.insert(from, targets.collect());
+        for to in targets.filter(|to| to.first() == from.first()) {
+            if let Some((from, to)) = siblings(from, to) {
+                uses.entry(to.clone()).or_default();
+                uses.entry(from).or_default().insert(to);
+            }
+        }
     }
     let reached = |from: &Module| {
         let (mut reached, mut open) = (BTreeSet::new(), vec![from]);
         while let Some(next) = open.pop() {
-            let fresh = uses[next].iter().filter(|to| reached.insert(**to));
-            open.extend(fresh.copied().collect::<Vec<_>>());
+            let fresh = uses[next].iter().filter(|to| reached.insert(*to));
+            open.extend(fresh.collect::<Vec<_>>());
         }
         reached
     };
-    let reached: BTreeMap<&Module, BTreeSet<&Module>> =
-        files.keys().map(|file| (file, reached(file))).collect();
-    let circle = |file: &&Module| {
-        let others = reached[*file].iter();
-        let back = others.filter(|other| reached[**other].contains(*file));
+    let reached: BTreeMap<&Module, BTreeSet<&Module>> = uses
+        .keys()
+        .map(|module| (module, reached(module)))
+        .collect();
+    let circle = |module: &&Module| {
+        let others = reached[*module].iter();
+        let back = others.filter(|other| reached[**other].contains(*module));
         back.map(|other| other.join("/")).collect::<BTreeSet<_>>()
     };
     let circles = reached.keys().map(circle);
     circles.filter(|circle| !circle.is_empty()).collect()
 }
 
-/// Whether one stands inside the other.
-fn are_related(a: &[String], b: &[String]) -> bool {
-    a.starts_with(b) || b.starts_with(a)
+/// The modules of one parent in which these stand, or which they are. None if one stands inside the other.
+fn siblings(a: &[String], b: &[String]) -> Option<(Module, Module)> {
+    let shared = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    Some((a.get(..=shared)?.to_vec(), b.get(..=shared)?.to_vec()))
 }
 
 /// The file in which a path ends, seen from `from`. Names that a file imports lead on to where they come from.
@@ -220,6 +227,16 @@ fn the_reader_of_imports_finds_circles() {
             root,
             ("src/r/a.rs", "use super::b::B;"),
             ("src/r/b.rs", "use super::A as X;"),
+        ],
+        &["r/a r/b"],
+    );
+    // Through what stands inside of one of them.
+    check(
+        &[
+            root,
+            ("src/r/a.rs", "mod c;"),
+            ("src/r/a/c.rs", "use super::super::b::B;"),
+            ("src/r/b.rs", "use super::a::A;"),
         ],
         &["r/a r/b"],
     );

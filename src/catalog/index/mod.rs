@@ -27,30 +27,3 @@ impl IndexError {
         move |source| Self { doing, source }
     }
 }
-
-/// How many of a query's words a tool must have.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Matching {
-    /// One is enough; more rank higher.
-    #[default]
-    Any,
-    /// All of them.
-    All,
-}
-
-impl Matching {
-    /// The spelling.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Any => "any",
-            Self::All => "all",
-        }
-    }
-
-    /// Reads [`Matching::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Any, Self::All]
-            .into_iter()
-            .find(|matching| matching.as_str() == text)
-    }
-}

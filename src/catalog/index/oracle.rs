@@ -9,10 +9,10 @@ use std::{
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{IndexChanges, Matching, Searcher, Writer, bm25f, texts};
+use super::{IndexChanges, Searcher, Writer, bm25f, texts};
 use crate::{
     catalog::{
-        Listing, Query, ServerCatalog, Snapshot,
+        Listing, Matching, Query, ServerCatalog, Snapshot,
         thesaurus::similar,
         tokenizer::{TokenKind, tokens_of},
     },

@@ -12,14 +12,16 @@ use std::{
 pub use explaining::WordShare;
 
 use super::{
-    IndexError, Matching,
+    IndexError,
     bm25f::{self, Means},
     postings::{IndexFields, Postings},
     terms::{QueryTerm, wanted},
     texts::{self, FIELDS},
 };
 use crate::{
-    catalog::{Query, ServerCatalog, Snapshot, Tool, thesaurus::similar, tokenizer::words_of},
+    catalog::{
+        Matching, Query, ServerCatalog, Snapshot, Tool, thesaurus::similar, tokenizer::words_of,
+    },
     runtime::long_work::Stop,
     text::names::ServerName,
     trust::approvals::ThingKind,

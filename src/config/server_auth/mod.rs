@@ -2,7 +2,6 @@
 //! configuration, so that nobody is let in by a slip. Decides nothing itself: that is `access`.
 
 mod acl;
-mod misplaced;
 mod read;
 
 use std::fmt;
@@ -11,7 +10,7 @@ use http::HeaderName;
 use ipnet::IpNet;
 
 pub use self::acl::{Acl, AclRule, Policy};
-pub(super) use self::{misplaced::below, read::read};
+pub(super) use self::read::read;
 use crate::text::secret::Secret;
 
 /// The subject of clients that show no credential where none is asked for.

@@ -9,12 +9,12 @@ use jsonc_parser::{ast, common::Ranged};
 use super::{
     BearerToken, Forwarded, MOST_TOKENS, Provider, ServerAuth, TokenHash, acl, check_name,
     check_subject,
-    misplaced::{self, KEY},
 };
 use crate::{
     config::{
         ConfigError,
         document::{BYTE_ORDER_MARK, tree},
+        misplaced::{self, KEY},
         mistakes::{Mistakes, Read},
         references::ValueLookup,
         strict::{StrictMember, StrictObject, StrictValue, wrong_at},

@@ -24,9 +24,11 @@ use crate::{
     telemetry::log_throttle::LogThrottle,
     text::{names::ServerName, secret::Secrets},
     upstream::{
-        connect::ConnectError,
-        fleet::{ClientReach, instance_scope::InstanceScope, wanted::Identity},
-        worker::{state::State, usage::Usage},
+        connect_error::ConnectError,
+        instance_scope::{ClientReach, InstanceScope},
+        state::State,
+        usage::Usage,
+        wanted::Identity,
     },
     wire::{LogLevel, RequestNumbers},
 };

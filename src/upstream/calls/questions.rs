@@ -10,15 +10,15 @@ use futures_util::{
 };
 use tokio::sync::mpsc;
 
-use super::handle::{Command, Live, UpstreamShared};
+use super::{
+    handle::{Command, Live, UpstreamShared},
+    own_answers::own_answer,
+};
 use crate::{
     call_context::capability_for,
     config::{Root, SessionScope},
     link::{Link, NEWS_CAPACITY, News},
-    upstream::{
-        connect::own_answers::own_answer,
-        fleet::{ClientReach, instance_scope::InstanceScope},
-    },
+    upstream::instance_scope::{ClientReach, InstanceScope},
     wire::{Id, Outcome, Request, Revision, RpcError, bridge, method},
 };
 

@@ -22,7 +22,7 @@ use crate::{
     gate::{Admitted, AdmittedMessage},
     link::{ClientKey, Entered, LinkError, Maker},
     text::names::ServerName,
-    upstream::fleet::ClientReach,
+    upstream::instance_scope::ClientReach,
     wire::{
         LogLevel, Thing,
         bridge::{self, Sender},

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use super::era::Description;
 use crate::{
+    config::ServerEntry,
     link::{Link, LinkError},
     process::Exit,
+    upstream::instance_scope::{InstanceScope, has_roots},
     wire::{
         Edit, Outcome, Raw, Revision, RpcError, instance::IS_OURSELVES, method, presentation,
         splice,
@@ -109,6 +111,32 @@ impl Declared {
             Self::Exactly(capabilities) => return capabilities.clone(),
         };
         Raw::parse_str(text).expect("a constant that is JSON")
+    }
+}
+
+/// The capabilities declared to a server. One that `is_divided` only lists over the connection without a client, and gets every
+/// capability there, so that it offers whatever it offers to any client.
+pub(in crate::upstream) fn declared(
+    scope: Option<&InstanceScope>,
+    entry: &ServerEntry,
+    is_divided: bool,
+) -> Declared {
+    let exactly = |capabilities: &Raw| {
+        let with_roots = [("roots", Edit::Set(Raw::empty_object()))];
+        let declared = match splice(capabilities, &with_roots) {
+            Ok(declared) if !entry.roots.is_empty() && !has_roots(capabilities) => declared,
+            _ => capabilities.clone(),
+        };
+        Declared::Exactly(declared)
+    };
+    match scope {
+        Some(InstanceScope::Client { capabilities, .. }) => exactly(capabilities),
+        Some(InstanceScope::Unable) => exactly(&Raw::empty_object()),
+        None if is_divided => Declared::Bridged { roots: true },
+        Some(InstanceScope::Workspace(_)) => Declared::Bridged { roots: true },
+        None => Declared::Bridged {
+            roots: !entry.roots.is_empty(),
+        },
     }
 }
 

@@ -1,13 +1,11 @@
 //! Makes a connection to one server: starts or dials it, opens the connection as it wants that, reads its lists.
 
 mod era;
-mod error;
 pub(in crate::upstream) mod handshake;
 mod http;
 pub(in crate::upstream) mod life_signs;
 pub(in crate::upstream) mod listening;
 pub(in crate::upstream) mod lists;
-pub(in crate::upstream) mod own_answers;
 pub(in crate::upstream) mod own_requests;
 mod stdio;
 
@@ -16,11 +14,9 @@ use std::{path::PathBuf, time::Duration};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-pub use self::error::ConnectError;
-pub(in crate::upstream) use self::error::shown;
 use self::{
     era::ProbeError,
-    handshake::{Declared, OpenError, Opened},
+    handshake::{Declared, OpenError, Opened, declared},
     listening::ChangeSubscription,
     lists::{ListError, ReadLists},
     stdio::StartParts,
@@ -35,7 +31,7 @@ use crate::{
     text::names::ServerName,
     upstream::{
         calls::{handle::UpstreamShared, questions::EarlyNews},
-        fleet::instance_scope::declared,
+        connect_error::ConnectError,
     },
     wire::Revision,
 };

@@ -1,9 +1,9 @@
 //! Requests of our own, made for no client: what they say of us where every request has to, and how their answer is
 //! read.
 
-use super::own_answers::own_answer;
 use crate::{
     link::{Exchange, Incoming, Link, LinkError, Maker},
+    upstream::calls::own_answers::own_answer,
     wire::{Edit, Outcome, Raw, Revision, RpcError, meta, presentation, splice},
 };
 

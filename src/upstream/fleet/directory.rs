@@ -7,10 +7,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    instance_scope::{InstanceScope, InstanceUser},
-    order::{Entering, NotEntered, Order},
-};
+use super::order::{Entering, NotEntered, Order};
 use crate::{
     failure::error_code::{ErrorCode, Failure},
     gate::Admitted,
@@ -19,7 +16,8 @@ use crate::{
     text::names::ServerName,
     upstream::{
         calls::{handle::Upstream, log_subscriptions::LogSubscriptions},
-        worker::state::State,
+        instance_scope::{InstanceScope, InstanceUser},
+        state::State,
     },
 };
 

@@ -14,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     directory::PublishedInstances,
-    instance_scope::{InstanceKey, InstanceScope, InstanceUser},
     order::{Entering, NotEntered},
     running::RunningWorker,
 };
@@ -22,7 +21,11 @@ use crate::{
     link::ClientKey,
     runtime::quick_map::QuickMap,
     text::names::ServerName,
-    upstream::{calls::handle::Upstream, worker::state::State},
+    upstream::{
+        calls::handle::Upstream,
+        instance_scope::{InstanceKey, InstanceScope, InstanceUser},
+        state::State,
+    },
 };
 
 /// Limit: instances of one server. With as many awake nobody's machine has memory left.

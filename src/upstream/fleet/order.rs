@@ -3,7 +3,7 @@
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::instance_scope::{InstanceScope, InstanceUser};
+use crate::upstream::instance_scope::{InstanceScope, InstanceUser};
 use crate::{
     failure::error_code::{ErrorCode, Failure},
     link::ClientKey,

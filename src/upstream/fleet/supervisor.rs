@@ -18,12 +18,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     directory::{Directory, Upstreams},
-    instance_scope::InstanceScope,
     instances::Instances,
     order::{Entering, NotEntered, Order},
     plan::{WorkerChange, plan},
     running::RunningWorker,
-    wanted::{Identity, known, wanted},
 };
 use crate::{
     catalog::Catalog,
@@ -33,6 +31,7 @@ use crate::{
     telemetry::log_throttle::LogThrottle,
     text::names::ServerName,
     upstream::{
+        call_history::CallHistory,
         calls::{
             client_streams::ClientStreams,
             handle::{COMMANDS, Command, Status, Upstream, UpstreamShared},
@@ -40,7 +39,10 @@ use crate::{
             subscriptions::{AllSubscriptions, Subscriptions},
         },
         connect::ConnectContext,
-        worker::{Life, Worker, WorkerContext, call_history::CallHistory, usage::Usage},
+        instance_scope::InstanceScope,
+        usage::Usage,
+        wanted::{Identity, known, wanted},
+        worker::{Life, Worker, WorkerContext},
     },
     wire::RequestNumbers,
 };

@@ -9,12 +9,7 @@ use std::{
 use arc_swap::{ArcSwap, ArcSwapOption};
 use futures_util::future::FutureExt;
 
-use super::{
-    Connected, Worker,
-    liveness::Liveness,
-    schedule::Schedule,
-    state::{ConnectionHealth, HEALTHY_AFTER, State, StateEvent},
-};
+use super::{Connected, Worker, liveness::Liveness, schedule::Schedule};
 use crate::{
     activity::ServerStep,
     catalog::{Catalog, Listing, ServerCatalog},
@@ -25,7 +20,9 @@ use crate::{
             handle::{Command, Live, UpstreamShared},
             unread::UnreadChange,
         },
-        connect::{self, ConnectContext, ConnectError, Open, lists::ReadLists},
+        connect::{self, ConnectContext, Open, lists::ReadLists},
+        connect_error::{self, ConnectError},
+        state::{ConnectionHealth, HEALTHY_AFTER, State, StateEvent},
     },
 };
 
@@ -353,7 +350,7 @@ impl Worker {
         };
         self.blame_ping();
         let secrets = self.shared.secrets_of(&self.entry);
-        let reason = connect::shown(&reason, &secrets);
+        let reason = connect_error::shown(&reason, &secrets);
         tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
         let step = ServerStep {
             error: Some(reason.clone()),

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::{Worker, subscriptions::answered};
 use crate::{
     link::ClientKey,
-    upstream::{calls::log_subscriptions::WantedLevels, fleet::instance_scope::InstanceScope},
+    upstream::{calls::log_subscriptions::WantedLevels, instance_scope::InstanceScope},
     wire::{Raw, method},
 };
 

@@ -4,16 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::sync::{oneshot, watch};
 
-use super::{
-    Worker,
-    state::{State, StateEvent},
-};
+use super::Worker;
 use crate::{
     activity::ServerStep,
     authorization::LoginStatus,
     upstream::{
         calls::handle::{Live, UpstreamShared},
-        connect::ConnectError,
+        connect_error::ConnectError,
+        state::{State, StateEvent},
     },
 };
 

@@ -2,7 +2,6 @@
 //! what it listed to the catalog. Calls do not pass through it: they take the published connection.
 
 mod attempt;
-pub(in crate::upstream) mod call_history;
 mod facts;
 mod jitter;
 mod liveness;
@@ -10,10 +9,8 @@ mod log_level;
 mod login;
 mod news;
 mod schedule;
-pub(in crate::upstream) mod state;
 mod subscriptions;
 mod upkeep;
-pub(in crate::upstream) mod usage;
 
 use std::{
     collections::VecDeque,
@@ -28,12 +25,10 @@ use futures_util::{
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-pub use self::state::State;
 use self::{
     jitter::jittered,
     liveness::Liveness,
     schedule::{Cadence, Schedule},
-    state::{Action, Need, Retries, StateEvent},
     subscriptions::SubscriptionAnswer,
 };
 use crate::{
@@ -50,10 +45,12 @@ use crate::{
             subscriptions::AllSubscriptions,
         },
         connect::{
-            ConnectContext, ConnectError, Open,
+            ConnectContext, Open,
             life_signs::{PingHabit, SignOfLife},
             lists::ReadLists,
         },
+        connect_error::ConnectError,
+        state::{Action, Need, Retries, State, StateEvent},
     },
     wire::LogLevel,
 };

@@ -5,12 +5,15 @@ use std::time::{Duration, Instant};
 use futures_util::future::FutureExt;
 use tokio::sync::oneshot;
 
-use super::{Worker, liveness::ServerWork, schedule::Due, state::StateEvent};
+use super::{Worker, liveness::ServerWork, schedule::Due};
 use crate::{
     link::Link,
-    upstream::connect::{
-        life_signs::{self, PingHabit, SignOfLife},
-        lists::{self, ReadLists},
+    upstream::{
+        connect::{
+            life_signs::{self, PingHabit, SignOfLife},
+            lists::{self, ReadLists},
+        },
+        state::StateEvent,
     },
     wire::{Raw, Revision},
 };

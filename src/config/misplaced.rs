@@ -91,7 +91,7 @@ pub(super) fn at_top_level(key: &str, known: &[&str]) -> Option<String> {
 }
 
 /// Where a key belongs that is unknown in the object of this path.
-pub(in crate::config) fn below(path: &str, key: &str) -> Option<&'static str> {
+pub(super) fn below(path: &str, key: &str) -> Option<&'static str> {
     let is_rule = path.contains(".rules[");
     let found = BELOW.iter().find(|(end, keys, _)| {
         path.ends_with(end) && (*end != "]" || is_rule) && keys.contains(&key)

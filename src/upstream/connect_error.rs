@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::text::secret::Secrets;
+use crate::text::{
+    redact::{self, TextKind},
+    secret::Secrets,
+};
 
 /// Why there is no connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +76,7 @@ pub(in crate::upstream) fn shown(text: &str, secrets: &Secrets) -> String {
     } else {
         secrets.redacted(looked_at)
     };
+    let redacted = redact::redacted(&redacted, TextKind::Prose);
     let kept = beginning(&redacted, LONGEST);
     if kept.len() < redacted.len() || looked_at.len() < text.len() {
         format!("{kept}… ({} bytes in all)", text.len())
@@ -93,6 +97,7 @@ mod tests {
     fn what_a_server_says_is_redacted_and_cut() {
         let secrets = Secrets::new(["hunter2-hunter2".to_owned()]);
         assert_eq!(shown("it is hunter2-hunter2", &secrets), "it is ***");
+        assert_eq!(shown("no: password=hunter3", &secrets), "no: password=***");
         for before in 0..32 {
             let text = "ä".repeat(before) + &"hunter2-hunter2 ".repeat(1_000);
             let cut = shown(&text, &secrets);

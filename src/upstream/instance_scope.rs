@@ -11,8 +11,7 @@ use crate::{
     config::{Root, ServerEntry, Transport},
     link::ClientKey,
     trust::fingerprint::Fingerprint,
-    upstream::connect::handshake::Declared,
-    wire::{Edit, Notification, Outcome, Raw, Request, splice},
+    wire::{Notification, Outcome, Raw, Request},
 };
 
 /// A client that questions and notices reach outside of its calls.
@@ -143,36 +142,11 @@ impl InstanceScope {
     }
 }
 
-fn has_roots(capabilities: &Raw) -> bool {
+/// Whether these capabilities name roots.
+pub(in crate::upstream) fn has_roots(capabilities: &Raw) -> bool {
     capabilities
         .get("roots")
         .is_some_and(|roots| roots.is_object())
-}
-
-/// The capabilities declared to a server. One that `is_divided` only lists over the connection without a client, and gets every
-/// capability there, so that it offers whatever it offers to any client.
-pub(in crate::upstream) fn declared(
-    scope: Option<&InstanceScope>,
-    entry: &ServerEntry,
-    is_divided: bool,
-) -> Declared {
-    let exactly = |capabilities: &Raw| {
-        let with_roots = [("roots", Edit::Set(Raw::empty_object()))];
-        let declared = match splice(capabilities, &with_roots) {
-            Ok(declared) if !entry.roots.is_empty() && !has_roots(capabilities) => declared,
-            _ => capabilities.clone(),
-        };
-        Declared::Exactly(declared)
-    };
-    match scope {
-        Some(InstanceScope::Client { capabilities, .. }) => exactly(capabilities),
-        Some(InstanceScope::Unable) => exactly(&Raw::empty_object()),
-        None if is_divided => Declared::Bridged { roots: true },
-        Some(InstanceScope::Workspace(_)) => Declared::Bridged { roots: true },
-        None => Declared::Bridged {
-            roots: !entry.roots.is_empty(),
-        },
-    }
 }
 
 /// The path of a `file` URI of this machine.
