@@ -143,6 +143,104 @@ const SPAWNS: &[Exception] = &[
     ("telemetry/spans/mod.rs", 1, "waited for at once"),
 ];
 
+/// Where the words of a failure decide because their writer gives nothing else; and where a field is still missing.
+const WORDS_OF_FAILURES: &[Exception] = &[
+    (
+        "cli/background.rs",
+        1,
+        "the output of another process of this program",
+    ),
+    ("cli/code.rs", 1, "a field is missing: what a script lacks"),
+    (
+        "cli/config.rs",
+        2,
+        "a field is missing: what counts after a restart",
+    ),
+    (
+        "cli/tools_search.rs",
+        1,
+        "a field is missing: what is held back",
+    ),
+    (
+        "code_execution/engine/mod.rs",
+        1,
+        "the engine of scripts gives only words",
+    ),
+    (
+        "code_execution/engine/outcome.rs",
+        1,
+        "the engine of scripts gives only words",
+    ),
+    (
+        "link/remote/tls.rs",
+        1,
+        "the library of TLS gives only words",
+    ),
+    (
+        "management/agent_texts.rs",
+        1,
+        "a field is missing: who can take the step",
+    ),
+    (
+        "management/operator_hints.rs",
+        2,
+        "a field is missing: the step",
+    ),
+    (
+        "management/patching.rs",
+        1,
+        "a field is missing: the server of a warning",
+    ),
+    ("storage.rs", 1, "a test beside the code"),
+];
+
+#[test]
+fn no_decision_is_made_by_the_words_of_a_failure() {
+    let found = found_in_code(|_, line| decides_by_words(line));
+    let rule = "give the failure, warning or notice a field, and decide by that";
+    assert_none_but(&found, WORDS_OF_FAILURES, rule);
+}
+
+/// Whether a line looks into the text of a failure, a warning or a notice.
+fn decides_by_words(line: &str) -> bool {
+    const METHODS: [&str; 6] = [
+        ".contains(",
+        ".starts_with(",
+        ".ends_with(",
+        ".strip_prefix(",
+        ".strip_suffix(",
+        ".split_once(",
+    ];
+    const TEXTS: [&str; 10] = [
+        "error", "failure", "fault", "hint", "message", "notice", "problem", "reason", "warning",
+        "why",
+    ];
+    METHODS.iter().any(|method| {
+        line.match_indices(method).any(|(start, _)| {
+            let (before, _) = line.split_at(start);
+            let begin = before.rfind(|c: char| !is_word(c) && !".()".contains(c));
+            let (_, subject) = before.split_at(begin.map_or(0, |begin| begin + 1));
+            subject
+                .split(['.', '(', ')'])
+                .any(|part| TEXTS.contains(&part))
+        })
+    })
+}
+
+#[test]
+fn the_reader_of_decisions_sees_what_is_there() {
+    for line in [
+        "if failure.hint.contains(\"x\") {",
+        "match why.split_once(STEP) {",
+        "error.to_string().starts_with(\"x\")",
+    ] {
+        assert!(decides_by_words(line), "{line}");
+    }
+    for line in ["warnings.contains(warning)", "text.contains(\"error\")"] {
+        assert!(!decides_by_words(line), "{line}");
+    }
+}
+
 #[test]
 fn callers_are_made_in_one_place() {
     let found = found_in_code(|_, line| has_word(line, "anonymous"));
