@@ -21,7 +21,7 @@ use crate::{
     text::{
         names::ServerName,
         redact::{self, TextKind},
-        secret::Secrets,
+        secret::{MASK, Secrets},
     },
 };
 
@@ -30,6 +30,9 @@ const LINES: usize = 500;
 
 /// Limit: their bytes, because 500 lines of the longest kind would be 8 MB a server.
 const BYTES: usize = 512 * 1024;
+
+/// Limit: lines of one key. The longest in use have about a hundred.
+const KEY_LINES: usize = 200;
 
 /// What is read at once. Each child has a buffer of that size.
 const CHUNK: usize = 16 * 1024;
@@ -85,7 +88,7 @@ impl StderrLog {
         let mut cutter = LineCutter::default();
         let mut chunk = Vec::with_capacity(CHUNK);
         let mut lines = Vec::new();
-        let mut mark = Some(run_mark(SystemTime::now()));
+        let (mut mark, mut key) = (Some(run_mark(SystemTime::now())), KeyBlock::default());
         loop {
             chunk.clear();
             // A stream that cannot be read has ended.
@@ -93,14 +96,24 @@ impl StderrLog {
                 break;
             }
             cutter.feed(&chunk, &mut lines);
-            self.add(&mut mark, &mut lines, secrets);
+            self.add(&mut mark, &mut key, &mut lines, secrets);
         }
         cutter.finish(&mut lines);
-        self.add(&mut mark, &mut lines, secrets);
+        self.add(&mut mark, &mut key, &mut lines, secrets);
     }
 
-    fn add(&self, mark: &mut Option<String>, lines: &mut Vec<String>, secrets: &Secrets) {
+    fn add(
+        &self,
+        mark: &mut Option<String>,
+        key: &mut KeyBlock,
+        lines: &mut Vec<String>,
+        secrets: &Secrets,
+    ) {
         for line in lines.iter_mut() {
+            if key.has(line) {
+                MASK.clone_into(line);
+                continue;
+            }
             if let Cow::Owned(redacted) = secrets.redacted(line) {
                 *line = redacted;
             }
@@ -123,6 +136,23 @@ impl StderrLog {
     }
 }
 
+/// A key of several lines (RFC 7468), which are read one by one: how many more may follow.
+#[derive(Default)]
+struct KeyBlock(usize);
+
+impl KeyBlock {
+    /// Whether the line belongs to a key that began on an earlier one.
+    fn has(&mut self, line: &str) -> bool {
+        let is_inside = self.0 > 0;
+        self.0 = match line {
+            _ if line.contains("-----END") => 0,
+            _ if line.contains("-----BEGIN") => KEY_LINES,
+            _ => self.0.saturating_sub(1),
+        };
+        is_inside
+    }
+}
+
 impl Last {
     fn push(&mut self, line: String) {
         self.bytes += line.len();
@@ -133,5 +163,32 @@ impl Last {
             };
             self.bytes -= oldest.len();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_of_several_lines_is_hidden_up_to_its_end() {
+        let mut key = KeyBlock::default();
+        for (line, is_hidden) in [
+            (
+                "-----BEGIN CERTIFICATE----- all in one -----END CERTIFICATE-----",
+                false,
+            ),
+            ("reading", false),
+            ("pem: -----BEGIN PRIVATE KEY-----", false),
+            ("MC4CAQAwBQYDK2VwBCIEIH", true),
+            ("-----END PRIVATE KEY-----", true),
+            ("done", false),
+            ("-----BEGIN PRIVATE KEY-----", false),
+        ] {
+            assert_eq!(key.has(line), is_hidden, "{line}");
+        }
+        // One without an end hides no more than the longest that there is.
+        assert!((0..KEY_LINES).all(|_| key.has("x")));
+        assert!(!key.has("x"));
     }
 }

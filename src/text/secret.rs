@@ -51,15 +51,25 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 pub struct Secrets(Arc<[Secret]>);
 
 impl Secrets {
-    /// Takes texts in. Each is also found percent-encoded or decoded, and without the word before it (`Bearer …`).
+    /// Takes texts in. Each is also found line by line, without the word before it (`Bearer …`), percent-encoded or decoded, and as JSON
+    /// writes it.
     pub fn new(texts: impl IntoIterator<Item = String>) -> Self {
         let mut forms = BTreeSet::new();
         for text in texts {
             if let Some((_, bare)) = text.split_once(' ') {
                 forms.insert(bare.to_owned());
             }
-            forms.insert(utf8_percent_encode(&text, ENCODED).to_string());
+            forms.extend(text.lines().map(|line| line.trim().to_owned()));
+            let encoded = utf8_percent_encode(&text, ENCODED).to_string();
+            forms.insert(encoded.replace("%2F", "/"));
+            forms.insert(encoded.replace("%20", "+"));
+            forms.insert(encoded);
             forms.insert(percent_decode_str(&text).decode_utf8_lossy().into_owned());
+            let json = serde_json::Value::from(text.as_str()).to_string();
+            let quoted = json
+                .strip_prefix('"')
+                .and_then(|rest| rest.strip_suffix('"'));
+            forms.extend(quoted.map(str::to_owned));
             forms.insert(text);
         }
         Self::of_forms(forms.into_iter().map(Secret::new))
@@ -139,6 +149,7 @@ mod tests {
             "xx%2Fyy%2Fz",
             "1234",
             "",
+            "first-line of it\nsecond-line \"quoted\"",
         ];
         let secrets = Secrets::new(texts.map(str::to_owned));
         let check = |text: &str, expected: &str| assert_eq!(secrets.redacted(text), expected);
@@ -147,6 +158,12 @@ mod tests {
         check("?k=a%2Fb%20c%26d&l=a/b c&d", "?k=***&l=***");
         check("/xx/yy/z and xx%2Fyy%2Fz", "/*** and ***");
         check("1234 stays", "1234 stays");
+        check("?k=a/b%20c%26d&l=a%2Fb+c%26d", "?k=***&l=***");
+        check("only second-line \"quoted\" here", "only *** here");
+        check(
+            r#"{"k":"first-line of it\nsecond-line \"quoted\""}"#,
+            r#"{"k":"***"}"#,
+        );
         assert!(!format!("{secrets:?}").contains("hunter"));
     }
 
