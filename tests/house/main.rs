@@ -249,6 +249,39 @@ fn files_stay_short() {
     assert_none(&wrong, "split these files by idea");
 }
 
+/// A room grows by a tenth, and then somebody says why.
+#[test]
+fn a_room_that_grows_says_why() {
+    let page = fs::read_to_string(root().join("docs/decisions/rooms.md"));
+    let page = page.expect("the page is there");
+    let known: BTreeMap<&str, usize> = page
+        .lines()
+        .filter_map(|line| {
+            let mut cells = line.split('|').skip(1).map(str::trim);
+            let (room, n_lines) = (cells.next()?, cells.next()?);
+            Some((room.trim_matches('`'), n_lines.parse().ok()?))
+        })
+        .collect();
+    let mut found: BTreeMap<String, usize> = BTreeMap::new();
+    for file in sources().into_iter().filter(|file| !file.is_test()) {
+        let code = without_comments(file.code());
+        let n_lines = code.lines().filter(|line| !line.trim().is_empty()).count();
+        let room = file.module.unwrap_or_else(|| "lib".to_owned());
+        *found.entry(room).or_default() += n_lines;
+    }
+    let mut wrong = Vec::new();
+    for (room, n_lines) in &found {
+        match known.get(room.as_str()) {
+            Some(known) if *n_lines <= known + known / 10 => (),
+            Some(known) => wrong.push(format!("{room}: {n_lines} lines, not {known}")),
+            None => wrong.push(format!("{room}: {n_lines} lines, and has no line")),
+        }
+    }
+    let gone = known.keys().filter(|room| !found.contains_key(**room));
+    wrong.extend(gone.map(|room| format!("{room}: is no room")));
+    assert_none(&wrong, "say in docs/decisions/rooms.md why it grew");
+}
+
 /// A file that no `mod` line names is never compiled, and a test file so forgotten never runs.
 #[test]
 fn no_file_is_forgotten() {
