@@ -71,7 +71,7 @@ fn connect_through(
 
 impl HttpLink {
     /// From here on requests are stateless, as this revision wants it; with `None`, they belong to a session that
-    /// [`HttpLink::initialize`] opens.
+    /// `initialize` opens.
     pub fn speak(&self, revision: Option<Revision>) {
         let session = HttpSession::speaking(&self.shared.session(), revision);
         self.shared.session.store(Arc::new(session));
