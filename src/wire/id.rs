@@ -28,7 +28,7 @@ impl Id {
             .then(|| Self(value.bytes().clone()))
     }
 
-    /// The id of an own request: `"p17"`. A string, so that it never meets the integers of an rmcp client on the same wire.
+    /// The id of an own request: `"p17"`.
     pub fn ours(number: u64) -> Self {
         Self(format!("\"p{number}\"").into())
     }
