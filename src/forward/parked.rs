@@ -6,6 +6,7 @@
 use std::{collections::HashMap, time::Instant};
 
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::{progress::ProgressTokens, request::EndpointKind, state::CallState};
 use crate::{
@@ -37,6 +38,15 @@ struct Entry<C> {
     call: C,
     key: RetryKey,
     expires: Instant,
+    /// Cancelled when the server changes, goes, or ends with the daemon.
+    stop: CancellationToken,
+}
+
+impl<C> Entry<C> {
+    /// Nobody can go on with the call any more.
+    fn is_over(&self, now: Instant) -> bool {
+        now >= self.expires || self.stop.is_cancelled()
+    }
 }
 
 impl<C> Default for ParkedCalls<C> {
@@ -95,7 +105,14 @@ impl ParkedCalls {
         now: Instant,
     ) -> Result<(), TooManyParked> {
         let expires = now + call.call.state.budget.begin_parked();
-        self.keep(handle, Entry { call, key, expires }, now)
+        let stop = call.call.active.stop();
+        let entry = Entry {
+            call,
+            key,
+            expires,
+            stop,
+        };
+        self.keep(handle, entry, now)
     }
 
     /// The call that a handle stands for. Nothing if it is unknown, used, expired, or of another request, which uses nothing up.
@@ -110,7 +127,7 @@ impl ParkedCalls {
 /// Calls are dropped without the lock: withdrawing one takes locks of its own.
 impl<C> ParkedCalls<C> {
     fn keep(&self, handle: &str, entry: Entry<C>, now: Instant) -> Result<(), TooManyParked> {
-        drop(self.take_expired(now));
+        drop(self.remove_over(now));
         let mut table = self.table.lock();
         let same = |of: &dyn Fn(&RetryKey) -> bool| table.values().filter(|e| of(&e.key)).count();
         if same(&|other| other.caller == entry.key.caller) >= OF_A_CALLER
@@ -141,7 +158,7 @@ impl<C> ParkedCalls<C> {
             .flatten()
     }
 
-    /// Gives up the calls whose clients did not come back in time, for ever.
+    /// Gives up the calls that nobody can go on with, for ever.
     pub(super) async fn forget_expired(&self) {
         loop {
             let next = self.table.lock().values().map(|entry| entry.expires).min();
@@ -152,16 +169,16 @@ impl<C> ParkedCalls<C> {
                     () = self.added.notified() => (),
                 },
             }
-            for entry in self.take_expired(Instant::now()) {
-                tracing::info!(server = %entry.key.server, "a call was given up: its client did not answer a question in time");
+            for entry in self.remove_over(Instant::now()) {
+                tracing::info!(server = %entry.key.server, "a call was given up: its client did not answer a question in time, or its server ended");
             }
         }
     }
 
-    fn take_expired(&self, now: Instant) -> Vec<Entry<C>> {
+    fn remove_over(&self, now: Instant) -> Vec<Entry<C>> {
         let mut table = self.table.lock();
-        let expired = table.extract_if(|_, entry| now >= entry.expires);
-        expired.map(|(_, entry)| entry).collect()
+        let over = table.extract_if(|_, entry| entry.is_over(now));
+        over.map(|(_, entry)| entry).collect()
     }
 }
 
@@ -222,7 +239,7 @@ mod tests {
     }
 
     /// A table of numbers in place of calls.
-    struct Table(ParkedCalls<usize>, Instant);
+    struct Table(ParkedCalls<usize>, Instant, CancellationToken);
 
     impl Table {
         fn keep(&self, handle: &str, call: usize, key: &RetryKey, at: Duration) -> bool {
@@ -231,6 +248,7 @@ mod tests {
                 call,
                 key: key.clone(),
                 expires: now + ROUND,
+                stop: self.2.clone(),
             };
             self.0.keep(handle, entry, now).is_ok()
         }
@@ -242,7 +260,11 @@ mod tests {
     }
 
     fn table() -> Table {
-        Table(ParkedCalls::default(), Instant::now())
+        Table(
+            ParkedCalls::default(),
+            Instant::now(),
+            CancellationToken::new(),
+        )
     }
 
     #[test]
@@ -298,5 +320,10 @@ mod tests {
         assert!((0..OF_A_CALLER).all(|n| keep(n, "a")));
         assert!(!keep(OF_A_CALLER, "a"), "at whichever server");
         assert!(keep(OF_A_CALLER, "b"), "another caller is not concerned");
+        table.2.cancel();
+        assert!(
+            keep(OF_A_CALLER, "a"),
+            "calls of servers that ended take no room"
+        );
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use tokio_util::sync::CancellationToken;
+
 use super::{
     call_clock::CallClock, handle::Upstream, log_subscriptions::LogSubscription,
     request_slots::RequestSlot,
@@ -161,6 +163,11 @@ impl ActiveCall {
         if self.clock.resume(Instant::now()) {
             self.counted.0.0.usage.resume();
         }
+    }
+
+    /// Cancelled when the server is not wanted any more as it is.
+    pub fn stop(&self) -> CancellationToken {
+        self.counted.0.0.stop.clone()
     }
 
     /// The server that it runs at.
