@@ -10,6 +10,7 @@
 
 use std::{
     io::{BufRead, Write},
+    process::Stdio,
     sync::Mutex,
 };
 
@@ -22,7 +23,7 @@ use rmcp::{
     },
     service::{RequestContext, RoleClient},
     transport::{
-        StreamableHttpClientTransport, TokioChildProcess,
+        StreamableHttpClientTransport,
         streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
@@ -100,20 +101,24 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             .transpose()?,
         asked: Mutex::default(),
     };
-    let client = match arguments.as_slice() {
+    let (client, child) = match arguments.as_slice() {
         [] | [_] => return Err("the arguments are a way and a URL, or a way and a command".into()),
         [_, url] => {
-            // The client wants a provider even where it never speaks TLS.
-            let _ = rustls::crypto::ring::default_provider().install_default();
             let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
             let transport = StreamableHttpClientTransport::from_config(config);
-            us.serve_with_lifecycle(transport, lifecycle).await?
+            (us.serve_with_lifecycle(transport, lifecycle).await?, None)
         }
         [_, program, arguments @ ..] => {
-            let mut command = Command::new(program);
-            command.args(arguments);
-            let transport = TokioChildProcess::new(command)?;
-            us.serve_with_lifecycle(transport, lifecycle).await?
+            let mut child = Command::new(program)
+                .args(arguments)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .kill_on_drop(true)
+                .spawn()?;
+            let pipes = child.stdout.take().zip(child.stdin.take());
+            let (output, input) = pipes.ok_or("the child has no pipes")?;
+            let client = us.serve_with_lifecycle((output, input), lifecycle).await?;
+            (client, Some(child))
         }
     };
     let names: Vec<String> = client
@@ -135,5 +140,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         writeln!(output, "{}", serde_json::to_string(&*asked)?)?;
     }
     client.cancel().await?;
+    // Its input is closed, and with that it ends.
+    if let Some(mut child) = child {
+        child.wait().await?;
+    }
     Ok(())
 }

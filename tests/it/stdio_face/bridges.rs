@@ -1,11 +1,10 @@
 //! `stdio`: many clients, one daemon, which comes with the first and goes after the last.
 
-use std::{net::TcpListener, path::Path};
+use std::{net::TcpListener, path::Path, process::Stdio};
 
 use rmcp::{
     ServiceExt,
     model::{CallToolRequestParams, ClientConfig},
-    transport::TokioChildProcess,
 };
 use serde_json::json;
 
@@ -182,10 +181,15 @@ async fn the_official_client_lists_and_calls_by_either_way() {
         // Lists come from what is known, so that it is there before the client asks.
         let mut first = opened(&home, BRIDGE).await;
         first.wait_for_tool("up__echo").await;
-        let transport = TokioChildProcess::new(program(&home, arguments)).expect("it starts");
+        let mut child = program(&home, arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let pipes = child.stdout.take().zip(child.stdin.take());
         let client = within(
             "the client to connect",
-            ClientConfig::default().serve(transport),
+            ClientConfig::default().serve(pipes.expect("two pipes")),
         );
         let client = client.await.expect("it connects");
         let tools = client.list_all_tools().await.expect("a list");

@@ -12,7 +12,7 @@ use super::{
     Client, ODD,
     odd_server::{OddServer, json},
     soon,
-    tls_server::{Authority, HOST},
+    tls_server::{Authority, CLIENT, HOST, serve, serve_as_authority},
 };
 use crate::{
     link::{Endpoint, EndpointError, LinkError, certificate_step, http::connect},
@@ -105,7 +105,7 @@ async fn reached(endpoint: &Endpoint, proxy: &str) -> Result<String, LinkError> 
 #[tokio::test(flavor = "local")]
 async fn a_server_is_trusted_through_ca_file_only() {
     let authority = Authority::new();
-    let port = authority.serve(false);
+    let port = serve(false);
     let mut endpoint = at(format!("https://{HOST}:{port}/mcp"));
     let proxy = Proxy::http(port).await;
     let proxy = format!("http://{}", proxy.address);
@@ -142,7 +142,7 @@ async fn common_mistakes_about_tls_are_said_in_words() {
     let plain = OddServer::after_handshake(|seen| json(200, &seen.answer(ODD))).await;
     let plain: Uri = plain.url.parse().expect("an address");
     let plain = plain.port_u16().expect("a port");
-    let (itself, its_file) = authority.serve_as_authority();
+    let (itself, its_file) = (serve_as_authority(), authority.own_file());
     check(trusting(authority.ca_file()), plain, "begins with http://").await;
     let step = check(trusting(its_file), itself, "CA:TRUE").await;
     let step = step.expect("a step");
@@ -151,8 +151,8 @@ async fn common_mistakes_about_tls_are_said_in_words() {
         ca_file: Some(authority.ca_file()),
         ..at("https://other.test/mcp".to_owned())
     };
-    check(elsewhere, authority.serve(false), "another host").await;
-    let port = authority.serve(false);
+    check(elsewhere, serve(false), "another host").await;
+    let port = serve(false);
     let plain = at(format!("http://127.0.0.1:{port}/mcp"));
     check(plain, port, "begins with https://").await;
 }
@@ -160,13 +160,13 @@ async fn common_mistakes_about_tls_are_said_in_words() {
 #[tokio::test(flavor = "local")]
 async fn a_client_shows_its_certificate() {
     let authority = Authority::new();
-    let port = authority.serve(true);
+    let port = serve(true);
     let proxy = Proxy::http(port).await;
     let proxy = format!("http://{}", proxy.address);
     let mut endpoint = at(format!("https://{HOST}:{port}/mcp"));
     endpoint.ca_file = Some(authority.ca_file());
     assert!(reached(&endpoint, &proxy).await.is_err());
-    let (certificate, key) = authority.certify("client.test");
+    let (certificate, key) = CLIENT;
     endpoint.client_cert = Some(authority.file("client.pem", &format!("{certificate}{key}")));
     assert_eq!(reached(&endpoint, &proxy).await.expect("an answer"), ODD);
 }
@@ -174,7 +174,7 @@ async fn a_client_shows_its_certificate() {
 #[test]
 fn papers_that_are_none_are_named_and_not_shown() {
     let authority = Authority::new();
-    let (certificate, key) = authority.certify("client.test");
+    let (certificate, key) = CLIENT;
     let broken_key = key.replace("-----END PRIVATE KEY-----", "");
     let secret = key.lines().nth(1).expect("a line of the key").to_owned();
     let check = |ca_file: Option<&str>, client_cert: Option<&str>, word: &str| {
@@ -192,9 +192,9 @@ fn papers_that_are_none_are_named_and_not_shown() {
     };
     check(Some(""), None, "no certificate");
     check(Some("hello"), None, "no certificate");
-    check(Some(&key), None, "no certificate");
-    check(None, Some(&certificate), "no private key");
-    check(None, Some(&key), "no certificate");
+    check(Some(key), None, "no certificate");
+    check(None, Some(certificate), "no private key");
+    check(None, Some(key), "no certificate");
     check(
         None,
         Some(&format!("{certificate}{broken_key}")),
@@ -229,7 +229,7 @@ fn papers_that_are_none_are_named_and_not_shown() {
 #[tokio::test(flavor = "local")]
 async fn https_passes_through_a_tunnel() {
     let authority = Authority::new();
-    let port = authority.serve(false);
+    let port = serve(false);
     let endpoint = Endpoint {
         ca_file: Some(authority.ca_file()),
         ..at(format!("https://{HOST}:{port}/mcp"))
@@ -251,7 +251,7 @@ async fn https_passes_through_a_tunnel() {
 #[tokio::test(flavor = "local")]
 async fn everything_passes_through_socks() {
     let authority = Authority::new();
-    let port = authority.serve(false);
+    let port = serve(false);
     let endpoint = Endpoint {
         ca_file: Some(authority.ca_file()),
         ..at(format!("https://{HOST}:{port}/mcp"))
