@@ -173,10 +173,13 @@ fn the_code_map_names_every_module() {
     );
 }
 
-/// What stands there as `link::stdio`, `connect::era` or `gate::Admitted`: each name is a file, or stands in the file before it.
+/// What stands there as `link::stdio`, `connect::era` or `gate::Admitted`: each name is a file, or stands in the file before it. And what
+/// stands there as `gate/rules.rs` or `docs/rest.md` is a file.
 #[test]
-fn the_page_on_the_architecture_names_what_there_is() {
-    let page = fs::read_to_string(root().join("docs/ARCHITECTURE.md")).expect("the page is there");
+fn the_pages_on_the_architecture_name_what_there_is() {
+    let pages = ["docs/ARCHITECTURE.md", "docs/internals.md"];
+    let pages = pages.map(|page| fs::read_to_string(root().join(page)).expect("the page is there"));
+    let page = pages.concat();
     let files = sources();
     let is_there = |path: &str| {
         // What stands in a type is its own affair.
@@ -208,12 +211,26 @@ fn the_page_on_the_architecture_names_what_there_is() {
         let is_path = |c: char| source::is_word(c) || c == ':';
         path.contains("::") && path.chars().all(is_path)
     });
-    let wrong: Vec<String> = paths
-        .filter(starts_small)
-        .filter(|path| !is_there(path))
-        .map(str::to_owned)
-        .collect();
-    assert_none(&wrong, "docs/ARCHITECTURE.md names what is not there");
+    let modules = paths.filter(starts_small).filter(|path| !is_there(path));
+    let is_file = |path: &&str| {
+        let ends = [".rs", ".md", ".js", ".json", ".txt", ".mjs"];
+        path.contains('/')
+            && ends.iter().any(|end| path.ends_with(end))
+            && !path.contains(char::is_uppercase)
+    };
+    let absent =
+        |path: &&str| !root().join(path).exists() && !root().join("src").join(path).exists();
+    let listed = page
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(is_file)
+        .filter(absent);
+    let wrong: Vec<String> = modules.chain(listed).map(str::to_owned).collect();
+    assert_none(
+        &wrong,
+        "the pages on the architecture name what is not there",
+    );
 }
 
 #[test]
