@@ -16,7 +16,7 @@ pub mod failure;
 // Floor 3: what every task stands on.
 pub mod runtime;
 
-// Floor 4: settings; what the daemon tells about itself; sealed session ids.
+// Floor 4: settings; what the daemon tells about itself.
 pub mod config;
 pub mod telemetry;
 

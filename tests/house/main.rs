@@ -174,13 +174,15 @@ fn the_code_map_names_every_module() {
 }
 
 /// What stands there as `link::stdio`, `connect::era` or `gate::Admitted`: each name is a file, or stands in the file before it. And what
-/// stands there as `gate/rules.rs` or `docs/rest.md` is a file.
+/// stands there as `gate/rules.rs` or `docs/rest.md` is a file, and as `Admitted` a word of the sources.
 #[test]
 fn the_pages_on_the_architecture_name_what_there_is() {
     let pages = ["docs/ARCHITECTURE.md", "docs/internals.md"];
     let pages = pages.map(|page| fs::read_to_string(root().join(page)).expect("the page is there"));
     let page = pages.concat();
     let files = sources();
+    let holds =
+        |text: &str, name: &str| text.split(|c: char| !source::is_word(c)).any(|w| w == name);
     let is_there = |path: &str| {
         // What stands in a type is its own affair.
         let mut names: Vec<&str> = path.split("::").collect();
@@ -195,8 +197,6 @@ fn the_pages_on_the_architecture_name_what_there_is() {
                 .iter()
                 .find(|file| ends.iter().any(|end| file.name.ends_with(end)))
         };
-        let holds =
-            |text: &str, name: &str| text.split(|c: char| !source::is_word(c)).any(|w| w == name);
         match names.split_last() {
             Some((last, room)) => {
                 file(&names).is_some()
@@ -205,9 +205,9 @@ fn the_pages_on_the_architecture_name_what_there_is() {
             None => true,
         }
     };
-    let quoted = page.split('`').skip(1).step_by(2);
+    let quoted = || page.split('`').skip(1).step_by(2);
     let starts_small = |path: &&str| path.starts_with(|c: char| c.is_ascii_lowercase());
-    let paths = quoted.filter(|path| {
+    let paths = quoted().filter(|path| {
         let is_path = |c: char| source::is_word(c) || c == ':';
         path.contains("::") && path.chars().all(is_path)
     });
@@ -220,13 +220,18 @@ fn the_pages_on_the_architecture_name_what_there_is() {
     };
     let absent =
         |path: &&str| !root().join(path).exists() && !root().join("src").join(path).exists();
-    let listed = page
-        .split('`')
-        .skip(1)
-        .step_by(2)
-        .filter(is_file)
-        .filter(absent);
-    let wrong: Vec<String> = modules.chain(listed).map(str::to_owned).collect();
+    let listed = quoted().filter(is_file).filter(absent);
+    let is_type = |name: &&str| {
+        name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name.contains(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(source::is_word)
+    };
+    let texts = files.iter().map(|file| without_comments(&file.text));
+    let texts: Vec<String> = texts.collect();
+    let is_nowhere = |name: &&str| !texts.iter().any(|text| holds(text, name));
+    let types = quoted().filter(is_type).filter(is_nowhere);
+    let wrong = modules.chain(listed).chain(types).map(str::to_owned);
+    let wrong: Vec<String> = wrong.collect();
     assert_none(
         &wrong,
         "the pages on the architecture name what is not there",
