@@ -7,8 +7,7 @@ use crate::{
     call_context::CallContext,
     inbound::{
         bounds::{self, MAX_URI},
-        session::LegacySession,
-        subscriptions::MAX_SUBSCRIPTIONS,
+        session::{LegacySession, MAX_SUBSCRIPTIONS},
     },
     router::{Notifier, Subscription},
     wire::{LogLevel, Outcome, Raw, Request, RpcError, method, notification_frame},
