@@ -70,7 +70,7 @@ impl Lists {
             let described = || built_in::definition_with(&self.moment, &self.caller);
             let settings = self.moment.settings();
             let tools = built_in::listed_for_scripts(settings, may_use, described);
-            list("tools", tools.into_iter())
+            list("tools", tools)
         })
     }
 
@@ -270,60 +270,44 @@ impl Router {
 
 fn put_together(moment: Moment, caller: &Caller) -> Lists {
     let (rules, snapshot) = (moment.rules(), moment.snapshot());
-    let visible =
-        |server: &ServerName, target: &Target<'_>| rules.allows(caller, server.as_str(), target);
     let (mut tools, mut prompts, mut resources, mut templates) = (vec![], vec![], vec![], vec![]);
     for (name, server) in &snapshot.servers {
-        for tool in server
-            .tools
-            .iter()
-            .filter(|t| t.listable && visible(name, &Target::tool(&t.name)))
-        {
-            tools.push((tool.offered.to_string(), offered_tool(snapshot, name, tool)));
+        let visible = |target: Target<'_>| rules.allows(caller, name.as_str(), &target);
+        for tool in &server.tools {
+            if tool.listable && visible(Target::tool(&tool.name)) {
+                tools.push((tool.offered.to_string(), offered_tool(snapshot, name, tool)));
+            }
         }
-        for prompt in server
-            .prompts
-            .iter()
-            .filter(|p| visible(name, &Target::prompt(&p.name)))
-        {
-            prompts.push((
-                prompt.offered.to_string(),
-                renamed(&prompt.definition, "name", &prompt.offered),
-            ));
+        for prompt in &server.prompts {
+            if visible(Target::prompt(&prompt.name)) {
+                let definition = renamed(&prompt.definition, "name", &prompt.offered);
+                prompts.push((prompt.offered.to_string(), definition));
+            }
         }
-        for resource in server
-            .resources
-            .iter()
-            .filter(|r| visible(name, &Target::resource(&r.uri)))
-        {
-            let uri = snapshot.offered_uri(name, &resource.uri);
-            let definition = with_uri(&resource.definition, "uri", &resource.uri, &uri);
-            resources.push((uri.into_owned(), definition));
+        for resource in &server.resources {
+            if visible(Target::resource(&resource.uri)) {
+                let uri = snapshot.offered_uri(name, &resource.uri);
+                let definition = with_uri(&resource.definition, "uri", &resource.uri, &uri);
+                resources.push((uri.into_owned(), definition));
+            }
         }
-        for template in server
-            .templates
-            .iter()
-            .filter(|t| visible(name, &Target::resource(&t.uri_template)))
-        {
-            let offered = snapshot.offered_template(name, &template.uri_template);
+        for template in &server.templates {
             let own = &template.uri_template;
-            let definition = with_uri(&template.definition, "uriTemplate", own, &offered);
-            templates.push((offered.into_owned(), definition));
+            if visible(Target::resource(own)) {
+                let offered = snapshot.offered_template(name, own);
+                let definition = with_uri(&template.definition, "uriTemplate", own, &offered);
+                templates.push((offered.into_owned(), definition));
+            }
         }
     }
+    let settings = moment.settings();
     let may_use = |name: &str| rules.permits_built_in(caller, name);
-    let reading_on = built_in::listed_to_read_on(moment.settings(), may_use);
+    let reading_on = built_in::listed_to_read_on(settings, may_use);
     tools.extend(reading_on.map(|tool| ("read_cache".to_owned(), tool)));
     Lists {
         direct: sorted("tools", tools),
-        built_in: list(
-            "tools",
-            built_in::listed(moment.settings(), may_use).into_iter(),
-        ),
-        proxy: list(
-            "tools",
-            built_in::listed_as_proxy(moment.settings(), may_use).into_iter(),
-        ),
+        built_in: list("tools", built_in::listed(settings, may_use)),
+        proxy: list("tools", built_in::listed_as_proxy(settings, may_use)),
         prompts: sorted("prompts", prompts),
         resources: sorted("resources", resources),
         templates: sorted("resourceTemplates", templates),
@@ -341,8 +325,8 @@ fn sorted(key: &str, mut items: Vec<(String, Raw)>) -> Raw {
 }
 
 /// `{"key":[…]}`, always one page.
-fn list(key: &str, items: impl Iterator<Item = Raw>) -> Raw {
-    let items: Vec<Raw> = items.collect();
+fn list(key: &str, items: impl IntoIterator<Item = Raw>) -> Raw {
+    let items: Vec<Raw> = items.into_iter().collect();
     let edits = [(key, Edit::Set(Raw::array(&items)))];
     splice(&Raw::empty_object(), &edits).expect("an object was given")
 }

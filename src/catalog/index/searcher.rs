@@ -4,7 +4,7 @@
 mod explaining;
 
 use std::{
-    cmp::{Ordering, Reverse},
+    cmp::Reverse,
     collections::{BinaryHeap, HashMap, HashSet},
     sync::Arc,
 };
@@ -185,8 +185,8 @@ impl Searcher {
         if wanted.terms.is_empty() {
             let all = (0..self.tools.len()).filter(|place| allowed(*place));
             let all = all.map(|place| Ranked {
-                score: 1.0,
-                place,
+                score: 1.0_f32.to_bits(),
+                place: Reverse(place),
                 words: 0,
             });
             return Ok(self.hits(all.collect(), Vec::new()));
@@ -204,9 +204,10 @@ impl Searcher {
                     return None;
                 }
                 let factor = if has_all { bm25f::all_words() } else { 1.0 };
+                let share = (score * factor / most).clamp(f32::MIN_POSITIVE, 1.0);
                 Some(Ranked {
-                    score: (score * factor / most).clamp(f32::MIN_POSITIVE, 1.0),
-                    place,
+                    score: share.to_bits(),
+                    place: Reverse(place),
                     words: scores.met[place],
                 })
             });
@@ -389,11 +390,11 @@ impl Iterator for Hits<'_> {
 
     fn next(&mut self) -> Option<Hit> {
         let ranked = self.heap.pop()?;
-        let tool = &self.tools[ranked.place];
+        let tool = &self.tools[ranked.place.0];
         Some(Hit {
             server: tool.server.clone(),
             place: tool.place,
-            score: ranked.score,
+            score: f32::from_bits(ranked.score),
             words: ranked.words,
         })
     }
@@ -405,31 +406,11 @@ impl Iterator for Hits<'_> {
 
 impl ExactSizeIterator for Hits<'_> {}
 
-/// A tool's position and score. The greatest is the best; among equal scores it is the first in the list.
+/// A tool's score and position. The greatest is the best; among equal scores it is the first in the list.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Ranked {
-    score: f32,
-    place: usize,
+    /// The bits of a positive number, which are in the order of the numbers.
+    score: u32,
+    place: Reverse<usize>,
     words: u64,
 }
-
-impl Ord for Ranked {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.score
-            .total_cmp(&other.score)
-            .then_with(|| Reverse(self.place).cmp(&Reverse(other.place)))
-    }
-}
-
-impl PartialOrd for Ranked {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Ranked {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Ranked {}

@@ -186,8 +186,7 @@ impl Worker {
         if self.need() == Need::Permanent {
             self.event(StateEvent::Wanted).await;
         }
-        let status = &self.shared.status;
-        status.send_modify(|status| status.begun = true);
+        self.set_status(|status| status.begun = true);
         loop {
             match self.next_step().await {
                 Step::Stop | Step::Command(None) => break,
@@ -314,7 +313,7 @@ impl Worker {
             self.life.paused_until = Some(Instant::now() + jittered(pause));
         }
         let next_attempt = self.life.paused_until;
-        self.shared.status.send_modify(|status| {
+        self.set_status(|status| {
             status.state = state;
             status.settled |= settled;
             status.next_attempt = next_attempt.filter(|_| matches!(state, State::Waiting { .. }));
