@@ -8,7 +8,6 @@ use std::{sync::Arc, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::interests::Interests;
-pub(super) use self::interests::MAX_SUBSCRIPTIONS;
 use super::{
     agreed::Agreed, event_id::StreamOf, presence::Present, resumable::Resumable,
     resumable_streams::ResumableStreams,

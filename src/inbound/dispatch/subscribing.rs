@@ -6,8 +6,8 @@ use super::ServedClient;
 use crate::{
     call_context::CallContext,
     inbound::{
-        bounds::{self, MAX_URI},
-        session::{LegacySession, MAX_SUBSCRIPTIONS},
+        bounds::{self, MAX_SUBSCRIPTIONS, MAX_URI},
+        session::LegacySession,
     },
     router::{Notifier, Subscription},
     wire::{LogLevel, Outcome, Raw, Request, RpcError, method, notification_frame},

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 
 use super::LegacySession;
 use crate::{
-    inbound::{bounds::cost_of_subscription, kept_session::KeptSession},
+    inbound::{
+        bounds::{MAX_SUBSCRIPTIONS, cost_of_subscription},
+        kept_session::KeptSession,
+    },
     router::{LogSubscription, Subscription},
     sessions::sealing::Agreement,
 };
-
-/// Limit: resources that one session is subscribed to.
-pub(in crate::inbound) const MAX_SUBSCRIPTIONS: usize = 1_000;
 
 /// Each ends where it is dropped, which must not be under the lock of the session.
 #[derive(Default)]
