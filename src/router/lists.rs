@@ -18,6 +18,7 @@ use crate::{
     config::RoutingMode,
     gate::{Moment, Rules, ViewKey},
     text::names::ServerName,
+    trust::approvals::ThingKind,
     upstream::Upstream,
     wire::{Edit, Raw, RpcError, Target, method, splice},
 };
@@ -42,15 +43,18 @@ pub(super) struct Lists {
     pub(super) templates: Raw,
     /// The list of the mode for scripts, made on first use.
     scripted: OnceLock<Raw>,
-    /// The instructions where the upstreams' tools are listed, where the built-in ones are, where scripts are, and where there is one tool
-    /// for everything. Made on first use.
+    /// By mode, made on first use.
     instructions: [OnceLock<String>; 4],
 }
 
 impl Lists {
     /// The tools that an endpoint of many servers lists.
     pub(super) fn tools(&self, view: &View) -> &Raw {
-        match self.mode(view) {
+        self.tools_of(self.mode(view))
+    }
+
+    fn tools_of(&self, mode: RoutingMode) -> &Raw {
+        match mode {
             RoutingMode::Direct => &self.direct,
             RoutingMode::CodeExecution => self.scripted(),
             RoutingMode::RetrieveTools => &self.built_in,
@@ -77,14 +81,8 @@ impl Lists {
     /// The instructions for models.
     pub(super) fn instructions(&self, view: &View) -> &str {
         let mode = self.mode(view);
-        let [search, direct, scripts, proxy] = &self.instructions;
-        let text = match mode {
-            RoutingMode::Direct => direct,
-            RoutingMode::CodeExecution => scripts,
-            RoutingMode::RetrieveTools => search,
-            RoutingMode::Proxy => proxy,
-        };
-        text.get_or_init(|| instructions::of_servers(mode, &self.moment, &self.caller))
+        self.instructions[mode as usize]
+            .get_or_init(|| instructions::of_servers(mode, &self.moment, &self.caller))
     }
 
     /// Whether nothing happened that could concern this server.
@@ -122,29 +120,20 @@ impl<'a> OwnLists<'a> {
     /// What of a server's lists this caller may have.
     fn seen(rules: Rules<'_>, caller: &Caller, known: &'a ServerCatalog) -> Self {
         let server = known.server.as_str();
-        let sees = |target: &Target<'_>| rules.allows(caller, server, target);
-        let tools = known.tools.iter();
-        let prompts = known.prompts.iter();
-        let resources = known.resources.iter();
-        let templates = known.templates.iter();
-        Self {
-            tools: tools
-                .filter(|tool| sees(&Target::tool(&tool.name)))
-                .map(|tool| &tool.definition)
-                .collect(),
-            prompts: prompts
-                .filter(|prompt| sees(&Target::prompt(&prompt.name)))
-                .map(|prompt| &prompt.definition)
-                .collect(),
-            resources: resources
-                .filter(|resource| sees(&Target::resource(&resource.uri)))
-                .map(|resource| &resource.definition)
-                .collect(),
-            templates: templates
-                .filter(|template| sees(&Target::resource(&template.uri_template)))
-                .map(|template| &template.definition)
-                .collect(),
+        let mut seen = Self::default();
+        for one in known.definitions() {
+            let list = match one.kind {
+                ThingKind::Tool => &mut seen.tools,
+                ThingKind::Prompt => &mut seen.prompts,
+                ThingKind::Resource => &mut seen.resources,
+                ThingKind::Template => &mut seen.templates,
+                ThingKind::Instructions => continue,
+            };
+            if rules.allows(caller, server, &one.target()) {
+                list.push(one.definition);
+            }
         }
+        seen
     }
 
     pub(super) fn difference(&self, other: &OwnLists<'_>) -> Difference {
@@ -207,14 +196,13 @@ impl Router {
 
     /// The tools that a mode lists.
     pub(super) async fn tools_of(&self, caller: &Caller, mode: RoutingMode) -> Raw {
-        match mode {
-            RoutingMode::Direct => self.lists(caller).await.direct.clone(),
-            // It says what there is to be called.
-            RoutingMode::CodeExecution => self.lists(caller).await.scripted().clone(),
+        let lists = match mode {
+            // The tool for scripts says what there is to be called.
+            RoutingMode::Direct | RoutingMode::CodeExecution => self.lists(caller).await,
             // Of ours, which need no discovery.
-            RoutingMode::RetrieveTools => self.prepared(caller).built_in.clone(),
-            RoutingMode::Proxy => self.prepared(caller).proxy.clone(),
-        }
+            RoutingMode::RetrieveTools | RoutingMode::Proxy => self.prepared(caller),
+        };
+        lists.tools_of(mode).clone()
     }
 
     /// Waits until every server is listed or failed; once something is known, only a moment for the rest.
