@@ -81,14 +81,14 @@ impl Sorter {
                 None => self.noise.note(b"an answer to a request that nobody made"),
             },
             Message::Response(Response { id: None, .. }) => self.unattributed_error(in_flight),
-            Message::Notification(notice) => self.notice(in_flight, notice),
+            Message::Notification(notice) => Self::notice(in_flight, notice),
             Message::Request(question) => in_flight.news().post(News::Question(question)),
         }
     }
 
     /// Progress belongs to the request that its token names; what came of a subscription to that; news of lists and resources to the
     /// worker; log lines, and what we do not know, to the client whose connection this is.
-    fn notice(&mut self, in_flight: &RequestsInFlight, notice: Notification) {
+    fn notice(in_flight: &RequestsInFlight, notice: Notification) {
         let number = match &*notice.method {
             method::PROGRESS => progress_token(&notice),
             _ => subscription_of(&notice).filter(|number| in_flight.is_listening(*number)),

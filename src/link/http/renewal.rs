@@ -150,10 +150,10 @@ impl SessionOpening {
             match self.pull.next().await? {
                 Incoming::Answer(outcome) => return Ok(outcome),
                 Incoming::Notice(notice) => {
-                    shared.in_flight.news().post(News::Notification(notice))
+                    shared.in_flight.news().post(News::Notification(notice));
                 }
                 Incoming::Question(question) => {
-                    shared.in_flight.news().post(News::Question(question))
+                    shared.in_flight.news().post(News::Question(question));
                 }
             }
         }

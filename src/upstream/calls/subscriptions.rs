@@ -343,9 +343,13 @@ mod tests {
 
     fn agreed(table: &Subscriptions, uris: &BTreeSet<String>, accepted: &[&str]) {
         let why = || NotSubscribed::Refused(Raw::empty_object());
-        let answer = |uri: &String| match accepted.contains(&&**uri) {
-            true => (uri.as_str().into(), SubscriptionAnswer::Agreed),
-            false => (uri.as_str().into(), SubscriptionAnswer::Refused(why())),
+        let answer = |uri: &String| {
+            let answer = if accepted.contains(&&**uri) {
+                SubscriptionAnswer::Agreed
+            } else {
+                SubscriptionAnswer::Refused(why())
+            };
+            (uri.as_str().into(), answer)
         };
         table.settle(uris.iter().map(answer).collect());
     }

@@ -46,7 +46,7 @@ impl Worker {
                 .filter(|_| self.life.telling.is_empty())
             {
                 let agreeing = listening.listen(uris.clone());
-                let telling = agreeing.map(move |agreed| answers_to(&uris, agreed));
+                let telling = agreeing.map(move |agreed| answers_to(&uris, &agreed));
                 self.life.telling.push(telling.boxed());
             }
             return;
@@ -103,9 +103,9 @@ async fn ask(link: &Link, request: SubscriptionRequest) -> (Box<str>, Subscripti
 /// What an answer to one request for all of these resources says of each.
 fn answers_to(
     uris: &BTreeSet<String>,
-    agreed: Result<BTreeSet<String>, ListenError>,
+    agreed: &Result<BTreeSet<String>, ListenError>,
 ) -> SubscriptionAnswers {
-    let answer = |uri: &String| match &agreed {
+    let answer = |uri: &String| match agreed {
         Ok(agreed) if agreed.contains(uri) => SubscriptionAnswer::Agreed,
         Ok(_) => {
             let error = format!("the server does not tell of updates of {uri:?}");
