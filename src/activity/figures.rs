@@ -137,8 +137,8 @@ struct Pair {
 /// The running figures.
 #[derive(Debug, Default)]
 pub(super) struct RunningFigures {
-    hour: BTreeMap<u64, Slot>,
-    day: BTreeMap<u64, Slot>,
+    /// By period.
+    slots: [BTreeMap<u64, Slot>; 2],
     /// The pairs that are counted by themselves, and when each was called last.
     pairs: HashMap<Arc<Pair>, u64>,
     people: HashSet<Arc<str>>,
@@ -165,7 +165,7 @@ impl RunningFigures {
         }
         for period in [FigurePeriod::Hour, FigurePeriod::Day] {
             let (width, count) = period.slots();
-            let slots = self.slots_mut(period);
+            let slots = &mut self.slots[period as usize];
             let first = (now / width).saturating_sub(count);
             let at = call.millis / width;
             if at < first {
@@ -206,7 +206,7 @@ impl RunningFigures {
             let stretches = || (Cell::default(), vec![[0; 2]; STRETCHES]);
             servers.entry(&pair.server).or_insert_with(stretches);
         }
-        for (at, slot) in self.slots(period).range(first..) {
+        for (at, slot) in self.slots[period as usize].range(first..) {
             if is_whole {
                 all.merge(&slot.all);
             }
@@ -261,20 +261,6 @@ impl RunningFigures {
         }
     }
 
-    fn slots(&self, period: FigurePeriod) -> &BTreeMap<u64, Slot> {
-        match period {
-            FigurePeriod::Hour => &self.hour,
-            FigurePeriod::Day => &self.day,
-        }
-    }
-
-    fn slots_mut(&mut self, period: FigurePeriod) -> &mut BTreeMap<u64, Slot> {
-        match period {
-            FigurePeriod::Hour => &mut self.hour,
-            FigurePeriod::Day => &mut self.day,
-        }
-    }
-
     /// Under which names a call is counted.
     fn pair(&mut self, server: &str, call: CountedCall<'_>) -> Arc<Pair> {
         let tool = call.tool.unwrap_or_default();
@@ -284,31 +270,24 @@ impl RunningFigures {
         } else {
             MOST_PAIRS
         };
-        let mut tried = vec![(server, tool), (OTHER, OTHER)];
-        if is_doubtful {
-            tried.insert(1, (server, ""));
-        }
-        tried.retain(|(server, tool)| server.len().max(tool.len()) <= LONGEST_NAME);
         if self.pairs.len() >= most {
             self.forget(call.millis);
         }
         let is_full = self.pairs.len() >= most;
-        let made = tried.iter().find_map(|(server, tool)| {
-            let pair = Arc::new(Pair {
-                server: (*server).into(),
-                tool: (*tool).into(),
-            });
-            match self.pairs.get_key_value(&pair) {
-                Some((known, _)) => Some(known.clone()),
-                None => (!is_full || *server == OTHER).then_some(pair),
-            }
-        });
-        let pair = made.unwrap_or_else(|| {
+        let pair = |(server, tool): (&str, &str)| {
             Arc::new(Pair {
-                server: OTHER.into(),
-                tool: OTHER.into(),
+                server: server.into(),
+                tool: tool.into(),
             })
-        });
+        };
+        let tried = [Some((server, tool)), is_doubtful.then_some((server, ""))];
+        let tried = tried.into_iter().flatten();
+        let fitting = tried.filter(|(server, tool)| server.len().max(tool.len()) <= LONGEST_NAME);
+        let own = fitting.map(pair);
+        let mut own = own.filter(|pair| !is_full || self.pairs.contains_key(pair));
+        let pair = own.next().unwrap_or_else(|| pair((OTHER, OTHER)));
+        let known = self.pairs.get_key_value(&pair);
+        let pair = known.map_or(pair.clone(), |(known, _)| known.clone());
         let last = self.pairs.entry(pair.clone()).or_default();
         *last = (*last).max(call.millis);
         pair
@@ -475,7 +454,7 @@ mod tests {
             },
             NOW + 100 * HOUR,
         );
-        assert_eq!((figures.hour.len(), figures.day.len()), (1, 1));
+        assert_eq!(figures.slots.each_ref().map(BTreeMap::len), [1, 1]);
         figures.add(
             CountedCall {
                 millis: NOW + 300 * HOUR,

@@ -4,6 +4,7 @@
 //! saves it, and the index is updated in the background.
 
 mod asking_servers;
+mod definitions;
 mod index;
 mod indexer;
 mod indexes;
@@ -25,6 +26,7 @@ mod uri_templates;
 pub mod without_values;
 mod worded_effect;
 
+pub use definitions::ListedDefinition;
 pub use index::{Hit, Hits, IndexChanges, IndexError, Searcher, WordShare, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 pub use offered_uris::{OfferedTemplate, Owner};

@@ -113,13 +113,8 @@ pub(super) fn judge(
 
 /// What the things say that are not pinned.
 fn texts(server: &ServerCatalog) -> impl Iterator<Item = (ThingKind, &str, Fingerprint)> {
-    let prompts = server.prompts.iter();
-    let prompts = prompts.map(|one| (ThingKind::Prompt, &*one.name, one.texts));
-    let resources = server.resources.iter();
-    let resources = resources.map(|one| (ThingKind::Resource, &*one.uri, one.texts));
-    let templates = server.templates.iter();
-    let templates = templates.map(|one| (ThingKind::Template, &*one.uri_template, one.texts));
-    prompts.chain(resources).chain(templates)
+    let listed = server.definitions();
+    listed.filter_map(|one| Some((one.kind, one.name, one.texts?)))
 }
 
 /// Asks the scanner about tools, each definition once.
@@ -193,15 +188,8 @@ fn with_listed<T>(server: &ServerCatalog, then: impl FnOnce(&[Listed<'_>]) -> T)
         fingerprint: tool.fingerprint,
         definition: tool.definition.as_str(),
     }));
-    let prompts = server.prompts.iter();
-    let prompts = prompts.filter(|prompt| prompt.is_suspicious);
-    listed.extend(prompts.map(|p| of_value(ThingKind::Prompt, &p.name, &p.definition)));
-    let resources = server.resources.iter();
-    let resources = resources.filter(|resource| resource.is_suspicious);
-    listed.extend(resources.map(|r| of_value(ThingKind::Resource, &r.uri, &r.definition)));
-    let templates = server.templates.iter();
-    let templates = templates.filter(|template| template.is_suspicious);
-    listed.extend(templates.map(|t| of_value(ThingKind::Template, &t.uri_template, &t.definition)));
+    let suspicious = server.definitions().filter(|one| one.is_suspicious);
+    listed.extend(suspicious.map(|one| of_value(one.kind, one.name, one.definition)));
     then(&listed)
 }
 
@@ -230,25 +218,12 @@ pub fn seen(entry: &str, as_written: &str, listed: Option<&ServerCatalog>) -> St
 /// Everything that a server lists, by kind, name and digest of the whole: a review shows also what no fingerprint of a tool counts.
 fn all_listed(server: &ServerCatalog) -> Vec<(&'static str, &str, String)> {
     let digest = |definition: &Raw| Fingerprint::of_value(definition).to_hex();
-    let tools = server.tools.iter();
-    let tools = tools.map(|tool| (ThingKind::Tool, &*tool.name, digest(&tool.definition)));
-    let prompts = server.prompts.iter();
-    let prompts = prompts.map(|one| (ThingKind::Prompt, &*one.name, digest(&one.definition)));
-    let resources = server.resources.iter();
-    let resources = resources.map(|one| (ThingKind::Resource, &*one.uri, digest(&one.definition)));
-    let templates = server.templates.iter();
-    let templates = templates.map(|one| {
-        (
-            ThingKind::Template,
-            &*one.uri_template,
-            digest(&one.definition),
-        )
-    });
+    let listed = server.definitions();
+    let listed = listed.map(|one| (one.kind, one.name, digest(one.definition)));
     let instructions = server.listing.initialize.get("instructions");
     let instructions = instructions.map(|text| (ThingKind::Instructions, "", digest(&text)));
-    let all = tools.chain(prompts).chain(resources).chain(templates);
-    all.chain(instructions)
-        .map(|(kind, name, digest)| (kind.as_str(), name, digest))
+    let all = listed.chain(instructions);
+    all.map(|(kind, name, digest)| (kind.as_str(), name, digest))
         .collect()
 }
 
@@ -354,29 +329,15 @@ pub fn findings_of(
 ) -> Vec<(ThingKind, Box<str>, Vec<Finding>)> {
     let neighbours = neighbours_of(server, &snapshot.servers);
     let name = server.server.as_str();
-    let tools = server.tools.iter();
-    let tools = tools.filter(|tool| is_wanted(ThingKind::Tool, &tool.name));
-    let tools = tools.map(|tool| {
-        let found = scanner::scan_tool(name, &tool.definition, &neighbours);
-        (ThingKind::Tool, tool.name.clone(), found)
-    });
-    let prompts = server.prompts.iter();
-    let prompts = prompts.filter(|prompt| is_wanted(ThingKind::Prompt, &prompt.name));
-    let prompts = prompts.map(|prompt| {
-        let found = scanner::scan_prompt(&prompt.definition);
-        (ThingKind::Prompt, prompt.name.clone(), found)
-    });
-    let resources = server.resources.iter();
-    let resources = resources.filter(|one| is_wanted(ThingKind::Resource, &one.uri));
-    let resources = resources.map(|resource| {
-        let found = scanner::scan_resource(&resource.definition);
-        (ThingKind::Resource, resource.uri.clone(), found)
-    });
-    let templates = server.templates.iter();
-    let templates = templates.filter(|one| is_wanted(ThingKind::Template, &one.uri_template));
-    let templates = templates.map(|template| {
-        let found = scanner::scan_resource(&template.definition);
-        (ThingKind::Template, template.uri_template.clone(), found)
+    let listed = server.definitions();
+    let listed = listed.filter(|one| is_wanted(one.kind, one.name));
+    let listed = listed.map(|one| {
+        let found = match one.kind {
+            ThingKind::Tool => scanner::scan_tool(name, one.definition, &neighbours),
+            ThingKind::Prompt => scanner::scan_prompt(one.definition),
+            _ => scanner::scan_resource(one.definition),
+        };
+        (one.kind, one.name.into(), found)
     });
     let instructions = server.instructions();
     let instructions = instructions.filter(|_| is_wanted(ThingKind::Instructions, ""));
@@ -384,8 +345,7 @@ pub fn findings_of(
         let found = scanner::scan_instructions(&text);
         (ThingKind::Instructions, "".into(), found)
     });
-    let all = tools.chain(prompts).chain(resources).chain(templates);
-    all.chain(instructions).collect()
+    listed.chain(instructions).collect()
 }
 
 /// The scanner's findings on one tool of a server.

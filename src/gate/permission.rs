@@ -7,9 +7,11 @@ use crate::{
         acl::{Asked, Decision, Reading, RulesFor},
     },
     activity::DecidedAccess,
+    catalog::ListedDefinition,
     config::{Policy, ServerAuth},
     failure::error_code::Failure,
     text::visible::letters,
+    trust::approvals::ThingKind,
     wire::{Target, Thing, method},
 };
 
@@ -277,33 +279,15 @@ impl<'a> Rules<'a> {
         let Some(known) = self.snapshot.servers.get(server) else {
             return true;
         };
-        let (tools, prompts) = (&known.tools, &known.prompts);
-        let (resources, templates) = (&known.resources, &known.templates);
-        let is_empty =
-            tools.is_empty() && prompts.is_empty() && resources.is_empty() && templates.is_empty();
-        is_empty
-            || tools.iter().any(|tool| {
-                allows(Asked::Tool {
-                    server,
-                    name: &tool.name,
-                })
-            })
-            || prompts.iter().any(|one| {
-                allows(Asked::Prompt {
-                    server,
-                    name: &one.name,
-                })
-            })
-            || resources.iter().any(|one| {
-                allows(Asked::Resource {
-                    server,
-                    uri: &one.uri,
-                })
-            })
-            || templates.iter().any(|one| {
-                allows(Asked::Resource {
-                    server,
-                    uri: &one.uri_template,
+        let mut listed = known.definitions().peekable();
+        listed.peek().is_none()
+            || listed.any(|ListedDefinition { kind, name, .. }| {
+                allows(match kind {
+                    ThingKind::Prompt => Asked::Prompt { server, name },
+                    ThingKind::Resource | ThingKind::Template => {
+                        Asked::Resource { server, uri: name }
+                    }
+                    ThingKind::Tool | ThingKind::Instructions => Asked::Tool { server, name },
                 })
             })
     }

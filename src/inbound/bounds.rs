@@ -11,6 +11,9 @@ use crate::{
 /// Limit: bytes of the URI of a resource that a client subscribes to. No server that is listed has longer ones.
 pub(super) const MAX_URI: usize = 4096;
 
+/// Limit: resources that one session is subscribed to.
+pub(super) const MAX_SUBSCRIPTIONS: usize = 1_000;
+
 /// What a subscription costs: its URI stands with the client, with the endpoint and with the server.
 pub(super) fn cost_of_subscription(uri: &str) -> usize {
     3 * uri.len() + 512

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{bounds::MAX_URI, subscriptions::MAX_SUBSCRIPTIONS};
+use super::bounds::{MAX_SUBSCRIPTIONS, MAX_URI};
 use crate::wire::{LogLevel, Raw};
 
 /// The version of the format. What has another is damaged.

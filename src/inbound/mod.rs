@@ -30,7 +30,6 @@ mod stateless;
 mod stateless_post;
 mod stdio;
 mod stream;
-mod subscriptions;
 #[cfg(test)]
 mod tests;
 

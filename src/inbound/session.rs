@@ -1,20 +1,21 @@
 //! One session of a legacy client: what was agreed in `initialize`, the requests that run, and the stream that announces changes. A
 //! session of Streamable HTTP outlives its stream; the others end with theirs.
 
-mod notices;
+mod interests;
 
 use std::{sync::Arc, time::Instant};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use self::interests::Interests;
 use super::{
     agreed::Agreed, event_id::StreamOf, presence::Present, resumable::Resumable,
-    resumable_streams::ResumableStreams, subscriptions::SessionSubscriptions,
+    resumable_streams::ResumableStreams,
 };
 use crate::{
     access::Caller,
     call_context::{Binding, ClientReceiver, ClientSender, ClientSession},
-    router::{Announcement, Known, Router, View},
+    router::{Announcement, Known, LogSubscription, Router, View},
     runtime::{
         memory_budget::{MemoryBudget, MemoryShare},
         quick_map::QuickMap,
@@ -88,7 +89,7 @@ struct SessionState {
     agreed: Option<Agreed>,
     /// What it holds for its client's declarations and subscriptions.
     memory: MemoryShare,
-    subscriptions: SessionSubscriptions,
+    interests: Interests,
     /// Requests that the client can withdraw.
     running: QuickMap<Id, Vec<CancellationToken>>,
     listener: Listener,
@@ -146,7 +147,7 @@ impl LegacySession {
             state: Guarded::new(SessionState {
                 agreed: None,
                 memory: memory.share(),
-                subscriptions: SessionSubscriptions::default(),
+                interests: Interests::default(),
                 running: QuickMap::default(),
                 listener: Listener::default(),
                 streams: ResumableStreams::default(),
@@ -169,7 +170,8 @@ impl LegacySession {
     pub(super) fn spoken(&self) -> (Agreed, Option<LogLevel>) {
         let state = self.state.lock();
         let agreed = state.agreed.clone().unwrap_or_default();
-        (agreed, state.subscriptions.log_level())
+        let level = state.interests.log.as_ref().map(LogSubscription::level);
+        (agreed, level)
     }
 
     /// The revision that was agreed.
@@ -359,9 +361,9 @@ impl LegacySession {
         for token in state.running.values().flatten() {
             token.cancel();
         }
-        let subscriptions = std::mem::take(&mut state.subscriptions);
+        let interests = std::mem::take(&mut state.interests);
         drop(state);
-        drop(subscriptions);
+        drop(interests);
     }
 }
 

@@ -42,11 +42,12 @@ impl Purpose {
 }
 
 /// The table of one link.
-#[derive(Default)]
 pub(super) struct RequestsInFlight {
     table: Guarded<Table>,
     owner: ConnectionOwner,
     numbers: RequestNumbers,
+    /// Where goes what belongs to no request.
+    news: NewsSender,
 }
 
 #[derive(Default)]
@@ -63,16 +64,23 @@ struct Open {
 
 impl RequestsInFlight {
     /// An empty table. The numbers are those of all links to one server, one after the other.
-    pub(super) fn new(numbers: RequestNumbers) -> Self {
+    pub(super) fn new(numbers: RequestNumbers, news: NewsSender) -> Self {
         Self {
+            table: Guarded::default(),
+            owner: ConnectionOwner::default(),
             numbers,
-            ..Self::default()
+            news,
         }
     }
 
     /// Whose the connection is.
     pub(super) fn owner(&self) -> &ConnectionOwner {
         &self.owner
+    }
+
+    /// Where goes what belongs to no request.
+    pub(super) fn news(&self) -> &NewsSender {
+        &self.news
     }
 
     /// A number for a request of our own.
@@ -96,10 +104,10 @@ impl RequestsInFlight {
     }
 
     /// Forgets a request that nobody waits for any more, and hands on the questions that nobody has read; whether it was there.
-    pub(super) fn leave(&self, number: u64, slot: &Slot, news: &NewsSender) -> bool {
+    pub(super) fn leave(&self, number: u64, slot: &Slot) -> bool {
         let was_there = self.forget(number);
         for question in slot.close() {
-            news.post(News::Question(question));
+            self.news.post(News::Question(question));
         }
         was_there
     }
@@ -228,11 +236,16 @@ mod tests {
     use super::*;
     use crate::{
         link::{
+            news::news_queue,
             owner::ClientKey,
             slot::{PARKED, PARKED_BYTES, WAITING_BYTES, WAITING_QUESTIONS},
         },
         wire::Id,
     };
+
+    fn in_flight() -> RequestsInFlight {
+        RequestsInFlight::new(RequestNumbers::default(), news_queue().0)
+    }
 
     fn question() -> Request {
         Request {
@@ -267,7 +280,7 @@ mod tests {
 
     #[test]
     fn questions_and_lines_go_to_the_same_call() {
-        let in_flight = RequestsInFlight::default();
+        let in_flight = in_flight();
         let _own = in_flight.insert(1, Purpose::Own).expect("it is open");
         let _heard = in_flight.insert(2, Purpose::Listening).expect("open");
         let nobodys = in_flight.attribute_question(&question());
@@ -286,7 +299,7 @@ mod tests {
 
     #[test]
     fn what_names_a_task_goes_to_a_request_about_that_task_or_to_nobody() {
-        let in_flight = RequestsInFlight::default();
+        let in_flight = in_flight();
         let about = |task: &str| Raw::author(&serde_json::json!({ "taskId": task }));
         let status = |task: &str| Notification {
             method: method::TASK_STATUS.into(),
@@ -321,7 +334,7 @@ mod tests {
             |table| assert!(table.forget(1), "withdrawn"),
         ];
         for end in ends {
-            let in_flight = RequestsInFlight::default();
+            let in_flight = in_flight();
             let _first = call(&in_flight, 1, "a");
             end(&in_flight);
             let late = in_flight.attribute_question(&question());
@@ -340,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_call_that_is_parked_comes_after_those_that_somebody_reads() {
-        let in_flight = RequestsInFlight::default();
+        let in_flight = in_flight();
         let (read, parked) = (call(&in_flight, 1, "a"), call(&in_flight, 2, "a"));
         parked.set_parked(true);
         assert_eq!(in_flight.attribute_question(&question()), Ok(()));
@@ -357,7 +370,7 @@ mod tests {
             params: Some(Raw::author(&"x".repeat(size))),
         };
         let kept = |parked: bool, count: usize, size: usize| {
-            let in_flight = RequestsInFlight::default();
+            let in_flight = in_flight();
             let slot = call(&in_flight, 1, "a");
             slot.set_parked(parked);
             for _ in 0..count {
@@ -379,7 +392,7 @@ mod tests {
 
     #[test]
     fn questions_that_nobody_read_can_be_answered_yet() {
-        let in_flight = RequestsInFlight::default();
+        let in_flight = in_flight();
         let slot = call(&in_flight, 1, "a");
         in_flight.notice(1, line()).expect("it is in flight");
         assert_eq!(in_flight.attribute_question(&question()), Ok(()));
@@ -391,7 +404,7 @@ mod tests {
 
     #[test]
     fn questions_to_one_call_are_bounded() {
-        let in_flight = RequestsInFlight::default();
+        let in_flight = in_flight();
         let _call = call(&in_flight, 1, "a");
         let given = (0..=WAITING_QUESTIONS).map(|_| in_flight.attribute_question(&question()));
         assert_eq!(given.last(), Some(Err(Unattributed::TooMany)));

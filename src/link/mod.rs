@@ -16,6 +16,7 @@ pub mod remote;
 mod slot;
 mod sorter;
 pub mod stdio;
+mod tasks;
 #[cfg(test)]
 mod tests;
 
@@ -35,7 +36,11 @@ pub use self::{
     owner::{ClientKey, ConnectionOwner, Entered, Unattributed},
     remote::{AddressReach, Endpoint, EndpointError, certificate_step},
 };
-use self::{in_flight::Purpose, news::news_queue, slot::Slot};
+use self::{
+    in_flight::{Purpose, RequestsInFlight},
+    news::news_queue,
+    slot::Slot,
+};
 use crate::wire::{
     Id, Notification, Outcome, Raw, Request, Revision, RpcError, header_params::HeaderParam,
     method, notification_frame,
@@ -113,10 +118,14 @@ impl Link {
 
     /// Whose the connection is. A call of a client enters here before it is sent.
     pub fn owner(&self) -> &ConnectionOwner {
+        self.in_flight().owner()
+    }
+
+    fn in_flight(&self) -> &RequestsInFlight {
         match self {
-            Self::Stdio(link) => link.owner(),
-            Self::Http(link) => link.owner(),
-            Self::LegacySse(link) => link.owner(),
+            Self::Stdio(link) => link.in_flight(),
+            Self::Http(link) => link.in_flight(),
+            Self::LegacySse(link) => link.in_flight(),
         }
     }
 
@@ -130,20 +139,12 @@ impl Link {
 
     /// A number for a request of our own.
     pub fn next_number(&self) -> u64 {
-        match self {
-            Self::Stdio(link) => link.next_number(),
-            Self::Http(link) => link.next_number(),
-            Self::LegacySse(link) => link.next_number(),
-        }
+        self.in_flight().next_number()
     }
 
     /// Where goes what the upstream says that belongs to no request.
     pub fn news(&self) -> &NewsSender {
-        match self {
-            Self::Stdio(link) => link.news(),
-            Self::Http(link) => link.news(),
-            Self::LegacySse(link) => link.news(),
-        }
+        self.in_flight().news()
     }
 
     /// Whether requests have headers.
@@ -211,11 +212,7 @@ impl Link {
 
     /// Hands a question that named no request to the newest call of the client whose connection this is.
     pub fn attribute(&self, question: &Request) -> Result<(), Unattributed> {
-        match self {
-            Self::Stdio(link) => link.attribute(question),
-            Self::Http(link) => link.attribute(question),
-            Self::LegacySse(link) => link.attribute(question),
-        }
+        self.in_flight().attribute_question(question)
     }
 
     /// Answers a question of the upstream.
@@ -226,9 +223,7 @@ impl Link {
             Self::LegacySse(link) => link.answer(id, outcome).await,
         }
     }
-}
 
-impl Link {
     /// Refuses a question of the upstream without waiting until the refusal is sent.
     pub fn refuse(&self, id: Id, error: &RpcError) {
         let outcome = Outcome::Error(error.to_raw());
@@ -241,8 +236,8 @@ impl Link {
         match self {
             // Never waits.
             Self::Stdio(_) => drop(refusing.now_or_never()),
-            Self::Http(link) => link.spawn(refusing),
-            Self::LegacySse(link) => link.spawn(refusing),
+            Self::Http(link) => drop(link.tasks().spawn(refusing)),
+            Self::LegacySse(link) => drop(link.tasks().spawn(refusing)),
         }
     }
 }
@@ -307,42 +302,22 @@ pub enum Incoming {
 }
 
 /// A link that was just made, and what hangs on it.
-pub struct Connection {
+pub struct Connection<L = Link> {
     /// The link.
-    pub link: Link,
+    pub link: L,
     /// What belongs to no request.
     pub news: mpsc::Receiver<News>,
     /// Tasks of the link; dropping them ends it.
     pub tasks: Vec<AbortOnDropHandle<()>>,
 }
 
-impl From<stdio::StdioConnection> for Connection {
-    fn from(made: stdio::StdioConnection) -> Self {
-        Self {
-            link: Link::Stdio(made.link),
-            news: made.news,
-            tasks: made.tasks,
-        }
-    }
-}
-
-impl From<http::HttpConnection> for Connection {
-    fn from((link, news): http::HttpConnection) -> Self {
-        Self {
-            link: Link::Http(link),
-            news,
-            // They end with the last clone of the link.
-            tasks: Vec::new(),
-        }
-    }
-}
-
-impl From<legacy_sse::LegacySseConnection> for Connection {
-    fn from(made: legacy_sse::LegacySseConnection) -> Self {
-        Self {
-            link: Link::LegacySse(made.link),
-            news: made.news,
-            tasks: vec![made.reader],
+impl<L> Connection<L> {
+    /// The same as a link of any transport.
+    pub fn by(self, transport: impl FnOnce(L) -> Link) -> Connection {
+        Connection {
+            link: transport(self.link),
+            news: self.news,
+            tasks: self.tasks,
         }
     }
 }
@@ -352,9 +327,6 @@ const ACCEPTANCE: Duration = Duration::from_secs(30);
 
 /// How long telling a server over HTTP of a withdrawal may take; later it is of no use.
 const WITHDRAWAL: Duration = Duration::from_secs(5);
-
-/// Limit: such withdrawals on their way at once. Further ones wait for their turn, or their deadline.
-const WITHDRAWALS: usize = 16;
 
 /// How long a goodbye may take.
 pub const GOODBYE: Duration = Duration::from_secs(2);

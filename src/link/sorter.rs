@@ -2,20 +2,18 @@
 
 use bytes::Bytes;
 
-use super::{LinkError, News, NewsSender, in_flight::RequestsInFlight, noise::Noise};
+use super::{LinkError, News, in_flight::RequestsInFlight, noise::Noise};
 use crate::wire::{Id, IdFinder, Message, Notification, Raw, Response, meta, method};
 
-/// Where messages go that belong to no request.
+/// Sorts the messages of one connection. What belongs to no request goes to the worker.
 pub(super) struct Sorter {
-    news: NewsSender,
     /// What has come that was no message.
     noise: Noise,
 }
 
 impl Sorter {
-    /// Everything that belongs to no request goes to `news`.
-    pub(super) fn new(news: NewsSender, noise: Noise) -> Self {
-        Self { news, noise }
+    pub(super) fn new(noise: Noise) -> Self {
+        Self { noise }
     }
 
     /// Takes what should be one message. What is none is counted and passed over; what is broken fails the request whose id it
@@ -72,13 +70,8 @@ impl Sorter {
         number.is_some()
     }
 
-    /// Tells the worker that the connection is over.
-    pub(super) async fn close(&self, reason: String) {
-        self.news.send(News::Closed(reason)).await;
-    }
-
     fn message(&mut self, in_flight: &RequestsInFlight, message: Message) {
-        self.news.note_heard();
+        in_flight.news().note_heard();
         match message {
             Message::Response(Response {
                 id: Some(id),
@@ -88,14 +81,14 @@ impl Sorter {
                 None => self.noise.note(b"an answer to a request that nobody made"),
             },
             Message::Response(Response { id: None, .. }) => self.unattributed_error(in_flight),
-            Message::Notification(notice) => self.notice(in_flight, notice),
-            Message::Request(question) => self.news.post(News::Question(question)),
+            Message::Notification(notice) => Self::notice(in_flight, notice),
+            Message::Request(question) => in_flight.news().post(News::Question(question)),
         }
     }
 
     /// Progress belongs to the request that its token names; what came of a subscription to that; news of lists and resources to the
     /// worker; log lines, and what we do not know, to the client whose connection this is.
-    fn notice(&mut self, in_flight: &RequestsInFlight, notice: Notification) {
+    fn notice(in_flight: &RequestsInFlight, notice: Notification) {
         let number = match &*notice.method {
             method::PROGRESS => progress_token(&notice),
             _ => subscription_of(&notice).filter(|number| in_flight.is_listening(*number)),
@@ -115,7 +108,7 @@ impl Sorter {
             _ => in_flight.attribute_notice(notice),
         };
         if let Err(notice) = unattributed {
-            self.news.post(News::Notification(notice));
+            in_flight.news().post(News::Notification(notice));
         }
     }
 

@@ -9,14 +9,11 @@ mod tests;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    sync::mpsc,
-};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    ConnectionOwner, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE, Unattributed,
+    Connection, LinkError, MAX_FRAME, News, TOO_LARGE,
     in_flight::{Purpose, RequestsInFlight},
     news_queue,
     noise::Noise,
@@ -26,7 +23,7 @@ use super::{
     withdrawal_frame,
 };
 use crate::wire::{
-    Id, Outcome, Raw, Request, RequestNumbers,
+    Id, Outcome, Raw, RequestNumbers,
     lines::{Line, Lines},
     notification_frame, request_frame, response_frame,
 };
@@ -44,17 +41,6 @@ pub struct StdioLink(Arc<StdioShared>);
 struct StdioShared {
     outbox: Outbox,
     in_flight: RequestsInFlight,
-    news: NewsSender,
-}
-
-/// What belongs to a new link over pipes.
-pub struct StdioConnection {
-    /// The link.
-    pub link: StdioLink,
-    /// What belongs to no request.
-    pub news: mpsc::Receiver<News>,
-    /// Reader and writer; dropping them ends the link.
-    pub tasks: Vec<AbortOnDropHandle<()>>,
 }
 
 /// Takes the pipes of a child. `ended` is awaited, for half a second at most, when the output ends: it says why
@@ -65,22 +51,21 @@ pub fn connect(
     ended: impl Future<Output = String> + Send + 'static,
     numbers: RequestNumbers,
     noise: Noise,
-) -> StdioConnection {
+) -> Connection<StdioLink> {
     let (news_in, news) = news_queue();
     let link = StdioLink(Arc::new(StdioShared {
         outbox: Outbox::default(),
-        in_flight: RequestsInFlight::new(numbers),
-        news: news_in.clone(),
+        in_flight: RequestsInFlight::new(numbers, news_in),
     }));
     let reader = StdoutReader {
         shared: link.0.clone(),
-        sorter: Sorter::new(news_in, noise),
+        sorter: Sorter::new(noise),
     };
     let tasks = vec![
         AbortOnDropHandle::new(tokio::spawn(reader.run(stdout, ended))),
         AbortOnDropHandle::new(tokio::spawn(write(link.0.clone(), stdin))),
     ];
-    StdioConnection { link, news, tasks }
+    Connection { link, news, tasks }
 }
 
 /// Writes until the link is closed. A server that reads no more is of no use, but may still have answers to give: usually it has
@@ -94,7 +79,7 @@ async fn write(shared: Arc<StdioShared>, stdin: impl AsyncWrite + Unpin + Send +
     tokio::time::sleep(LAST_ANSWERS).await;
     let reason = "the server closed its input".to_owned();
     shared.in_flight.close(&reason);
-    shared.news.send(News::Closed(reason)).await;
+    shared.in_flight.news().send(News::Closed(reason)).await;
 }
 
 impl StdioLink {
@@ -123,29 +108,13 @@ impl StdioLink {
         self.0.outbox.push(&notification_frame(method, params))
     }
 
-    /// See [`super::Link::owner`].
-    pub fn owner(&self) -> &ConnectionOwner {
-        self.0.in_flight.owner()
-    }
-
-    /// See [`super::Link::attribute`].
-    pub fn attribute(&self, question: &Request) -> Result<(), Unattributed> {
-        self.0.in_flight.attribute_question(question)
+    pub(super) fn in_flight(&self) -> &RequestsInFlight {
+        &self.0.in_flight
     }
 
     /// Answers a question.
     pub fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
         self.0.outbox.push(&response_frame(id, outcome))
-    }
-
-    /// See [`super::Link::next_number`].
-    pub fn next_number(&self) -> u64 {
-        self.0.in_flight.next_number()
-    }
-
-    /// See [`super::Link::news`].
-    pub fn news(&self) -> &NewsSender {
-        &self.0.news
     }
 
     /// Writes what waits, then closes the child's input.
@@ -177,10 +146,7 @@ impl StdioExchange {
 impl Drop for StdioExchange {
     fn drop(&mut self) {
         // A request that was answered, or has failed, is not in the table any more.
-        let StdioShared {
-            in_flight, news, ..
-        } = &*self.link.0;
-        if in_flight.leave(self.number, &self.slot, news) && !self.quiet {
+        if self.link.0.in_flight.leave(self.number, &self.slot) && !self.quiet {
             // An error says that the link is over, and the request with it.
             let _ = self.link.0.outbox.push(&withdrawal_frame(self.number));
         }
@@ -199,7 +165,10 @@ impl Drop for StdoutReader {
         let reason = "the connection was closed";
         self.shared.outbox.close();
         self.shared.in_flight.close(reason);
-        self.shared.news.post(News::Closed(reason.to_owned()));
+        self.shared
+            .in_flight
+            .news()
+            .post(News::Closed(reason.to_owned()));
     }
 }
 
@@ -215,7 +184,11 @@ impl StdoutReader {
         };
         self.shared.outbox.close();
         self.shared.in_flight.close(&reason);
-        self.sorter.close(reason).await;
+        self.shared
+            .in_flight
+            .news()
+            .send(News::Closed(reason))
+            .await;
     }
 
     async fn read_lines(&mut self, stdout: impl AsyncRead + Unpin) -> std::io::Result<()> {

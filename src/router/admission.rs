@@ -24,34 +24,41 @@ impl Router {
         }
     }
 
-    /// The ticket that `decide` gives. What is held of a server that sleeps may have been taken back meanwhile, which only a new listing
+    /// The ticket that `decide` gives for this target, in the course of a call. What is held of a server that sleeps may have been taken back meanwhile, which only a new listing
     /// can tell: then the server is woken first.
     pub(super) async fn admit_awake(
         &self,
         context: &CallContext,
-        server: &str,
+        (server, target): (&str, &Target<'_>),
         decide: impl Fn() -> Result<Admitted, Failure> + Send,
     ) -> Result<Admitted, Failure> {
-        let held = match decide() {
-            Err(held) if matches!(held.code, ErrorCode::ToolChanged | ErrorCode::ToolHeld) => held,
-            decided => return decided,
-        };
-        let upstream = self.0.upstreams.get(server);
-        let asleep = upstream.filter(|one| matches!(one.status().state, State::Asleep));
-        let Some(asleep) = asleep else {
-            return Err(held);
-        };
-        let woken = {
-            let _waits = context.course.wait();
-            asleep.wake().await
-        };
-        match woken {
-            Ok(()) => decide(),
-            Err(failure) => {
-                tracing::debug!(server, %failure, "what is held of a sleeping server could not be compared again");
-                Err(held)
+        let deciding = async {
+            let held = match decide() {
+                Err(held) if matches!(held.code, ErrorCode::ToolChanged | ErrorCode::ToolHeld) => {
+                    held
+                }
+                decided => return decided,
+            };
+            let upstream = self.0.upstreams.get(server);
+            let asleep = upstream.filter(|one| matches!(one.status().state, State::Asleep));
+            let Some(asleep) = asleep else {
+                return Err(held);
+            };
+            let woken = {
+                let _waits = context.course.wait();
+                asleep.wake().await
+            };
+            match woken {
+                Ok(()) => decide(),
+                Err(failure) => {
+                    tracing::debug!(server, %failure, "what is held of a sleeping server could not be compared again");
+                    Err(held)
+                }
             }
-        }
+        };
+        let admitted = deciding.await;
+        self.note_denied(context, server, target, &admitted);
+        admitted
     }
 
     /// [`Router::ensure_listed`] for a name that a caller gave.
@@ -72,7 +79,9 @@ impl Router {
         server: &str,
         target: &Target<'_>,
     ) -> Result<(), Failure> {
-        self.0.gate.knows(&context.caller, server, target)?;
+        let known = self.0.gate.knows(&context.caller, server, target);
+        self.note_denied(context, server, target, &known);
+        known?;
         if self.0.catalog.glance().servers.contains_key(server) {
             return Ok(());
         }

@@ -80,9 +80,8 @@ impl Router {
         record.is_of(Some(server.as_str()), target.thing());
         let gate = &self.0.gate;
         let decide = || gate.admit(&context.caller, server.as_str(), target.clone());
-        let admitted = self.admit_awake(context, server.as_str(), decide).await;
-        self.note_denied(context, server.as_str(), &target, &admitted);
-        let admitted = admitted?;
+        let wanted = (server.as_str(), &target);
+        let admitted = self.admit_awake(context, wanted, decide).await?;
         self.check_tool_of_task(context, &admitted)?;
         let edits: &[_] = match admitted.target().thing() {
             Thing::Tool(_) => &[NOT_AS_A_TASK],

@@ -83,8 +83,8 @@ impl Router {
             .await?;
         let gate = &self.0.gate;
         let decide = || gate.admit(&context.caller, server.as_str(), target.clone());
-        let admitted = self.admit_awake(context, server.as_str(), decide).await;
-        self.note_denied(context, server.as_str(), &target, &admitted);
+        let wanted = (server.as_str(), &target);
+        let admitted = self.admit_awake(context, wanted, decide).await;
         let admitted = admitted.map_err(|failure| match failure.code {
             ErrorCode::UnknownTool => {
                 RpcError::invalid_params(format!("{}. {}", failure.error, failure.hint)).into()

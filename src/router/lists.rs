@@ -18,6 +18,7 @@ use crate::{
     config::RoutingMode,
     gate::{Moment, Rules, ViewKey},
     text::names::ServerName,
+    trust::approvals::ThingKind,
     upstream::Upstream,
     wire::{Edit, Raw, RpcError, Target, method, splice},
 };
@@ -42,15 +43,18 @@ pub(super) struct Lists {
     pub(super) templates: Raw,
     /// The list of the mode for scripts, made on first use.
     scripted: OnceLock<Raw>,
-    /// The instructions where the upstreams' tools are listed, where the built-in ones are, where scripts are, and where there is one tool
-    /// for everything. Made on first use.
+    /// By mode, made on first use.
     instructions: [OnceLock<String>; 4],
 }
 
 impl Lists {
     /// The tools that an endpoint of many servers lists.
     pub(super) fn tools(&self, view: &View) -> &Raw {
-        match self.mode(view) {
+        self.tools_of(self.mode(view))
+    }
+
+    fn tools_of(&self, mode: RoutingMode) -> &Raw {
+        match mode {
             RoutingMode::Direct => &self.direct,
             RoutingMode::CodeExecution => self.scripted(),
             RoutingMode::RetrieveTools => &self.built_in,
@@ -70,21 +74,15 @@ impl Lists {
             let described = || built_in::definition_with(&self.moment, &self.caller);
             let settings = self.moment.settings();
             let tools = built_in::listed_for_scripts(settings, may_use, described);
-            list("tools", tools.into_iter())
+            list("tools", tools)
         })
     }
 
     /// The instructions for models.
     pub(super) fn instructions(&self, view: &View) -> &str {
         let mode = self.mode(view);
-        let [search, direct, scripts, proxy] = &self.instructions;
-        let text = match mode {
-            RoutingMode::Direct => direct,
-            RoutingMode::CodeExecution => scripts,
-            RoutingMode::RetrieveTools => search,
-            RoutingMode::Proxy => proxy,
-        };
-        text.get_or_init(|| instructions::of_servers(mode, &self.moment, &self.caller))
+        self.instructions[mode as usize]
+            .get_or_init(|| instructions::of_servers(mode, &self.moment, &self.caller))
     }
 
     /// Whether nothing happened that could concern this server.
@@ -122,29 +120,20 @@ impl<'a> OwnLists<'a> {
     /// What of a server's lists this caller may have.
     fn seen(rules: Rules<'_>, caller: &Caller, known: &'a ServerCatalog) -> Self {
         let server = known.server.as_str();
-        let sees = |target: &Target<'_>| rules.allows(caller, server, target);
-        let tools = known.tools.iter();
-        let prompts = known.prompts.iter();
-        let resources = known.resources.iter();
-        let templates = known.templates.iter();
-        Self {
-            tools: tools
-                .filter(|tool| sees(&Target::tool(&tool.name)))
-                .map(|tool| &tool.definition)
-                .collect(),
-            prompts: prompts
-                .filter(|prompt| sees(&Target::prompt(&prompt.name)))
-                .map(|prompt| &prompt.definition)
-                .collect(),
-            resources: resources
-                .filter(|resource| sees(&Target::resource(&resource.uri)))
-                .map(|resource| &resource.definition)
-                .collect(),
-            templates: templates
-                .filter(|template| sees(&Target::resource(&template.uri_template)))
-                .map(|template| &template.definition)
-                .collect(),
+        let mut seen = Self::default();
+        for one in known.definitions() {
+            let list = match one.kind {
+                ThingKind::Tool => &mut seen.tools,
+                ThingKind::Prompt => &mut seen.prompts,
+                ThingKind::Resource => &mut seen.resources,
+                ThingKind::Template => &mut seen.templates,
+                ThingKind::Instructions => continue,
+            };
+            if rules.allows(caller, server, &one.target()) {
+                list.push(one.definition);
+            }
         }
+        seen
     }
 
     pub(super) fn difference(&self, other: &OwnLists<'_>) -> Difference {
@@ -207,14 +196,13 @@ impl Router {
 
     /// The tools that a mode lists.
     pub(super) async fn tools_of(&self, caller: &Caller, mode: RoutingMode) -> Raw {
-        match mode {
-            RoutingMode::Direct => self.lists(caller).await.direct.clone(),
-            // It says what there is to be called.
-            RoutingMode::CodeExecution => self.lists(caller).await.scripted().clone(),
+        let lists = match mode {
+            // The tool for scripts says what there is to be called.
+            RoutingMode::Direct | RoutingMode::CodeExecution => self.lists(caller).await,
             // Of ours, which need no discovery.
-            RoutingMode::RetrieveTools => self.prepared(caller).built_in.clone(),
-            RoutingMode::Proxy => self.prepared(caller).proxy.clone(),
-        }
+            RoutingMode::RetrieveTools | RoutingMode::Proxy => self.prepared(caller),
+        };
+        lists.tools_of(mode).clone()
     }
 
     /// Waits until every server is listed or failed; once something is known, only a moment for the rest.
@@ -270,60 +258,44 @@ impl Router {
 
 fn put_together(moment: Moment, caller: &Caller) -> Lists {
     let (rules, snapshot) = (moment.rules(), moment.snapshot());
-    let visible =
-        |server: &ServerName, target: &Target<'_>| rules.allows(caller, server.as_str(), target);
     let (mut tools, mut prompts, mut resources, mut templates) = (vec![], vec![], vec![], vec![]);
     for (name, server) in &snapshot.servers {
-        for tool in server
-            .tools
-            .iter()
-            .filter(|t| t.listable && visible(name, &Target::tool(&t.name)))
-        {
-            tools.push((tool.offered.to_string(), offered_tool(snapshot, name, tool)));
+        let visible = |target: Target<'_>| rules.allows(caller, name.as_str(), &target);
+        for tool in &server.tools {
+            if tool.listable && visible(Target::tool(&tool.name)) {
+                tools.push((tool.offered.to_string(), offered_tool(snapshot, name, tool)));
+            }
         }
-        for prompt in server
-            .prompts
-            .iter()
-            .filter(|p| visible(name, &Target::prompt(&p.name)))
-        {
-            prompts.push((
-                prompt.offered.to_string(),
-                renamed(&prompt.definition, "name", &prompt.offered),
-            ));
+        for prompt in &server.prompts {
+            if visible(Target::prompt(&prompt.name)) {
+                let definition = renamed(&prompt.definition, "name", &prompt.offered);
+                prompts.push((prompt.offered.to_string(), definition));
+            }
         }
-        for resource in server
-            .resources
-            .iter()
-            .filter(|r| visible(name, &Target::resource(&r.uri)))
-        {
-            let uri = snapshot.offered_uri(name, &resource.uri);
-            let definition = with_uri(&resource.definition, "uri", &resource.uri, &uri);
-            resources.push((uri.into_owned(), definition));
+        for resource in &server.resources {
+            if visible(Target::resource(&resource.uri)) {
+                let uri = snapshot.offered_uri(name, &resource.uri);
+                let definition = with_uri(&resource.definition, "uri", &resource.uri, &uri);
+                resources.push((uri.into_owned(), definition));
+            }
         }
-        for template in server
-            .templates
-            .iter()
-            .filter(|t| visible(name, &Target::resource(&t.uri_template)))
-        {
-            let offered = snapshot.offered_template(name, &template.uri_template);
+        for template in &server.templates {
             let own = &template.uri_template;
-            let definition = with_uri(&template.definition, "uriTemplate", own, &offered);
-            templates.push((offered.into_owned(), definition));
+            if visible(Target::resource(own)) {
+                let offered = snapshot.offered_template(name, own);
+                let definition = with_uri(&template.definition, "uriTemplate", own, &offered);
+                templates.push((offered.into_owned(), definition));
+            }
         }
     }
+    let settings = moment.settings();
     let may_use = |name: &str| rules.permits_built_in(caller, name);
-    let reading_on = built_in::listed_to_read_on(moment.settings(), may_use);
+    let reading_on = built_in::listed_to_read_on(settings, may_use);
     tools.extend(reading_on.map(|tool| ("read_cache".to_owned(), tool)));
     Lists {
         direct: sorted("tools", tools),
-        built_in: list(
-            "tools",
-            built_in::listed(moment.settings(), may_use).into_iter(),
-        ),
-        proxy: list(
-            "tools",
-            built_in::listed_as_proxy(moment.settings(), may_use).into_iter(),
-        ),
+        built_in: list("tools", built_in::listed(settings, may_use)),
+        proxy: list("tools", built_in::listed_as_proxy(settings, may_use)),
         prompts: sorted("prompts", prompts),
         resources: sorted("resources", resources),
         templates: sorted("resourceTemplates", templates),
@@ -341,8 +313,8 @@ fn sorted(key: &str, mut items: Vec<(String, Raw)>) -> Raw {
 }
 
 /// `{"key":[…]}`, always one page.
-fn list(key: &str, items: impl Iterator<Item = Raw>) -> Raw {
-    let items: Vec<Raw> = items.collect();
+fn list(key: &str, items: impl IntoIterator<Item = Raw>) -> Raw {
+    let items: Vec<Raw> = items.into_iter().collect();
     let edits = [(key, Edit::Set(Raw::array(&items)))];
     splice(&Raw::empty_object(), &edits).expect("an object was given")
 }

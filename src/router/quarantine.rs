@@ -234,29 +234,11 @@ fn held_targets<'a>(
     now: &Moment,
     server: &str,
 ) -> Vec<(ThingKind, &'a str, Option<Target<'a>>)> {
-    let tools = known
-        .tools
-        .iter()
-        .map(|tool| (ThingKind::Tool, &*tool.name));
-    let prompts = known.prompts.iter();
-    let prompts = prompts.map(|prompt| (ThingKind::Prompt, &*prompt.name));
-    let resources = known.resources.iter();
-    let resources = resources.map(|one| (ThingKind::Resource, &*one.uri));
-    let templates = known.templates.iter();
-    let templates = templates.map(|one| (ThingKind::Template, &*one.uri_template));
-    let all = tools.chain(prompts).chain(resources).chain(templates);
-    let all = all.chain([(ThingKind::Instructions, "")]);
-    let held = all.filter(|(kind, name)| now.snapshot().hold(server, *kind, name).is_some());
-    let with_target = held.map(|(kind, name)| {
-        let target = match kind {
-            ThingKind::Tool => Some(Target::tool(name)),
-            ThingKind::Prompt => Some(Target::prompt(name)),
-            ThingKind::Resource | ThingKind::Template => Some(Target::resource(name)),
-            ThingKind::Instructions => None,
-        };
-        (kind, name, target)
-    });
-    with_target.collect()
+    let listed = known.definitions();
+    let listed = listed.map(|one| (one.kind, one.name, Some(one.target())));
+    let all = listed.chain([(ThingKind::Instructions, "", None)]);
+    let is_held = |kind, name| now.snapshot().hold(server, kind, name).is_some();
+    all.filter(|(kind, name, _)| is_held(*kind, name)).collect()
 }
 
 /// Rule and severity of findings, each pair once, with how often; the worst first. The places are for `inspect`.
@@ -339,30 +321,14 @@ fn public_place(place: &str) -> String {
 
 /// Where a thing stands among those of its kind: `tools[3]`, counted from 0.
 fn place_of(listed: &ServerCatalog, kind: ThingKind, name: &str) -> Option<String> {
-    let (list, place) = match kind {
-        ThingKind::Tool => (
-            "tools",
-            listed.tools.iter().position(|one| *one.name == *name),
-        ),
-        ThingKind::Prompt => (
-            "prompts",
-            listed.prompts.iter().position(|one| *one.name == *name),
-        ),
-        ThingKind::Resource => {
-            let resources = &listed.resources;
-            (
-                "resources",
-                resources.iter().position(|one| *one.uri == *name),
-            )
-        }
-        ThingKind::Template => {
-            let mut templates = listed.templates.iter();
-            (
-                "templates",
-                templates.position(|one| *one.uri_template == *name),
-            )
-        }
+    let list = match kind {
+        ThingKind::Tool => "tools",
+        ThingKind::Prompt => "prompts",
+        ThingKind::Resource => "resources",
+        ThingKind::Template => "templates",
         ThingKind::Instructions => return Some("instructions".to_owned()),
     };
-    Some(format!("{list}[{}]", place?))
+    let mut same = listed.definitions().filter(|one| one.kind == kind);
+    let place = same.position(|one| one.name == name)?;
+    Some(format!("{list}[{place}]"))
 }

@@ -139,13 +139,11 @@ impl<'a> Things<'a> {
         record.is_of(Some(server), target.thing());
         let answering = async {
             let (router, caller) = (self.0, &inner.caller);
-            let known = router.ensure_known_for(&inner, server, &target).await;
-            router.note_denied(&inner, server, &target, &known);
-            known?;
+            router.ensure_known_for(&inner, server, &target).await?;
             let decide = || router.0.gate.admit(caller, server, target.clone());
-            let admitted = router.admit_awake(&inner, server, decide).await;
-            router.note_denied(&inner, server, &target, &admitted);
-            let admitted = admitted?;
+            let admitted = router
+                .admit_awake(&inner, (server, &target), decide)
+                .await?;
             let request = ForwardRequest {
                 params: Some(params),
                 edits,

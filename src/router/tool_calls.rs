@@ -205,14 +205,10 @@ impl Router {
             audience: _,
         } = declared;
         let target = Target::tool(tool);
-        let known = self.ensure_known_for(context, server, &target).await;
-        self.note_denied(context, server, &target, &known);
-        known?;
+        self.ensure_known_for(context, server, &target).await?;
         let gate = &self.0.gate;
         let decide = || gate.admit_as(&context.caller, variant, server, tool);
-        let admitted = self.admit_awake(context, server, decide).await;
-        self.note_denied(context, server, &target, &admitted);
-        let admitted = admitted?;
+        let admitted = self.admit_awake(context, (server, &target), decide).await?;
         let edits = [
             // Servers that hold arguments against a schema refuse a call without any.
             (

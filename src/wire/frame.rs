@@ -91,64 +91,8 @@ impl FrameError {
 }
 
 /// The members of a message that have a meaning, each as it is written.
-#[derive(Default)]
-struct Envelope {
-    jsonrpc: Option<Raw>,
-    id: Option<Raw>,
-    method: Option<Raw>,
-    params: Option<Raw>,
-    result: Option<Raw>,
-    error: Option<Raw>,
-    /// Whether it may nest too deep or have half a character in it: for most that is ruled out while they are read.
-    may_be_unreadable: bool,
-}
-
-impl Envelope {
-    /// Reads a message quickly. `None` for what is invalid, or rare enough to be left to the parser.
-    fn quickly(frame: &Bytes) -> Option<Self> {
-        let object = check::object(frame)?;
-        // Nothing that nests deep is read quickly.
-        let mut envelope = Self {
-            may_be_unreadable: object.has_unicode_escapes,
-            ..Self::default()
-        };
-        for member in object.members {
-            let place = match frame.get(member.key)? {
-                b"\"jsonrpc\"" => &mut envelope.jsonrpc,
-                b"\"id\"" => &mut envelope.id,
-                b"\"method\"" => &mut envelope.method,
-                b"\"params\"" => &mut envelope.params,
-                b"\"result\"" => &mut envelope.result,
-                b"\"error\"" => &mut envelope.error,
-                // It may be one of these with escapes.
-                other if other.contains(&b'\\') => return None,
-                _ => continue,
-            };
-            let value = Raw::trusted(frame.slice(member.value));
-            if place.replace(value).is_some() {
-                return None;
-            }
-        }
-        Some(envelope)
-    }
-
-    fn parsed(frame: &Bytes, parsed: &Parsed<'_>) -> Self {
-        let raw = |value: Option<&RawValue>| value.map(|value| Raw::slice_of(frame, value));
-        Self {
-            jsonrpc: raw(parsed.jsonrpc),
-            id: raw(parsed.id),
-            method: raw(parsed.method),
-            params: raw(parsed.params),
-            result: raw(parsed.result),
-            error: raw(parsed.error),
-            may_be_unreadable: true,
-        }
-    }
-}
-
-/// The same members for `serde_json`, which also says what is wrong.
 #[derive(Deserialize)]
-struct Parsed<'a> {
+struct Envelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
     jsonrpc: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -171,16 +115,16 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(d: D) -> Result<Option<&'a RawValu
 impl Message {
     /// Reads one message. Does not ask for `"jsonrpc": "2.0"`, which some upstreams forget.
     pub fn parse(frame: &Bytes) -> Result<Self, FrameError> {
-        Self::from_envelope(envelope(frame)?)
+        Self::of(frame, &Envelope::read(frame)?)
     }
 
-    fn from_envelope(envelope: Envelope) -> Result<Self, FrameError> {
-        let id = envelope.id.as_ref().and_then(Id::from_raw);
+    fn of(frame: &Bytes, envelope: &Envelope<'_>) -> Result<Self, FrameError> {
+        let raw = |value: &RawValue| Raw::slice_of(frame, value);
+        let id = envelope.id(frame);
         if let Some(method) = envelope.method {
-            let method: Box<str> = method
-                .read()
+            let method: Box<str> = serde_json::from_str(method.get())
                 .map_err(|_| not_a_message("`method` is not a string"))?;
-            let params = envelope.params;
+            let params = envelope.params.map(raw);
             if let (Some(_), Some(params)) = (&id, &params) {
                 // A request's metadata are looked up at many places.
                 params.remember_members();
@@ -192,8 +136,8 @@ impl Message {
             };
         }
         let outcome = match (envelope.result, envelope.error) {
-            (Some(result), None) => Outcome::Result(result),
-            (_, Some(error)) => Outcome::Error(error),
+            (Some(result), None) => Outcome::Result(raw(result)),
+            (_, Some(error)) => Outcome::Error(raw(error)),
             (None, None) => {
                 return Err(not_a_message(
                     "neither `method` nor `result` nor `error` is there",
@@ -226,38 +170,42 @@ pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, b
 }
 
 fn strict(frame: &Bytes) -> Result<Message, FrameError> {
-    let envelope = envelope(frame)?;
-    if envelope.may_be_unreadable
-        && let Some(why) = check::why_unreadable(frame)
-    {
-        let is_request = envelope.method.is_some();
-        let id = envelope.id.as_ref().filter(|_| is_request);
-        let id = id.and_then(Id::from_raw);
-        return Err(FrameError::Unreadable(why, id));
+    let envelope = Envelope::read(frame)?;
+    if let Some(why) = check::why_unreadable(frame) {
+        let waiting = envelope.method.and_then(|_| envelope.id(frame));
+        return Err(FrameError::Unreadable(why, waiting));
     }
-    let version = envelope.jsonrpc.as_ref();
-    if version.is_none_or(|version| version.as_bytes() != b"\"2.0\"") {
+    if envelope
+        .jsonrpc
+        .is_none_or(|version| version.get() != "\"2.0\"")
+    {
         return Err(not_a_message("`jsonrpc` is not \"2.0\""));
     }
-    Message::from_envelope(envelope)
+    Message::of(frame, &envelope)
 }
 
-fn envelope(frame: &Bytes) -> Result<Envelope, FrameError> {
-    Envelope::quickly(frame).map_or_else(|| thoroughly(frame), Ok)
-}
-
-fn thoroughly(frame: &Bytes) -> Result<Envelope, FrameError> {
-    // serde would accept an array as the members in order, and any bytes in members that it skips.
-    if frame.trim_ascii_start().first() != Some(&b'{') || str::from_utf8(frame).is_err() {
-        return match Raw::parse(frame) {
-            Ok(_) => Err(not_a_message("it is not an object")),
-            Err(error) => Err(FrameError::NotJson(error.into_inner())),
+impl<'a> Envelope<'a> {
+    fn read(frame: &'a Bytes) -> Result<Self, FrameError> {
+        // serde would accept an array as the members in order, and any bytes in members that it skips.
+        let text = str::from_utf8(frame).ok();
+        let object = text.filter(|text| text.trim_ascii_start().starts_with('{'));
+        let Some(object) = object else {
+            return match Raw::parse(frame) {
+                Ok(_) => Err(not_a_message("it is not an object")),
+                Err(error) => Err(FrameError::NotJson(error.into_inner())),
+            };
         };
+        serde_json::from_str(object).map_err(|error| {
+            if error.is_data() {
+                FrameError::NotAMessage(error.to_string().into())
+            } else {
+                FrameError::NotJson(error)
+            }
+        })
     }
-    match serde_json::from_slice(frame) {
-        Ok(parsed) => Ok(Envelope::parsed(frame, &parsed)),
-        Err(error) if error.is_data() => Err(FrameError::NotAMessage(error.to_string().into())),
-        Err(error) => Err(FrameError::NotJson(error)),
+
+    fn id(&self, frame: &Bytes) -> Option<Id> {
+        Id::of(frame, self.id?)
     }
 }
 

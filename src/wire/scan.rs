@@ -148,7 +148,7 @@ fn skip_separators(text: &[u8], mut at: usize) -> usize {
 }
 
 /// The position after the string that starts at `at`.
-fn skip_string(text: &[u8], at: usize) -> Option<usize> {
+pub(super) fn skip_string(text: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
         at += find_special(text.get(at..)?)?;
@@ -164,7 +164,7 @@ fn skip_string(text: &[u8], at: usize) -> Option<usize> {
 const NEAR: usize = 64;
 
 /// The position of the next quote or backslash.
-pub(super) fn find_special(text: &[u8]) -> Option<usize> {
+fn find_special(text: &[u8]) -> Option<usize> {
     let (words, _) = text.as_chunks::<8>();
     for (i, word) in words.iter().take(NEAR / 8).enumerate() {
         let word = u64::from_le_bytes(*word);
@@ -177,23 +177,6 @@ pub(super) fn find_special(text: &[u8]) -> Option<usize> {
     memchr::memchr2(b'"', b'\\', text.get(searched..)?).map(|i| searched + i)
 }
 
-/// The position of the next byte that ends a run of characters in a string: a quote, a backslash, or one that may not stand there.
-pub(super) fn find_end_of_run(text: &[u8]) -> Option<usize> {
-    let (words, _) = text.as_chunks::<8>();
-    for (i, word) in words.iter().take(NEAR / 8).enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = has_byte(word, b'"') | has_byte(word, b'\\') | has_control(word);
-        if found != 0 {
-            return Some(i * 8 + found.trailing_zeros() as usize / 8);
-        }
-    }
-    let searched = words.len().min(NEAR / 8) * 8;
-    let far = text.get(searched..)?;
-    let end = memchr::memchr2(b'"', b'\\', far)?;
-    let control = far.get(..end)?.iter().position(|c| *c < 0x20);
-    Some(searched + control.unwrap_or(end))
-}
-
 const LOW: u64 = u64::from_le_bytes([0x01; 8]);
 const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
 
@@ -201,11 +184,6 @@ const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
 fn has_byte(word: u64, byte: u8) -> u64 {
     let difference = word ^ u64::from_le_bytes([byte; 8]);
     difference.wrapping_sub(LOW) & !difference & HIGH
-}
-
-/// The same for the first byte below 0x20.
-fn has_control(word: u64) -> u64 {
-    word.wrapping_sub(u64::from_le_bytes([0x20; 8])) & !word & HIGH
 }
 
 /// The position after the value that starts at `at`.
@@ -308,20 +286,6 @@ mod tests {
                 );
                 let open = string.trim_end_matches('"').trim_end_matches('\\');
                 assert_eq!(skip_string(open.as_bytes(), 0), None, "{open}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_end_of_a_run_is_found_at_any_position() {
-        for length in 0..200 {
-            for filling in [b'x', b'!', b' ', 0x7f, 0x80, 0xff, b']', b'#'] {
-                for end in [b'"', b'\\', 0, b'\n', 0x1f] {
-                    let mut text = vec![filling; length];
-                    assert_eq!(find_end_of_run(&text), None);
-                    text.extend([end, end, b'"', b'x']);
-                    assert_eq!(find_end_of_run(&text), Some(length), "{filling} {end}");
-                }
             }
         }
     }

@@ -1,13 +1,11 @@
-//! What a call costs in frames: reading it, editing its params, and passing its answer back, small and large. Reading stands beside
-//! what the parser alone takes for it, which is what `wire::check` is there to save.
+//! What a call costs in frames: reading it, editing its params, and passing its answer back, small and large.
 
 use std::hint::black_box;
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mcpproxy::wire::{Edit, Id, Message, Raw, parse_client, splice};
-use serde::Deserialize;
-use serde_json::{json, value::RawValue};
+use serde_json::json;
 
 /// Bytes of text in a payload, and what to call it.
 const SIZES: [(&str, usize); 3] = [("100 B", 100), ("10 KiB", 10 << 10), ("1 MiB", 1 << 20)];
@@ -19,28 +17,6 @@ fn text(size: usize) -> String {
         .cycle()
         .take(size)
         .collect()
-}
-
-/// A message as the parser reads it: shallowly, members as they stand.
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "that it is read is what is measured")]
-struct Parsed<'a> {
-    #[serde(borrow)]
-    jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    method: Option<&'a RawValue>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
-    #[serde(borrow)]
-    result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-}
-
-fn parsed(frame: &Bytes) -> Parsed<'_> {
-    serde_json::from_slice(frame).expect("a message")
 }
 
 fn answers(c: &mut Criterion) {
@@ -58,9 +34,6 @@ fn answers(c: &mut Criterion) {
         group.throughput(Throughput::Bytes(frame.len() as u64));
         group.bench_function(BenchmarkId::new("parse", name), |b| {
             b.iter(|| Message::parse(black_box(&frame)).expect("a response"));
-        });
-        group.bench_function(BenchmarkId::new("parse by serde_json", name), |b| {
-            b.iter(|| parsed(black_box(&frame)));
         });
         group.bench_function(BenchmarkId::new("parse and pass back", name), |b| {
             b.iter(|| match Message::parse(black_box(&frame)) {
@@ -91,9 +64,6 @@ fn calls(c: &mut Criterion) {
         group.throughput(Throughput::Bytes(frame.len() as u64));
         group.bench_function(BenchmarkId::new("parse", name), |b| {
             b.iter(|| parse_client(black_box(&frame)).expect("a request"));
-        });
-        group.bench_function(BenchmarkId::new("parse by serde_json", name), |b| {
-            b.iter(|| parsed(black_box(&frame)));
         });
         group.bench_function(BenchmarkId::new("splice", name), |b| {
             b.iter(|| splice(black_box(&params), &edits).expect("an object"));

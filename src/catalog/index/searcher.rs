@@ -4,7 +4,7 @@
 mod explaining;
 
 use std::{
-    cmp::{Ordering, Reverse},
+    cmp::Reverse,
     collections::{BinaryHeap, HashMap, HashSet},
     sync::Arc,
 };
@@ -185,8 +185,8 @@ impl Searcher {
         if wanted.terms.is_empty() {
             let all = (0..self.tools.len()).filter(|place| allowed(*place));
             let all = all.map(|place| Ranked {
-                score: 1.0,
-                place,
+                score: 1.0_f32.to_bits(),
+                place: Reverse(place),
                 words: 0,
             });
             return Ok(self.hits(all.collect(), Vec::new()));
@@ -204,9 +204,10 @@ impl Searcher {
                     return None;
                 }
                 let factor = if has_all { bm25f::all_words() } else { 1.0 };
+                let share = (score * factor / most).clamp(f32::MIN_POSITIVE, 1.0);
                 Some(Ranked {
-                    score: (score * factor / most).clamp(f32::MIN_POSITIVE, 1.0),
-                    place,
+                    score: share.to_bits(),
+                    place: Reverse(place),
                     words: scores.met[place],
                 })
             });
@@ -235,37 +236,53 @@ impl Searcher {
             met: vec![0; n_tools],
             most: 0.0,
         };
-        let mut term = Occurrences {
-            weights: vec![0.0; n_tools],
-            having: Vec::new(),
-        };
-        for one in wanted.iter().take_while(|_| !stop.is_requested()) {
-            self.add_postings(index, &one.text, 1.0, &mut term)?;
-            for place in &term.having {
-                scores.covered[*place] |= one.covers;
+        self.each_term(index, wanted, stop, |term, factor, found| {
+            scores.most += factor * bm25f::most();
+            for place in found.itself() {
+                scores.covered[*place] |= term.covers;
             }
-            let n_having = term.having.len();
-            for other in similar(&one.text)
-                .iter()
-                .filter(|other| wanted.iter().all(|one| one.text != **other))
-            {
-                self.add_postings(index, other, bm25f::similar_share(), &mut term)?;
+            for place in &found.having {
+                scores.met[*place] |= term.covers;
+                let weight = found.weights[*place].iter().sum();
+                scores.of[*place] += factor * bm25f::saturated(weight);
+            }
+        })?;
+        Ok(scores)
+    }
+
+    /// Calls `see` for each term of a query, with the factor of what it adds and its occurrences.
+    fn each_term(
+        &self,
+        index: &Postings,
+        terms: &[QueryTerm],
+        stop: &Stop,
+        mut see: impl FnMut(&QueryTerm, f32, &Occurrences),
+    ) -> tantivy::Result<()> {
+        let n_tools = self.tools.len();
+        let mut found = Occurrences {
+            weights: vec![[0.0; FIELDS]; n_tools],
+            having: Vec::new(),
+            n_itself: 0,
+        };
+        for term in terms.iter().take_while(|_| !stop.is_requested()) {
+            self.add_postings(index, &term.text, 1.0, &mut found)?;
+            found.n_itself = found.having.len();
+            let others = similar(&term.text).iter();
+            for other in others.filter(|other| terms.iter().all(|one| one.text != **other)) {
+                self.add_postings(index, other, bm25f::similar_share(), &mut found)?;
             }
             // A word that no tool has is as rare as its synonyms.
-            let n_having = if n_having == 0 {
-                term.having.len()
-            } else {
-                n_having
+            let n_having = match found.n_itself {
+                0 => found.having.len(),
+                n_itself => n_itself,
             };
-            let factor = bm25f::repeated(one.times) * bm25f::rarity(n_having, n_tools);
-            scores.most += factor * bm25f::most();
-            for place in term.having.drain(..) {
-                let weight = std::mem::take(&mut term.weights[place]);
-                scores.met[place] |= one.covers;
-                scores.of[place] += factor * bm25f::saturated(weight);
+            let factor = bm25f::repeated(term.times) * bm25f::rarity(n_having, n_tools);
+            see(term, factor, &found);
+            for place in found.having.drain(..) {
+                found.weights[place] = [0.0; FIELDS];
             }
         }
-        Ok(scores)
+        Ok(())
     }
 
     fn add_postings(
@@ -273,16 +290,15 @@ impl Searcher {
         index: &Postings,
         text: &str,
         share: f32,
-        term: &mut Occurrences,
+        found: &mut Occurrences,
     ) -> tantivy::Result<()> {
         index.each_posting(text, |field, place, frequency| {
-            if term.weights[place] == 0.0 {
-                term.having.push(place);
+            let fields = &mut found.weights[place];
+            if fields.iter().all(|weight| *weight == 0.0) {
+                found.having.push(place);
             }
-            term.weights[place] += share
-                * self
-                    .means
-                    .weigh(field, self.tools[place].lengths[field], frequency);
+            let length = self.tools[place].lengths[field];
+            fields[field] += share * self.means.weigh(field, length, frequency);
         })
     }
 
@@ -343,11 +359,20 @@ impl<'a> Filters<'a> {
     }
 }
 
-/// The occurrences of one term of the query, or of its synonyms.
+/// The occurrences of one term of the query, and of its synonyms.
 struct Occurrences {
-    weights: Vec<f32>,
-    /// The positions of tools with a weight.
+    /// What they weigh, by tool and field.
+    weights: Vec<[f32; FIELDS]>,
+    /// The positions of tools with a weight: first those that have the term itself.
     having: Vec<usize>,
+    n_itself: usize,
+}
+
+impl Occurrences {
+    /// The tools that have the term, and not only a synonym.
+    fn itself(&self) -> &[usize] {
+        &self.having[..self.n_itself]
+    }
 }
 
 /// The scores that the postings of a query sum up to.
@@ -365,11 +390,11 @@ impl Iterator for Hits<'_> {
 
     fn next(&mut self) -> Option<Hit> {
         let ranked = self.heap.pop()?;
-        let tool = &self.tools[ranked.place];
+        let tool = &self.tools[ranked.place.0];
         Some(Hit {
             server: tool.server.clone(),
             place: tool.place,
-            score: ranked.score,
+            score: f32::from_bits(ranked.score),
             words: ranked.words,
         })
     }
@@ -381,31 +406,11 @@ impl Iterator for Hits<'_> {
 
 impl ExactSizeIterator for Hits<'_> {}
 
-/// A tool's position and score. The greatest is the best; among equal scores it is the first in the list.
+/// A tool's score and position. The greatest is the best; among equal scores it is the first in the list.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Ranked {
-    score: f32,
-    place: usize,
+    /// The bits of a positive number, which are in the order of the numbers.
+    score: u32,
+    place: Reverse<usize>,
     words: u64,
 }
-
-impl Ord for Ranked {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.score
-            .total_cmp(&other.score)
-            .then_with(|| Reverse(self.place).cmp(&Reverse(other.place)))
-    }
-}
-
-impl PartialOrd for Ranked {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Ranked {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Ranked {}

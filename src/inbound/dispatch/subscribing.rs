@@ -6,9 +6,8 @@ use super::ServedClient;
 use crate::{
     call_context::CallContext,
     inbound::{
-        bounds::{self, MAX_URI},
+        bounds::{self, MAX_SUBSCRIPTIONS, MAX_URI},
         session::LegacySession,
-        subscriptions::MAX_SUBSCRIPTIONS,
     },
     router::{Notifier, Subscription},
     wire::{LogLevel, Outcome, Raw, Request, RpcError, method, notification_frame},

@@ -44,13 +44,13 @@ impl HttpExchange {
                     message = self.pull.next() => message,
                 }
             };
-            let arrived = shared.until_closed(pin!(arrived)).await;
+            let arrived = shared.tasks.until_closed(pin!(arrived)).await;
             match arrived {
                 // Some servers say on the stream of a call what concerns everybody. What came of a subscription names it.
                 Ok(Incoming::Notice(notice))
                     if concerns_all(&notice.method) && subscription_of(&notice).is_none() =>
                 {
-                    shared.news.post(News::Notification(notice));
+                    shared.in_flight.news().post(News::Notification(notice));
                 }
                 // Such a server has nobody to ask, and there is no way to answer it.
                 Ok(Incoming::Question(_)) if self.pull.is_stateless() => {
@@ -62,7 +62,7 @@ impl HttpExchange {
             }
         };
         if message.is_ok() {
-            self.withdrawal.link.shared.news.note_heard();
+            self.withdrawal.link.shared.in_flight.news().note_heard();
         }
         match &message {
             Ok(Incoming::Answer(_)) => self.withdrawal.settle(),
@@ -128,8 +128,7 @@ impl Withdrawal {
 impl Drop for Withdrawal {
     fn drop(&mut self) {
         if let Some(slot) = &self.slot {
-            let (in_flight, news) = (&self.link.shared.in_flight, &self.link.shared.news);
-            in_flight.leave(self.number, slot, news);
+            self.link.shared.in_flight.leave(self.number, slot);
         }
         // A stateless request is withdrawn by closing its stream, and dropping it does so.
         let Some(session) = self
@@ -141,7 +140,7 @@ impl Drop for Withdrawal {
         };
         let frame = withdrawal_frame(self.number);
         let withdrawal = withdraw(self.link.clone(), session, frame);
-        self.link.shared.spawn(withdrawal.logged_here());
+        self.link.shared.tasks.spawn(withdrawal.logged_here());
     }
 }
 
@@ -149,7 +148,7 @@ impl Drop for Withdrawal {
 async fn withdraw(link: HttpLink, session: Arc<HttpSession>, frame: Bytes) {
     let shared = &link.shared;
     let sent = async {
-        let _turn = shared.withdrawals.acquire().await;
+        let _turn = shared.tasks.withdrawals.acquire().await;
         // A session that was lost has taken its requests with it.
         if shared.session().number != session.number {
             return Ok(());

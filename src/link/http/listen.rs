@@ -41,7 +41,9 @@ impl HttpShared {
     pub(super) async fn listen(self: &Arc<Self>) {
         let (shared, session) = (self.clone(), self.session());
         let (open, opened) = oneshot::channel();
-        let listener = self.spawn(async move { shared.keep_listening(&session, open).await });
+        let listener = self
+            .tasks
+            .spawn(async move { shared.keep_listening(&session, open).await });
         let earlier = std::mem::replace(&mut *self.listener.lock(), listener);
         if let Some(earlier) = earlier {
             earlier.abort();
@@ -84,10 +86,10 @@ impl HttpShared {
 
     /// Sorts a message from the stream of notifications.
     fn arrived(&self, frame: &Bytes) {
-        self.news.note_heard();
+        self.in_flight.news().note_heard();
         match Message::parse(frame) {
             Ok(Message::Notification(notice)) => self.notice(notice),
-            Ok(Message::Request(question)) => self.news.post(News::Question(question)),
+            Ok(Message::Request(question)) => self.in_flight.news().post(News::Question(question)),
             Ok(Message::Response(_)) => {
                 tracing::debug!(
                     "an answer came over the stream of notifications; it is passed over"
@@ -113,7 +115,7 @@ impl HttpShared {
             _ => self.in_flight.attribute_notice(notice),
         };
         if let Err(notice) = stranger {
-            self.news.post(News::Notification(notice));
+            self.in_flight.news().post(News::Notification(notice));
         }
     }
 }

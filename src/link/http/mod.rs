@@ -20,17 +20,18 @@ use std::{pin::pin, sync::Arc};
 
 use http::HeaderMap;
 use hyper_util::client::proxy::matcher::Matcher;
-use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::exchange::HttpExchange;
 use self::{exchange::Withdrawal, server::Server, session::HttpSession, shared::HttpShared};
 use super::{
-    ConnectionOwner, Endpoint, EndpointError, GOODBYE, LinkError, News, NewsSender, Unattributed,
-    in_flight::Purpose, news_queue,
+    Connection, Endpoint, EndpointError, GOODBYE, LinkError,
+    in_flight::{Purpose, RequestsInFlight},
+    news_queue,
+    tasks::LinkTasks,
 };
 use crate::wire::{
-    Id, Outcome, Raw, Request, RequestNumbers, Revision, header_params::HeaderParam, method,
+    Id, Outcome, Raw, RequestNumbers, Revision, header_params::HeaderParam, method,
     notification_frame, request_frame, response_frame,
 };
 
@@ -42,14 +43,11 @@ pub struct HttpLink {
     _alive: Arc<DropGuard>,
 }
 
-/// A new link, and what belongs to no request.
-pub type HttpConnection = (HttpLink, mpsc::Receiver<News>);
-
 /// Prepares a link. Nothing is sent yet. Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`).
 pub fn connect(
     endpoint: &Endpoint,
     numbers: RequestNumbers,
-) -> Result<HttpConnection, EndpointError> {
+) -> Result<Connection<HttpLink>, EndpointError> {
     connect_through(endpoint, &Matcher::from_env(), numbers)
 }
 
@@ -57,16 +55,25 @@ fn connect_through(
     endpoint: &Endpoint,
     proxies: &Matcher,
     numbers: RequestNumbers,
-) -> Result<HttpConnection, EndpointError> {
+) -> Result<Connection<HttpLink>, EndpointError> {
     let server = Server::new(endpoint, proxies)?;
-    let (news, news_inbox) = news_queue();
+    let (news_in, news) = news_queue();
     let closed = CancellationToken::new();
     let alive = closed.clone().drop_guard();
     let link = HttpLink {
-        shared: Arc::new(HttpShared::new(server, news, numbers, closed)),
+        shared: Arc::new(HttpShared::new(
+            server,
+            RequestsInFlight::new(numbers, news_in),
+            LinkTasks::new(closed),
+        )),
         _alive: Arc::new(alive),
     };
-    Ok((link, news_inbox))
+    Ok(Connection {
+        link,
+        news,
+        // They end with the last clone of the link.
+        tasks: Vec::new(),
+    })
 }
 
 impl HttpLink {
@@ -79,11 +86,11 @@ impl HttpLink {
 
     /// Opens the session; see [`super::Link::initialize`].
     pub(super) async fn initialize(&self, params: &Raw) -> Result<Outcome, LinkError> {
-        let id = Id::ours(self.next_number());
+        let id = Id::ours(self.in_flight().next_number());
         let frame = request_frame(&id, method::INITIALIZE, Some(params));
         // Boxed, because it is large and seldom.
         let mut opening = Box::pin(self.shared.open(id, frame));
-        self.shared.unless_closed(opening.as_mut()).await
+        self.shared.tasks.unless_closed(opening.as_mut()).await
     }
 
     /// See [`super::Link::initialized`].
@@ -91,7 +98,7 @@ impl HttpLink {
         let frame = notification_frame(method::INITIALIZED, None);
         let session = self.shared.session();
         let told = self.shared.tell(&session, frame);
-        self.shared.unless_closed(pin!(told)).await?;
+        self.shared.tasks.unless_closed(pin!(told)).await?;
         self.shared.listen().await;
         Ok(())
     }
@@ -100,7 +107,9 @@ impl HttpLink {
     pub async fn close(&self) {
         let shared = &self.shared;
         let session = shared.session();
-        if shared.end().await && session.has_id() {
+        let is_first = shared.tasks.end("the link was closed");
+        shared.tasks.idle().await;
+        if is_first && session.has_id() {
             // A server need not allow this, and forgets the session by itself some day.
             let _ = tokio::time::timeout(GOODBYE, shared.server.delete(&session)).await;
         }
@@ -128,7 +137,7 @@ impl HttpLink {
         let sent = {
             let sent_in = &mut withdrawal.sent_in;
             let request = pin!(self.shared.request(&id, frame, &headers, sent_in));
-            self.shared.unless_closed(request).await
+            self.shared.tasks.unless_closed(request).await
         };
         match sent {
             Ok(pull) => Ok(HttpExchange::new(pull, withdrawal)),
@@ -143,17 +152,7 @@ impl HttpLink {
     pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
         let frame = notification_frame(method, params);
         let notified = pin!(self.shared.notify(frame));
-        self.shared.unless_closed(notified).await
-    }
-
-    /// See [`super::Link::next_number`].
-    pub fn next_number(&self) -> u64 {
-        self.shared.in_flight.next_number()
-    }
-
-    /// See [`super::Link::news`].
-    pub fn news(&self) -> &NewsSender {
-        &self.shared.news
+        self.shared.tasks.unless_closed(notified).await
     }
 
     /// The HTTP status with which the server refused to open a session, be it with or without a JSON-RPC error. Servers of the older
@@ -162,19 +161,12 @@ impl HttpLink {
         self.shared.refused_with()
     }
 
-    /// See [`super::Link::owner`].
-    pub fn owner(&self) -> &ConnectionOwner {
-        self.shared.in_flight.owner()
+    pub(super) fn in_flight(&self) -> &RequestsInFlight {
+        &self.shared.in_flight
     }
 
-    /// See [`super::Link::attribute`].
-    pub fn attribute(&self, question: &Request) -> Result<(), Unattributed> {
-        self.shared.in_flight.attribute_question(question)
-    }
-
-    /// Runs a task until it ends or the link is closed.
-    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.shared.spawn(task);
+    pub(super) fn tasks(&self) -> &LinkTasks {
+        &self.shared.tasks
     }
 
     /// Answers a question. A question dies with its session, so the answer is not sent in another.
@@ -182,6 +174,6 @@ impl HttpLink {
         let frame = response_frame(id, outcome);
         let session = self.shared.session();
         let sent = self.shared.tell(&session, frame);
-        self.shared.unless_closed(pin!(sent)).await
+        self.shared.tasks.unless_closed(pin!(sent)).await
     }
 }

@@ -86,7 +86,7 @@ impl HttpShared {
         match posted? {
             Posted::Accepted(response) => {
                 if let Some(rest) = linger(response.into_body()) {
-                    self.spawn(rest);
+                    self.tasks.spawn(rest);
                 }
                 Ok(Delivery::Accepted)
             }

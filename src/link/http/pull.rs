@@ -122,7 +122,7 @@ impl Pull {
             std::mem::replace(&mut self.state, State::Over)
             && let Some(rest) = linger(events.into_body())
         {
-            self.shared.spawn(rest);
+            self.shared.tasks.spawn(rest);
         }
         Ok(Incoming::Answer(answer.outcome))
     }

@@ -86,10 +86,10 @@ impl HttpShared {
         }
         let (done, outcome) = watch::channel(None);
         let shared = self.clone();
-        self.spawn(async move {
+        self.tasks.spawn(async move {
             let (end, news) = shared.renew_now().await;
             done.send_replace(Some(end));
-            shared.news.send(news).await;
+            shared.in_flight.news().send(news).await;
         });
         *newest = Some(Renewal {
             lost,
@@ -149,8 +149,12 @@ impl SessionOpening {
         loop {
             match self.pull.next().await? {
                 Incoming::Answer(outcome) => return Ok(outcome),
-                Incoming::Notice(notice) => shared.news.post(News::Notification(notice)),
-                Incoming::Question(question) => shared.news.post(News::Question(question)),
+                Incoming::Notice(notice) => {
+                    shared.in_flight.news().post(News::Notification(notice));
+                }
+                Incoming::Question(question) => {
+                    shared.in_flight.news().post(News::Question(question));
+                }
             }
         }
     }

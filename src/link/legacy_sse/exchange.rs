@@ -53,7 +53,7 @@ impl LegacySseExchange {
         let posting = shared
             .clone()
             .post_request(number, frame, delivered, settled);
-        shared.spawn(posting.logged_here());
+        shared.tasks.spawn(posting.logged_here());
         tokio::select! {
             biased;
             () = exchange.slot.stirred() => (),
@@ -79,8 +79,7 @@ impl LegacySseExchange {
 impl Drop for LegacySseExchange {
     fn drop(&mut self) {
         // A request that was answered, or has failed, is not in the table any more.
-        let (in_flight, news) = (&self.shared.in_flight, &self.shared.news);
-        if !in_flight.leave(self.number, &self.slot, news) || self.quiet {
+        if !self.shared.in_flight.leave(self.number, &self.slot) || self.quiet {
             return;
         }
         let (shared, number) = (self.shared.clone(), self.number);
@@ -89,6 +88,6 @@ impl Drop for LegacySseExchange {
             let _ = tokio::time::timeout(HEAD_START, delivered.cancelled()).await;
             shared.withdraw(number).await;
         };
-        self.shared.spawn(withdrawal.logged_here());
+        self.shared.tasks.spawn(withdrawal.logged_here());
     }
 }

@@ -21,14 +21,15 @@ use tokio_util::task::AbortOnDropHandle;
 pub use self::exchange::LegacySseExchange;
 use self::{reader::StreamReader, shared::LegacySseShared};
 use super::{
-    ConnectionOwner, Endpoint, EndpointError, LinkError, News, NewsSender, Unattributed,
+    Connection, Endpoint, EndpointError, LinkError,
     in_flight::{Purpose, RequestsInFlight},
     news_queue,
     noise::Noise,
     remote::HttpClient,
     sorter::Sorter,
+    tasks::LinkTasks,
 };
-use crate::wire::{Id, Outcome, Raw, Request, RequestNumbers, notification_frame, response_frame};
+use crate::wire::{Id, Outcome, Raw, RequestNumbers, notification_frame, response_frame};
 
 /// Limit: messages that came in responses to POSTs and wait for the reader.
 const POST_ANSWERS: usize = 64;
@@ -37,16 +38,6 @@ const POST_ANSWERS: usize = 64;
 #[derive(Clone)]
 pub struct LegacySseLink {
     shared: Arc<LegacySseShared>,
-}
-
-/// What belongs to a new link over HTTP+SSE.
-pub struct LegacySseConnection {
-    /// The link.
-    pub link: LegacySseLink,
-    /// What belongs to no request.
-    pub news: mpsc::Receiver<News>,
-    /// Reads the stream; dropping it ends the link.
-    pub reader: AbortOnDropHandle<()>,
 }
 
 /// Why there is no stream.
@@ -65,7 +56,7 @@ pub async fn connect(
     endpoint: &Endpoint,
     numbers: RequestNumbers,
     noise: Noise,
-) -> Result<LegacySseConnection, StreamOpenError> {
+) -> Result<Connection<LegacySseLink>, StreamOpenError> {
     connect_through(endpoint, &Matcher::from_env(), numbers, noise).await
 }
 
@@ -74,7 +65,7 @@ async fn connect_through(
     proxies: &Matcher,
     numbers: RequestNumbers,
     noise: Noise,
-) -> Result<LegacySseConnection, StreamOpenError> {
+) -> Result<Connection<LegacySseLink>, StreamOpenError> {
     let (client, uri) = HttpClient::new(endpoint, proxies)?;
     let (events, address) = reader::open(&client, &uri).await?;
     let (news_in, news) = news_queue();
@@ -84,14 +75,13 @@ async fn connect_through(
         uri,
         address,
         answered,
-        news_in.clone(),
-        RequestsInFlight::new(numbers),
+        RequestsInFlight::new(numbers, news_in),
     ));
-    let reader = StreamReader::new(shared.clone(), events, answers, Sorter::new(news_in, noise));
-    Ok(LegacySseConnection {
+    let reader = StreamReader::new(shared.clone(), events, answers, Sorter::new(noise));
+    Ok(Connection {
         link: LegacySseLink { shared },
         news,
-        reader: AbortOnDropHandle::new(tokio::spawn(reader.run())),
+        tasks: vec![AbortOnDropHandle::new(tokio::spawn(reader.run()))],
     })
 }
 
@@ -112,19 +102,12 @@ impl LegacySseLink {
         self.shared.tell(notification_frame(method, params)).await
     }
 
-    /// See [`super::Link::owner`].
-    pub fn owner(&self) -> &ConnectionOwner {
-        self.shared.in_flight.owner()
+    pub(super) fn in_flight(&self) -> &RequestsInFlight {
+        &self.shared.in_flight
     }
 
-    /// See [`super::Link::attribute`].
-    pub fn attribute(&self, question: &Request) -> Result<(), Unattributed> {
-        self.shared.in_flight.attribute_question(question)
-    }
-
-    /// Runs a task until it ends or the link is over.
-    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.shared.spawn(task);
+    pub(super) fn tasks(&self) -> &LinkTasks {
+        &self.shared.tasks
     }
 
     /// Answers a question.
@@ -133,19 +116,9 @@ impl LegacySseLink {
         self.shared.tell(frame).await
     }
 
-    /// See [`super::Link::next_number`].
-    pub fn next_number(&self) -> u64 {
-        self.shared.in_flight.next_number()
-    }
-
-    /// See [`super::Link::news`].
-    pub fn news(&self) -> &NewsSender {
-        &self.shared.news
-    }
-
     /// Ends the stream, and with it the session. Requests in flight fail.
     pub async fn close(&self) {
         self.shared.end("the link was closed");
-        self.shared.idle().await;
+        self.shared.tasks.idle().await;
     }
 }

@@ -33,7 +33,7 @@ impl LegacySseShared {
             self.pass_over(posted?);
             Ok(())
         };
-        self.unless_closed(pin!(telling)).await
+        self.tasks.unless_closed(pin!(telling)).await
     }
 
     /// Posts a request for as long as anybody waits for its answer. An error goes to the request;
@@ -77,7 +77,7 @@ impl LegacySseShared {
     /// Tells the server that nobody waits for an answer any more.
     pub(super) async fn withdraw(self: &Arc<Self>, number: u64) {
         let sent = async {
-            let _turn = self.withdrawals.acquire().await;
+            let _turn = self.tasks.withdrawals.acquire().await;
             self.tell(withdrawal_frame(number)).await
         };
         if let Ok(Err(error)) = tokio::time::timeout(WITHDRAWAL, sent).await {
@@ -160,7 +160,7 @@ impl LegacySseShared {
     /// Lets the rest of a response that says nothing end on its own.
     fn pass_over(self: &Arc<Self>, response: Option<Response<ServerBody>>) {
         if let Some(rest) = response.and_then(|response| linger(response.into_body())) {
-            self.spawn(rest);
+            self.tasks.spawn(rest);
         }
     }
 }

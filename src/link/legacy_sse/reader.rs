@@ -104,12 +104,13 @@ impl StreamReader {
         let shared = self.shared.clone();
         let why = tokio::select! {
             why = self.read(&mut sorter) => why,
-            () = shared.ended() => shared.reason(),
+            () = shared.tasks.ended() => shared.tasks.reason(),
         };
         shared.end(&why);
         // Nobody else holds the connection: it is closed now, not when the worker has read the news.
         drop(self);
-        sorter.close(shared.reason()).await;
+        let end = News::Closed(shared.tasks.reason());
+        shared.in_flight.news().send(end).await;
     }
 
     /// Gives the reason why the stream is over.
@@ -152,6 +153,9 @@ impl StreamReader {
 impl Drop for StreamReader {
     fn drop(&mut self) {
         self.shared.end("the link was closed");
-        self.shared.news.post(News::Closed(self.shared.reason()));
+        self.shared
+            .in_flight
+            .news()
+            .post(News::Closed(self.shared.tasks.reason()));
     }
 }

@@ -5,7 +5,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex}
 use super::{super::Incoming, *};
 
 /// The link, and the server's ends of the pipes.
-fn linked() -> (StdioConnection, DuplexStream, DuplexStream) {
+fn linked() -> (Connection<StdioLink>, DuplexStream, DuplexStream) {
     let (stdin, their_input) = duplex(1 << 16);
     let (their_output, stdout) = duplex(1 << 16);
     let ended = std::future::pending::<String>();

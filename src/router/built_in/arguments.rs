@@ -16,7 +16,7 @@ const MOST_NAMED: usize = 12;
 pub(super) fn check_keys(
     object: &Raw,
     place: &str,
-    known: &[&str],
+    known: &[impl AsRef<str>],
     aliases: &[&str],
 ) -> Result<(), String> {
     let (mut seen, mut wrong): (u64, Vec<String>) = (0, Vec::new());
@@ -24,7 +24,10 @@ pub(super) fn check_keys(
         if wrong.len() == MOST_NAMED {
             break;
         }
-        let mut all = known.iter().chain(aliases);
+        let mut all = known
+            .iter()
+            .map(AsRef::as_ref)
+            .chain(aliases.iter().copied());
         let Some(i) = all.position(|key| member.is(object.as_bytes(), key)) else {
             // A key that is no text is none that we know.
             let key = member.name(object.as_bytes()).unwrap_or_default();
@@ -75,8 +78,8 @@ fn is_longer(value: &Raw, most: usize) -> bool {
         && (is(value.string()) || value.elements().any(|one| may_be(&one) && is(one.string())))
 }
 
-fn unknown(key: &str, place: &str, known: &[&str]) -> String {
-    let close = names::closest(key, known.iter().copied());
+fn unknown(key: &str, place: &str, known: &[impl AsRef<str>]) -> String {
+    let close = names::closest(key, known.iter().map(AsRef::as_ref));
     let close = close.map(|close| format!("; the closest name is `{close}`"));
     let shown = key.get(..key.floor_char_boundary(SHOWN));
     format!(

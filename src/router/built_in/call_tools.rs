@@ -18,9 +18,6 @@ use crate::{
     },
 };
 
-/// What the three variants take.
-const ARGUMENTS: &[&str] = &["name", "args", "args_json", "intent"];
-
 /// MCP's own word for `args`, and the intent without its brackets.
 const ALIASES: &[&str] = &["arguments", "intent_data_sensitivity", "intent_reason"];
 
@@ -28,7 +25,6 @@ const USAGE: &str = r#"{"name": "server:tool", "args": {…}}: the arguments of 
 
 pub(super) const READ: BuiltIn = BuiltIn {
     name: "call_tool_read",
-    arguments: ARGUMENTS,
     aliases: ALIASES,
     usage: USAGE,
     define: |_| {
@@ -45,7 +41,6 @@ pub(super) const READ: BuiltIn = BuiltIn {
 
 pub(super) const WRITE: BuiltIn = BuiltIn {
     name: "call_tool_write",
-    arguments: ARGUMENTS,
     aliases: ALIASES,
     usage: USAGE,
     define: |_| {
@@ -62,7 +57,6 @@ pub(super) const WRITE: BuiltIn = BuiltIn {
 
 pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
     name: "call_tool_destructive",
-    arguments: ARGUMENTS,
     aliases: ALIASES,
     usage: USAGE,
     define: |_| {
@@ -81,7 +75,6 @@ pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
 
 pub(super) const ANY: BuiltIn = BuiltIn {
     name: "call_tool",
-    arguments: &["server", "tool", "arguments"],
     aliases: &["args", "args_json"],
     usage: r#"{"server": "…", "tool": "…", "arguments": {…}}: the arguments of the tool that is called stand in `arguments`; {} if it is to get none."#,
     define: |_| {

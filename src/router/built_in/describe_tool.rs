@@ -18,7 +18,6 @@ use crate::{
 
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "describe_tool",
-    arguments: &["names"],
     aliases: &[],
     usage: r#"{"names": ["server:tool"]}."#,
     define,

@@ -12,8 +12,11 @@ mod read_cache;
 mod retrieve_tools;
 mod upstream_servers;
 
+use std::{collections::HashMap, sync::LazyLock};
+
 use futures_util::future::BoxFuture;
 use serde::Serialize;
+use serde_json::Map;
 
 pub(super) use self::code_execution::definition_with;
 pub use self::{
@@ -55,9 +58,7 @@ const ALL: &[BuiltIn] = &[
 pub(super) struct BuiltIn {
     /// Its name. Has no `__`, so no upstream's tool is offered under it.
     pub(super) name: &'static str,
-    /// Its arguments, as its schema names them. A call with any other is refused.
-    arguments: &'static [&'static str],
-    /// Arguments that are taken besides: other words for those.
+    /// Arguments that are taken besides those of its schema: other words for them. A call with any other is refused.
     aliases: &'static [&'static str],
     /// What a call looks like, for the sender of a wrong one.
     usage: &'static str,
@@ -206,7 +207,8 @@ impl BuiltIn {
         let arguments = arguments.unwrap_or_else(Raw::empty_object);
         // They are read one by one.
         arguments.remember_members();
-        arguments::check_keys(&arguments, "in the arguments", self.arguments, self.aliases)
+        let named = self.named_arguments();
+        arguments::check_keys(&arguments, "in the arguments", named, self.aliases)
             .and_then(|()| arguments::check_names(&arguments))
             .map_err(|why| self.wrong(why))?;
         let call = Call {
@@ -225,6 +227,28 @@ impl BuiltIn {
             arguments,
         };
         (self.run)(call).await
+    }
+
+    /// The arguments that its schema names, whatever the settings are.
+    fn named_arguments(&self) -> &'static [String] {
+        type Named = HashMap<&'static str, Vec<String>>;
+        static NAMED: LazyLock<Named> = LazyLock::new(|| {
+            let settings = Settings::default();
+            let named = ALL.iter().map(|tool| {
+                let definition = (tool.define)(&settings);
+                let properties = definition["inputSchema"]["properties"].as_object();
+                (
+                    tool.name,
+                    properties
+                        .into_iter()
+                        .flat_map(Map::keys)
+                        .cloned()
+                        .collect(),
+                )
+            });
+            named.collect()
+        });
+        NAMED.get(self.name).map_or(&[], Vec::as_slice)
     }
 
     fn wrong(&self, why: impl std::fmt::Display) -> RequestError {
@@ -258,10 +282,7 @@ fn structured(answer: &Raw) -> Reply {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::config::{self, Surroundings};
 
     #[test]
     fn every_name_is_known_where_rules_are_read() {
@@ -271,26 +292,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_what_the_schema_names() {
-        let surroundings = Surroundings {
-            lookup: &|_| None,
-            folder: Path::new("/"),
-        };
-        let settings = config::parse("{}", &surroundings).expect("a configuration");
+    fn another_word_is_none_that_the_schema_names() {
         for tool in ALL {
-            let definition = (tool.define)(&settings);
-            assert_eq!(definition["name"], tool.name);
-            let properties = definition["inputSchema"]["properties"].as_object();
-            let mut named: Vec<&str> = properties
-                .expect("a schema")
-                .keys()
-                .map(|key| &**key)
-                .collect();
-            let mut taken = tool.arguments.to_vec();
-            named.sort_unstable();
-            taken.sort_unstable();
-            assert_eq!(named, taken, "{}", tool.name);
-            assert!(tool.aliases.iter().all(|alias| !taken.contains(alias)));
+            let named = tool.named_arguments();
+            assert!(!named.is_empty(), "{}", tool.name);
+            let is_named = |alias: &&str| named.iter().any(|known| known == alias);
+            assert!(!tool.aliases.iter().any(is_named), "{}", tool.name);
+            assert_eq!((tool.define)(&Settings::default())["name"], tool.name);
         }
     }
 }

@@ -16,7 +16,6 @@ use crate::{
 
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "quarantine_security",
-    arguments: &["operation", "name"],
     aliases: &[],
     usage: r#"{"operation": "list"}, or {"operation": "inspect", "name": "server"}."#,
     define,

@@ -27,7 +27,6 @@ const LONGEST_KEY: usize = 64;
 
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "read_cache",
-    arguments: &["key", "offset", "limit"],
     aliases: &[],
     usage: r#"{"key": "…", "offset": 20000}, as the end of the cut result says."#,
     define,

@@ -20,15 +20,6 @@ use crate::{
 
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "retrieve_tools",
-    arguments: &[
-        "query",
-        "limit",
-        "server",
-        "match",
-        "detail",
-        "read_only_only",
-        "exclude_destructive",
-    ],
     aliases: &[],
     usage: r#"{"query": "what the tool should do"}; `limit`, `server`, `match`, `detail`, `read_only_only` and `exclude_destructive` may stand beside it."#,
     define,

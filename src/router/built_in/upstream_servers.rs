@@ -18,40 +18,11 @@ use crate::{
 
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "upstream_servers",
-    arguments: ARGUMENTS,
     aliases: ALIASES,
     usage: r#"{"operation": "list"}, {"operation": "patch", "name": "server", "env": {"MODE": "x"}} or {"operation": "add", "name": "server", "command": "npx", "args": ["-y", "package"]}."#,
     define,
     run: |call| Box::pin(run(call)),
 };
-
-const ARGUMENTS: &[&str] = &[
-    "operation",
-    "action",
-    "name",
-    "lines",
-    "command",
-    "args",
-    "args_json",
-    "env",
-    "env_json",
-    "cwd",
-    "url",
-    "headers",
-    "headers_json",
-    "type",
-    "enabled",
-    "quarantined",
-    "idle_timeout",
-    "init_timeout",
-    "call_tool_timeout",
-    "enabled_tools",
-    "disabled_tools",
-    "isolation",
-    "isolation_json",
-    "oauth",
-    "oauth_json",
-];
 
 /// Further keys of an entry, and other words for those above.
 const ALIASES: &[&str] = &[

@@ -136,7 +136,7 @@ fn row<'a>(
         (tool.definition.clone(), Cow::Borrowed(&*tool.description))
     };
     let schema = definition.get("inputSchema");
-    let line = (!with_schema).then(|| signature(&tool.name, schema.as_ref()));
+    let line = (!with_schema).then(|| signature(&tool.name, schema.as_ref(), None));
     Row {
         name: found.name(),
         server,

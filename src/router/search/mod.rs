@@ -6,7 +6,6 @@ mod closest;
 mod notice;
 mod run;
 mod signature;
-mod typed_signature;
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use serde::Serialize;
 
 pub use self::{
     answer::{Detail, SearchAnswer, search_lists},
-    typed_signature::typed_signature,
+    signature::signature,
 };
 use self::{notice::Absent, run::SearchState};
 use crate::{

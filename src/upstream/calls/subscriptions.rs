@@ -76,6 +76,19 @@ pub(in crate::upstream) enum SubscriptionRequest {
     Unsubscribe(Box<str>),
 }
 
+/// What the server said of one resource.
+#[derive(Debug)]
+pub(in crate::upstream) enum SubscriptionAnswer {
+    /// It tells of updates from now on.
+    Agreed,
+    /// It does so no more.
+    Ended,
+    /// It does not.
+    Refused(NotSubscribed),
+    /// The request came to nothing. An earlier subscription stays.
+    NotAsked(NotSubscribed),
+}
+
 /// The subscriptions of all upstreams, by name: one whose entry is edited keeps its own.
 #[derive(Default)]
 pub(in crate::upstream) struct AllSubscriptions(Guarded<HashMap<ServerName, Subscriptions>>);
@@ -187,21 +200,20 @@ impl Subscriptions {
         })
     }
 
-    /// Notes what the server answered to a request.
-    pub(in crate::upstream) fn done(
-        &self,
-        request: &SubscriptionRequest,
-        outcome: Result<(), NotSubscribed>,
-    ) {
-        let (SubscriptionRequest::Subscribe(uri) | SubscriptionRequest::Unsubscribe(uri)) = request;
+    /// Notes what the server answered of some resources.
+    pub(in crate::upstream) fn settle(&self, answers: Vec<(Box<str>, SubscriptionAnswer)>) {
         let mut table = self.lock();
-        if let Some(resource) = table.by_uri.get_mut(uri) {
-            resource.state = match (request, outcome) {
-                (SubscriptionRequest::Subscribe(_), Ok(())) => SubscriptionState::Subscribed,
-                (SubscriptionRequest::Subscribe(_), Err(error)) => {
-                    SubscriptionState::Refused(error)
+        for (uri, answer) in answers {
+            let Some(resource) = table.by_uri.get_mut(&uri) else {
+                continue;
+            };
+            resource.state = match (answer, &resource.state) {
+                (SubscriptionAnswer::Agreed, _) => SubscriptionState::Subscribed,
+                (SubscriptionAnswer::Ended, _) => SubscriptionState::Nothing,
+                (SubscriptionAnswer::NotAsked(_), SubscriptionState::Subscribed) => continue,
+                (SubscriptionAnswer::Refused(why) | SubscriptionAnswer::NotAsked(why), _) => {
+                    SubscriptionState::Refused(why)
                 }
-                (SubscriptionRequest::Unsubscribe(_), _) => SubscriptionState::Nothing,
             };
         }
         table.tidy();
@@ -232,40 +244,6 @@ impl Subscriptions {
             })
         };
         has_changed.then(|| self.wanted())
-    }
-
-    /// The request with all resources failed; earlier subscriptions stay.
-    pub(in crate::upstream) fn not_agreed(&self, uris: &BTreeSet<String>, why: &NotSubscribed) {
-        let mut table = self.lock();
-        for (uri, resource) in &mut table.by_uri {
-            if uris.contains(&**uri) && !matches!(resource.state, SubscriptionState::Subscribed) {
-                resource.state = SubscriptionState::Refused(why.clone());
-            }
-        }
-        table.tidy();
-        drop(table);
-        self.0.answered.send_replace(());
-    }
-
-    /// The server accepted these resources of those in the request.
-    pub(in crate::upstream) fn agreed(&self, uris: &BTreeSet<String>, accepted: &BTreeSet<String>) {
-        let mut table = self.lock();
-        for (uri, resource) in &mut table.by_uri {
-            if !uris.contains(&**uri) {
-                continue;
-            }
-            resource.state = if accepted.contains(&**uri) {
-                SubscriptionState::Subscribed
-            } else {
-                let error = format!("the server does not tell of updates of {uri:?}");
-                let hint = "Read the resource when its contents are needed.";
-                let failure = Failure::new(ErrorCode::UnknownResource, error, hint);
-                SubscriptionState::Refused(NotSubscribed::Failed(failure))
-            };
-        }
-        table.tidy();
-        drop(table);
-        self.0.answered.send_replace(());
     }
 
     /// There is a new connection, or will be, on which the server knows of no subscription.
@@ -356,6 +334,26 @@ mod tests {
         table.add(uri, silent()).expect("room")
     }
 
+    fn done(table: &Subscriptions, request: SubscriptionRequest) {
+        table.settle(vec![match request {
+            SubscriptionRequest::Subscribe(uri) => (uri, SubscriptionAnswer::Agreed),
+            SubscriptionRequest::Unsubscribe(uri) => (uri, SubscriptionAnswer::Ended),
+        }]);
+    }
+
+    fn agreed(table: &Subscriptions, uris: &BTreeSet<String>, accepted: &[&str]) {
+        let why = || NotSubscribed::Refused(Raw::empty_object());
+        let answer = |uri: &String| {
+            let answer = if accepted.contains(&&**uri) {
+                SubscriptionAnswer::Agreed
+            } else {
+                SubscriptionAnswer::Refused(why())
+            };
+            (uri.as_str().into(), answer)
+        };
+        table.settle(uris.iter().map(answer).collect());
+    }
+
     fn settled(subscription: &Subscription) -> Option<Result<(), NotSubscribed>> {
         let settled = subscription.settled(Duration::from_mins(1));
         settled.now_or_never()
@@ -370,7 +368,7 @@ mod tests {
         assert_eq!(table.next_request(), None, "it is being asked already");
         assert!(settled(&first).is_none());
         let second = add(&table, "a://1");
-        table.done(&request, Ok(()));
+        done(&table, request);
         assert!(matches!(settled(&first), Some(Ok(()))));
         assert!(matches!(settled(&second), Some(Ok(()))));
         drop(first);
@@ -381,7 +379,7 @@ mod tests {
         assert_eq!(request, SubscriptionRequest::Unsubscribe("a://1".into()));
         let again = add(&table, "a://1");
         assert_eq!(table.next_request(), None, "one thing at a time");
-        table.done(&request, Ok(()));
+        done(&table, request);
         assert_eq!(
             table.next_request(),
             Some(SubscriptionRequest::Subscribe("a://1".into()))
@@ -394,7 +392,7 @@ mod tests {
         let table = Subscriptions::default();
         let (a, _b) = (add(&table, "a://1"), add(&table, "b://1"));
         while let Some(request) = table.next_request() {
-            table.done(&request, Ok(()));
+            done(&table, request);
         }
         table.forgotten();
         drop(a);
@@ -409,8 +407,8 @@ mod tests {
     async fn a_refusal_holds_for_those_who_asked() {
         let table = Subscriptions::default();
         let first = add(&table, "a://1");
-        let request = table.next_request().expect("a request");
-        table.done(&request, Err(NotSubscribed::Refused(Raw::empty_object())));
+        assert!(table.next_request().is_some());
+        agreed(&table, &BTreeSet::from(["a://1".to_owned()]), &[]);
         assert!(matches!(
             settled(&first),
             Some(Err(NotSubscribed::Refused(_)))
@@ -427,9 +425,9 @@ mod tests {
         let (a, b) = (add(&table, "a://1"), add(&table, "b://1"));
         let uris = table.wanted();
         let late = add(&table, "c://1");
-        table.agreed(&uris, &BTreeSet::from(["a://1".to_owned()]));
+        agreed(&table, &uris, &["a://1"]);
         assert!(matches!(settled(&a), Some(Ok(()))));
-        assert!(matches!(settled(&b), Some(Err(NotSubscribed::Failed(_)))));
+        assert!(matches!(settled(&b), Some(Err(NotSubscribed::Refused(_)))));
         assert!(settled(&late).is_none());
     }
 
@@ -444,12 +442,12 @@ mod tests {
         drop(left);
         assert_eq!(known(), 1, "the server is hearing of it");
         assert_eq!(table.unheard(), None, "one thing at a time");
-        table.agreed(&uris, &uris);
+        agreed(&table, &uris, &["a://1"]);
         assert_eq!(table.unheard(), Some(BTreeSet::new()), "it is told at once");
         assert_eq!(known(), 0);
         let (left, uris) = (add(&table, "a://1"), table.wanted());
         drop(left);
-        table.agreed(&uris, &BTreeSet::new());
+        agreed(&table, &uris, &[]);
         assert_eq!(known(), 0, "it did not agree");
     }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     config::{ProtocolEra, Remote, RemoteKind, ServerEntry},
-    link::{self, Authorization, Connection, Endpoint, LinkError, Noise},
+    link::{self, Authorization, Connection, Endpoint, Link, LinkError, Noise},
     upstream::calls::handle::UpstreamShared,
     wire::{RequestNumbers, Revision, instance::InstanceId},
 };
@@ -133,7 +133,7 @@ fn is_refusal(error: &OpenError) -> bool {
 
 fn prepared(endpoint: &Endpoint, numbers: &RequestNumbers) -> Result<Connection, Failed> {
     let made = link::http::connect(endpoint, numbers.clone());
-    made.map(Into::into)
+    made.map(|made| made.by(Link::Http))
         .map_err(|error| Failed::finally(misconfigured(&error)))
 }
 
@@ -154,7 +154,7 @@ async fn legacy_sse(
             return Err(ConnectError::of_handshake(entry, &error));
         }
     };
-    let shaken = shake_hands(made.into(), declared).await;
+    let shaken = shake_hands(made.by(Link::LegacySse), declared).await;
     shaken.map_err(|error| ConnectError::of_handshake(entry, &error))
 }
 

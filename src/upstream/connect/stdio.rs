@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::{ProtocolEra, ServerEntry, Settings, Stdio},
-    link::{self, Connection, Noise},
+    link::{self, Connection, Link, Noise},
     process::{self, BaseEnvironment, Grace, Launch, Process, SpawnError, StderrLog},
     wire::{RequestNumbers, Revision},
 };
@@ -138,7 +138,7 @@ impl Program<'_> {
         let ended = async move { exited.await.to_string() };
         let noise = self.noise.clone();
         let made = link::stdio::connect(input, output, ended, self.numbers.clone(), noise);
-        Ok((made.into(), process))
+        Ok((made.by(Link::Stdio), process))
     }
 
     /// Starts it and opens the connection; a server with which that fails is ended.

@@ -17,7 +17,7 @@ use crate::{
     process::Grace,
     upstream::{
         calls::{
-            handle::{Command, Live, UpstreamShared},
+            handle::{Command, Live, Status, UpstreamShared},
             unread::UnreadChange,
         },
         connect::{self, ConnectContext, Open, lists::ReadLists},
@@ -47,9 +47,7 @@ impl Worker {
             Transport::Stdio(stdio) => !known && stdio.may_download(),
             Transport::Remote(_) => false,
         };
-        self.shared
-            .status
-            .send_modify(|status| status.first_start = may_download.then_some(deadline));
+        self.set_status(|status| status.first_start = may_download.then_some(deadline));
         let settings = self.settings();
         if !self.life.waiters.is_empty() {
             urgent.notify_one();
@@ -82,9 +80,7 @@ impl Worker {
 
     pub(super) async fn attempted(&mut self, result: Result<Open, ConnectError>) {
         self.life.urgent = Arc::default();
-        self.shared
-            .status
-            .send_modify(|status| status.first_start = None);
+        self.set_status(|status| status.first_start = None);
         let outcome = match result {
             Ok(open) => self.opened(open).await,
             Err(error) => Err(error),
@@ -109,9 +105,7 @@ impl Worker {
             Err(error) if self.is_login_needed() => self.put_off_until_login(Some(error)).await,
             Err(error) => {
                 let error = self.with_login_trouble(error);
-                self.shared
-                    .status
-                    .send_modify(|status| status.last_error = Some(error.clone()));
+                self.set_status(|status| status.last_error = Some(error.clone()));
                 let (need, retries) = (self.need(), self.retries());
                 self.event(StateEvent::NotOpened(need, retries)).await;
                 self.pause_at_least(error.retry_after);
@@ -134,10 +128,12 @@ impl Worker {
         };
         if self.life.paused_until.is_none_or(|paused| paused < until) {
             self.life.paused_until = Some(until);
-            self.shared
-                .status
-                .send_modify(|status| status.next_attempt = Some(until));
+            self.set_status(|status| status.next_attempt = Some(until));
         }
+    }
+
+    pub(super) fn set_status(&self, set: impl FnOnce(&mut Status)) {
+        self.shared.status.send_modify(set);
     }
 
     /// Records how the server is.
@@ -168,9 +164,7 @@ impl Worker {
                 ..ServerStep::default()
             };
             self.record("failed", step);
-            self.shared
-                .status
-                .send_modify(|status| status.unrecorded_failures = 0);
+            self.set_status(|status| status.unrecorded_failures = 0);
         }
     }
 
@@ -193,13 +187,9 @@ impl Worker {
             let times = status.unrecorded_failures + 1;
             step.times = (times > 1).then_some(times.into());
             self.record("failed", step);
-            self.shared
-                .status
-                .send_modify(|status| status.unrecorded_failures = 0);
+            self.set_status(|status| status.unrecorded_failures = 0);
         } else {
-            self.shared
-                .status
-                .send_modify(|status| status.unrecorded_failures += 1);
+            self.set_status(|status| status.unrecorded_failures += 1);
             tracing::debug!(%server, %reason, attempt, next_attempt, "server is not available");
         }
     }
@@ -265,7 +255,7 @@ impl Worker {
         let (listing, failed) = lists.or_known(known, connect::lists_hint(&self.entry));
         let secrets = self.shared.secrets_of(&self.entry);
         let failed = failed.map(|error| error.without(&secrets));
-        self.shared.status.send_modify(|status| {
+        self.set_status(|status| {
             // Logged once, not at each listing.
             if let Some(error) = failed.as_ref().filter(|_| failed != status.last_error) {
                 tracing::warn!(server = %self.entry.name, reason = %error.reason, "lists of the server could not be read");
@@ -373,9 +363,7 @@ impl Worker {
         };
         // A secret may have another value by now.
         let error = error.without(&self.current_entry().secrets);
-        self.shared
-            .status
-            .send_modify(|status| status.last_error = Some(error));
+        self.set_status(|status| status.last_error = Some(error));
         self.disconnect().await;
         let (need, retries) = (self.need(), self.retries());
         self.event(StateEvent::Lost(need, retries, health)).await;

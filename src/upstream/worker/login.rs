@@ -94,9 +94,7 @@ impl Worker {
             ..ServerStep::default()
         };
         self.record("login needed", step);
-        self.shared
-            .status
-            .send_modify(|status| status.last_error = Some(error.clone()));
+        self.set_status(|status| status.last_error = Some(error.clone()));
         self.event(StateEvent::LoginNeeded).await;
         for waiter in self.life.waiters.drain(..) {
             // A caller that left needs no answer.
@@ -120,7 +118,7 @@ impl Worker {
             }
             (false, State::Authenticating { .. }) => {
                 // A caller that waits for the outcome of the login waits for the attempt that follows.
-                self.shared.status.send_modify(|status| {
+                self.set_status(|status| {
                     status.settled = false;
                     status.last_error = None;
                 });

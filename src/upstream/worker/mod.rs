@@ -29,7 +29,7 @@ use self::{
     jitter::jittered,
     liveness::Liveness,
     schedule::{Cadence, Schedule},
-    subscriptions::SubscriptionAnswer,
+    subscriptions::SubscriptionAnswers,
 };
 use crate::{
     activity::ServerStep,
@@ -99,7 +99,7 @@ pub(in crate::upstream) struct Life {
     /// Answers to the server's questions that are being made or sent.
     answering: FuturesUnordered<BoxFuture<'static, ()>>,
     /// Subscription requests that the server has not answered yet.
-    telling: FuturesUnordered<BoxFuture<'static, SubscriptionAnswer>>,
+    telling: FuturesUnordered<BoxFuture<'static, SubscriptionAnswers>>,
     /// The request that sets the server's log level.
     levelling: Option<BoxFuture<'static, ()>>,
     /// The log level that it was sent last.
@@ -142,7 +142,7 @@ enum Step {
     Answered,
     SubscriptionsChanged,
     LogLevelSubscribed,
-    SubscriptionAnswer(SubscriptionAnswer),
+    SubscriptionsAnswered(SubscriptionAnswers),
     SettingsChanged,
     LoginChanged,
     Tick,
@@ -186,8 +186,7 @@ impl Worker {
         if self.need() == Need::Permanent {
             self.event(StateEvent::Wanted).await;
         }
-        let status = &self.shared.status;
-        status.send_modify(|status| status.begun = true);
+        self.set_status(|status| status.begun = true);
         loop {
             match self.next_step().await {
                 Step::Stop | Step::Command(None) => break,
@@ -197,7 +196,7 @@ impl Worker {
                 Step::Relisted(result) => self.relisted(result).await,
                 Step::Pinged(sign) => self.pinged(sign).await,
                 Step::SubscriptionsChanged => self.sync_subscriptions(),
-                Step::SubscriptionAnswer(answer) => self.subscription_answered(answer),
+                Step::SubscriptionsAnswered(answers) => self.subscriptions_answered(answers),
                 Step::LogLevelSubscribed => self.sync_log_level(),
                 // The next wait is computed again.
                 Step::Answered | Step::SettingsChanged => (),
@@ -225,7 +224,7 @@ impl Worker {
             sign = maybe(&mut life.pinging) => Step::Pinged(sign),
             Some(()) = life.answering.next() => Step::Answered,
             () = self.shared.subscriptions.changed() => Step::SubscriptionsChanged,
-            Some(answer) = life.telling.next() => Step::SubscriptionAnswer(answer),
+            Some(answer) = life.telling.next() => Step::SubscriptionsAnswered(answer),
             Ok(()) = self.level_changes.changed() => Step::LogLevelSubscribed,
             () = maybe(&mut life.levelling) => Step::LogLevelSubscribed,
             Ok(()) = self.settings.changed() => Step::SettingsChanged,
@@ -314,7 +313,7 @@ impl Worker {
             self.life.paused_until = Some(Instant::now() + jittered(pause));
         }
         let next_attempt = self.life.paused_until;
-        self.shared.status.send_modify(|status| {
+        self.set_status(|status| {
             status.state = state;
             status.settled |= settled;
             status.next_attempt = next_attempt.filter(|_| matches!(state, State::Waiting { .. }));

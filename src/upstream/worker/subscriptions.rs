@@ -9,7 +9,7 @@ use crate::{
     failure::error_code::{ErrorCode, Failure},
     link::Link,
     upstream::{
-        calls::subscriptions::{NotSubscribed, SubscriptionRequest},
+        calls::subscriptions::{NotSubscribed, SubscriptionAnswer, SubscriptionRequest},
         connect::{listening::ListenError, own_requests},
     },
     wire::{Outcome, Raw, method},
@@ -21,16 +21,8 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// Limit: of these requests in flight at once.
 const AT_ONCE: usize = 16;
 
-/// What the server answered.
-pub(super) enum SubscriptionAnswer {
-    /// The outcome of one request, to a server with a handshake.
-    One(SubscriptionRequest, Result<(), NotSubscribed>),
-    /// The outcome of one request for all: the server agreed to so much.
-    All {
-        uris: BTreeSet<String>,
-        agreed: Result<BTreeSet<String>, ListenError>,
-    },
-}
+/// What the server answered, by URI.
+pub(super) type SubscriptionAnswers = Vec<(Box<str>, SubscriptionAnswer)>;
 
 impl Worker {
     /// Whether a resource is subscribed to, so that the server must be connected.
@@ -53,8 +45,8 @@ impl Worker {
                 .unheard()
                 .filter(|_| self.life.telling.is_empty())
             {
-                let agreed = listening.listen(uris.clone());
-                let telling = agreed.map(|agreed| SubscriptionAnswer::All { uris, agreed });
+                let agreeing = listening.listen(uris.clone());
+                let telling = agreeing.map(move |agreed| answers_to(&uris, &agreed));
                 self.life.telling.push(telling.boxed());
             }
             return;
@@ -63,36 +55,23 @@ impl Worker {
             && let Some(request) = subscriptions.next_request()
         {
             let link = connected.open.link.clone();
-            let telling = async move {
-                let outcome = ask(&link, &request).await;
-                SubscriptionAnswer::One(request, outcome)
-            };
+            let telling = async move { vec![ask(&link, request).await] };
             self.life.telling.push(telling.boxed());
         }
     }
 
-    pub(super) fn subscription_answered(&mut self, answer: SubscriptionAnswer) {
-        let (server, subscriptions) = (&self.entry.name, &self.shared.subscriptions);
-        match answer {
-            SubscriptionAnswer::One(request, outcome) => {
-                if let Err(error) = &outcome {
-                    tracing::debug!(%server, ?request, ?error, "the server refused a subscription, or its end");
-                }
-                subscriptions.done(&request, outcome);
-            }
-            SubscriptionAnswer::All {
-                uris,
-                agreed: Ok(agreed),
-            } => subscriptions.agreed(&uris, &agreed),
-            SubscriptionAnswer::All {
-                uris,
-                agreed: Err(error),
-            } => {
-                tracing::debug!(%server, %error, "the server did not agree to tell of resources");
-                let why = failed(ErrorCode::BadUpstreamAnswer, &error.outside());
-                subscriptions.not_agreed(&uris, &why);
-            }
+    pub(super) fn subscriptions_answered(&mut self, answers: SubscriptionAnswers) {
+        let refused = answers.iter().find(|(_, answer)| {
+            matches!(
+                answer,
+                SubscriptionAnswer::Refused(_) | SubscriptionAnswer::NotAsked(_)
+            )
+        });
+        if let Some((uri, answer)) = refused {
+            let server = &self.entry.name;
+            tracing::debug!(%server, uri, ?answer, "the server refused a subscription");
         }
+        self.shared.subscriptions.settle(answers);
         self.sync_subscriptions();
     }
 
@@ -103,13 +82,43 @@ impl Worker {
     }
 }
 
-async fn ask(link: &Link, request: &SubscriptionRequest) -> Result<(), NotSubscribed> {
-    let (name, uri) = match request {
-        SubscriptionRequest::Subscribe(uri) => (method::RESOURCES_SUBSCRIBE, uri),
-        SubscriptionRequest::Unsubscribe(uri) => (method::RESOURCES_UNSUBSCRIBE, uri),
+async fn ask(link: &Link, request: SubscriptionRequest) -> (Box<str>, SubscriptionAnswer) {
+    let (name, uri, done) = match request {
+        SubscriptionRequest::Subscribe(uri) => {
+            (method::RESOURCES_SUBSCRIBE, uri, SubscriptionAnswer::Agreed)
+        }
+        SubscriptionRequest::Unsubscribe(uri) => (
+            method::RESOURCES_UNSUBSCRIBE,
+            uri,
+            SubscriptionAnswer::Ended,
+        ),
     };
     let params = Raw::author(&serde_json::json!({ "uri": uri }));
-    answered(link, name, &params).await
+    match (answered(link, name, &params).await, done) {
+        (Err(why), SubscriptionAnswer::Agreed) => (uri, SubscriptionAnswer::Refused(why)),
+        (_, done) => (uri, done),
+    }
+}
+
+/// What an answer to one request for all of these resources says of each.
+fn answers_to(
+    uris: &BTreeSet<String>,
+    agreed: &Result<BTreeSet<String>, ListenError>,
+) -> SubscriptionAnswers {
+    let answer = |uri: &String| match agreed {
+        Ok(agreed) if agreed.contains(uri) => SubscriptionAnswer::Agreed,
+        Ok(_) => {
+            let error = format!("the server does not tell of updates of {uri:?}");
+            let hint = "Read the resource when its contents are needed.";
+            let failure = Failure::new(ErrorCode::UnknownResource, error, hint);
+            SubscriptionAnswer::Refused(NotSubscribed::Failed(failure))
+        }
+        Err(error) => {
+            SubscriptionAnswer::NotAsked(failed(ErrorCode::BadUpstreamAnswer, &error.outside()))
+        }
+    };
+    let answers = uris.iter().map(|uri| (uri.as_str().into(), answer(uri)));
+    answers.collect()
 }
 
 /// Sends a request of our own; only whether it succeeds is of interest.

@@ -1,16 +1,16 @@
 //! Why a tool has its score: what each word of the query adds to it, and in which field the word stands.
 
-use std::collections::{HashMap, HashSet};
-
-use super::Searcher;
-use crate::catalog::{
-    Query,
-    index::{
-        IndexError, bm25f,
-        terms::{QueryTerm, QueryTerms, wanted},
-        texts::FIELDS,
+use super::{Indexed, Searcher};
+use crate::{
+    catalog::{
+        Query,
+        index::{
+            IndexError, bm25f,
+            terms::{QueryTerm, QueryTerms, wanted},
+            texts::FIELDS,
+        },
     },
-    thesaurus::similar,
+    runtime::long_work::Stop,
 };
 
 /// What one word of a query adds to the score of a tool.
@@ -24,9 +24,6 @@ pub struct WordShare {
     pub shares: [f32; FIELDS],
 }
 
-/// What the terms of one word weigh in the fields of the tools that are explained.
-type Weights = HashMap<usize, [f32; FIELDS]>;
-
 impl Searcher {
     /// Explains the scores of these tools, given as server and place. What all words add up to is the score.
     pub fn explain(
@@ -34,95 +31,56 @@ impl Searcher {
         query: &Query,
         tools: &[(&str, usize)],
     ) -> Result<Vec<Vec<WordShare>>, IndexError> {
+        let Some(index) = &self.index else {
+            return Ok(vec![Vec::new(); tools.len()]);
+        };
         let wanted = wanted(&query.words);
-        let places: HashMap<(&str, usize), usize> = self
-            .tools
+        let is = |tool: &Indexed, of: &(&str, usize)| {
+            tool.place == of.1 && tool.server.server.as_str() == of.0
+        };
+        let places: Vec<Option<usize>> = tools
             .iter()
-            .enumerate()
-            .map(|(at, tool)| ((tool.server.server.as_str(), tool.place), at))
+            .map(|of| self.tools.iter().position(|tool| is(tool, of)))
             .collect();
-        let places_of_tools: Vec<Option<usize>> =
-            tools.iter().map(|tool| places.get(tool).copied()).collect();
-        let explained: HashSet<usize> = places_of_tools.iter().copied().flatten().collect();
-        let mut words = words_of(&wanted);
-        let mut most = 0.0;
-        let mut covered: HashMap<usize, u64> = HashMap::new();
-        for term in &wanted.terms {
-            let (weights, factor) = self
-                .weigh(term, &wanted.terms, &explained, &mut covered)
-                .map_err(IndexError::new("search the index"))?;
-            most += factor * bm25f::most();
-            let word = word_of(&mut words, term);
-            for (place, fields) in weights {
-                let sum: f32 = fields.iter().sum();
-                let added = factor * bm25f::saturated(sum) / sum.max(f32::MIN_POSITIVE);
-                let shares = word.shares.entry(place).or_default();
-                for (share, weight) in shares.iter_mut().zip(fields) {
-                    *share += weight * added;
+        let mut words = words_of(&wanted, tools.len());
+        let (mut most, mut covered) = (0.0, vec![0; tools.len()]);
+        self.each_term(
+            index,
+            &wanted.terms,
+            &Stop::default(),
+            |term, factor, found| {
+                most += factor * bm25f::most();
+                let word = word_of(&mut words, term, tools.len());
+                for (n, place) in places.iter().enumerate() {
+                    let Some(place) = *place else { continue };
+                    let fields = found.weights[place];
+                    let sum: f32 = fields.iter().sum();
+                    let added = factor * bm25f::saturated(sum) / sum.max(f32::MIN_POSITIVE);
+                    for (share, weight) in word.shares[n].iter_mut().zip(fields) {
+                        *share += weight * added;
+                    }
+                    if found.itself().contains(&place) {
+                        covered[n] |= term.covers;
+                    }
                 }
-            }
-        }
+            },
+        )
+        .map_err(IndexError::new("search the index"))?;
         let most = most * bm25f::all_words();
-        let of_tool = |place: Option<usize>| {
-            let covered = place
-                .and_then(|place| covered.get(&place))
-                .copied()
-                .unwrap_or(0);
-            let has_all = covered == wanted.required;
+        words.retain(|word| {
+            word.bits != 0 || word.shares.iter().flatten().any(|share| *share > 0.0)
+        });
+        let of_tool = |(n, covered): (usize, &u64)| {
+            let has_all = *covered == wanted.required;
             let factor = if has_all { bm25f::all_words() } else { 1.0 };
             let share = |word: &Word| WordShare {
                 word: word.text.clone(),
                 has: covered & word.bits != 0,
-                shares: place
-                    .and_then(|place| word.shares.get(&place))
-                    .map_or([0.0; FIELDS], |shares| {
-                        shares.map(|share| share * factor / most)
-                    }),
+                shares: word.shares[n].map(|share| share * factor / most),
             };
-            let typed = words
-                .iter()
-                .filter(|word| word.bits != 0 || !word.shares.is_empty());
-            typed.map(share).collect()
+            words.iter().map(share).collect()
         };
-        Ok(places_of_tools.into_iter().map(of_tool).collect())
-    }
-
-    /// What a term weighs in these tools, and the factor of its contribution.
-    fn weigh(
-        &self,
-        term: &QueryTerm,
-        terms: &[QueryTerm],
-        explained: &HashSet<usize>,
-        covered: &mut HashMap<usize, u64>,
-    ) -> tantivy::Result<(Weights, f32)> {
-        let (mut weights, mut having) = (Weights::new(), HashSet::new());
-        let Some(index) = &self.index else {
-            return Ok((weights, 0.0));
-        };
-        let others = similar(&term.text).iter();
-        let others = others.filter(|other| terms.iter().all(|one| one.text != **other));
-        let texts = std::iter::once((&*term.text, 1.0));
-        let texts = texts.chain(others.map(|other| (&**other, bm25f::similar_share())));
-        let mut own = None;
-        for (text, share) in texts {
-            index.each_posting(text, |field, place, frequency| {
-                having.insert(place);
-                if !explained.contains(&place) {
-                    return;
-                }
-                let length = self.tools[place].lengths[field];
-                let fields = weights.entry(place).or_default();
-                fields[field] += share * self.means.weigh(field, length, frequency);
-                if share >= 1.0 {
-                    *covered.entry(place).or_default() |= term.covers;
-                }
-            })?;
-            own.get_or_insert(having.len());
-        }
-        // As the search itself has it: a word that no tool has is as rare as its synonyms.
-        let n_having = own.filter(|own| *own > 0).unwrap_or(having.len());
-        let rarity = bm25f::rarity(n_having, self.tools.len());
-        Ok((weights, bm25f::repeated(term.times) * rarity))
+        Ok(covered.iter().enumerate().map(of_tool).collect())
     }
 }
 
@@ -130,10 +88,11 @@ impl Searcher {
 struct Word {
     text: String,
     bits: u64,
-    shares: HashMap<usize, [f32; FIELDS]>,
+    /// By tool.
+    shares: Vec<[f32; FIELDS]>,
 }
 
-fn words_of(wanted: &QueryTerms) -> Vec<Word> {
+fn words_of(wanted: &QueryTerms, n_tools: usize) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     for (text, bits) in &wanted.words {
         // Words of one stem are one word here.
@@ -143,7 +102,7 @@ fn words_of(wanted: &QueryTerms) -> Vec<Word> {
             None => words.push(Word {
                 text: text.clone(),
                 bits: *bits,
-                shares: HashMap::new(),
+                shares: vec![[0.0; FIELDS]; n_tools],
             }),
         }
     }
@@ -151,7 +110,7 @@ fn words_of(wanted: &QueryTerms) -> Vec<Word> {
 }
 
 /// The word that a term belongs to. What belongs to none, a part of one, stands for itself.
-fn word_of<'a>(words: &'a mut Vec<Word>, term: &QueryTerm) -> &'a mut Word {
+fn word_of<'a>(words: &'a mut Vec<Word>, term: &QueryTerm, n_tools: usize) -> &'a mut Word {
     let known = words
         .iter()
         .position(|word| word.bits & term.covers != 0 || word.bits == 0 && word.text == term.text);
@@ -159,7 +118,7 @@ fn word_of<'a>(words: &'a mut Vec<Word>, term: &QueryTerm) -> &'a mut Word {
         words.push(Word {
             text: term.text.clone(),
             bits: 0,
-            shares: HashMap::new(),
+            shares: vec![[0.0; FIELDS]; n_tools],
         });
         words.len() - 1
     });

@@ -28,7 +28,7 @@ async fn closing_ends_every_task_every_call_and_the_session() {
     let mut exchange = client.call(1, "x").await.expect("taken");
     let (end, ()) = soon(async { tokio::join!(exchange.next(), client.link.close()) }).await;
     assert!(matches!(end, Err(LinkError::Lost(_))), "{end:?}");
-    assert!(client.link.shared.is_idle());
+    assert!(client.link.shared.tasks.is_idle());
     let goodbye = server.sees("DELETE").await;
     assert_eq!(goodbye.session(), Some("s1"));
 
@@ -55,9 +55,10 @@ async fn the_last_clone_takes_the_tasks_with_it() {
     let client = Client::opened(&server.url).await;
     server.sees("GET").await;
     let shared = Arc::clone(&client.link.shared);
-    assert!(!shared.is_idle());
+    assert!(!shared.tasks.is_idle());
     drop(client);
-    soon(shared.idle()).await;
+    soon(shared.tasks.idle()).await;
+    assert!(shared.tasks.is_idle());
 }
 
 #[tokio::test]
@@ -67,10 +68,11 @@ async fn an_exchange_keeps_its_link_and_takes_its_leave() {
     let exchange = client.call(1, "x").await.expect("taken");
     let shared = Arc::clone(&client.link.shared);
     drop(client);
-    assert!(!shared.is_idle());
+    assert!(!shared.tasks.is_idle());
     drop(exchange);
     server.sees("notifications/cancelled").await;
-    soon(shared.idle()).await;
+    soon(shared.tasks.idle()).await;
+    assert!(shared.tasks.is_idle());
 }
 
 #[tokio::test]

@@ -46,9 +46,12 @@ impl Client {
     }
 
     fn through(endpoint: &Endpoint, proxies: &Matcher) -> Self {
-        let (link, news) =
-            connect_through(endpoint, proxies, RequestNumbers::default()).expect("a good endpoint");
-        Self { link, news }
+        let made = connect_through(endpoint, proxies, RequestNumbers::default());
+        let made = made.expect("a good endpoint");
+        Self {
+            link: made.link,
+            news: made.news,
+        }
     }
 
     /// A link whose handshake is done.

@@ -63,7 +63,7 @@ async fn a_server_without_the_stream_is_asked_once() {
         .await;
         let client = Client::opened(&server.url).await;
         server.sees("GET").await;
-        client.link.shared.idle().await;
+        client.link.shared.tasks.idle().await;
         assert!(server.rest().is_empty());
     }
 }

@@ -98,7 +98,7 @@ fn streamed(pieces: mpsc::UnboundedReceiver<Bytes>) -> Body {
 struct Client {
     link: LegacySseLink,
     news: mpsc::Receiver<News>,
-    _reader: tokio_util::task::AbortOnDropHandle<()>,
+    _tasks: Vec<tokio_util::task::AbortOnDropHandle<()>>,
 }
 
 impl Client {
@@ -123,7 +123,7 @@ impl Client {
         Ok(Self {
             link: made.link,
             news: made.news,
-            _reader: made.reader,
+            _tasks: made.tasks,
         })
     }
 

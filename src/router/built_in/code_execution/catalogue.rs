@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::{
     access::Caller,
     gate::{Moment, Variant},
-    router::search::typed_signature,
+    router::search::signature,
     wire::Target,
 };
 
@@ -38,7 +38,7 @@ pub(in crate::router) fn described(now: &Moment, caller: &Caller) -> String {
             .map(|tool| {
                 let input = tool.definition.get("inputSchema");
                 let output = tool.definition.get("outputSchema");
-                let signature = typed_signature(&tool.name, input.as_ref(), output.as_ref());
+                let signature = signature(&tool.name, input.as_ref(), output.as_ref());
                 let is_destructive = rules.call_with(name.as_str(), tool) == Variant::Destructive;
                 let mark = if is_destructive { " [destructive]" } else { "" };
                 format!("\n  {signature}{mark}")

@@ -24,7 +24,6 @@ use crate::{
 };
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "code_execution",
-    arguments: &["code", "input", "options"],
     aliases: &[],
     usage: r#"{"code": "call_tool('server', 'tool', {…}).value"}; `input` and `options` {"timeout_ms", "max_tool_calls", "allowed_servers", "allow_destructive"} may stand beside it."#,
     define,

@@ -20,7 +20,6 @@ use crate::{
 
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "proxy",
-    arguments: &["action", "type", "path", "args"],
     aliases: &["arguments", "args_json"],
     usage: r#"{"action": "list", "type": "tool"}, {"action": "info", "type": "tool", "path": "server__tool"} or {"action": "call", "type": "tool", "path": "server__tool", "args": {…}}; `type` may be resource or prompt, too."#,
     define,

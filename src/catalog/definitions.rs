@@ -1,0 +1,67 @@
+//! Everything that one server lists, in one walk.
+
+use super::ServerCatalog;
+use crate::{
+    trust::{approvals::ThingKind, fingerprint::Fingerprint},
+    wire::{Raw, Target},
+};
+
+/// A definition of a server.
+pub struct ListedDefinition<'a> {
+    /// Of what.
+    pub kind: ThingKind,
+    /// The server's own name, URI or URI template.
+    pub name: &'a str,
+    /// As it came.
+    pub definition: &'a Raw,
+    /// Detects a change of its texts, where it is no tool.
+    pub(super) texts: Option<Fingerprint>,
+    /// Whether it is no tool and the scanner objects to it.
+    pub(super) is_suspicious: bool,
+}
+
+impl<'a> ListedDefinition<'a> {
+    /// What a request for it names.
+    pub fn target(&self) -> Target<'a> {
+        match self.kind {
+            ThingKind::Prompt => Target::prompt(self.name),
+            ThingKind::Resource | ThingKind::Template => Target::resource(self.name),
+            ThingKind::Tool | ThingKind::Instructions => Target::tool(self.name),
+        }
+    }
+}
+
+impl ServerCatalog {
+    /// Tools, prompts, resources and templates, each list in the server's order.
+    pub fn definitions(&self) -> impl Iterator<Item = ListedDefinition<'_>> {
+        let tools = self.tools.iter().map(|one| ListedDefinition {
+            kind: ThingKind::Tool,
+            name: &one.name,
+            definition: &one.definition,
+            texts: None,
+            is_suspicious: false,
+        });
+        let prompts = self.prompts.iter().map(|one| ListedDefinition {
+            kind: ThingKind::Prompt,
+            name: &one.name,
+            definition: &one.definition,
+            texts: Some(one.texts),
+            is_suspicious: one.is_suspicious,
+        });
+        let resources = self.resources.iter().map(|one| ListedDefinition {
+            kind: ThingKind::Resource,
+            name: &one.uri,
+            definition: &one.definition,
+            texts: Some(one.texts),
+            is_suspicious: one.is_suspicious,
+        });
+        let templates = self.templates.iter().map(|one| ListedDefinition {
+            kind: ThingKind::Template,
+            name: &one.uri_template,
+            definition: &one.definition,
+            texts: Some(one.texts),
+            is_suspicious: one.is_suspicious,
+        });
+        tools.chain(prompts).chain(resources).chain(templates)
+    }
+}
