@@ -81,16 +81,4 @@ impl Heard {
     pub async fn next(&mut self) -> Option<String> {
         within("a frame of a stream", self.frames.recv()).await
     }
-
-    /// Reads on until a frame of this method comes.
-    pub async fn next_frame(&mut self, method: &str) -> String {
-        loop {
-            let frame = self.next().await;
-            let frame = frame.unwrap_or_else(|| panic!("the stream ended before {method}"));
-            let parsed: Value = serde_json::from_str(&frame).unwrap_or_default();
-            if parsed["method"] == method {
-                return frame;
-            }
-        }
-    }
 }
