@@ -1,7 +1,5 @@
 //! Clients over HTTP+SSE (2024-11-05): where their streams are, what comes on them, and what is left when they go.
 
-use std::time::Duration;
-
 use futures_util::future::join_all;
 
 use crate::support::{feed::Feed, prelude::*};

@@ -1,5 +1,7 @@
 //! Servers as they are: every legacy revision, with and without sessions and streams, chatty, absent for a while.
 
+use futures_util::future::join_all;
+
 use crate::support::prelude::*;
 
 #[tokio::test]

@@ -5,7 +5,6 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use serde_json::Value;
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use super::{event_stream::EventStream, http, patience::within};
