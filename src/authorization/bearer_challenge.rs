@@ -11,10 +11,8 @@ pub struct BearerChallenge {
     pub scopes: Vec<String>,
 }
 
-/// Limit: scopes of a challenge that are taken.
+/// Limit: scopes of a challenge that are taken, and characters of one. People and clients read them.
 const MOST_SCOPES: usize = 64;
-
-/// Limit: characters of one. People and clients read them.
 const LONGEST_SCOPE: usize = 128;
 
 impl BearerChallenge {

@@ -19,16 +19,12 @@ use tokio::{
 use super::{LoginError, callback::Callback};
 use crate::config::loopback::is_loopback;
 
-/// Limit: bytes of a request's head.
+/// Limit: bytes of a request's head; how long a browser may take to say what it wants, because some open connections in advance and say
+/// nothing; connections without a request yet, of which the oldest gives way to a new one, so that nobody keeps the browser out by opening
+/// many; and requests that are answered at the same time, for which others wait.
 const LARGEST: usize = 16 << 10;
-
-/// Limit: how long a browser may take to say what it wants. Some open connections in advance and say nothing.
 const HEAD: Duration = Duration::from_secs(2);
-
-/// Limit: connections without a request yet. The oldest gives way to a new one, so that nobody keeps the browser out by opening many.
 const SILENT: usize = 64;
-
-/// Limit: requests that are answered at the same time. Others wait.
 const ANSWERED: usize = 16;
 
 /// Where the browser is sent back to where nothing is configured.

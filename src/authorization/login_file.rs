@@ -20,7 +20,7 @@ const FOLDER: &str = "logins";
 /// The version of the format.
 const VERSION: u32 = 1;
 
-/// Limit: bytes of a file that are read.
+/// How many bytes of a file are read.
 const LARGEST: u64 = 1 << 20;
 
 /// Limit: registrations that are kept of one server.

@@ -65,7 +65,7 @@ pub(super) struct LoginState {
     file: PathBuf,
 }
 
-/// Limit: tokens of before that are known.
+/// How many tokens of before are known.
 const MOST_FORMER: usize = 4;
 
 impl LoginState {

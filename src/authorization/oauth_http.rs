@@ -15,14 +15,12 @@ use crate::{
     text::secret::Secret,
 };
 
-/// Limit: authorization servers of one server whose metadata is read.
+/// Limit: authorization servers of one server whose metadata is read, and bytes of an answer. Metadata and tokens have a few thousand.
 const MOST_SERVERS: usize = 5;
+const LARGEST: usize = 1 << 20;
 
 /// How long one request may take.
 const DEADLINE: Duration = Duration::from_secs(15);
-
-/// Limit: bytes of an answer. Metadata and tokens have a few thousand.
-const LARGEST: usize = 1 << 20;
 
 /// What stands as it is in a form and in a query.
 pub(super) const FORM: &AsciiSet = &NON_ALPHANUMERIC

@@ -17,10 +17,9 @@ use crate::runtime::{
     sync::Guarded,
 };
 
-/// Limit: notifications that wait for a client which reads slowly. Later ones are dropped; the answer never is.
+/// Limit: notifications that wait for a client which reads slowly, later ones being dropped, the answer never; and bytes that wait, beside
+/// the frame that passes it. A client that reads never comes near.
 const WAITING: usize = 8192;
-
-/// Limit: bytes that wait for a client, beside the frame that passes it. A client that reads never comes near.
 const WAITING_BYTES: usize = 64 << 20;
 
 /// So many of them need no place in the budget.

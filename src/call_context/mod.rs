@@ -39,11 +39,10 @@ use crate::{
 /// Limit: how long one call may take in all, however much progress it reports.
 const TOTAL: Duration = Duration::from_mins(30);
 
-/// Limit: bytes that a session keeps of its client's implementation, and of each of its names where it says more.
+/// Limit: bytes that a session keeps of its client's implementation, and of each of its names where it says more; and
+/// of its capabilities.
 const MAX_INFO: usize = 2 << 10;
 const SHOWN_NAME: usize = 256;
-
-/// Limit: bytes that a session keeps of its client's capabilities.
 const MAX_CAPABILITIES: usize = 16 << 10;
 
 /// Travels with a request from the face that took it to the link that carries it.

@@ -16,7 +16,7 @@ use super::{
     restrictions,
 };
 
-/// Limit: bytes of a message of the daemon: the largest results, with room for what is written around them.
+/// The most bytes of a message of the daemon: the largest results, with room for what is written around them.
 const LONGEST: u64 = (limits::RESULTS + (1 << 20)) as u64;
 
 /// Runs the script that comes in, and ends this process with it. Comes back only where it cannot begin.

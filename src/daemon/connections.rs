@@ -25,14 +25,13 @@ use crate::{
 /// not fewer than this.
 const RESERVED: usize = 64;
 
-/// Limit: connections, however many descriptors there are. Each takes some memory.
+/// Limit: connections, however many descriptors there are, because each takes some memory; and what one address of another machine may
+/// have of them, as a part of all. A proxy before us is one address.
 const MOST: usize = 8_192;
+const SHARE: usize = 2;
 
 /// The fewest connections, however few descriptors there are.
 const FEWEST: usize = 16;
-
-/// Limit: what one address of another machine may have of them, as a part of all. A proxy before us is one address.
-const SHARE: usize = 2;
 
 /// The connections that are open. Cheap to clone.
 #[derive(Clone)]

@@ -27,7 +27,7 @@ const VERSION: u32 = 1;
 const LOCK_DEADLINE: Duration = Duration::from_secs(5);
 const LOCK_RETRY: Duration = Duration::from_millis(10);
 
-/// Limit: more is no file of ours.
+/// How many bytes are read. More is no file of ours.
 const LARGEST: u64 = 16 << 20;
 
 /// The file of one data folder. It need not exist.

@@ -35,7 +35,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// How long to wait before asking whether the engine's program has ended.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Limit: more of what the program prints is not read.
+/// What is read of what the engine's program prints.
 const MOST_OUTPUT: u64 = 64 << 10;
 
 /// Variables that say which engine the programs speak to. Servers themselves do not inherit them.

@@ -1,7 +1,7 @@
 //! How many files and connections we may have open at a time: as many as the system lets us, rather than the few that a program
 //! begins with. Children get the number back that we began with: some close every descriptor that there could be, one by one.
 
-/// Limit: descriptors that the daemon takes. More are of no use, and costly to walk through.
+/// The most descriptors that the daemon takes. More are of no use, and costly to walk through.
 #[cfg(unix)]
 const MOST: u64 = 65_536;
 

@@ -25,13 +25,10 @@ use crate::{
     },
 };
 
-/// Limit: the lines kept in memory.
+/// Limit: the lines kept in memory; their bytes, because 500 of the longest kind would be 8 MB a server; and the lines of one key, of which
+/// the longest in use have about a hundred.
 const LINES: usize = 500;
-
-/// Limit: their bytes, because 500 lines of the longest kind would be 8 MB a server.
 const BYTES: usize = 512 * 1024;
-
-/// Limit: lines of one key. The longest in use have about a hundred.
 const KEY_LINES: usize = 200;
 
 /// What is read at once. Each child has a buffer of that size.

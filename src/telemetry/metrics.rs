@@ -14,10 +14,9 @@ use crate::runtime::sync::Guarded;
 /// What the text is.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Limit: pairs of server and tool that are counted by themselves. What more there is, is counted together under [`OTHER`].
+/// Limit: pairs of server and tool that are counted by themselves, and bytes of a name in a label. What there is more, and what has a
+/// longer name, is counted together under [`OTHER`].
 const MOST_PAIRS: usize = 1_000;
-
-/// Limit: bytes of a name in a label. What has a longer one is counted under [`OTHER`].
 const LONGEST_NAME: usize = 128;
 
 const OTHER: &str = "other";

@@ -1,21 +1,9 @@
 //! Who comes in: tokens, users whom a proxy names, sessions and streams of several subjects, profiles' sessions, limits; and what
 //! `access check` says.
 
-mod checks;
 mod limits;
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::{Builder, TestDaemon},
-    fake_upstream::{FakeUpstream, Upstream, plain_tool},
-    http::{self, BOTH, HttpAnswer, JSON, PING, Reachable},
-    modern_client::ModernClient,
-    patience::{until_async, within},
-    pipe_client::{PipeClient, program},
-};
+use crate::support::prelude::*;
 
 const ADA: &str = "Bearer token-of-ada-0123456789";
 const BOB: &str = "Bearer token-of-bob-0123456789";
@@ -109,12 +97,9 @@ async fn who_shows_no_token_that_is_known_stays_outside() {
                 assert_eq!(answer.status, 401, "{method} {path} {headers:?}");
                 assert_eq!(answer.header("www-authenticate"), challenge);
                 let body = answer.json();
-                assert_eq!(
-                    (&body["jsonrpc"], &body["id"]),
-                    (&json!("2.0"), &Value::Null)
-                );
+                is_like!(body, { "jsonrpc": "2.0", "id": null });
                 assert_eq!(body["error"]["data"]["code"], "unauthorized", "{body}");
-                assert!(!answer.text().contains("token-of"), "{body}");
+                lacks!(answer.text(), "token-of", "{body}");
             }
         }
     }
@@ -186,11 +171,8 @@ async fn a_token_says_who_it_is_in_both_eras_and_over_every_transport() {
     assert_eq!(pipe.tool_names().await.len(), 2);
     let mut wrong = PipeClient::start(daemon.home(), &["stdio", "--token", "wrong"]);
     let refused = wrong.request("initialize", "{}").await.error();
-    assert!(
-        refused.to_string().contains("token is not known"),
-        "{refused}"
-    );
-    assert!(refused.to_string().contains("$MCPPROXY_TOKEN"), "{refused}");
+    has!(refused.to_string(), "token is not known", "{refused}");
+    has!(refused.to_string(), "$MCPPROXY_TOKEN", "{refused}");
 }
 
 #[tokio::test]
@@ -315,7 +297,7 @@ async fn roles_are_those_of_the_settings_in_force() {
         "access_denied"
     );
     let text = pipe.call("up__wave", "{}").await.text();
-    assert!(text.contains("access_denied"), "{text}");
+    has!(text, "access_denied");
 }
 
 #[tokio::test]
@@ -360,7 +342,7 @@ async fn a_token_that_is_withdrawn_ends_everything_at_once() {
         "{refused}"
     );
     let refused = pipe.request("tools/list", "{}").await.error().to_string();
-    assert!(refused.contains("token is not known"), "{refused}");
+    has!(refused, "token is not known");
     // Others are not concerned.
     assert_eq!(bob.request("ping", "{}").await.result(), "{}");
     bob.call("up__echo", "{}").await.result();

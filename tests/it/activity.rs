@@ -6,16 +6,7 @@ mod reading;
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::{DaemonProcess, TestDaemon},
-    fake_upstream::{FakeUpstream, Upstream},
-    http::{BOTH, JSON},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 const FILE: &str = "activity.redb";
 
@@ -39,7 +30,6 @@ async fn upstream() -> Upstream {
             reply(r#"{"contents":[]}"#),
         )
         .on("resources/read", reply(r#"{"contents":[]}"#))
-        .start()
         .await
 }
 
@@ -54,7 +44,6 @@ async fn a_call_is_recorded_however_it_ends() {
     let upstream = upstream().await;
     let daemon = TestDaemon::builder()
         .upstream_with("up", &upstream, json!({ "call_tool_timeout": "2s" }))
-        .start()
         .await;
     let client = ready(&daemon).await;
     client.call("up__echo", "{}").await;
@@ -102,10 +91,7 @@ async fn a_call_is_recorded_however_it_ends() {
     ];
     assert_eq!(ends, expected);
     let first = &found[found.len() - 1];
-    assert_eq!(
-        (&first["client"], &first["endpoint"]),
-        (&json!("test 1"), &json!("/mcp/all"))
-    );
+    is_like!(first, { "client": "test 1", "endpoint": "/mcp/all" });
     assert!(
         first["duration_us"].as_u64().is_some_and(|took| took > 0),
         "{first}"
@@ -151,7 +137,6 @@ async fn no_secret_stands_in_the_file() {
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .config(settings)
-        .start()
         .await;
     let client = ready(&daemon).await;
     let url = format!("https://user:{IN_URL}@host/x?token={IN_URL}");
@@ -179,14 +164,11 @@ async fn no_secret_stands_in_the_file() {
     let found = daemon.home().activity("kind=call").await;
     assert_eq!(found.len(), 7, "{found:?}");
     let echoed = &found[6]["arguments"];
-    assert_eq!(
-        (&echoed["token"], &echoed["note"]),
-        (&json!("***"), &json!("use ***, please")),
-        "{echoed}"
-    );
+    is_like!(echoed, { "token": "***", "note": "use ***, please" });
     assert_eq!(echoed["deep"][0]["q"], "is it ***?");
-    assert!(
-        found[5]["result"]["content"].to_string().contains("***"),
+    has!(
+        found[5]["result"]["content"].to_string(),
+        "***",
         "{}",
         found[5]
     );
@@ -214,7 +196,7 @@ async fn arguments_are_kept_as_the_setting_says_and_an_edit_counts_at_once() {
             .upstream("up", &upstream)
             .config(json!({ "activity": activity }))
     };
-    let daemon = configured(json!({ "arguments": "off" })).start().await;
+    let daemon = configured(json!({ "arguments": "off" })).await;
     let client = ready(&daemon).await;
     let call = async |expected: Value| {
         until_async("the setting to be in force", async || {
@@ -248,7 +230,6 @@ async fn a_name_that_no_list_has_is_recorded_with_the_server_it_begins_with() {
         .upstream("up", &upstream)
         .upstream_with("off", &upstream, json!({ "enabled": false }))
         .upstream_with("held", &upstream, json!({ "quarantined": true }))
-        .start()
         .await;
     let client = ready(&daemon).await;
     for name in ["off__echo", "held__nothing", "up__nothing", "stranger__x"] {
@@ -349,7 +330,7 @@ async fn what_was_written_survives_a_kill_and_ids_go_on() {
         "outcome=\"ok\"",
         "duration_us=",
     ] {
-        assert!(line.contains(part), "{line}");
+        has!(line, part);
     }
 }
 
@@ -377,5 +358,5 @@ async fn a_damaged_file_is_named_and_the_daemon_runs() {
     );
     assert!(!older.exists(), "the newest is kept");
     let (_, shown, _) = daemon.home().cli(&["status"]).await;
-    assert!(shown.contains("a damaged file was set aside as"), "{shown}");
+    has!(shown, "a damaged file was set aside as");
 }

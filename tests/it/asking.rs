@@ -4,18 +4,7 @@
 mod late;
 mod without_sessions;
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::{Reply, TestClient, call_params},
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream, plain_tool},
-    http::Reachable,
-    modern_client::ModernClient,
-    patience::until_async,
-    script::HttpAnswers,
-};
+use crate::support::prelude::*;
 
 const FORM: &str = r#"{"message":"Who?","requestedSchema":{}}"#;
 
@@ -53,7 +42,7 @@ async fn before_with(upstream: &Upstream, entry: Value) -> TestDaemon {
 async fn asks_once(daemon: &TestDaemon) {
     let unable = TestClient::stateless(daemon, "/mcp/server/up");
     let reply = unable.call("form", "{}").await;
-    assert!(reply.text().contains("-32601"), "{}", reply.text());
+    has!(reply.text(), "-32601");
 }
 
 async fn able(to: &impl Reachable, path: &str) -> TestClient {
@@ -123,7 +112,7 @@ async fn from_its_first_question_on_each_client_that_can_answer_has_a_connection
     let asked = call.next().await.expect("a question");
     let asked: Value = serde_json::from_str(&asked).expect("JSON");
     a.respond(&asked["id"], DECLINED).await;
-    assert!(call.finish().await.text().contains("decline"));
+    has!(call.finish().await.text(), "decline");
     let unable = [
         daemon.client("/mcp/server/up").await,
         TestClient::stateless(&daemon, "/mcp/server/up"),
@@ -180,7 +169,7 @@ async fn the_connection_that_only_lists_ends_when_nothing_is_in_flight_there() {
     let own = pid_for(&a, "itself").await;
     assert_ne!(own, u64::from(shared));
     a.respond(&asked["id"], DECLINED).await;
-    assert!(call.finish().await.text().contains("decline"));
+    has!(call.finish().await.text(), "decline");
     upstream.wait_for_children(1).await;
     assert_eq!(pid_for(&a, "itself").await, own, "never idle");
     a.delete().await;
@@ -235,8 +224,7 @@ async fn a_server_may_offer_more_to_clients_that_can_answer() {
     assert_eq!(able.call("more", "{}").await.text(), "more");
     let failure = unable.call("more", "{}").await.failure();
     assert_eq!(failure["code"], "unknown_tool", "{failure}");
-    let error = failure["error"].as_str().expect("a text");
-    assert!(error.contains("to this client"), "{error}");
+    has!(failure["error"], "to this client");
     assert!(unable.tool_names().await.contains(&"more".to_owned()));
     assert_eq!(upstream.spawn_count(), 3, "nobody had it listed again");
 }
@@ -268,16 +256,16 @@ async fn a_server_that_clients_share_is_never_told_the_roots_of_one() {
         let daemon = before_with(&upstream, entry.clone()).await;
         let reply = rooted(&daemon).await.call("roots", "{}").await;
         assert!(reply.notices.is_empty(), "{:?}", reply.notices);
-        assert!(reply.text().contains("-32601"), "{}", reply.text());
+        has!(reply.text(), "-32601");
         let modern = ModernClient::able_to(&daemon, "/mcp/server/up", &modern_able);
         let text = modern.call("roots", "{}").await.text();
-        assert!(text.contains("-32601"), "{text}");
+        has!(text, "-32601");
     }
     let upstream = asking_for_roots().await;
     let entry = json!({ "session_scope": "shared", "roots": ["file:///of-the-settings"] });
     let daemon = before_with(&upstream, entry).await;
     let text = rooted(&daemon).await.call("roots", "{}").await.text();
-    assert!(text.contains("file:///of-the-settings"), "{text}");
+    has!(text, "file:///of-the-settings");
 }
 
 #[tokio::test]
@@ -287,7 +275,7 @@ async fn a_client_names_its_roots_on_a_connection_of_its_own() {
     let client = rooted(&daemon).await;
     // The first question comes on the connection that all share.
     let first = client.call("roots", "{}").await;
-    assert!(first.text().contains("-32601"), "{}", first.text());
+    has!(first.text(), "-32601");
     let mut call = client
         .start("tools/call", &call_params("roots", "{}"))
         .await;
@@ -295,14 +283,14 @@ async fn a_client_names_its_roots_on_a_connection_of_its_own() {
     let asked: Value = serde_json::from_str(&asked).expect("JSON");
     assert_eq!(asked["method"], "roots/list");
     client.respond(&asked["id"], ROOTS).await;
-    assert!(call.finish().await.text().contains("of-the-client"));
+    has!(call.finish().await.text(), "of-the-client");
     let modern = ModernClient::able_to(&daemon, "/mcp/server/up", &json!({ "roots": {} }));
     let asked = modern.call("roots", "{}").await.value();
     assert_eq!(asked["resultType"], "input_required", "{asked}");
     // One that has none is told so, and not that others share its connection.
     let without = able(&daemon, "/mcp/server/up").await;
     let text = without.call("roots", "{}").await.text();
-    assert!(text.contains("did not declare"), "{text}");
+    has!(text, "did not declare");
 }
 
 #[tokio::test]
@@ -317,7 +305,7 @@ async fn roots_of_the_settings_hold_for_clients_that_have_none() {
     ];
     for client in &clients {
         let text = client.call("roots", "{}").await.text();
-        assert!(text.contains("file:///of-the-settings"), "{text}");
+        has!(text, "file:///of-the-settings");
     }
     let said = upstream.received("initialize");
     let roots = said.iter().filter(|frame| frame.contains(r#""roots":{"#));
@@ -342,7 +330,7 @@ async fn a_remote_server_that_asks_has_a_session_for_each_client_that_can_answer
         let asked = call.next().await.expect("a question");
         let asked: Value = serde_json::from_str(&asked).expect("JSON");
         client.respond(&asked["id"], DECLINED).await;
-        assert!(call.finish().await.text().contains("decline"));
+        has!(call.finish().await.text(), "decline");
         assert_eq!(upstream.received("initialize").len(), opened + n);
     }
 }

@@ -3,16 +3,7 @@
 
 mod interleavings;
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*,
-    client::{TestClient, call_params},
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    modern_client::ModernClient,
-    script::HttpAnswers,
-};
+use crate::support::prelude::*;
 
 const LINE: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"of a"}}"#;
 
@@ -79,7 +70,7 @@ async fn hears_nothing(b: &TestClient, upstream: &Upstream, calls_before: usize)
         let refusal = upstream
             .wait_for_frame(|frame| frame.contains(r#""id":99"#))
             .await;
-        assert!(refusal.contains("cannot be answered"), "{refusal}");
+        has!(refusal, "cannot be answered");
         upstream.open("go").await;
     };
     tokio::join!(waiting, late);
@@ -135,12 +126,12 @@ async fn a_client_that_is_alone_on_a_shared_connection_is_reached_outside_of_its
             assert_eq!(stream.next_frame("notifications/message").await, LINE);
             upstream.push(QUESTION).await;
             let asked = stream.next_frame("elicitation/create").await;
-            let asked: serde_json::Value = serde_json::from_str(&asked).expect("JSON");
+            let asked: Value = serde_json::from_str(&asked).expect("JSON");
             a.respond(&asked["id"], r#"{"action":"decline"}"#).await;
             let answer = upstream
                 .wait_for_frame(|frame| frame.contains(r#""id":99"#))
                 .await;
-            assert!(answer.contains("decline"), "{answer}");
+            has!(answer, "decline");
         }
     }
 }
@@ -175,7 +166,7 @@ async fn earlier_calls_over_the_same_connection_are_no_strangers() {
             let refusal = upstream
                 .wait_for_frame(|frame| frame.contains(r#""id":99"#))
                 .await;
-            assert!(refusal.contains("several clients have used"), "{refusal}");
+            has!(refusal, "several clients have used");
             upstream.push(LINE).await;
             upstream.open("go").await;
         };
@@ -199,7 +190,7 @@ async fn the_first_question_over_a_connection_reaches_its_client() {
 }
 
 /// Begins a call and leaves it. Gives the id by which the server knows it.
-async fn leave(client: &TestClient, upstream: &Upstream) -> serde_json::Value {
+async fn leave(client: &TestClient, upstream: &Upstream) -> Value {
     let params = call_params("hang", "{}");
     let calling = client.start("tools/call", &params);
     let sent = tokio::select! {
@@ -208,6 +199,6 @@ async fn leave(client: &TestClient, upstream: &Upstream) -> serde_json::Value {
     };
     client.delete().await;
     upstream.wait_for("notifications/cancelled").await;
-    let sent: serde_json::Value = serde_json::from_str(&sent.body).expect("JSON");
+    let sent: Value = serde_json::from_str(&sent.body).expect("JSON");
     sent["id"].clone()
 }

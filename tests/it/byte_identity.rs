@@ -3,12 +3,8 @@
 use proptest::prelude::*;
 
 use crate::support::{
-    behaviours::*,
-    client::{TestClient, entries},
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    modern,
-    script::{Behaviour, HttpAnswers, Step},
+    prelude::*,
+    script::{Behaviour, Step},
 };
 
 /// Results that a proxy which parses and prints again would change.
@@ -99,11 +95,7 @@ struct Pair {
 async fn native_and_direct(upstream: &Upstream) -> (TestDaemon, TestClient, TestClient) {
     // Numbers that few parsers take make the scanner hold a definition, which is not what is asked here.
     let daemon = TestDaemon::builder()
-        .upstream_with(
-            "up",
-            upstream,
-            serde_json::json!({ "tool_changes": "allow" }),
-        )
+        .upstream_with("up", upstream, json!({ "tool_changes": "allow" }))
         .await;
     let direct = daemon.client("/mcp/all").await;
     let native = daemon.client("/mcp/server/up").await;
@@ -197,7 +189,7 @@ async fn vendor_keys_of_a_request_reach_the_upstream() {
         r#""vendor/x":1.10"#,
         r#""vendor/y":{"ttl":1.0}"#,
     ] {
-        assert!(seen.contains(part), "{part} is lost in {seen}");
+        has!(seen, part, "{part} is lost in {seen}");
     }
 }
 
@@ -288,10 +280,7 @@ async fn a_native_endpoint_shows_the_server_as_it_is() {
     let expected = format!(r#""capabilities":{capabilities}"#);
     let opened = &native_again.initialized;
     assert!(opened.contains(&expected), "{opened}");
-    assert!(
-        opened.contains(r#""instructions":"Be \"kind\".""#),
-        "{opened}"
-    );
+    has!(opened, r#""instructions":"Be \"kind\".""#);
 
     let list = native.request("prompts/list", "{}").await;
     assert_eq!(entries(list.result(), "prompts"), [prompt]);
@@ -389,5 +378,5 @@ async fn arguments_from_a_terminal_arrive_as_they_were_typed() {
     let odd = r#"{"z":1.10,"a":123456789012345678901234567890,"e":1E400}"#;
     let body = format!(r#"{{"name":"up:echo","variant":"write","args":{odd}}}"#);
     let answer = daemon.rest("POST", "/api/v1/call", &body).await;
-    assert!(answer.text().contains(odd), "{}", answer.text());
+    has!(answer.text(), odd);
 }

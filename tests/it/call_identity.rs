@@ -1,13 +1,6 @@
 //! Log lines tell which call they belong to, from the moment that a client's request is read to its server.
 
-use serde_json::Value;
-
-use crate::support::{
-    behaviours::*,
-    daemon::{Builder, DaemonProcess, TestDaemon},
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::{until, within},
-};
+use crate::support::prelude::*;
 
 const WARNING: &str = "a call was declared too mild";
 
@@ -18,7 +11,7 @@ async fn lenient() -> (Upstream, Builder) {
     let upstream = FakeUpstream::stdio()
         .raw_tool(tool, gate("go").then(reply_text("done")))
         .await;
-    let lenient = serde_json::json!({
+    let lenient = json!({
         "intent_declaration": { "strict_server_validation": false },
     });
     let daemon = TestDaemon::builder()

@@ -1,13 +1,6 @@
 //! Calls that say something else than they mean: arguments under another name, names with letters that nobody sees.
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-};
+use crate::support::prelude::*;
 
 async fn with_tool() -> (Upstream, TestDaemon, TestClient) {
     let upstream = FakeUpstream::stdio().tool("frobnicate", echo()).await;
@@ -42,14 +35,12 @@ async fn a_call_whose_arguments_have_another_name_is_refused_and_one_for_one_ser
             let reply = client.request("tools/call", params).await;
             assert_eq!(reply.error_code(), -32602, "{path} {params}");
             let error = reply.error();
-            assert!(
-                error.contains(says) && error.contains("`arguments`"),
-                "{error}"
-            );
+            has!(error, says);
+            has!(error, "`arguments`");
         }
         let both = r#"{"name":"up__frobnicate","args":{"n":1},"arguments":{"n":2}}"#;
         let reply = client.request("tools/call", both).await;
-        assert!(reply.result().contains(r#"{\"n\":2}"#), "{}", reply.frame);
+        has!(reply.result(), r#"{\"n\":2}"#, "{}", reply.frame);
     }
     assert_eq!(upstream.received("tools/call").len(), 3);
     let one = daemon.client("/mcp/server/up").await;
@@ -57,11 +48,7 @@ async fn a_call_whose_arguments_have_another_name_is_refused_and_one_for_one_ser
         .await
         .result();
     let sent = upstream.received("tools/call");
-    assert!(
-        sent[3].contains(r#"{"name":"frobnicate","args":{"n": 1}"#),
-        "{}",
-        sent[3]
-    );
+    has!(sent[3], r#"{"name":"frobnicate","args":{"n": 1}"#);
 }
 
 #[tokio::test]
@@ -73,6 +60,6 @@ async fn letters_that_nobody_sees_are_escaped_in_what_is_refused() {
     let failure = reply.failure();
     assert_eq!(failure["tool"], "fr\u{200b}ob\u{202e}x", "{failure}");
     let text = reply.text();
-    assert!(text.contains(r"fr\u200bob\u202ex"), "{text}");
+    has!(text, r"fr\u200bob\u202ex");
     assert!(!text.contains(['\u{200b}', '\u{202e}']), "{text:?}");
 }

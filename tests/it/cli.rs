@@ -2,19 +2,17 @@
 //! files alone and against a daemon that plays back answers.
 
 mod belonging;
-mod calls;
 mod completions;
 mod connecting;
 mod doctor;
 mod files;
 mod importing;
 mod logs;
-mod patching;
+#[cfg(target_os = "linux")]
 mod playback;
 mod service_run;
 mod serving;
 mod setting_up;
-mod through_the_daemon;
 #[cfg(target_os = "linux")]
 mod transcripts;
 
@@ -25,9 +23,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use serde_json::Value;
-
-use crate::support::daemon::Home;
+use crate::support::prelude::*;
 
 /// A configuration and a data folder in which nothing runs.
 struct Place {
@@ -134,11 +130,7 @@ impl Ran {
     #[track_caller]
     fn says(self, parts: &[&str]) -> Self {
         for part in parts {
-            assert!(
-                self.stderr.contains(part),
-                "no {part:?} in: {}",
-                self.stderr
-            );
+            has!(self.stderr, part, "no {part:?} in");
         }
         self
     }
@@ -146,7 +138,7 @@ impl Ran {
     #[track_caller]
     fn does_not_say(self, parts: &[&str]) -> Self {
         for part in parts {
-            assert!(!self.stderr.contains(part), "{part:?} in: {}", self.stderr);
+            lacks!(self.stderr, part, "{part:?} in");
         }
         self
     }
@@ -154,11 +146,7 @@ impl Ran {
     #[track_caller]
     fn shows(self, parts: &[&str]) -> Self {
         for part in parts {
-            assert!(
-                self.stdout.contains(part),
-                "no {part:?} in: {}",
-                self.stdout
-            );
+            has!(self.stdout, part, "no {part:?} in");
         }
         self
     }
@@ -170,94 +158,18 @@ impl Ran {
 }
 
 #[test]
-fn wrong_usage_ends_with_2_and_help_with_0() {
+fn what_is_no_daemon_on_the_socket_is_not_taken_for_one() {
     let place = Place::new();
-    for wrong in [
-        &[][..],
-        &["nonsense"],
-        &["serve", "--mode", "nonsense"],
-        &["serve", "--listen", ":1", "--http", ":2"],
-        &["upstream", "add", "time"],
-        &["upstream", "add", "a__b", "--", "x"],
-        &["upstream", "add", "a", "--url", "http://x", "--", "x"],
-        &["upstream", "add", "a", "--url", "http://x", "--env", "A=b"],
-        &[
-            "upstream", "add", "a", "--url", "http://x", "--type", "stdio",
-        ],
-        &["upstream", "add", "a", "--type", "http", "--", "x"],
-        &["upstream", "add", "a", "--env", "novalue", "--", "x"],
-        &["upstream", "add", "a", "--header", "X: y", "--", "x"],
-        &[
-            "upstream", "add", "a", "--url", "http://x", "--header", "novalue",
-        ],
-        &["upstream", "logs", "a", "--lines", "501"],
-        &["upstream", "add", "a", "--", "npx -y foo"],
-        &["upstream", "add", "a", "uvx", "foo"],
-        &["upstream", "remove"],
-        &["upstream", "logs", "a", "-f", "-o", "table", "-q", "-v"],
-        &["serve", "--port", "1", "--listen", ":2"],
-        &["tools", "search", "x", "--limit", "0"],
-        &["call", "read", "noserver"],
-        &["call", "delete", "a:b"],
-        &["call", "read", "a:b", "--args", "{"],
-        &["call", "read", "a:b", "--args", "[]"],
-        &["tools", "list", "-o", "yaml"],
-    ] {
-        let ran = place.run(wrong).ended(2);
-        assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{wrong:?}");
-    }
-    let told = place
-        .run(&["upstream", "add", "-o", "json"])
-        .ended(2)
-        .json();
-    let error = told["error"].as_str().expect("text");
-    assert!(
-        error.contains("not provided") && error.contains("<NAME>"),
-        "{error}"
-    );
-    for help in [
-        &["--help"][..],
-        &["upstream", "add", "--help"],
-        &["call", "-h"],
-    ] {
-        place.run(help).ended(0).shows(&["Usage: mcpproxy"]);
-    }
-    let version = concat!("mcpproxy ", env!("CARGO_PKG_VERSION"));
-    place.run(&["-V"]).ended(0).shows(&[version]);
-    place
-        .run(&["--version"])
-        .ended(0)
-        .shows(&[version, "commit ", "2024-11-05, ", ", 2026-07-28"]);
-}
-
-#[test]
-fn what_needs_a_daemon_ends_with_3_and_says_how_to_start_one() {
-    let place = Place::new();
-    let commands: &[&[&str]] = &[
-        &["status"],
-        &["upstream", "restart", "a"],
-        &["call", "read", "a:b"],
-    ];
-    for command in commands {
-        let ran =
-            place
-                .run(command)
-                .ended(3)
-                .says(&["not running", "mcpproxy.sock", "mcpproxy serve"]);
-        assert!(ran.stdout.is_empty());
-    }
-    place
-        .run(&["stop"])
-        .ended(3)
-        .says(&["nothing to stop", "not running", "mcpproxy.sock"])
-        .does_not_say(&["start the daemon"]);
-    place
-        .run(&["call", "notes:add_note"])
-        .ended(2)
-        .says(&["mcpproxy call read|write|destructive <SERVER:TOOL>"]);
-    // A socket that a killed daemon left behind is no daemon.
+    // What a killed daemon left behind.
     drop(UnixListener::bind(place.socket()));
-    for command in commands {
-        place.run(command).ended(3).says(&["not running"]);
-    }
+    place.run(&["status"]).ended(3).says(&["not running"]);
+    std::fs::remove_file(place.socket()).expect("ours");
+    let listener = UnixListener::bind(place.socket()).expect("bound");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let _ = stream.expect("a connection").write_all(b"220 hello\r\n");
+        }
+    });
+    let status = place.run(&["status"]).ended(3);
+    status.says(&["failed to reach the daemon"]);
 }

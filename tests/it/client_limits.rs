@@ -2,17 +2,7 @@
 
 use std::{fs, net::TcpStream};
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::{DaemonProcess, TestDaemon},
-    fake_upstream::FakeUpstream,
-    http::{self, BOTH, JSON, PING, Reachable},
-    modern_client::ModernClient,
-    patience::until,
-};
+use crate::support::prelude::*;
 
 /// The resident memory of a process, in MiB.
 fn resident(pid: u32) -> u64 {
@@ -22,7 +12,7 @@ fn resident(pid: u32) -> u64 {
     kib.expect("a size") >> 10
 }
 
-async fn post(daemon: &DaemonProcess, body: String) -> http::HttpAnswer {
+async fn post(daemon: &DaemonProcess, body: String) -> HttpAnswer {
     http::send(daemon.address(), "POST", "/mcp", &[JSON, BOTH], body).await
 }
 
@@ -44,7 +34,7 @@ async fn what_clients_say_of_themselves_is_kept_in_small() {
         assert!(!opened.header("mcp-session-id").is_empty());
         let refused = post(&daemon, initialize(0, 2 << 20)).await;
         assert_eq!(refused.json()["error"]["code"], -32602);
-        assert!(refused.text().contains("16 KiB"), "{}", refused.text());
+        has!(refused.text(), "16 KiB");
     }
     let grown = resident(daemon.pid()).saturating_sub(before);
     assert!(grown < CLIENTS, "{CLIENTS} clients left {grown} MiB behind");
@@ -71,10 +61,7 @@ async fn resources_to_be_told_of_have_bounds() {
     let wanted = json!({ "resourceSubscriptions": [long, "mem:a"] });
     let mut stream = modern.listen(&wanted.to_string()).await;
     let acknowledged = stream.next().await.expect("an open stream").data;
-    assert!(
-        acknowledged.contains(r#""resourceSubscriptions":["mem:a"]"#),
-        "{acknowledged}"
-    );
+    has!(acknowledged, r#""resourceSubscriptions":["mem:a"]"#);
 }
 
 #[tokio::test]
@@ -99,15 +86,12 @@ async fn nobody_looks_for_a_name_that_is_too_long() {
             let refused = client.request(method, &params.to_string()).await;
             assert_eq!(refused.error_code(), -32602, "{path} {method}");
             let error = refused.error();
-            assert!(
-                error.contains(&format!("longer than {most}")),
-                "{error:.300}"
-            );
+            has!(error, format!("longer than {most}"), "{error:.300}");
             assert!(error.len() < 1000, "{path} {method} repeats it");
         }
         let fits = json!({ "name": "x".repeat(8 << 10) }).to_string();
         let unknown = client.request("tools/call", &fits).await;
-        assert!(!unknown.frame.contains("longer than"), "{path}");
+        lacks!(unknown.frame, "longer than", "{path}");
     }
     let client = daemon.client("/mcp/all").await;
     let path = format!("up:{name}");
@@ -133,17 +117,13 @@ async fn nobody_looks_for_a_name_that_is_too_long() {
         let refused = client.request("tools/call", &params).await.value();
         assert_eq!(refused["isError"], true, "{tool}");
         let text = refused["content"][0]["text"].as_str().expect("a text");
-        assert!(text.contains("longer than"), "{tool}: {text:.300}");
+        has!(text, "longer than", "{tool}: {text:.300}");
         assert!(text.len() < 1000, "{tool} repeats it");
     }
     let call = json!({ "variant": "read", "name": path, "args": {} }).to_string();
     let refused = daemon.rest("POST", "/api/v1/call", &call).await;
     assert_eq!(refused.status, 400);
-    assert!(
-        refused.text().contains("longer than"),
-        "{:.300}",
-        refused.text()
-    );
+    has!(refused.text(), "longer than", "{:.300}", refused.text());
 }
 
 #[tokio::test]
@@ -194,7 +174,7 @@ async fn where_every_connection_has_a_call_newcomers_are_told_and_soon_let_in() 
     let mut closing = 0;
     for call in calls {
         let answer = call.await.expect("no panic");
-        assert!(answer.text().contains("done"), "{}", answer.text());
+        has!(answer.text(), "done");
         closing += usize::from(answer.header("connection") == "close");
     }
     assert_eq!(closing, 1, "the one that makes room for who was refused");

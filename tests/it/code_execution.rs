@@ -6,14 +6,7 @@ mod escapes;
 mod limits;
 mod listing;
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::{Reply, TestClient},
-    daemon::{Builder, TestDaemon},
-    fake_upstream::{FakeUpstream, Upstream},
-};
+use crate::support::prelude::*;
 
 /// A daemon that runs scripts.
 fn builder() -> Builder {

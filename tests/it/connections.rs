@@ -1,15 +1,8 @@
 //! What happens to calls and lists while connections to upstreams come and go.
 
-use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::TestDaemon,
-    fake_upstream::FakeUpstream,
-    patience::{until, until_async},
-};
+use crate::support::prelude::*;
 
 const INITIALIZED: &str = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"up","version":"1"}}"#;
 
@@ -155,12 +148,12 @@ async fn a_server_that_refuses_in_its_own_words_is_not_quoted_to_clients() {
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = TestClient::stateless(&daemon, "/mcp/server/up");
     let reply = client.call("anything", "{}").await;
-    assert!(!reply.frame.contains("SECRET"), "{}", reply.frame);
-    assert!(reply.frame.contains("-32000"), "{}", reply.frame);
+    lacks!(reply.frame, "SECRET");
+    has!(reply.frame, "-32000");
     let health = daemon.get("/health").await;
-    assert!(!health.text().contains("SECRET"), "{}", health.text());
+    lacks!(health.text(), "SECRET");
     let rows = daemon.rest("GET", "/api/v1/servers", "").await;
-    assert!(rows.text().contains("SECRET"), "{}", rows.text());
+    has!(rows.text(), "SECRET");
 }
 
 #[tokio::test]
@@ -188,7 +181,7 @@ async fn a_daemon_that_ended_leaves_no_socket_behind() {
 }
 
 /// The row of the only server in the listing, once it says this in `last_error`.
-async fn row_saying(daemon: &TestDaemon, words: &str) -> serde_json::Value {
+async fn row_saying(daemon: &TestDaemon, words: &str) -> Value {
     until_async(words, async || {
         let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
         let row = rows["servers"][0].clone();
@@ -224,10 +217,8 @@ async fn a_server_that_was_asked_too_much_is_left_alone_as_long_as_it_asks() {
         .is_some_and(|seconds| (1_400..=1_500).contains(&seconds));
     assert!(is_late && error.contains("HTTP 429"), "{row}");
     let step = row["next_step"].as_str().unwrap_or_default();
-    assert!(
-        step.contains("fewer requests") && !step.contains("URL"),
-        "{step}"
-    );
+    has!(step, "fewer requests");
+    lacks!(step, "URL");
     busy.abort();
 }
 
@@ -240,15 +231,14 @@ async fn a_remote_server_that_is_down_says_when_it_is_tried_again_and_comes_back
     assert_eq!(row["state"], "Error", "{row}");
     let health = daemon.get("/health").await.json();
     assert_eq!(health["status"], "degraded");
-    let reason = health["servers"][0]["reason"].as_str().unwrap_or_default();
-    assert!(reason.contains("in a row"), "{reason}");
+    has!(health["servers"][0]["reason"], "in a row");
     let model = TestClient::stateless(&daemon, "/mcp");
     until_async("a notice", async || {
         let found = model
             .call("retrieve_tools", r#"{"query":"echo"}"#)
             .await
             .text();
-        assert!(!found.contains("in a row"), "{found}");
+        lacks!(found, "in a row");
         let is_told = found.contains("not known, because they are not available: up (");
         (is_told && found.contains("; it is tried again)")).then_some(())
     })
@@ -268,15 +258,10 @@ async fn a_program_that_talks_on_its_output_is_diagnosed_with_its_first_line() {
     let entry = |script: &str| json!({"command": "sh", "args": ["-c", script], "init_timeout": "1s", "env": {"KEY": "hunter22"}});
     let daemon = TestDaemon::builder().entry("up", entry(script)).await;
     let row = row_saying(&daemon, "standard output").await;
-    let reason = row["last_error"].as_str().unwrap_or_default();
-    assert!(
-        reason.contains(r#""Listening on \u{1b}[1mport 3000""#),
-        "{reason}"
-    );
-    let next_step = row["next_step"].as_str().unwrap_or_default();
-    assert!(next_step.contains("standard error"), "{next_step}");
+    has!(row["last_error"], r#""Listening on \u{1b}[1mport 3000""#);
+    has!(row["next_step"], "standard error");
     let health = daemon.get("/health").await;
-    assert!(!health.text().contains("Listening"), "{}", health.text());
+    lacks!(health.text(), "Listening");
 
     let home = daemon.home();
     home.write_config(
@@ -285,7 +270,7 @@ async fn a_program_that_talks_on_its_output_is_diagnosed_with_its_first_line() {
             .text(),
     );
     let row = row_saying(&daemon, "\"***\"").await;
-    assert!(!row.to_string().contains("hunter22"), "{row}");
+    lacks!(row.to_string(), "hunter22", "{row}");
 }
 
 #[tokio::test]
@@ -315,9 +300,8 @@ async fn commands_that_cannot_be_started_are_explained_in_short() {
             .entry("up", json!({"command": command}))
             .await;
         let row = row_saying(&daemon, reason).await;
-        let next = row["next_step"].as_str().unwrap_or_default();
-        assert!(next.contains(next_step), "{next}");
-        assert!(!row.to_string().contains("/usr/bin"), "{row}");
+        has!(row["next_step"], next_step);
+        lacks!(row.to_string(), "/usr/bin", "{row}");
     };
     let file = file.to_str().expect("UTF-8");
     check(file, "may not be executed", "chmod +x").await;
@@ -348,8 +332,7 @@ async fn a_remote_server_that_refuses_leads_the_operator_to_what_is_wrong() {
             .entry("up", json!({ "url": url, "type": "http" }))
             .await;
         let row = row_saying(&daemon, &format!("HTTP {status}")).await;
-        let next = row["next_step"].as_str().unwrap_or_default();
-        assert!(next.contains(next_step), "{next}");
+        has!(row["next_step"], next_step);
         refusing.abort();
     }
 }

@@ -4,18 +4,7 @@ mod replicas;
 
 use std::fs;
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::{DaemonProcess, TestDaemon},
-    event_stream::EventStream,
-    fake_upstream::{FakeUpstream, Upstream},
-    http::{self, BOTH, JSON, PING, Reachable},
-    patience::until,
-    script::HttpAnswers,
-};
+use crate::support::prelude::*;
 
 const SUBSCRIBE: &str = "resources/subscribe";
 const UPDATED: &str = "notifications/resources/updated";
@@ -261,7 +250,7 @@ async fn ids_that_nobody_was_given_are_unknown() {
     client.pretend(&good);
     assert_eq!(client.request("ping", "{}").await.result(), "{}");
     let (beginning, _) = good.split_at(40);
-    assert!(!daemon.log().contains(beginning), "ids are not logged");
+    lacks!(daemon.log(), beginning, "ids are not logged");
 }
 
 #[tokio::test]
@@ -388,12 +377,12 @@ async fn damaged_records_are_set_aside_and_named() {
     check_unknown(&leveled).await;
     let aside = kept.with_extension("damaged");
     assert!(aside.exists(), "{:?}", files());
-    assert!(daemon.log().contains(&*aside.to_string_lossy()));
+    has!(daemon.log(), &*aside.to_string_lossy());
     fs::write(folder.join("ended"), "?").expect("writable");
     let daemon = restarted(daemon, Ending::Killed).await;
     plain.move_to(&daemon);
     check_unknown(&plain).await;
     let aside = folder.join("ended.damaged");
-    assert!(daemon.log().contains(&*aside.to_string_lossy()));
+    has!(daemon.log(), &*aside.to_string_lossy());
     daemon.client("/mcp").await;
 }

@@ -3,26 +3,18 @@
 use std::{fs, net::SocketAddr};
 
 use axum::http::{HeaderMap, StatusCode, Uri};
-use serde_json::{Value, json};
 
-use crate::support::{
-    behaviours::*,
-    daemon::{DaemonProcess, TestDaemon},
-    fake_upstream::FakeUpstream,
-    http::{self, JSON, Reachable},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn the_upstream_sees_its_own_credentials_and_never_the_clients() {
-    let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::http().tool("echo", echo()).await;
     let daemon = TestDaemon::builder()
         .upstream_with(
             "up",
             &upstream,
             json!({"headers": {"Authorization": "Bearer ours", "X-Team": "blue"}}),
         )
-        .start()
         .await;
     daemon
         .client("/mcp/all")
@@ -50,16 +42,13 @@ async fn the_upstream_sees_its_own_credentials_and_never_the_clients() {
         daemon.rest("GET", "/api/v1/status", "").await,
         daemon.get("/health").await,
     ] {
-        assert!(!row.text().contains("ours"), "{}", row.text());
+        lacks!(row.text(), "ours");
     }
 }
 
 #[tokio::test]
 async fn children_get_a_clean_environment() {
-    let upstream = FakeUpstream::stdio()
-        .tool("env", environment())
-        .start()
-        .await;
+    let upstream = FakeUpstream::stdio().tool("env", environment()).await;
     let daemon = TestDaemon::builder()
         .upstream_with("up", &upstream, json!({"env": {"OWN": "value"}}))
         .spawn_with_env("MCPPROXY_TEST_SECRET", "daemon-only")
@@ -67,9 +56,9 @@ async fn children_get_a_clean_environment() {
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__env").await;
     let text = client.call("up__env", "{}").await.text();
-    assert!(text.contains("OWN=value"), "{text}");
-    assert!(text.contains("PATH="), "{text}");
-    assert!(!text.contains("daemon-only"), "{text}");
+    has!(text, "OWN=value");
+    has!(text, "PATH=");
+    lacks!(text, "daemon-only");
 }
 
 /// A server that refuses everything and repeats where it was asked.
@@ -127,7 +116,6 @@ async fn what_a_server_says_of_a_list_is_masked_and_cut() {
             "up",
             json!({"url": format!("http://{address}/mcp"), "headers": {"Authorization": "Bearer sk-live-hunter2hunter2"}}),
         )
-        .start()
         .await;
     let listed = until_async("the reason", async || {
         let servers = daemon.rest("GET", "/api/v1/servers", "").await;
@@ -140,7 +128,7 @@ async fn what_a_server_says_of_a_list_is_masked_and_cut() {
         texts.push(answer.text().to_owned());
     }
     for text in texts {
-        assert!(!text.contains("hunter2"), "{text:.500}");
+        lacks!(text, "hunter2", "{text:.500}");
         assert!(text.len() < 20_000, "{}", text.len());
     }
 }
@@ -176,7 +164,6 @@ async fn secrets_are_masked_wherever_servers_repeat_them() {
         .complaint(
             "the key is REFSECRET99, the token LITERAL-77, and ghp_0123456789abcdef a stranger's",
         )
-        .start()
         .await;
     let env = json!({ "env": { "NAME": "${UP_SECRET}", "MY_TOKEN": "LITERAL-77" } });
     let daemon = TestDaemon::builder()
@@ -202,12 +189,10 @@ async fn secrets_are_masked_wherever_servers_repeat_them() {
             "LITERAL-78",
             "YWRhOlJFRlNFQ1JFVDk5",
         ] {
-            assert!(!text.contains(secret), "{text}");
+            lacks!(text, secret);
         }
     }
     let log = daemon.log();
-    assert!(
-        log.contains("no: /mcp?x=***") && log.contains("no: /mcp?api_key=***"),
-        "{log}"
-    );
+    has!(log, "no: /mcp?x=***");
+    has!(log, "no: /mcp?api_key=***");
 }

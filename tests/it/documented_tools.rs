@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
-use crate::support::daemon::TestDaemon;
+use crate::support::prelude::*;
 
 const PAGE: &str = include_str!("../../docs/built-in-tools.md");
 

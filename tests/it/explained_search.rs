@@ -1,10 +1,6 @@
 //! Why a tool has its score, for the operator who asks: what its words add by their fields, summed up, is the score.
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream, patience::until_async,
-};
+use crate::support::prelude::*;
 
 const TOOLS: [&str; 3] = [
     r#"{"name":"create_issue","description":"Creates an issue in a repository.","inputSchema":{"type":"object","properties":{"title":{"type":"string"}}}}"#,

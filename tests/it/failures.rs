@@ -1,15 +1,6 @@
 //! A server that dies, hangs or talks nonsense fails its own calls only, by name.
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, plain_tool},
-    patience::until_async,
-    script::{HttpAnswers, UnknownMethods},
-};
+use crate::support::prelude::*;
 
 async fn listed(daemon: &TestDaemon, tools: &[&str]) -> TestClient {
     let client = daemon.client("/mcp/all").await;
@@ -120,7 +111,7 @@ async fn a_server_that_cannot_start_says_why_to_its_own_callers_only() {
     client.call("good__echo", "{}").await.result();
     let native = TestClient::stateless(&daemon, "/mcp/server/dead");
     let reply = native.call("anything", "{}").await;
-    assert!(!reply.frame.contains("SECRET-STDERR"), "{}", reply.frame);
+    lacks!(reply.frame, "SECRET-STDERR");
     let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
     let row = |name: &str| {
         let rows = rows["servers"].as_array().expect("rows");
@@ -128,11 +119,7 @@ async fn a_server_that_cannot_start_says_why_to_its_own_callers_only() {
     };
     let absent = row("absent").expect("a row");
     assert_eq!(absent["state"], "Error", "{absent}");
-    assert!(
-        absent["last_error"]
-            .as_str()
-            .is_some_and(|text| text.contains("program-anywhere"))
-    );
+    has!(absent["last_error"], "program-anywhere");
     assert!(absent["next_step"].is_string(), "{absent}");
     // Its tools are not unknown, whichever name is close to theirs.
     for name in ["dead", "absent"] {
@@ -149,17 +136,30 @@ async fn a_server_that_cannot_start_says_why_to_its_own_callers_only() {
 
 #[tokio::test]
 async fn a_broken_answer_fails_its_call_only() {
-    for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+    for upstream in [
+        FakeUpstream::stdio(),
+        FakeUpstream::http(),
+        FakeUpstream::sse(),
+    ] {
         let upstream = upstream
             .tool("broken", malformed())
-            .tool("fine", reply_text("fine"))
+            .tool("huge", oversized(65 << 20))
+            .tool("late", gate("go").then(reply_text("late")))
             .await;
         let daemon = TestDaemon::builder().upstream("odd", &upstream).await;
-        let client = listed(&daemon, &["odd__fine"]).await;
-        let failure = client.call("odd__broken", "{}").await.failure();
-        assert_eq!(failure["server"], "odd", "{failure}");
-        assert_eq!(failure["code"], "bad_upstream_answer", "{failure}");
-        assert_eq!(client.call("odd__fine", "{}").await.text(), "fine");
+        let client = listed(&daemon, &["odd__late"]).await;
+        let late = client.call("odd__late", "{}");
+        let others = async {
+            upstream.wait_for("tools/call").await;
+            for tool in ["odd__broken", "odd__huge"] {
+                let failure = client.call(tool, "{}").await.failure();
+                is_like!(failure, { "server": "odd", "code": "bad_upstream_answer" });
+            }
+            upstream.open("go").await;
+        };
+        let (late, ()) = tokio::join!(late, others);
+        assert_eq!(late.text(), "late");
+        assert_eq!(upstream.received("initialize").len(), 1);
     }
 }
 
@@ -211,24 +211,14 @@ async fn pages_are_followed_and_a_circle_ends() {
 }
 
 #[tokio::test]
-async fn one_bad_definition_spoils_no_other() {
-    let upstream = FakeUpstream::stdio()
-        .raw_tool(r#"{"name":7}"#, echo())
-        .raw_tool(r#"{"description":"nameless"}"#, echo())
-        .tool("fine", echo())
-        .await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let client = listed(&daemon, &["up__fine"]).await;
-    assert_eq!(client.tool_names().await, ["up__fine"]);
-}
-
-#[tokio::test]
 async fn definitions_that_clients_cannot_read_are_left_out_of_every_list() {
     let deep = format!("{}1{}", r#"{"a":"#.repeat(200), "}".repeat(200));
     let odd = [
         r#"{"name":"odd1","inputSchema":{"type":"string"}}"#.to_owned(),
         r#"{"name":"odd2","inputSchema":{},"annotations":{"readOnlyHint":"banana"}}"#.to_owned(),
         r#"{"name":"odd3","inputSchema":{},"title":7}"#.to_owned(),
+        r#"{"name":7,"description":"odd"}"#.to_owned(),
+        r#"{"description":"odd and nameless"}"#.to_owned(),
         r#"{"name":"odd4","inputSchema":{},"description":"\ud800"}"#.to_owned(),
         format!(r#"{{"name":"odd5","inputSchema":{deep}}}"#),
     ];
@@ -244,7 +234,7 @@ async fn definitions_that_clients_cannot_read_are_left_out_of_every_list() {
     let client = listed(&daemon, &["hostile__fine"]).await;
     for list in ["tools/list", "prompts/list", "resources/list"] {
         let reply = client.request(list, "{}").await;
-        assert!(!reply.frame.contains("odd"), "{}", reply.frame);
+        lacks!(reply.frame, "odd");
     }
 }
 
@@ -309,11 +299,8 @@ async fn a_list_that_fails_costs_itself_alone() {
             let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
             let row = &rows["servers"][0];
             assert_eq!(row["state"], "Ready");
-            let reason = row["last_error"].as_str().unwrap_or_default();
-            assert!(
-                reason.contains(method) && reason.contains("SECRET"),
-                "{reason}"
-            );
+            has!(row["last_error"], method);
+            has!(row["last_error"], "SECRET");
             assert_eq!(daemon.get("/health").await.json()["status"], "ok");
         }
     }

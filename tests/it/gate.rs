@@ -10,15 +10,10 @@ mod scripts;
 mod spellings;
 mod ways;
 
-use serde_json::{Value, json};
-
 use self::ways::{
     EFFECTS, House, Outcome, THINGS, WAYS, Way, effects, listed, names, refused, server,
 };
-use crate::support::{
-    behaviours::*, client::TestClient, fake_upstream::plain_tool, modern_client::ModernClient,
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 /// Entries that refuse everything, and the code that says so.
 const REFUSED: [(&str, &str); 3] = [
@@ -91,6 +86,18 @@ async fn what_is_unknown_is_refused_on_every_way_in() {
 #[tokio::test]
 async fn prompts_resources_completions_and_subscriptions_are_refused_likewise() {
     let house = house().await;
+    for server in ["free", "part", "rest"] {
+        proxied::check(&house, &THINGS, server, &Outcome::Passed).await;
+    }
+    for (server, code) in REFUSED {
+        proxied::check(&house, &THINGS, server, &refused(code)).await;
+    }
+    for server in ["part", "rest"] {
+        let info = house
+            .proxied("info", "tool", &format!("{server}__echo"))
+            .await;
+        assert_eq!(Outcome::of(&info), refused("tool_disabled"), "{server}");
+    }
     for thing in THINGS {
         for server in ["free", "part", "rest"] {
             let outcomes = house.ask(thing, server).await;
@@ -224,31 +231,8 @@ async fn a_refusal_names_the_variant_that_fits() {
             .await
             .failure();
         let hint = failure["hint"].as_str().expect("a hint");
-        assert!(hint.contains(fitting), "{built_in} {arguments}: {hint}");
-        assert!(!hint.contains("mcpproxy"), "{hint}");
-    }
-}
-
-#[tokio::test]
-async fn no_refusal_tells_a_model_what_a_person_could_type() {
-    let house = house().await;
-    let codes = REFUSED
-        .iter()
-        .map(|(server, code)| (*server, "echo", *code));
-    let others = [
-        ("part", "echo", "tool_disabled"),
-        ("free", "nothing", "unknown_tool"),
-        ("absent", "echo", "unknown_server"),
-    ];
-    for (server, tool, code) in codes.chain(others) {
-        let name = json!({ "name": format!("{server}:{tool}") });
-        let failure = house.all.call("call_tool_read", &name.to_string()).await;
-        let failure = failure.failure();
-        assert_eq!(failure["code"], code);
-        let said = failure.to_string();
-        for word in ["`mcpproxy", "quarantined\\\":", "enabled_tools"] {
-            assert!(!said.contains(word), "{said}");
-        }
+        has!(hint, fitting, "{built_in} {arguments}");
+        lacks!(hint, "mcpproxy");
     }
 }
 
@@ -268,6 +252,7 @@ const TOOLS: [&str; 4] = ["free__echo", "free__wave", "part__wave", "rest__wave"
 async fn lists_of_all_servers_show_what_may_be_asked_for() {
     let house = house().await;
     let all = &house.all;
+    let mut proxied = proxied::listed(all).await;
     for (list, names, expected) in [
         ("tools/list", ("tools", "name"), &TOOLS[..]),
         (
@@ -287,7 +272,11 @@ async fn lists_of_all_servers_show_what_may_be_asked_for() {
         ),
     ] {
         assert_eq!(listed(all, list, names).await, expected, "{list}");
+        let rest = proxied.split_off(expected.len());
+        assert_eq!(proxied, expected, "{list} of the tool proxy");
+        proxied = rest;
     }
+    assert_eq!(proxied, [""; 0]);
     let modern = ModernClient::new(&house.daemon, "/mcp/all");
     assert_eq!(modern.tool_names().await, TOOLS);
     let ours = house.daemon.client("/mcp/call").await.tool_names().await;
@@ -361,11 +350,8 @@ async fn searches_find_what_may_be_called_and_say_what_is_held_back() {
         assert_eq!(names(&found), expected, "{path}");
         let found = search("part:echo").await;
         assert!(names(&found).is_empty(), "{found}");
-        let notice = found["notice"].as_str().expect("a notice");
-        assert!(
-            notice.contains("held back") && notice.contains("echo"),
-            "{notice}"
-        );
+        has!(found["notice"], "held back");
+        has!(found["notice"], "echo");
     }
     let found = house
         .daemon
@@ -416,7 +402,7 @@ async fn descriptions_and_the_operators_lists_say_why_a_tool_is_refused() {
             let reason = row["reason"].as_str().unwrap_or_default();
             let known = reasons.iter().find(|(refused, _, _)| *refused == name);
             let word = known.map_or("", |(_, _, word)| word);
-            assert!(reason.contains(word), "{row}");
+            has!(reason, word, "{row}");
         }
     }
 }

@@ -1,13 +1,6 @@
 //! Which HTTP requests are taken at all: hosts and origins, the size of a body, paths and methods; and health.
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    http::{self, BOTH, JSON, PING, Reachable},
-};
+use crate::support::prelude::*;
 
 async fn daemon() -> (Upstream, TestDaemon) {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
@@ -82,8 +75,8 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
             );
             let answer = http::send_bytes(host, head).await;
             assert!(answer.starts_with("HTTP/1.1 413 "), "{path}: {answer}");
-            assert!(answer.contains("connection: close"), "{path}: {answer}");
-            assert!(answer.contains("larger than 32 MiB"), "{path}: {answer}");
+            has!(answer, "connection: close", "{path}");
+            has!(answer, "larger than 32 MiB", "{path}");
         }
     }
 }
@@ -160,7 +153,7 @@ async fn trusted_hosts_and_origins_are_welcome() {
     let exposed = answer
         .header("access-control-expose-headers")
         .to_lowercase();
-    assert!(exposed.contains("mcp-session-id"), "{exposed}");
+    has!(exposed, "mcp-session-id");
 }
 
 #[tokio::test]
@@ -201,11 +194,11 @@ async fn methods_that_do_not_fit_are_told_what_does() {
         ];
         let answer = daemon.send("GET", path, &headers, "").await;
         assert_eq!(answer.status, 405, "GET {path} without a session");
-        assert!(answer.header("allow").contains("POST"), "{path}");
+        has!(answer.header("allow"), "POST", "{path}");
         for method in ["PUT", "PATCH"] {
             let answer = daemon.send(method, path, &[JSON], "{}").await;
             assert_eq!(answer.status, 405, "{method} {path}");
-            assert!(answer.header("allow").contains("POST"), "{path}");
+            has!(answer.header("allow"), "POST", "{path}");
         }
         let answer = daemon.send("DELETE", path, &[], "").await;
         assert_eq!(answer.status, 405, "DELETE {path} without a session");
@@ -214,7 +207,7 @@ async fn methods_that_do_not_fit_are_told_what_does() {
         .send("POST", "/mcp/server/absent", &[JSON, BOTH], PING)
         .await;
     assert_eq!(answer.status, 404);
-    assert!(answer.text().contains("absent"), "{}", answer.text());
+    has!(answer.text(), "absent");
     assert_eq!(
         daemon.send("GET", "/no/such/page", &[], "").await.status,
         404
@@ -253,7 +246,7 @@ async fn a_header_that_decides_stands_there_once() {
         ];
         let answer = daemon.send("POST", "/mcp/all", &headers, PING).await;
         assert_eq!(answer.status, 400, "{name}");
-        assert!(answer.text().contains(name), "{}", answer.text());
+        has!(answer.text(), name);
     }
     // Lists may be given in parts.
     let accepted = [
@@ -271,7 +264,8 @@ async fn a_browser_is_told_where_it_is() {
     let text = daemon.get("/").await;
     assert_eq!(text.status, 200);
     assert_eq!(text.header("content-type"), "text/plain; charset=utf-8");
-    assert!(text.text().contains("mcpproxy") && text.text().contains("/mcp"));
+    has!(text.text(), "mcpproxy");
+    has!(text.text(), "/mcp");
     assert_eq!(text.text().lines().count(), 1);
     let accept = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
     let page = daemon.send("GET", "/", &[accept], "").await;

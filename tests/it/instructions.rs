@@ -1,13 +1,6 @@
 //! What clients are told to read first.
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    modern_client::ModernClient,
-};
+use crate::support::prelude::*;
 
 async fn server(words: &str) -> Upstream {
     FakeUpstream::stdio()
@@ -40,10 +33,10 @@ async fn servers_speak_for_themselves_after_us() {
         let text = legacy["instructions"].as_str().expect("instructions");
         assert_eq!(modern["instructions"], text);
         assert!(text.starts_with("mcpproxy"), "{text}");
-        assert!(text.contains("\n\n[kind] Be \"kind\".\nAlways."), "{text}");
-        assert!(text.contains("\n\n[wordy] Never more"), "{text}");
+        has!(text, "\n\n[kind] Be \"kind\".\nAlways.");
+        has!(text, "\n\n[wordy] Never more");
         assert!(text.ends_with(" …"), "{text}");
-        assert!(!text.contains("Trust me"), "{text}");
+        lacks!(text, "Trust me");
         assert!(text.chars().count() < 2_048);
     }
     let own = daemon.client("/mcp/server/wordy").await.initialized;

@@ -1,15 +1,6 @@
 //! Servers in containers: how they are started, and that no container outlives its server, however that ends.
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    daemon::{Builder, DaemonProcess, TestDaemon},
-    fake_docker::FakeDocker,
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::{until, until_async},
-    processes,
-};
+use crate::support::{fake_docker::FakeDocker, prelude::*};
 
 fn isolated() -> Value {
     json!({"isolation": {"enabled": true, "image": "an-image"}})
@@ -60,7 +51,7 @@ async fn a_server_runs_in_a_container_with_its_variables_by_name() {
             .map(|arg| arg.to_str().expect("a plain path")),
     );
     assert_eq!(args, expected);
-    assert!(docker.environment().contains("API_KEY=s3cret-value"));
+    has!(docker.environment(), "API_KEY=s3cret-value");
     assert_eq!(docker.containers(), [name]);
 
     daemon.shutdown().await;
@@ -195,13 +186,11 @@ async fn without_docker_and_podman_only_that_server_is_down_and_says_why() {
             .map(str::to_owned)
     })
     .await;
-    assert!(
-        reason.contains("neither docker nor podman is on PATH"),
-        "{reason}"
-    );
+    has!(reason, "neither docker nor podman is on PATH");
     let next_step = daemon.row("up").await["next_step"].clone();
-    assert!(
-        next_step.to_string().contains("install docker or podman"),
+    has!(
+        next_step.to_string(),
+        "install docker or podman",
         "{next_step}"
     );
     assert_eq!(upstream.spawn_count(), 0, "it never runs outside");

@@ -6,14 +6,7 @@ mod kept;
 mod pages;
 mod readers;
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::{Reply, TestClient},
-    daemon::{Builder, TestDaemon},
-    fake_upstream::{FakeUpstream, Upstream},
-};
+use crate::support::prelude::*;
 
 /// A daemon that cuts what has more characters.
 fn builder(limit: usize) -> Builder {

@@ -1,15 +1,6 @@
 //! The daemon as a process: how it begins and ends, and that it leaves nothing behind.
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::{DaemonProcess, TestDaemon},
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::until,
-    processes,
-};
+use crate::support::prelude::*;
 
 /// Stands in the environment of every child of one test.
 const MARK: &str = "MCPPROXY_TEST_MARK";
@@ -66,7 +57,7 @@ async fn sigterm_lets_a_call_in_flight_finish() {
         stubborn.wait_for_count("tools/call", 2).await;
         daemon.terminate();
         until("the daemon to stop accepting", || {
-            std::net::TcpStream::connect(crate::support::http::Reachable::address(&daemon))
+            std::net::TcpStream::connect(Reachable::address(&daemon))
                 .is_err()
                 .then_some(())
         })
@@ -147,7 +138,7 @@ async fn a_daemon_whose_folder_another_one_has_ends() {
     std::fs::rename(&others, folder.join("lock")).expect("it is ours");
     assert_eq!(daemon.wait().await.code(), Some(1));
     let log = daemon.log();
-    assert!(log.contains("another daemon has taken it since"), "{log}");
+    has!(log, "another daemon has taken it since");
 }
 
 #[cfg(target_os = "linux")]

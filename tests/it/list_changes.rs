@@ -1,14 +1,6 @@
 //! Changes of lists: each client hears of those that it sees, and of no others.
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::TestDaemon,
-    event_stream::EventStream,
-    fake_upstream::{FakeUpstream, Upstream, plain_tool},
-};
+use crate::support::prelude::*;
 
 const TOOLS: &str = "notifications/tools/list_changed";
 const PROMPTS: &str = "notifications/prompts/list_changed";
@@ -128,9 +120,9 @@ async fn a_change_that_a_server_tells_in_a_call_is_heard_when_it_is_listed() {
         let reply = client.call("up__grow", "{}").await;
         assert_eq!(reply.notices, [""; 0]);
         let event = stream.next().await.expect("an open stream");
-        assert!(event.data.contains(TOOLS), "{}", event.data);
+        has!(event.data, TOOLS);
         let listed = client.request("tools/list", "{}").await;
-        assert!(listed.frame.contains("up__new"), "{}", listed.frame);
+        has!(listed.frame, "up__new");
         client.call("up__new", "{}").await.result();
     }
 }

@@ -1,17 +1,6 @@
 //! Log lines of upstreams: who sees which, and what the upstreams are told of that.
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::{Reply, TestClient},
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    modern,
-    modern_client::ModernClient,
-    patience::until_async,
-    script::HttpAnswers,
-};
+use crate::support::prelude::*;
 
 const SET_LEVEL: &str = "logging/setLevel";
 
@@ -241,7 +230,7 @@ async fn lines_that_belong_to_no_call_stay_with_the_operator() {
     upstream.push(&line("error")).await;
     upstream.offer(&[]).await;
     let first = stream.next().await.expect("an open stream");
-    assert!(first.data.contains("tools/list_changed"), "{}", first.data);
+    has!(first.data, "tools/list_changed");
 }
 
 /// Servers without a handshake write lines for who asks, and need not declare that they do.

@@ -56,11 +56,9 @@ mod progress;
 mod prompts_and_resources;
 mod proxy;
 mod questions;
-mod real_peers;
 mod reload;
 #[cfg(unix)]
 mod rest;
-mod rest_clients;
 mod resuming;
 #[cfg(unix)]
 mod saves;
@@ -71,7 +69,6 @@ mod search_as;
 mod secrets;
 mod server_life;
 mod shared_uris;
-mod sharing;
 mod spans;
 #[cfg(unix)]
 mod stdio_face;

@@ -10,15 +10,7 @@ mod ourselves;
 mod refusals;
 mod visibility;
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::{Reply, TestClient},
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 /// The answer to a call that agents make in its turn: they change the file a few times a second.
 async fn in_turn(client: &TestClient, arguments: &str) -> Reply {
@@ -56,7 +48,7 @@ async fn refused(client: &TestClient, arguments: &Value) -> Value {
 
 async fn server() -> Upstream {
     let server = FakeUpstream::stdio().tool("echo", echo());
-    server.start().await
+    server.await
 }
 
 /// A daemon with a trusted server "up", whose entry says more.
@@ -64,7 +56,6 @@ async fn house(more: Value) -> (Upstream, TestDaemon, TestClient) {
     let server = server().await;
     let daemon = TestDaemon::builder()
         .upstream_with("up", &server, more)
-        .start()
         .await;
     let client = daemon.client("/mcp").await;
     until_async("it to be listed", async || {

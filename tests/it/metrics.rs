@@ -1,14 +1,6 @@
 //! `/metrics`: what is counted, and who may read it.
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    fake_upstream::FakeUpstream,
-    http::{self, HttpAnswer, Reachable},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 const KEY: &str = "a-key-that-a-person-chose";
 
@@ -44,7 +36,7 @@ async fn calls_are_counted_by_server_tool_and_outcome() {
         let answer = read(&daemon, &[]).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         let all = answer.text();
-        assert!(!all.contains("made_up"), "{all}");
+        lacks!(all, "made_up");
         let is_there = |line: &&str| all.lines().any(|found| found == *line);
         expected.iter().all(is_there).then_some(())
     })

@@ -3,17 +3,7 @@
 mod listening;
 mod refusals;
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::call_params,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    modern_client::{MODERN, ModernClient},
-    record::How,
-    script::HttpAnswers,
-};
+use crate::support::prelude::*;
 
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
@@ -31,19 +21,15 @@ async fn a_client_discovers_lists_and_calls() {
     assert_eq!(discovered.status, 200);
     assert_eq!(discovered.header("mcp-session-id"), "");
     let discovered = discovered.value();
-    assert_eq!(discovered["resultType"], "complete");
-    assert_eq!(discovered["supportedVersions"], json!(["2026-07-28"]));
-    assert_eq!(discovered["ttlMs"], 0);
-    assert_eq!(discovered["cacheScope"], "private");
+    is_like!(discovered, { "resultType": "complete", "supportedVersions": ["2026-07-28"] });
+    is_like!(discovered, { "ttlMs": 0, "cacheScope": "private" });
     assert_eq!(discovered["capabilities"]["tools"]["listChanged"], true);
     assert_eq!(discovered["_meta"][SERVER_INFO]["name"], "mcpproxy");
     assert!(discovered["instructions"].is_string());
 
     client.wait_for_tool("up__odd").await;
     let list = client.request("tools/list", "{}").await.value();
-    assert_eq!(list["resultType"], "complete");
-    assert_eq!(list["ttlMs"], 0);
-    assert_eq!(list["cacheScope"], "private");
+    is_like!(list, { "resultType": "complete", "ttlMs": 0, "cacheScope": "private" });
 
     let reply = client.call("up__odd", "{}").await;
     let same = result.replace(
@@ -55,10 +41,7 @@ async fn a_client_discovers_lists_and_calls() {
     assert_eq!(reply.value().get("ttlMs"), None);
     // What belongs to the client's side of us never reaches a legacy server.
     let received = upstream.received("tools/call");
-    assert!(
-        !received[0].contains("io.modelcontextprotocol"),
-        "{received:?}"
-    );
+    lacks!(received[0], "io.modelcontextprotocol", "{received:?}");
 }
 
 #[tokio::test]
@@ -79,11 +62,7 @@ async fn one_server_presents_itself() {
     assert_eq!(discovered.get("protocolVersion"), None);
     assert_eq!(discovered.get("serverInfo"), None);
     let reply = client.call("echo", r#"{"a":1.0}"#).await;
-    assert!(
-        reply.result().contains(r#"{"a":1.0}"#),
-        "{}",
-        reply.result()
-    );
+    has!(reply.result(), r#"{"a":1.0}"#);
     // It is the daemon that answers.
     assert_eq!(upstream.received("server/discover"), [""; 0]);
 }
@@ -186,7 +165,7 @@ async fn progress_comes_on_the_stream_of_its_request() {
     assert!(reply.streamed);
     assert_eq!(reply.header("x-accel-buffering"), "no");
     assert_eq!(reply.notices.len(), 3, "{:?}", reply.notices);
-    assert!(reply.notices[2].contains(r#""progressToken":"t","progress":3"#));
+    has!(reply.notices[2], r#""progressToken":"t","progress":3"#);
     assert_eq!(reply.text(), "done");
     // Without a token there is nothing to stream.
     let reply = client.call("work", "{}").await;

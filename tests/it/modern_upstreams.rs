@@ -4,17 +4,7 @@ mod changes;
 mod headers;
 mod probing;
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::call_params,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    modern,
-    modern_client::ModernClient,
-    record::{How, Received},
-};
+use crate::support::{prelude::*, record::Received};
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
@@ -45,7 +35,7 @@ async fn every_request_speaks_for_itself() {
         let daemon = daemon_with(&upstream).await;
         let client = daemon.client_of("up__echo").await;
         let reply = client.call("up__echo", r#"{"n":1.10}"#).await;
-        assert!(reply.result().contains(r#"{"n":1.10}"#));
+        has!(reply.result(), r#"{"n":1.10}"#);
         client
             .request("prompts/get", r#"{"name":"up__p"}"#)
             .await
@@ -159,7 +149,7 @@ async fn a_server_that_asks_although_it_must_not_is_refused_or_not_heard() {
         assert_eq!(client.call("up__shout", "{}").await.text(), "on");
         if over_pipes {
             let answer = client.call("up__ask", "{}").await.text();
-            assert!(answer.contains("-32600"), "{answer}");
+            has!(answer, "-32600");
         }
     }
 }
@@ -237,11 +227,7 @@ async fn tasks_of_many_servers_find_their_way_back() {
     assert!(extensions["io.modelcontextprotocol/tasks"].is_object());
     for (tool, id) in [("b__work", "of-b"), ("a__work", "of-a")] {
         let made = client.call(tool, "{}").await;
-        assert!(
-            made.result().contains(r#""ttlMs":1.0"#),
-            "{}",
-            made.result()
-        );
+        has!(made.result(), r#""ttlMs":1.0"#);
         let params = format!(r#"{{"taskId":"{id}"}}"#);
         let got = client.request("tasks/get", &params).await.value();
         assert_eq!(got["taskId"], id);
@@ -261,7 +247,7 @@ async fn what_a_modern_server_asks_is_asked_of_a_legacy_client() {
         let daemon = TestDaemon::builder()
             .upstream_with("up", &upstream, json!({ "max_concurrent_requests": 1 }))
             .await;
-        let client = crate::support::client::TestClient::speaking("2025-11-25")
+        let client = TestClient::speaking("2025-11-25")
             .declaring(r#"{"elicitation":{}}"#)
             .connect(&daemon, "/mcp/server/up")
             .await;
@@ -275,7 +261,7 @@ async fn what_a_modern_server_asks_is_asked_of_a_legacy_client() {
             if read["method"] != "elicitation/create" {
                 break read;
             }
-            assert!(frame.contains(r#"{"message":"Who?","requestedSchema":{"d":1.10}}"#));
+            has!(frame, r#"{"message":"Who?","requestedSchema":{"d":1.10}}"#);
             rounds += 1;
             let answer = r#"{"action":"accept","content":{"x":1.10}}"#;
             client.respond(&read["id"], answer).await;
@@ -288,18 +274,12 @@ async fn what_a_modern_server_asks_is_asked_of_a_legacy_client() {
         );
         let calls = upstream.received("tools/call");
         assert_eq!(calls.len(), 17);
-        assert!(
-            calls[1]
-                .contains(r#""inputResponses":{"who":{"action":"accept","content":{"x":1.10}}}"#),
-            "{}",
-            calls[1]
+        has!(
+            calls[1],
+            r#""inputResponses":{"who":{"action":"accept","content":{"x":1.10}}}"#
         );
-        assert!(
-            calls[1].contains(r#""requestState":"its own""#),
-            "{}",
-            calls[1]
-        );
-        assert!(calls[1].contains(r#"{"n":1.10}"#), "{}", calls[1]);
+        has!(calls[1], r#""requestState":"its own""#);
+        has!(calls[1], r#"{"n":1.10}"#);
     }
 }
 
@@ -320,6 +300,6 @@ async fn what_a_modern_server_asks_passes_to_a_modern_client() {
         shared.request("tools/call", again).await.result();
         let calls = upstream.received("tools/call");
         let parts = r#""inputResponses":{"who":{"action":"accept"}},"requestState":"its own""#;
-        assert!(calls[2].contains(parts), "{}", calls[2]);
+        has!(calls[2], parts);
     }
 }

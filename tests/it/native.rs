@@ -1,16 +1,6 @@
 //! `/mcp/server/NAME`: what nobody here knows passes, whichever era speaks on either side.
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*,
-    client::{TestClient, call_params},
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    modern,
-    modern_client::ModernClient,
-    script::HttpAnswers,
-};
+use crate::support::prelude::*;
 
 const ODD: &str = r#"{"z":1.10,"a":[1e400,-0],"vendor":{"x":null}}"#;
 
@@ -29,7 +19,7 @@ fn servers() -> Vec<FakeUpstream> {
     legacy.into_iter().chain(modern).collect()
 }
 
-async fn daemon_before(upstream: &Upstream, more: serde_json::Value) -> TestDaemon {
+async fn daemon_before(upstream: &Upstream, more: Value) -> TestDaemon {
     TestDaemon::builder()
         .upstream_with("up", upstream, more)
         .await
@@ -57,16 +47,13 @@ async fn methods_that_nobody_knows_pass_both_ways() {
             }
         }
         for seen in upstream.received("vendor/do") {
-            assert!(
-                seen.contains(r#""n":1.10,"deep":{"b":2.0,"a":1}"#),
-                "{seen}"
-            );
+            has!(seen, r#""n":1.10,"deep":{"b":2.0,"a":1}"#);
         }
         legacy
             .notify("notifications/vendor/x", r#"{"n":1.10}"#)
             .await;
         let seen = upstream.wait_for("notifications/vendor/x").await;
-        assert!(seen.body.contains(r#""n":1.10"#), "{}", seen.body);
+        has!(seen.body, r#""n":1.10"#);
     }
 }
 
@@ -80,20 +67,12 @@ async fn capabilities_that_nobody_knows_are_shown() {
             .await;
         let daemon = daemon_before(&upstream, json!({})).await;
         let legacy = daemon.client("/mcp/server/up").await;
-        assert!(
-            legacy.initialized.contains(CAPABILITIES),
-            "{}",
-            legacy.initialized
-        );
-        assert!(legacy.initialized.contains("Mind the gap."));
+        has!(legacy.initialized, CAPABILITIES);
+        has!(legacy.initialized, "Mind the gap.");
         let modern = ModernClient::new(&daemon, "/mcp/server/up");
         let discovered = modern.request("server/discover", "{}").await;
-        assert!(
-            discovered.result().contains(CAPABILITIES),
-            "{}",
-            discovered.result()
-        );
-        assert!(discovered.result().contains("Mind the gap."));
+        has!(discovered.result(), CAPABILITIES);
+        has!(discovered.result(), "Mind the gap.");
     }
 }
 
@@ -109,10 +88,8 @@ async fn a_tool_that_the_list_lacks_is_called_where_changes_are_allowed() {
         let reply = legacy.call("unlisted", r#"{"n":1.10}"#).await;
         assert_eq!(reply.result(), ODD);
         let calls = upstream.received("tools/call");
-        assert!(
-            calls[0].contains(r#""unlisted""#) && calls[0].contains("1.10"),
-            "{calls:?}"
-        );
+        has!(calls[0], r#""unlisted""#, "{calls:?}");
+        has!(calls[0], "1.10", "{calls:?}");
     }
     // Where they are held, nobody has seen what it does.
     let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
@@ -157,32 +134,20 @@ async fn a_request_that_does_not_say_what_it_wants_is_refused() {
     let daemon = daemon_before(&upstream, json!({})).await;
     for endpoint in ["/mcp/server/up", "/mcp/all"] {
         let client = daemon.client(endpoint).await;
-        for (method, params, why) in [
-            ("tools/call", "{}", "`name` is missing"),
-            ("tools/call", r#"{"name":7}"#, "`name` is not a string"),
-            (
-                "tools/call",
-                r#"{"name":"echo","name":"up__echo"}"#,
-                "`name` stands there twice",
-            ),
-            (
-                "tools/call",
-                r#"{"name":"echo","arguments":{},"arguments":{}}"#,
-                "`arguments` stands there twice",
-            ),
-            (
-                "prompts/get",
-                r#"{"name":"x","arguments":[]}"#,
-                "`arguments` is not an object",
-            ),
-            ("resources/read", "{}", "`uri` is missing"),
-            ("completion/complete", "{}", "`ref` is missing"),
-            (
-                "completion/complete",
-                r#"{"ref":{"type":"ref/prompt"}}"#,
-                "`name` is missing",
-            ),
-        ] {
+        for [method, params, why] in rows(
+            r#"
+            tools/call | {} | `name` is missing
+            tools/call | {"name":7} | `name` is not a string
+            tools/call | {"name":"echo","name":"up__echo"} | `name` stands there twice
+            tools/call | {"name":"echo","arguments":{},"arguments":{}} | `arguments` stands there twice
+            prompts/get | {"name":"x","arguments":[]} | `arguments` is not an object
+        tools/call | {"name":"echo","arguments":"text"} | `arguments` is not an object
+        resources/read | {"uri":1} | `uri` is not a string
+            resources/read | {} | `uri` is missing
+            completion/complete | {} | `ref` is missing
+            completion/complete | {"ref":{"type":"ref/prompt"}} | `name` is missing
+        "#,
+        ) {
             let reply = client.request(method, params).await;
             assert_eq!(reply.error_code(), -32602, "{method} {params}");
             let expected = json!(format!("{method}: {why}")).to_string();

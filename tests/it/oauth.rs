@@ -6,14 +6,9 @@ mod refusals;
 mod renewal;
 mod ways;
 
-use serde_json::{Value, json};
-
 use crate::support::{
     authorization_server::{AuthorizationServer, browse, visit},
-    client::TestClient,
-    daemon::{Builder, TestDaemon},
-    http::HttpAnswer,
-    patience::until_async,
+    prelude::*,
 };
 
 /// A daemon before this server, whose name is `up`.

@@ -1,15 +1,6 @@
 //! What the daemon writes into its own log: who came, what was refused; and that nobody else writes there.
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::{DaemonProcess, TestDaemon},
-    fake_upstream::FakeUpstream,
-    http::{self, BOTH, JSON, PING, Reachable},
-    patience::until,
-};
+use crate::support::prelude::*;
 
 /// Waits until one line of the log has all of this.
 async fn line(daemon: &DaemonProcess, parts: &[&str]) -> String {
@@ -62,10 +53,8 @@ async fn the_operator_sees_who_came_and_what_was_refused() {
     client.request("resources/read", params).await;
     let parts = ["a call ended", "resource=\"lib://nowhere/x?code=***\""];
     let said = line(&daemon, &parts).await;
-    assert!(
-        said.contains("endpoint=\"/mcp/call\"") && said.contains("client=\"test 1\""),
-        "{said}"
-    );
+    has!(said, "endpoint=\"/mcp/call\"");
+    has!(said, "client=\"test 1\"");
     let params = r#"{"name":"nobody"}"#;
     client.request("prompts/get", params).await;
     line(&daemon, &["a call ended", "prompt=\"nobody\"", "invalid"]).await;
@@ -118,7 +107,7 @@ async fn nobody_forges_a_line_of_the_log() {
     client.request("initialize", &params.to_string()).await;
     line(&daemon, &["session opened", r"n\n2026"]).await;
     let log = daemon.log();
-    assert!(log.contains(r"bad\n2026"), "{log}");
+    has!(log, r"bad\n2026");
     assert!(
         !log.lines().any(|line| line.starts_with("2026-01-01")),
         "{log}"

@@ -2,15 +2,7 @@
 
 use std::{fs, os::unix::fs::MetadataExt};
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    fake_upstream::FakeUpstream,
-    http::{self, HttpAnswer, PING, Reachable},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 const KEY: &str = "a-key-that-a-person-chose";
 const TOKEN: &str = "0123456789abcdef-ada";
@@ -63,7 +55,7 @@ async fn logged_in(daemon: &TestDaemon) -> String {
     assert_eq!(answer.header("referrer-policy"), "no-referrer");
     let cookie = answer.header("set-cookie");
     for attribute in ["; HttpOnly", "; SameSite=Strict", "; Path=/"] {
-        assert!(cookie.contains(attribute), "{cookie}");
+        has!(cookie, attribute);
     }
     cookie.split(';').next().expect("a pair").to_owned()
 }
@@ -74,11 +66,8 @@ fn check_refusal(answer: &HttpAnswer, status: u16, code: &str, hint: &str) {
     assert_eq!(answer.status, status, "{}", answer.text());
     let body = answer.json();
     assert_eq!(body["code"], code, "{body}");
-    let said = body["hint"].as_str().expect("a hint");
-    assert!(
-        said.contains(hint) && said.contains("mcpproxy ui"),
-        "{body}"
-    );
+    has!(body["hint"], hint, "{body}");
+    has!(body["hint"], "mcpproxy ui", "{body}");
     let folders = body.to_string().contains("/tmp");
     assert!(!folders, "strangers learn no paths: {body}");
 }
@@ -113,13 +102,7 @@ async fn without_the_key_nothing_of_the_api_is_answered() {
     let twice = [("x-api-key", &*key), ("x-api-key", &*key)];
     assert_eq!(status_with(&daemon, &twice).await, 400);
     // Of clients no key is asked, and of operators on the local socket neither.
-    let ping = http::send(
-        daemon.address(),
-        "POST",
-        "/mcp/all",
-        &[http::JSON, http::BOTH],
-        PING,
-    );
+    let ping = http::send(daemon.address(), "POST", "/mcp/all", &[JSON, BOTH], PING);
     assert_eq!(ping.await.status, 200);
     assert_eq!(daemon.rest("GET", "/api/v1/status", "").await.status, 200);
 }
@@ -153,7 +136,7 @@ async fn a_call_by_key_is_the_operators() {
     let (daemon, _client) = TestDaemon::before(&upstream, "echo").await;
     let key = kept_key(&daemon);
     let body = r#"{"name":"up:echo","variant":"write","arguments":{"x":1}}"#;
-    let headers = [http::JSON, ("x-api-key", &*key)];
+    let headers = [JSON, ("x-api-key", &*key)];
     let answer = http::send(daemon.address(), "POST", "/api/v1/call", &headers, body).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.json()["result"]["structuredContent"]["x"], 1);
@@ -181,7 +164,7 @@ async fn a_client_is_no_operator_whatever_it_shows() {
         check_refusal(&answer, 401, "unauthorized", "does not count here");
     }
     // Nor is an operator's key a client's token.
-    let shown = [http::JSON, http::BOTH, ("x-api-key", &*kept_key(&daemon))];
+    let shown = [JSON, BOTH, ("x-api-key", &*kept_key(&daemon))];
     let ping = http::send(daemon.address(), "POST", "/mcp/all", &shown, PING).await;
     assert_eq!(ping.status, 401);
 }
@@ -195,7 +178,7 @@ async fn a_link_logs_one_browser_in() {
     assert_eq!(send(&daemon, "GET", &path, &[]).await.status, 303);
     let again = send(&daemon, "GET", &path, &[]).await;
     assert_eq!((again.status, again.header("set-cookie")), (401, ""));
-    assert!(again.text().contains("`mcpproxy ui`"), "{}", again.text());
+    has!(again.text(), "`mcpproxy ui`");
     for path in ["/ui/login", "/ui/login?token=", "/ui/login?token=x&token=y"] {
         assert_eq!(send(&daemon, "GET", path, &[]).await.status, 401, "{path}");
     }
@@ -239,7 +222,7 @@ async fn a_login_is_for_the_page_of_this_address_only() {
 
     let out = ask("POST", "/api/v1/ui/logout", &[own]).await;
     assert_eq!(out.json()["ended"], true);
-    assert!(out.header("set-cookie").contains("Max-Age=0"));
+    has!(out.header("set-cookie"), "Max-Age=0");
     let over = ask("GET", "/api/v1/status", &[]).await;
     check_refusal(&over, 401, "unauthorized", "new login");
 }

@@ -3,14 +3,8 @@
 use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
-use serde_json::Value;
 
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    pipe_client::PipeClient,
-};
+use crate::support::prelude::*;
 
 const LOG: &str =
     r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1.10}}"#;
@@ -127,14 +121,12 @@ async fn log_lines_of_the_only_call_come_in_order_before_its_answer() {
         assert_eq!(reply.notices[3], LOG);
     }
     // Had the stranger been told anything, it would come before this.
-    upstream
-        .offer(&[(crate::support::fake_upstream::plain_tool("new"), hang())])
-        .await;
+    upstream.offer(&[(plain_tool("new"), hang())]).await;
     let heard = loop {
         let event = strangers_stream.next().await.expect("an open stream");
         if !event.data.is_empty() {
             break event.data;
         }
     };
-    assert!(heard.contains("tools/list_changed"), "{heard}");
+    has!(heard, "tools/list_changed");
 }

@@ -1,9 +1,6 @@
 //! The files of the page, as a browser gets them. What the page does with them is tested in a browser (`tests/page`).
 
-use crate::support::{
-    daemon::TestDaemon,
-    http::{self, HttpAnswer, Reachable},
-};
+use crate::support::prelude::*;
 
 async fn ask(daemon: &TestDaemon, path: &str, headers: &[(&str, &str)]) -> HttpAnswer {
     http::send(daemon.address(), "GET", path, headers, String::new()).await
@@ -21,9 +18,9 @@ fn is_guarded(answer: &HttpAnswer) {
         "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
     ] {
-        assert!(policy.contains(part), "{policy}");
+        has!(policy, part);
     }
-    assert!(!policy.contains("unsafe"), "{policy}");
+    lacks!(policy, "unsafe");
     assert_eq!(answer.header("x-content-type-options"), "nosniff");
     assert_eq!(answer.header("referrer-policy"), "no-referrer");
     assert_eq!(answer.header("cache-control"), "no-cache");
@@ -32,7 +29,7 @@ fn is_guarded(answer: &HttpAnswer) {
 #[tokio::test]
 async fn its_files_are_served_to_everybody_with_the_headers_that_guard_them() {
     let daemon = TestDaemon::builder()
-        .config(serde_json::json!({ "api_key": "0123456789abcdef0123456789abcdef" }))
+        .config(json!({ "api_key": "0123456789abcdef0123456789abcdef" }))
         .await;
     let page = ask(&daemon, "/ui/", &[]).await;
     assert_eq!(page.status, 200, "{}", page.text());

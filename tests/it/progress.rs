@@ -2,16 +2,7 @@
 
 use std::convert::Infallible;
 
-use serde_json::Value;
-
-use crate::support::{
-    behaviours::*,
-    client::{TestClient, call_params},
-    daemon::TestDaemon,
-    fake_upstream::FakeUpstream,
-    record::How,
-    script::HttpAnswers,
-};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn progress_reaches_its_caller_with_its_own_token() {
@@ -78,7 +69,7 @@ async fn who_asked_for_progress_keeps_its_call_alive_also_where_it_cannot_be_tol
     assert_eq!(reply.notices, [""; 0]);
     let body = r#"{"name":"up:work","variant":"write","args":{}}"#;
     let answer = daemon.rest("POST", "/api/v1/call", body).await;
-    assert!(answer.text().contains("done"), "{}", answer.text());
+    has!(answer.text(), "done");
     client.call("up__work", "{}").await.result();
     let calls = upstream.received("tools/call");
     let asked = calls

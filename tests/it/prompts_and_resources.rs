@@ -1,15 +1,6 @@
 //! Prompts, resources, templates and completions of several servers under one roof.
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*,
-    client::{TestClient, entries},
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    modern_client::ModernClient,
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 const GREETING: &str =
     r#"{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"x":1.10}"#;
@@ -69,11 +60,14 @@ async fn prompts_are_offered_by_server_and_reach_it() {
         )
         .await;
     assert_eq!(got.result(), GREETING);
-    assert!(b.received("prompts/get")[0].contains(r#""arguments":{"who":"é\u00e9"}"#));
+    has!(
+        b.received("prompts/get")[0],
+        r#""arguments":{"who":"é\u00e9"}"#
+    );
     assert_eq!(a.received("prompts/get"), [""; 0]);
     let reply = client.request("prompts/get", r#"{"name":"a__gret"}"#).await;
     assert_eq!(reply.error_code(), -32602);
-    assert!(reply.error().contains("a__greet"), "{}", reply.error());
+    has!(reply.error(), "a__greet");
 }
 
 #[tokio::test]
@@ -150,8 +144,8 @@ async fn completions_reach_the_server_of_their_reference() {
         );
     }
     let seen = b.received("completion/complete");
-    assert!(seen[0].contains(r#""name":"greet""#), "{}", seen[0]);
-    assert!(seen[1].contains(r#""uri":"tpl://b/{id}""#), "{}", seen[1]);
+    has!(seen[0], r#""name":"greet""#);
+    has!(seen[1], r#""uri":"tpl://b/{id}""#);
     assert_eq!(a.received("completion/complete"), [""; 0]);
 }
 
@@ -174,7 +168,7 @@ async fn changed_prompts_and_resources_are_announced() {
         let method = format!("notifications/{kind}/list_changed");
         stream.next_frame(&method).await;
         let list = client.request(&format!("{kind}/list"), "{}").await;
-        assert!(list.result().contains(key), "{}", list.result());
+        has!(list.result(), key);
     }
 }
 
@@ -198,11 +192,14 @@ async fn completions_work_in_either_era_and_say_what_is_unknown() {
         assert_eq!(result["resultType"], "complete");
         let params = params(reference);
         let legacy = client.request("completion/complete", &params).await;
-        assert!(legacy.result().contains(r#""x":1.10"#));
+        has!(legacy.result(), r#""x":1.10"#);
     }
     let seen = b.received("completion/complete");
-    assert!(seen[0].contains(r#"{"type":"ref/prompt","name":"greet","title":"T"}"#));
-    assert!(seen[4].contains(r#""uri":"lib://common""#), "{}", seen[4]);
+    has!(
+        seen[0],
+        r#"{"type":"ref/prompt","name":"greet","title":"T"}"#
+    );
+    has!(seen[4], r#""uri":"lib://common""#);
     assert!(seen.iter().all(|frame| frame.contains(r#""y":"1.10""#)));
     for (reference, code) in [
         (r#"{"type":"ref/prompt","name":"b__nobody"}"#, -32602),
@@ -230,7 +227,7 @@ async fn a_cursor_that_nobody_gave_is_refused() {
             assert_eq!(reply.error_code(), -32602, "{list}");
             for first in [r#"{"cursor":null}"#, r#"{"cursor":""}"#, "{}"] {
                 let page = client.request(list, first).await;
-                assert!(!page.result().contains("nextCursor"), "{list}");
+                lacks!(page.result(), "nextCursor", "{list}");
             }
         }
     }
@@ -261,7 +258,7 @@ async fn icons_titles_and_schemas_stay_as_they_are() {
     }
     let tools = client.request("tools/list", "{}").await;
     let kept = r#""outputSchema":{"type":"array","items":{"const":1.0}}"#;
-    assert!(tools.result().contains(kept), "{}", tools.result());
+    has!(tools.result(), kept);
 }
 
 /// Two servers made of the same program: both are reached, each under its own template.
@@ -306,10 +303,13 @@ async fn equal_templates_of_two_servers_lead_to_both() {
         read("doc://b/7").await,
         r#"{"contents":[{"uri":"doc://b/7","text":"b","n":1.10},{"uri":"doc://b/7/part","text":""}]}"#
     );
-    assert!(b.received("resources/read")[0].contains(r#""uri":"doc://7""#));
+    has!(b.received("resources/read")[0], r#""uri":"doc://7""#);
     let params = r#"{"ref":{"type":"ref/resource","uri":"doc://b/{id}"},"argument":{"name":"id","value":""}}"#;
     client.request("completion/complete", params).await.result();
-    assert!(b.received("completion/complete")[0].contains(r#""uri":"doc://{id}""#));
+    has!(
+        b.received("completion/complete")[0],
+        r#""uri":"doc://{id}""#
+    );
     assert_eq!(a.received("completion/complete"), [""; 0]);
 }
 
@@ -334,7 +334,7 @@ async fn an_alias_cannot_be_taken_over_by_listing_it() {
     let client = daemon.client("/mcp/all").await;
     let uris = until_async("all three to be listed", async || {
         let listed = client.request("resources/list", "{}").await;
-        let listed: serde_json::Value = serde_json::from_str(listed.result()).expect("JSON");
+        let listed: Value = serde_json::from_str(listed.result()).expect("JSON");
         let listed = listed["resources"].as_array().expect("a list").iter();
         let mut uris: Vec<String> = listed
             .filter_map(|one| one["uri"].as_str().map(str::to_owned))
@@ -347,7 +347,7 @@ async fn an_alias_cannot_be_taken_over_by_listing_it() {
     for (uri, owner) in [("lib://x", "a"), ("lib://b/x", "b"), ("lib://c/b/x", "c")] {
         let params = json!({ "uri": uri }).to_string();
         let read = client.request("resources/read", &params).await;
-        let read: serde_json::Value = serde_json::from_str(read.result()).expect("JSON");
+        let read: Value = serde_json::from_str(read.result()).expect("JSON");
         assert_eq!(read["contents"][0]["text"], owner, "{uri}");
         assert_eq!(read["contents"][0]["uri"], uri);
     }

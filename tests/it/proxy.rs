@@ -6,13 +6,7 @@ mod parameters;
 mod paths;
 mod queries;
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    client::{Reply, TestClient},
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-};
+use crate::support::prelude::*;
 
 /// This server as `up`, and a client of the endpoint that lists `proxy`, when its tool is known.
 async fn with(upstream: FakeUpstream, tool: &str) -> (Upstream, TestDaemon, TestClient) {

@@ -3,12 +3,7 @@
 mod legacy_clients;
 mod modern_clients;
 
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    script::HttpAnswers,
-};
+use crate::support::prelude::*;
 
 /// With an odd number, a field nobody knows, and an order of its own.
 const FORM: &str = r#"{"message":"Your name?","requestedSchema":{"type":"object","properties":{"user_name":{"type":"string","default":1.10}}},"vendor":{"z":1,"a":2}}"#;

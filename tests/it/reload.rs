@@ -1,16 +1,9 @@
 //! An edit of the configuration takes effect by itself, and touches what changed only.
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*,
-    daemon::{Builder, TestDaemon},
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 async fn upstream(tool: &str) -> Upstream {
-    FakeUpstream::stdio().tool(tool, echo()).start().await
+    FakeUpstream::stdio().tool(tool, echo()).await
 }
 
 fn with(servers: &[(&str, &Upstream)]) -> Builder {
@@ -29,9 +22,7 @@ async fn an_edit_touches_only_the_servers_that_changed() {
         upstream("g").await,
         upstream("f").await,
     );
-    let daemon = with(&[("same", &same), ("changed", &changed), ("gone", &gone)])
-        .start()
-        .await;
+    let daemon = with(&[("same", &same), ("changed", &changed), ("gone", &gone)]).await;
     let client = daemon.client("/mcp/all").await;
     for tool in ["same__s", "changed__c", "gone__g"] {
         client.wait_for_tool(tool).await;
@@ -66,8 +57,8 @@ async fn an_edit_touches_only_the_servers_that_changed() {
 
 #[tokio::test]
 async fn a_call_that_an_edit_cuts_off_says_so() {
-    let slow = FakeUpstream::stdio().tool("t", hang()).start().await;
-    let daemon = with(&[("slow", &slow)]).start().await;
+    let slow = FakeUpstream::stdio().tool("t", hang()).await;
+    let daemon = with(&[("slow", &slow)]).await;
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("slow__t").await;
     let edited = async {
@@ -76,15 +67,15 @@ async fn a_call_that_an_edit_cuts_off_says_so() {
     };
     let (reply, ()) = tokio::join!(client.call("slow__t", "{}"), edited);
     let text = reply.text();
-    assert!(text.contains("its configuration changed"), "{text}");
-    assert!(!text.contains("connects again"), "{text}");
+    has!(text, "its configuration changed");
+    lacks!(text, "connects again");
 }
 
 #[tokio::test]
 async fn a_broken_edit_leaves_the_last_good_one_in_force() {
     let up = upstream("echo").await;
     let more = upstream("more").await;
-    let daemon = with(&[("up", &up)]).start().await;
+    let daemon = with(&[("up", &up)]).await;
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
     client.call("up__echo", "{}").await.result();
@@ -113,7 +104,6 @@ async fn a_broken_entry_disables_only_itself() {
             "missing",
             json!({"command": "x", "args": ["${NO_SUCH_VARIABLE_ANYWHERE}"]}),
         )
-        .start()
         .await;
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
@@ -125,11 +115,7 @@ async fn a_broken_entry_disables_only_itself() {
         "{health}"
     );
     let rows = daemon.rest("GET", "/api/v1/servers", "").await;
-    assert!(
-        rows.text().contains("NO_SUCH_VARIABLE_ANYWHERE"),
-        "{}",
-        rows.text()
-    );
+    has!(rows.text(), "NO_SUCH_VARIABLE_ANYWHERE");
 }
 
 #[tokio::test]
@@ -137,7 +123,6 @@ async fn a_disabled_server_is_neither_started_nor_listed() {
     let (on, off) = (upstream("echo").await, upstream("echo").await);
     let daemon = with(&[("on", &on)])
         .upstream_with("off", &off, json!({"enabled": false}))
-        .start()
         .await;
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("on__echo").await;

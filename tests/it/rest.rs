@@ -1,28 +1,15 @@
 //! REST for operators: what it can do beside what the command line asks of it, and that its document says what there is.
 
-mod access_check;
-mod beginning;
 mod evidence;
 mod figures;
 mod told;
-mod wrong;
 
 use std::{collections::BTreeSet, fs, io::Write, path::Path};
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    event_stream::EventStream,
-    fake_upstream::{FakeUpstream, Upstream},
-    http::{self, HttpAnswer, Reachable},
-    patience::within,
-    sse::Event,
-};
+use crate::support::{prelude::*, sse::Event};
 
 async fn daemon() -> (Upstream, TestDaemon) {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let (daemon, _client) = TestDaemon::before(&upstream, "echo").await;
     (upstream, daemon)
 }
@@ -103,106 +90,18 @@ async fn to_its_end(mut stream: EventStream) {
 }
 
 #[tokio::test]
-async fn one_verb_for_several_servers_says_what_came_of_each() {
+async fn the_demo_is_started_once_however_many_ask() {
     let (_upstream, daemon) = daemon().await;
-    let body = json!({ "verb": "disable", "servers": ["up", "absent"] });
-    let answer = post(&daemon, "/api/v1/changes", &body).await.json();
-    let changes = answer["changes"].as_array().expect("a list");
-    assert_eq!(changes[0]["server"]["enabled"], false, "{answer}");
-    assert_eq!(changes[1]["name"], "absent", "{answer}");
-    assert_eq!(changes[1]["code"], "unknown_server", "{answer}");
-    for wrong in [
-        json!({ "verb": "explode", "servers": ["up"] }),
-        json!({ "verb": "disable", "servers": [] }),
-        json!({ "verb": "disable" }),
-        json!({ "verb": "disable", "servers": ["up"], "force": true }),
-    ] {
-        let answer = post(&daemon, "/api/v1/changes", &wrong).await;
-        assert_eq!(answer.status, 400, "{wrong}");
-        assert_eq!(answer.json()["code"], "invalid_arguments");
-    }
-}
-
-#[tokio::test]
-async fn the_configuration_is_shown_and_checked_without_its_secrets() {
-    let settings = json!({ "api_key": "a-s3cret-of-mine", "top_k": 3, "no_such_key": 1 });
-    let env = json!({ "GITHUB_TOKEN": "a-s3cret-of-theirs", "LANG": "C" });
-    let entry = json!({ "command": "nothing-here", "enabled": false, "env": env });
-    let daemon = TestDaemon::builder()
-        .config(settings)
-        .entry("up", entry)
-        .start()
-        .await;
-    let shown = get(&daemon, "/api/v1/config").await;
-    assert!(!shown.to_string().contains("s3cret"), "{shown}");
-    assert_eq!(shown["exists"], true);
-    assert_eq!(shown["settings"]["top_k"], 3);
-    assert_eq!(shown["settings"]["api_key"], "***");
-    let entry = &shown["settings"]["mcpServers"]["up"];
-    assert_eq!(entry["command"], "nothing-here");
-    assert_eq!(entry["env"]["LANG"], "C");
-    let checked = get(&daemon, "/api/v1/config/check").await;
-    assert_eq!(checked["ok"], true, "{checked}");
-    let warnings = checked["warnings"].to_string();
-    assert!(warnings.contains("no_such_key"), "{checked}");
-    let schema = get(&daemon, "/api/v1/config/schema").await;
-    assert!(schema["properties"]["mcpServers"].is_object());
-    daemon.home().write_config("{ \"listen\": ");
-    let broken = daemon.rest("GET", "/api/v1/config", "").await;
-    assert_eq!(broken.status, 500, "{}", broken.text());
-    assert_eq!(broken.json()["code"], "config_unusable");
-    assert_eq!(get(&daemon, "/api/v1/config/check").await["ok"], false);
-}
-
-#[tokio::test]
-async fn secrets_come_in_and_do_not_leave() {
-    let settings = json!({ "keyring": "file" });
-    let env = json!({ "KEY": "${keyring:team/github}" });
-    let entry = json!({ "command": "nothing-here", "enabled": false, "env": env });
-    let daemon = TestDaemon::builder()
-        .config(settings)
-        .entry("up", entry)
-        .start()
-        .await;
-    let list = async || get(&daemon, "/api/v1/secrets").await;
-    let before = list().await;
-    assert_eq!(before["secrets"][0]["name"], "team/github", "{before}");
-    assert_eq!(before["secrets"][0]["stored_in"], Value::Null, "{before}");
-    let path = "/api/v1/secrets/team%2Fgithub";
-    let set = daemon
-        .rest("PUT", path, r#"{"value":"the-s3cret-itself"}"#)
-        .await;
-    assert_eq!(set.status, 200, "{}", set.text());
-    assert!(!set.text().contains("s3cret-itself"));
-    let after = list().await;
-    assert!(after["secrets"][0]["stored_in"].is_string(), "{after}");
-    assert!(
-        after["secrets"][0]["used_by"].to_string().contains("up"),
-        "{after}"
-    );
-    assert!(!after.to_string().contains("s3cret-itself"));
-    for (path, body) in [
-        (path, r#"{"value":""}"#),
-        (path, r#"{"value":"s3cret-itself","more":1}"#),
-        (path, r#"["s3cret-itself"]"#),
-        ("/api/v1/secrets/a%20b", r#"{"value":"s3cret-itself"}"#),
-    ] {
-        let wrong = daemon.rest("PUT", path, body).await;
-        assert_eq!(wrong.status, 400, "{path} {body}");
-        assert!(!wrong.text().contains("s3cret-itself"), "{}", wrong.text());
-    }
-    assert_eq!(daemon.rest("DELETE", path, "").await.status, 200);
-    let gone = daemon.rest("DELETE", path, "").await;
-    assert_eq!(
-        (gone.status, &gone.json()["code"]),
-        (404, &json!("unknown_secret"))
-    );
+    let start = async |_| daemon.rest("POST", "/api/v1/demo", "").await.status;
+    let mut statuses = futures_util::future::join_all((0..6).map(start)).await;
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 409, 409, 409, 409, 409]);
 }
 
 #[tokio::test]
 async fn a_new_secret_is_stored_over_no_other_also_by_two_at_once() {
     let settings = json!({ "keyring": "file" });
-    let daemon = TestDaemon::builder().config(settings).start().await;
+    let daemon = TestDaemon::builder().config(settings).await;
     let path = "/api/v1/secrets/rooms-api-key";
     let add = async |value: &str| {
         let body = json!({ "value": value, "new": true });
@@ -219,17 +118,17 @@ async fn a_new_secret_is_stored_over_no_other_also_by_two_at_once() {
         (refused.status, &why["code"]),
         (409, &json!("secret_exists"))
     );
-    assert!(!refused.text().contains("-value"), "{why}");
+    lacks!(refused.text(), "-value", "{why}");
     let in_file = || {
         let text = fs::read_to_string(daemon.home().data_dir().join("secrets.json"));
         text.expect("the file of secrets")
     };
-    assert!(in_file().contains(value), "the one that was stored");
+    has!(in_file(), value, "the one that was stored");
     let replaced = daemon
         .rest("PUT", path, r#"{"value":"the-third-value"}"#)
         .await;
     assert_eq!(replaced.status, 200, "{}", replaced.text());
-    assert!(in_file().contains("the-third-value"));
+    has!(in_file(), "the-third-value");
 }
 
 #[tokio::test]
@@ -269,10 +168,7 @@ async fn records_that_fit_are_told_as_they_come() {
     let mut last = after;
     for _ in 0..3 {
         let record = until(&mut calls, "record", |_| true).await;
-        assert_eq!(
-            (&record["kind"], &record["tool"]),
-            (&json!("call"), &json!("echo"))
-        );
+        is_like!(record, { "kind": "call", "tool": "echo" });
         let id = record["id"].as_u64().expect("a number");
         assert!(id > last, "in order, and once");
         last = id;

@@ -1,16 +1,6 @@
 //! Streams that a client loses and takes up again.
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::TestDaemon,
-    event_stream::EventStream,
-    fake_upstream::{FakeUpstream, Upstream, plain_tool},
-    modern_client::ModernClient,
-    sse::Event,
-};
+use crate::support::{prelude::*, sse::Event};
 
 const LINE: &str =
     r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
@@ -78,7 +68,7 @@ async fn a_client_that_lost_its_stream_gets_the_rest_and_the_answer() {
         upstream.open("end").await;
         let mut stream = resumed(&client, id(&second)).await;
         let answer = next(&mut stream).await;
-        assert!(answer.data.contains("done"), "{}", answer.data);
+        has!(answer.data, "done");
         assert!(stream.next().await.is_none());
         // It may have been lost on the way; then it comes again, and everything after the first line with it.
         let mut stream = resumed(&client, id(&seen)).await;
@@ -104,7 +94,7 @@ async fn a_priming_event_is_enough_to_come_back() {
     for _ in 0..2 {
         assert_eq!(next(&mut stream).await.data, LINE);
     }
-    assert!(next(&mut stream).await.data.contains("done"));
+    has!(next(&mut stream).await.data, "done");
 }
 
 #[tokio::test]
@@ -144,13 +134,13 @@ async fn what_happened_while_a_client_was_away_is_told_when_it_is_back() {
         let tools = names.map(|name| (plain_tool(name), echo()));
         upstream.offer(&tools[..2]).await;
         let seen = next(&mut stream).await;
-        assert!(seen.data.contains("tools/list_changed"), "{}", seen.data);
+        has!(seen.data, "tools/list_changed");
         drop(stream);
         upstream.offer(&tools).await;
         client.wait_for_tool("up__b").await;
         let mut stream = resumed(&client, id(&seen)).await;
         let missed = next(&mut stream).await;
-        assert!(missed.data.contains("tools/list_changed"));
+        has!(missed.data, "tools/list_changed");
         assert_ne!(id(&missed), id(&seen));
         upstream.offer(&tools[..1]).await;
         let later = next(&mut stream).await;

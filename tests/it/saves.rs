@@ -7,14 +7,8 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use serde_json::{Value, json};
 
-use crate::support::{
-    client::{Reply, TestClient},
-    daemon::{Builder, TestDaemon},
-    http::{self, BOTH, JSON, PING, Reachable},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 const TOKEN: &str = "token-of-ada-0123456789";
 
@@ -45,7 +39,7 @@ async fn config_error(daemon: &TestDaemon) -> Option<String> {
 
 #[tokio::test]
 async fn nothing_is_written_from_a_file_that_is_empty_or_gone() {
-    let daemon = guarded().start().await;
+    let daemon = guarded().await;
     let file = daemon.home().config_file();
     let good = fs::read_to_string(&file).expect("it is there");
     let bearer = format!("Bearer {TOKEN}");
@@ -137,7 +131,7 @@ async fn nothing_is_written_from_a_file_that_is_empty_or_gone() {
 
 #[tokio::test]
 async fn access_control_falls_away_with_a_restart_alone_and_not_by_an_accident() {
-    let daemon = guarded().start().await;
+    let daemon = guarded().await;
     daemon.home().write_config("{}");
     until_async("the file to be read", async || {
         let servers = daemon.rest("GET", "/api/v1/servers", "").await.json();
@@ -152,17 +146,15 @@ async fn access_control_falls_away_with_a_restart_alone_and_not_by_an_accident()
     );
     let status = daemon.rest("GET", "/api/v1/status", "").await.json();
     let warnings = status["warnings"].to_string();
-    assert!(warnings.contains("`serverAuth` was changed"), "{warnings}");
+    has!(warnings, "`serverAuth` was changed");
 
     let home = daemon.shutdown().await;
     for text in ["", "// nothing\n"] {
         home.write_config(text);
         let (code, _, said) = home.cli(&["serve", "--listen", "127.0.0.1:0"]).await;
         assert_eq!(code, 1, "{said}");
-        assert!(
-            said.contains("had `serverAuth`") && said.contains("`{}`"),
-            "{said}"
-        );
+        has!(said, "had `serverAuth`");
+        has!(said, "`{}`");
         let add = ["upstream", "add", "n", "--url", "http://127.0.0.1:9/mcp"];
         let (code, _, said) = home.cli(&add).await;
         assert!(code == 1 && said.contains("gone or empty"), "{said}");
@@ -182,7 +174,6 @@ const SAVES: usize = 150;
 async fn what_a_person_saves_stays_while_others_change_the_file() {
     let daemon = TestDaemon::builder()
         .entry("up", json!({ "command": "nothing-here", "enabled": false }))
-        .start()
         .await;
     let file = daemon.home().config_file();
     let good = fs::read_to_string(&file).expect("it is there");
@@ -231,7 +222,6 @@ async fn what_a_person_saves_stays_while_others_change_the_file() {
 async fn agents_change_the_file_a_few_times_a_second() {
     let daemon = TestDaemon::builder()
         .entry("up", json!({ "command": "nothing-here", "enabled": false }))
-        .start()
         .await;
     let client = daemon.client("/mcp").await;
     let patch = json!({ "operation": "patch", "name": "up", "idle_timeout": "2m" }).to_string();
@@ -245,8 +235,7 @@ async fn agents_change_the_file_a_few_times_a_second() {
     assert!((10..50).contains(&failures.len()), "{failures:?}");
     for failure in failures {
         assert_eq!(failure["code"], "overloaded", "{failure}");
-        let hint = failure["hint"].as_str().expect("a hint");
-        assert!(hint.contains("Try again"), "{hint}");
+        has!(failure["hint"], "Try again");
     }
     until_async("there to be room again", async || {
         let reply = client.call("upstream_servers", &patch).await;

@@ -6,7 +6,8 @@ use mcpproxy::{
     trust::scanner::{Finding, Neighbours, Severity, gravest, scan_tool},
     wire::Raw,
 };
-use serde_json::Value;
+
+use crate::support::prelude::*;
 
 /// A definition of a file, and what was found in it.
 struct Scanned {

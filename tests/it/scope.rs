@@ -2,16 +2,9 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::{Builder, TestDaemon},
-    fake_upstream::{FakeUpstream, Upstream, plain_tool},
-    patience::{until, until_async},
-};
+use crate::support::prelude::*;
 
 fn scoped(upstream: &Upstream, scope: &str) -> Builder {
     TestDaemon::builder().upstream_with("up", upstream, json!({ "session_scope": scope }))
@@ -56,10 +49,7 @@ async fn each_session_has_a_process_with_a_state_of_its_own() {
         assert_eq!(calls, 1, "nobody else's calls");
         assert_eq!(told(&a, tool).await, (pid_of_a, told(&b, tool).await.1, 2));
         let row = daemon.row("up").await;
-        assert_eq!(
-            (&row["instances"], &row["state"]),
-            (&json!(2), &json!("Ready"))
-        );
+        is_like!(row, { "instances": 2, "state": "Ready" });
         // The one that listed the tools is not among them.
         assert_eq!(upstream.spawn_count(), 3);
         daemon.shutdown().await;
@@ -136,12 +126,12 @@ async fn the_server_is_told_what_this_client_can_do_and_asks_it_before_it_lists(
     respond(&client, &asked, ROOTS).await;
     let asked = call.next().await.expect("a question within the call");
     respond(&client, &asked, ROOTS).await;
-    assert!(call.finish().await.text().contains(ROOTS), "as it was sent");
+    has!(call.finish().await.text(), ROOTS, "as it was sent");
     let [listing, own] = &upstream.received("initialize")[..] else {
         panic!("one to list, one for the session");
     };
-    assert!(own.contains(ABLE), "{own}");
-    assert!(!listing.contains("roots"), "{listing}");
+    has!(own, ABLE);
+    lacks!(listing, "roots");
 }
 
 #[tokio::test]
@@ -169,10 +159,7 @@ async fn outside_of_its_calls_a_server_asks_the_client_on_its_own_stream() {
         let answer = upstream
             .wait_for_frame(|frame| frame.contains(r#""id":"q""#))
             .await;
-        assert!(
-            answer.contains(r#"{"action":"decline","n":1.10}"#),
-            "{answer}"
-        );
+        has!(answer, r#"{"action":"decline","n":1.10}"#);
         // What it did not say it can do is refused for it.
         upstream
             .push(r#"{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{}}"#)
@@ -180,7 +167,7 @@ async fn outside_of_its_calls_a_server_asks_the_client_on_its_own_stream() {
         let answer = upstream
             .wait_for_frame(|frame| frame.contains(r#""id":"s""#))
             .await;
-        assert!(answer.contains("did not declare"), "{answer}");
+        has!(answer, "did not declare");
     }
 }
 
@@ -218,7 +205,7 @@ async fn a_server_that_offers_something_else_by_now_is_listed_again() {
     .await;
     crate::trust::approve(&daemon, "up", &["itself"]).await;
     let list = client.request("tools/list", "{}").await;
-    assert!(list.result().contains("The new tool"), "{}", list.result());
+    has!(list.result(), "The new tool");
     told(&client, "up__itself").await;
     // One listed first, one listed again, and the session has its own.
     assert_eq!(upstream.spawn_count(), 3);
@@ -268,9 +255,7 @@ async fn remote_servers_have_a_session_for_each_of_ours() {
     }
     assert_eq!(upstream.received("initialize").len(), 3);
     a.delete().await;
-    let closed = upstream
-        .wait_for_event(crate::support::record::How::Delete)
-        .await;
+    let closed = upstream.wait_for_event(How::Delete).await;
     assert_eq!(closed.header("mcp-session-id"), Some("fake-session-2"));
 }
 
@@ -303,7 +288,7 @@ impl Rooted {
         let mut call = self.client.start("tools/call", &params).await;
         for _ in 0..times_asked {
             let asked = call.next().await.expect("a question");
-            assert!(asked.contains("roots/list"), "{asked}");
+            has!(asked, "roots/list");
             let roots = json!({ "roots": self.roots }).to_string();
             respond(&self.client, &asked, &roots).await;
         }
@@ -400,7 +385,7 @@ async fn a_server_of_one_client_hears_that_its_roots_changed() {
         client.notify(changed, r#"{"x":1.10}"#).await;
         let heard = upstream.wait_for_count(changed, count).await;
         let heard = &heard[count - 1];
-        assert!(heard.body.contains(r#"{"x":1.10}"#), "{}", heard.body);
+        has!(heard.body, r#"{"x":1.10}"#);
     }
 }
 
@@ -420,8 +405,7 @@ async fn a_folder_that_is_not_there_is_named_to_the_operator() {
     respond(&client.client, &asked, &roots).await;
     let failure = call.finish().await.failure();
     assert_eq!(failure["code"], "server_unavailable", "{failure}");
-    assert!(!failure.to_string().contains(path.to_str().expect("UTF-8")));
+    lacks!(failure.to_string(), path.to_str().expect("UTF-8"));
     let row = daemon.row("up").await;
-    let error = row["last_error"].as_str().expect("an error");
-    assert!(error.contains(path.to_str().expect("UTF-8")), "{row}");
+    has!(row["last_error"], path.to_str().expect("UTF-8"), "{row}");
 }

@@ -1,15 +1,7 @@
 //! `retrieve_tools` and `describe_tool`, and the same search over REST: who is found, in which order, with what, and what is said where
 //! nothing is.
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 /// A definition with numbers and keys that a careless proxy would rewrite.
 const CREATE: &str = r#"{"name":"create_issue","description":"Creates an issue in a repository.","inputSchema":{"type":"object","properties":{"title":{"type":"string"},"weight":{"type":"number","maximum":1.10}},"required":["title"]},"x-odd":12345678901234567890123}"#;
@@ -87,10 +79,7 @@ async fn the_best_tool_comes_first_with_all_that_a_call_needs() {
     let house = house(json!({})).await;
     let answer = search(&house.client, json!({ "query": "creating issues" })).await;
     assert_eq!(names(&answer), ["forge:create_issue", "forge:list_issues"]);
-    assert_eq!(
-        (&answer["query"], &answer["total"], &answer["notice"]),
-        (&json!("creating issues"), &json!(2), &Value::Null)
-    );
+    is_like!(answer, { "query": "creating issues", "total": 2, "notice": null });
     let [first, second] = [&answer["tools"][0], &answer["tools"][1]];
     assert_eq!(first["server"], "forge");
     assert_eq!(first["description"], "Creates an issue in a repository.");
@@ -198,22 +187,12 @@ async fn schemas_come_back_as_their_server_wrote_them() {
         .client
         .call("retrieve_tools", r#"{"query":"create issue"}"#)
         .await;
-    assert!(
-        found.frame.contains(r#"{"type":"number","maximum":1.10}"#),
-        "{}",
-        found.frame
-    );
+    has!(found.frame, r#"{"type":"number","maximum":1.10}"#);
     let described = house
         .client
         .call("describe_tool", r#"{"names":["forge:create_issue"]}"#)
         .await;
-    assert!(
-        described
-            .frame
-            .contains(r#""x-odd":12345678901234567890123"#),
-        "{}",
-        described.frame
-    );
+    has!(described.frame, r#""x-odd":12345678901234567890123"#);
 }
 
 #[tokio::test]
@@ -227,8 +206,7 @@ async fn what_is_too_long_is_cut_and_does_not_come_back_whole() {
     assert!(result.frame.len() < 20_000, "{}", result.frame.len());
     let answer = search(&house.client, json!({ "query": long })).await;
     assert_eq!(names(&answer), ["forge:create_issue"]);
-    let notice = answer["notice"].as_str().expect("a notice");
-    assert!(notice.contains("too long"), "{notice}");
+    has!(answer["notice"], "too long");
     let repeated = answer["query"].as_str().expect("the query");
     assert!(long.starts_with(repeated) && repeated.len() == 2048);
 
@@ -255,11 +233,8 @@ async fn a_search_waits_for_nobody_and_says_who_is_missing() {
         .await;
     let client = daemon.client("/mcp").await;
     let answer = search(&client, json!({ "query": "nothing like it" })).await;
-    let notice = answer["notice"].as_str().expect("a notice");
-    assert!(
-        notice.contains("Discovery is still running") && notice.contains("slow"),
-        "{notice}"
-    );
+    has!(answer["notice"], "Discovery is still running");
+    has!(answer["notice"], "slow");
     slow.open("slow").await;
 }
 
@@ -284,7 +259,7 @@ async fn a_search_names_the_servers_that_are_down_before_anybody_knows_their_too
     let reply = client.call("call_tool_read", r#"{"name":"gone:x"}"#).await;
     let failure = reply.failure();
     assert_eq!(failure["code"], "server_unavailable");
-    assert!(!failure.to_string().contains("`mcpproxy"), "{failure}");
+    lacks!(failure.to_string(), "`mcpproxy", "{failure}");
     let other = json!({ "query": "time", "server": "clock" });
     until_async("the other server is searched alone", async || {
         let answer = search(&client, other.clone()).await;
@@ -362,54 +337,6 @@ async fn descriptions_are_whole_and_unknown_names_get_the_closest() {
         ]
     );
     assert_eq!(unknown[2]["code"], "unknown_server");
-}
-
-#[tokio::test]
-async fn wrong_arguments_are_named() {
-    let house = house(json!({})).await;
-    for (tool, arguments, expected) in [
-        ("retrieve_tools", "{}", "`query`"),
-        (
-            "retrieve_tools",
-            r#"{"query":"x","limit":"many"}"#,
-            "`limit`",
-        ),
-        ("retrieve_tools", r#"{"query":"x","limit":0}"#, "`limit`"),
-        ("retrieve_tools", r#"{"query":"x","q":"y"}"#, "`q`"),
-        (
-            "retrieve_tools",
-            r#"{"query":"x","servr":"clock"}"#,
-            "`server`",
-        ),
-        ("retrieve_tools", r#"{"query":"x","query":"y"}"#, "`query`"),
-        ("describe_tool", "{}", "`names`"),
-        (
-            "describe_tool",
-            r#"{"names":["a:b"],"name":"c:d"}"#,
-            "`name`",
-        ),
-    ] {
-        let failure = house.client.call(tool, arguments).await.failure();
-        assert_eq!(failure["code"], "invalid_arguments");
-        assert!(
-            failure["error"]
-                .as_str()
-                .expect("an error")
-                .contains(expected),
-            "{failure}"
-        );
-    }
-    for (server, hint) in [
-        ("clok", "The closest configured name is \"clock\"."),
-        ("Clock", "The closest configured name is \"clock\"."),
-        ("nope", "The servers that can be used are clock, forge."),
-    ] {
-        let arguments = json!({ "query": "x", "server": server }).to_string();
-        let failure = house.client.call("retrieve_tools", &arguments).await;
-        let failure = failure.failure();
-        assert_eq!(failure["code"], "unknown_server");
-        assert_eq!(failure["hint"], hint);
-    }
 }
 
 #[tokio::test]

@@ -1,10 +1,6 @@
 //! A search by the operator for what a certain client would find, and who may be meant; and what is told of a daemon that works.
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::echo, daemon::TestDaemon, fake_upstream::FakeUpstream, patience::until_async,
-};
+use crate::support::prelude::*;
 
 async fn get(daemon: &TestDaemon, path: &str) -> Value {
     let answer = daemon.rest("GET", path, "").await;

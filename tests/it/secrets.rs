@@ -8,15 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::{Home, TestDaemon},
-    fake_upstream::FakeUpstream,
-    patience::{until, until_async},
-};
+use crate::support::prelude::*;
 
 /// What `mcpproxy secret …` came to.
 struct Ran {
@@ -79,22 +71,19 @@ async fn row(daemon: &TestDaemon, name: &str) -> Value {
 #[tokio::test]
 async fn a_missing_secret_disables_its_server_until_it_is_stored() {
     let (up, well) = (
-        FakeUpstream::stdio().tool("echo", echo()).start().await,
-        FakeUpstream::stdio().tool("echo", echo()).start().await,
+        FakeUpstream::stdio().tool("echo", echo()).await,
+        FakeUpstream::stdio().tool("echo", echo()).await,
     );
     let daemon = TestDaemon::builder()
         .config(json!({"keyring": "file"}))
         .upstream_with("up", &up, json!({"env": {"TOKEN": "${keyring:up}"}}))
         .upstream("well", &well)
-        .start()
         .await;
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("well__echo").await;
     let row = row(&daemon, "up").await.to_string();
-    assert!(
-        row.contains("keyring entry") && row.contains("mcpproxy secret set up"),
-        "{row}"
-    );
+    has!(row, "keyring entry");
+    has!(row, "mcpproxy secret set up");
     assert_eq!(up.spawn_count(), 0);
     let details = daemon.rest("GET", "/api/v1/servers/up", "").await.json();
     assert_eq!(
@@ -117,25 +106,23 @@ async fn a_missing_secret_disables_its_server_until_it_is_stored() {
             .frame,
         native.call("echo", "{}").await.frame,
     ] {
-        assert!(said.contains("up"), "{said}");
-        assert!(
-            !said.contains(folder) && !said.contains("secrets.json"),
-            "{said}"
-        );
+        has!(said, "up");
+        lacks!(said, folder);
+        lacks!(said, "secrets.json");
     }
 
     let set = secret(daemon.home(), &["set", "up"], "s3cret-value").await;
     assert_eq!(set.code, 0, "{}", set.stderr);
     let said = "up could not be used without it, and can now; nothing else has to be done";
-    assert!(set.stderr.contains(said), "{}", set.stderr);
-    assert!(!set.stderr.contains("restart"), "{}", set.stderr);
+    has!(set.stderr, said);
+    lacks!(set.stderr, "restart");
     client.wait_for_tool("up__echo").await;
     client.call("up__echo", "{}").await.result();
 }
 
 #[tokio::test]
 async fn who_stores_a_secret_is_told_when_each_of_its_servers_has_it() {
-    let up = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let up = FakeUpstream::stdio().tool("echo", echo()).await;
     let with = |more: Value| {
         let mut entry = json!({"env": {"A": "${keyring:a}"}});
         let (known, more) = (entry.as_object_mut(), more.as_object().cloned());
@@ -151,15 +138,14 @@ async fn who_stores_a_secret_is_told_when_each_of_its_servers_has_it() {
             &up,
             json!({"env": {"A": "${keyring:a}", "B": "${keyring:b}"}}),
         )
-        .start()
         .await;
     let said = |ran: Ran, parts: &[&str], absent: &[&str]| {
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         for part in parts {
-            assert!(ran.stderr.contains(part), "no {part:?}: {}", ran.stderr);
+            has!(ran.stderr, part, "no {part:?}");
         }
         for part in absent {
-            assert!(!ran.stderr.contains(part), "{part:?}: {}", ran.stderr);
+            lacks!(ran.stderr, part, "{part:?}");
         }
     };
     let set = secret(daemon.home(), &["set", "a"], "s3cret-value").await;
@@ -182,7 +168,7 @@ async fn who_stores_a_secret_is_told_when_each_of_its_servers_has_it() {
 
 /// The value of a variable in the running child of this upstream.
 #[cfg(target_os = "linux")]
-fn variable(upstream: &crate::support::fake_upstream::Upstream, name: &str) -> Option<String> {
+fn variable(upstream: &Upstream, name: &str) -> Option<String> {
     let pid = upstream.alive().into_iter().next()?;
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     let environment = String::from_utf8_lossy(&environment).into_owned();
@@ -196,7 +182,7 @@ fn variable(upstream: &crate::support::fake_upstream::Upstream, name: &str) -> O
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_changed_secret_counts_from_the_next_start_on() {
-    let up = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let up = FakeUpstream::stdio().tool("echo", echo()).await;
     let builder = TestDaemon::builder()
         .config(json!({"keyring": "file"}))
         .upstream_with("up", &up, json!({"env": {"TOKEN": "${keyring:up}"}}));
@@ -211,7 +197,7 @@ async fn a_changed_secret_counts_from_the_next_start_on() {
     let set = secret(daemon.home(), &["set", "up"], "second-value").await;
     assert_eq!(set.code, 0, "{}", set.stderr);
     let step = "next step: `mcpproxy upstream restart up`";
-    assert!(set.stderr.contains(step), "{}", set.stderr);
+    has!(set.stderr, step);
     client.call("up__echo", "{}").await.result();
     assert_eq!(up.spawn_count(), 1, "it goes on as it is");
     assert_eq!(variable(&up, "TOKEN").as_deref(), Some("first-value"));
@@ -234,7 +220,7 @@ fn overwrite(home: &Home, name: &str, value: &str) {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_secret_is_looked_up_when_its_server_is_started() {
-    let up = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let up = FakeUpstream::stdio().tool("echo", echo()).await;
     let builder = TestDaemon::builder()
         .config(json!({"keyring": "file"}))
         .upstream_with(
@@ -262,7 +248,7 @@ async fn a_secret_is_looked_up_when_its_server_is_started() {
 
 #[tokio::test]
 async fn a_remote_server_gets_its_secret_in_a_header() {
-    let up = FakeUpstream::http().tool("echo", echo()).start().await;
+    let up = FakeUpstream::http().tool("echo", echo()).await;
     let builder = TestDaemon::builder()
         .config(json!({"keyring": "file"}))
         .upstream_with(
@@ -301,7 +287,7 @@ async fn many_commands_at_once_lose_no_secret() {
 
 #[tokio::test]
 async fn what_a_server_says_of_its_secret_is_masked_in_listings_and_logs() {
-    let up = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let up = FakeUpstream::stdio().tool("echo", echo()).await;
     let builder = TestDaemon::builder()
         .config(json!({"keyring": "file"}))
         .entry("loud", json!({"command": "sh", "args": ["-c", "echo \"I have $TOKEN\" >&2; exit 1"], "env": {"TOKEN": "${keyring:up}"}}))
@@ -318,14 +304,12 @@ async fn what_a_server_says_of_its_secret_is_masked_in_listings_and_logs() {
         answer.contains("I have").then_some(answer)
     })
     .await;
-    assert!(
-        logs.contains("I have ***") && !logs.contains("s3cret"),
-        "{logs}"
-    );
+    has!(logs, "I have ***");
+    lacks!(logs, "s3cret");
     for name in ["up", "loud"] {
         let path = format!("/api/v1/servers/{name}");
         let shown = daemon.rest("GET", &path, "").await.json().to_string();
-        assert!(!shown.contains("s3cret"), "{shown}");
+        lacks!(shown, "s3cret");
     }
 }
 
@@ -334,10 +318,9 @@ async fn what_an_agent_wrote_is_not_looked_up() {
     let daemon = TestDaemon::builder()
         .config(json!({"keyring": "file"}))
         .entry("held", json!({"command": "x", "env": {"T": "${keyring:absent}"}, "quarantined": true, "changed_by": "agent"}))
-        .start()
         .await;
     let row = row(&daemon, "held").await.to_string();
-    assert!(!row.contains("keyring"), "{row}");
+    lacks!(row, "keyring");
 }
 
 #[tokio::test]

@@ -5,16 +5,8 @@ mod counted;
 mod liveness;
 
 use futures_util::future::join_all;
-use serde_json::{Value, json};
 
-use crate::support::{
-    behaviours::*,
-    client::{Exchange, TestClient, call_params},
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::{until, until_async, within},
-    script::UnknownMethods,
-};
+use crate::support::prelude::*;
 
 /// A daemon with this server that knows its list from before, and has not started it yet.
 async fn asleep(upstream: &Upstream, more: Value) -> TestDaemon {
@@ -98,7 +90,7 @@ async fn nineteen_servers_do_not_wait_for_one_that_hangs() {
         .call("upstream_servers", r#"{"operation":"list"}"#)
         .await;
     for part in ["fetching", "packages", "last_output", "detail"] {
-        assert!(!listed.frame.contains(part), "{part}: {}", listed.frame);
+        lacks!(listed.frame, part, "{part}");
     }
     // The index follows the lists a moment later.
     let search = async || {
@@ -114,7 +106,7 @@ async fn nineteen_servers_do_not_wait_for_one_that_hangs() {
         for round in 0..20 {
             assert_eq!(client.tool_names().await.len(), HEALTHY);
             let found = search().await;
-            assert!(found.contains(":echo"), "{found}");
+            has!(found, ":echo");
             let calls = names.iter().map(|name| {
                 let (client, tool) = (&client, format!("{name}__echo"));
                 async move { client.call(&tool, &format!(r#"{{"n":{round}}}"#)).await }
@@ -175,7 +167,7 @@ async fn a_server_at_work_does_not_sleep_and_one_that_sleeps_stays_listed() {
         assert_eq!((working.alive().len(), asking.alive().len()), (1, 1));
         assert!(client.tool_names().await.contains(&"idle__echo".to_owned()));
         client.respond(&id, r#"{"action":"decline"}"#).await;
-        assert!(form.finish().await.text().contains("decline"));
+        has!(form.finish().await.text(), "decline");
         working.open("go").await;
     };
     let (late, ()) = tokio::join!(late, meanwhile);
@@ -297,11 +289,7 @@ async fn a_first_start_that_may_download_says_so() {
     let told = model
         .call("retrieve_tools", r#"{"query":"anything"}"#)
         .await;
-    assert!(
-        !told.frame.contains("fetching"),
-        "stderr is for the operator: {}",
-        told.frame
-    );
+    lacks!(told.frame, "fetching", "stderr is for the operator");
 }
 
 #[cfg(unix)]
@@ -331,15 +319,9 @@ async fn a_server_that_always_fails_is_given_up_and_says_what_to_do() {
     }
     let shown = row(&daemon, "to be given up", |row| row["state"] == "Error").await;
     let error = shown["last_error"].as_str().unwrap_or_default();
-    assert!(
-        error.contains("failure 5 in a row; it is not started again until"),
-        "{error}"
-    );
-    let step = shown["next_step"].as_str().unwrap_or_default();
-    assert!(
-        step.contains("upstream logs up") && step.contains("`mcpproxy upstream restart up`"),
-        "{step}"
-    );
+    has!(error, "failure 5 in a row; it is not started again until");
+    has!(shown["next_step"], "upstream logs up");
+    has!(shown["next_step"], "`mcpproxy upstream restart up`");
     std::fs::remove_file(&broken).expect("it is there");
     let restarted = daemon.rest("POST", "/api/v1/servers/up/restart", "").await;
     assert_eq!(restarted.status, 200, "{}", restarted.text());

@@ -1,13 +1,6 @@
 //! Two servers with one URI: whatever names it leads to the document of the server that named it.
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::{TestClient, entries},
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-};
+use crate::support::prelude::*;
 
 const SHARED: &str = "ui://app/chart.html";
 const RENAMED: &str = "ui://z/app/chart.html";
@@ -113,9 +106,9 @@ async fn a_view_of_a_tool_is_that_of_its_server() {
                 }
             }
         }
-        assert!(
-            list.result()
-                .contains(&format!(r#"{{"resourceUri":"{RENAMED}","n":1.10}}"#))
+        has!(
+            list.result(),
+            format!(r#"{{"resourceUri":"{RENAMED}","n":1.10}}"#)
         );
     }
 }
@@ -142,7 +135,7 @@ async fn results_and_prompts_name_the_uri_that_leads_back() {
             assert_eq!(native.call(tool, "{}").await.result(), result);
         }
         let cut = all.call(&format!("{server}__long"), "{}").await;
-        assert!(cut.result().contains("read_cache"), "{}", cut.result());
+        has!(cut.result(), "read_cache");
         let named = cut.value()["content"][0]["resource"]["uri"].take();
         assert_eq!(named == RENAMED, server == "z", "{named}");
 

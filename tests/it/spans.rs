@@ -3,16 +3,11 @@
 use std::collections::BTreeSet;
 
 use axum::http::StatusCode;
-use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::TestDaemon,
     fake_collector::{Collecting, FakeCollector, SeenSpan},
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::{until, until_async},
+    prelude::*,
 };
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -99,8 +94,8 @@ async fn a_call_joins_the_trace_of_its_client_and_its_server_joins_the_call() {
         assert_eq!(post.path, "/v1/traces");
         assert_eq!(post.headers["content-type"], "application/x-protobuf");
         let text = String::from_utf8_lossy(&post.body);
-        assert!(!text.contains(secret), "{text}");
-        assert!(!text.contains(client.session()), "{text}");
+        lacks!(text, secret);
+        lacks!(text, client.session());
     }
 }
 
@@ -238,7 +233,7 @@ async fn what_failed_says_so_and_what_is_secret_stays_so() {
     for post in collector.posts() {
         let text = String::from_utf8_lossy(&post.body);
         for secret in ["s3cret", "abcdefgh", "a result of a server"] {
-            assert!(!text.contains(secret), "{secret} in {text}");
+            lacks!(text, secret, "{secret} in {text}");
         }
     }
 }
@@ -262,7 +257,7 @@ async fn calls_of_a_script_are_part_of_the_call_that_runs_it() {
         "_meta": { "traceparent": sampled() },
     });
     let ran = client.request("tools/call", &params.to_string()).await;
-    assert!(ran.result().contains("\"ok\":true"), "{}", ran.result());
+    has!(ran.result(), "\"ok\":true");
     let spans = collector.wait_for(5, |span| span.trace == TRACE).await;
     let of = |kind: &'static str| spans.iter().filter(move |span| span.kind == kind);
     let outer = of("server").next().expect("of the script");
@@ -300,7 +295,7 @@ async fn without_a_collector_traces_pass_byte_for_byte() {
     let bare = r#"{"name":"echo","arguments":{}}"#;
     client.request("tools/call", bare).await.result();
     let bodies = upstream.received("tools/call");
-    assert!(bodies[1].contains(bare), "{}", bodies[1]);
+    has!(bodies[1], bare);
 }
 
 #[tokio::test]
@@ -343,8 +338,8 @@ async fn a_bad_address_is_refused_without_its_password() {
         text.contains("otlp_endpoint").then_some(text)
     })
     .await;
-    assert!(said.contains("neither http:// nor https://"), "{said}");
-    assert!(!said.contains("hunter"), "{said}");
+    has!(said, "neither http:// nor https://");
+    lacks!(said, "hunter");
 }
 
 #[cfg(unix)]
@@ -367,14 +362,12 @@ async fn what_the_collector_wants_to_see_is_shown_to_it_alone() {
     assert_eq!(post.headers["x-team"], "hunter3333");
     let config = daemon.home().rest("GET", "/api/v1/config", "").await;
     let config = config.expect("it serves").text().to_owned();
-    assert!(config.contains("***@127.0.0.1"), "{config}");
+    has!(config, "***@127.0.0.1");
     let log = daemon.log();
-    assert!(log.contains("spans of calls are exported"), "{log}");
+    has!(log, "spans of calls are exported");
     for text in [config, log] {
-        assert!(
-            !text.contains("hunter") && !text.contains("aHVudGVy"),
-            "{text}"
-        );
+        lacks!(text, "hunter");
+        lacks!(text, "aHVudGVy");
     }
 }
 
@@ -404,7 +397,7 @@ async fn check_in_vain(url: &str, why: &str) {
     let log = daemon.log();
     let said = log.matches("spans cannot be exported").count();
     assert!(said <= 1 && (said == 1 || why.is_empty()), "{log}");
-    assert!(!log.contains("panicked"), "{log}");
+    lacks!(log, "panicked");
 }
 
 #[cfg(unix)]

@@ -8,15 +8,7 @@ mod modern;
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    daemon::{Builder, Home, TestDaemon},
-    fake_upstream::Upstream,
-    patience::{until, until_async},
-    pipe_client::PipeClient,
-    processes,
-};
+use crate::support::prelude::*;
 
 /// A bridge whose daemon ends soon after it.
 const BRIDGE: &[&str] = &["stdio", "--endpoint", "/mcp/all", "--idle-exit", "300ms"];

@@ -1,17 +1,6 @@
 //! Subscriptions to resources: one at the server however many clients have it, and updates for those clients only.
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::{Builder, TestDaemon},
-    event_stream::EventStream,
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::until,
-    pipe_client::PipeClient,
-    script::HttpAnswers,
-};
+use crate::support::prelude::*;
 
 const SUBSCRIBE: &str = "resources/subscribe";
 const UNSUBSCRIBE: &str = "resources/unsubscribe";
@@ -83,7 +72,7 @@ async fn many_subscribers_are_one_at_the_server() {
         assert_eq!(upstream.received(UNSUBSCRIBE).len(), 0);
         b.delete().await;
         let ended = upstream.wait_for(UNSUBSCRIBE).await;
-        assert!(ended.body.contains(NOTE), "{}", ended.body);
+        has!(ended.body, NOTE);
         // Nobody is subscribed any more, and that is no error.
         assert_eq!(a.request(UNSUBSCRIBE, NOTE).await.result(), "{}");
     }
@@ -103,7 +92,7 @@ async fn an_update_names_the_uri_that_the_client_knows() {
     client.wait_for_tool("b__echo").await;
     let mut stream = client.listen().await;
     subscribe(&client, "lib://b/note").await;
-    assert!(b.received(SUBSCRIBE)[0].contains(r#""uri":"lib://note""#));
+    has!(b.received(SUBSCRIBE)[0], r#""uri":"lib://note""#);
     assert_eq!(a.received(SUBSCRIBE), [""; 0]);
     b.push(&update("lib://note")).await;
     assert_eq!(stream.next_frame(UPDATED).await, update("lib://b/note"));

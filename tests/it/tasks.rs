@@ -1,16 +1,6 @@
 //! Tasks of servers: for whoever made them, and for nobody else, in both eras and on every endpoint.
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    client::{Reply, TestClient},
-    daemon::TestDaemon,
-    fake_upstream::FakeUpstream,
-    modern,
-    modern_client::ModernClient,
-    script::HttpAnswers,
-};
+use crate::support::prelude::*;
 
 const OF_A: &str = r#"{"taskId":"of-a","status":"working","ttl":1.10}"#;
 const OF_B: &str = r#"{"taskId":"of-b","status":"working","ttl":1.10}"#;
@@ -63,7 +53,7 @@ async fn a_session_reaches_the_tasks_that_it_made_and_no_others() {
             for client in [&b, &stranger, &stateless] {
                 let refused = client.request(method, of_a).await;
                 assert_eq!(refused.error_code(), -32602, "{method}");
-                assert!(refused.error().contains("Unknown task"), "{method}");
+                has!(refused.error(), "Unknown task", "{method}");
             }
             a.request(method, of_a).await.result();
             assert_eq!(upstream.received(method).len(), 1);
@@ -181,7 +171,7 @@ async fn what_a_server_says_of_a_task_reaches_who_waits_for_it() {
             let refusal = upstream
                 .wait_for_frame(|frame| frame.contains(r#""id":99"#))
                 .await;
-            assert!(refusal.contains("several clients have used"), "{refusal}");
+            has!(refusal, "several clients have used");
             let about_it = async {
                 upstream.wait_for("tasks/result").await;
                 upstream.push(status).await;
@@ -212,24 +202,23 @@ async fn where_no_tasks_are_announced_a_call_is_made_as_any_other() {
             let client = TestClient::speaking("2025-11-25")
                 .connect(&daemon, path)
                 .await;
-            assert!(!client.initialized.contains("\"tasks\""), "{path}");
+            lacks!(client.initialized, "\"tasks\"", "{path}");
             daemon.wait_for_tool("up__quick").await;
             let wanted = r#"{"ttl":60000}"#;
-            for (tool, arguments) in [
-                ("up__quick", r#"{"x":1}"#),
-                ("call_tool_write", r#"{"name":"up:quick","args":{"x":1}}"#),
-                (
-                    "call_tool",
-                    r#"{"server":"up","tool":"quick","arguments":{"x":1}}"#,
-                ),
-            ] {
+            for [tool, arguments] in rows(
+                r#"
+                up__quick | {"x":1}
+                call_tool_write | {"name":"up:quick","args":{"x":1}}
+                call_tool | {"server":"up","tool":"quick","arguments":{"x":1}}
+            "#,
+            ) {
                 let params =
                     format!(r#"{{"name":"{tool}","task":{wanted},"arguments":{arguments}}}"#);
                 client.request("tools/call", &params).await.result();
                 let received = upstream.received("tools/call");
                 let sent = received.last().expect("it was called");
-                assert!(!sent.contains("task"), "{path} {tool}: {sent}");
-                assert!(sent.contains(r#"{"x":1}"#), "{path} {tool}: {sent}");
+                lacks!(sent, "task", "{path} {tool}");
+                has!(sent, r#"{"x":1}"#, "{path} {tool}");
             }
             for method in ["tasks/get", "tasks/list", "tasks/result", "tasks/cancel"] {
                 let refused = client.request(method, r#"{"taskId":"of-a"}"#).await;

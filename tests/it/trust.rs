@@ -12,9 +12,7 @@ mod tried_once;
 mod waiting;
 mod whole_review;
 
-use serde_json::{Value, json};
-
-use crate::support::{daemon::TestDaemon, fake_upstream::plain_tool};
+use crate::support::prelude::*;
 
 /// A plain tool that says something else.
 fn saying(name: &str, words: &str) -> String {

@@ -1,12 +1,8 @@
 //! Servers as they are: every legacy revision, with and without sessions and streams, chatty, absent for a while.
 
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    fake_upstream::FakeUpstream,
-    patience::{until, until_async},
-    script::{HttpAnswers, UnknownMethods},
-};
+use futures_util::future::join_all;
+
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn servers_of_every_legacy_revision_work() {
@@ -116,4 +112,19 @@ async fn a_flood_of_questions_that_are_refused_is_one_line_in_the_log() {
     let log = daemon.log();
     let lines = log.matches("a question of the server was refused").count();
     assert_eq!(lines, 1, "{log}");
+}
+
+#[tokio::test]
+async fn servers_over_http_are_opened_once_and_closed_politely() {
+    let upstream = FakeUpstream::http().tool("echo", echo()).await;
+    let daemon = TestDaemon::with_upstream(&upstream).await;
+    let clients = join_all((0..10).map(|_| daemon.client("/mcp/all"))).await;
+    clients[0].wait_for_tool("up__echo").await;
+    for reply in join_all(clients.iter().map(|client| client.call("up__echo", "{}"))).await {
+        reply.result();
+    }
+    assert_eq!(upstream.received("initialize").len(), 1);
+    daemon.shutdown().await;
+    let closed = upstream.wait_for_event(How::Delete).await;
+    assert_eq!(closed.header("mcp-session-id"), Some("fake-session-1"));
 }

@@ -7,7 +7,7 @@ use crate::text::secret::Secret;
 
 const NAME: &str = "mcpproxy_page";
 
-/// Limit: cookies of this name that are looked at. Another server of the host can set some for paths of its own.
+/// How many cookies of this name are looked at. Another server of the host can set some for paths of its own.
 const LOOKED_AT: usize = 4;
 
 /// The name for the address that a request was sent to.

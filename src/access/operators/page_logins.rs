@@ -16,10 +16,9 @@ use crate::{
 /// How long a link works.
 pub const LINK_LIFETIME: Duration = Duration::from_mins(2);
 
-/// Limit: links that wait for their browser. The oldest gives way.
+/// Limit: links that wait for their browser, of which the oldest gives way; and sessions, of which the one that was not used for longest
+/// gives way.
 const MOST_LINKS: usize = 16;
-
-/// Limit: sessions. The one that was not used for longest gives way.
 const MOST_SESSIONS: usize = 64;
 
 /// How long a session lasts that nobody uses.

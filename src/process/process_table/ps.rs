@@ -36,7 +36,7 @@ pub(super) fn find(pid: u32) -> Option<Seen> {
     parse(line.lines().next()?)
 }
 
-/// Limit: macOS shows the environment of our own user's processes only, and never that of its own programs (`/bin`, `/usr/bin`).
+/// macOS shows the environment of our own user's processes only, and never that of its own programs (`/bin`, `/usr/bin`).
 pub(super) fn values_of(variable: &str, processes: &[&Seen]) -> HashMap<u32, String> {
     let wanted: HashSet<u32> = processes.iter().map(|process| process.pid).collect();
     ps(&[WITH_ENVIRONMENT, "-axo", "pid=,command="])

@@ -25,7 +25,7 @@ pub const API_KEY_FILE: &str = "api_key";
 /// Bytes of a key that we make.
 const BYTES: usize = 32;
 
-/// Limit: bytes of the file. More was never written.
+/// How many bytes of the file are read. More was never written.
 const LONGEST_FILE: u64 = 4096;
 
 /// The key. Whatever is sealed has a key of its own that is derived from it.

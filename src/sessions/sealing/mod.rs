@@ -42,7 +42,7 @@ impl SealedFor {
 
 /// Seals and opens texts of one purpose. Cheap to clone.
 ///
-/// Nonces are random. Limit: after 2^32 texts of one key the odds that two have the same nonce are one in 2^33.
+/// Nonces are random. After 2^32 texts of one key the odds that two have the same nonce are one in 2^33.
 #[derive(Clone)]
 pub struct Sealer {
     key: Arc<LessSafeKey>,

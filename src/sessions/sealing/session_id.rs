@@ -9,10 +9,9 @@ use crate::wire::{Raw, Revision};
 /// Limit: bytes of a session id. Balancers take headers of 4 KiB as a rule, and what is sealed is bounded to fit.
 pub const MAX_SESSION_ID: usize = 4096;
 
-/// Limit: bytes of capabilities that are sealed. Longer ones are kept by the daemon that opened the session.
+/// Bytes of it that capabilities may have, longer ones being kept by the daemon that opened the session; and a client's implementation,
+/// which is left out if it is longer: nothing depends on it.
 const MAX_CAPABILITIES: usize = 2 << 10;
-
-/// Limit: bytes of a client's implementation. A longer one is left out: nothing depends on it.
 const MAX_INFO: usize = 512;
 
 /// The version of what stands in an id.

@@ -21,7 +21,7 @@ const BEGINNING: &[u8; 8] = b"MCPENDS1";
 const HEAD: usize = 16;
 const RECORD: usize = 24;
 
-/// Limit: records that are appended before the file is written anew without those that have expired.
+/// How many records are appended before the file is written anew without those that have expired.
 const APPENDED: usize = 4096;
 
 /// The folder. Only one has it at a time: the data folder has a lock.

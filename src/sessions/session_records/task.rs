@@ -21,7 +21,7 @@ const PRUNE: Duration = Duration::from_hours(1);
 /// How often it is looked whether the folder is still there while nothing happens.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// Limit: orders that are carried out in one turn.
+/// How many orders are carried out in one turn.
 const AT_ONCE: usize = 256;
 
 /// Writes what is kept of sessions.

@@ -23,10 +23,8 @@ use tokio::runtime::Handle;
 use super::health::Health;
 use crate::text::secret::Secret;
 
-/// Limit: spans that wait. More find no room.
+/// Limit: spans that wait, more finding no room; and spans in one request.
 const MOST_WAITING: usize = 2_048;
-
-/// Limit: spans in one request.
 const MOST_AT_ONCE: usize = 512;
 
 /// How long spans wait for others.

@@ -2,10 +2,9 @@
 
 use strsim::osa_distance;
 
-/// Limit: bytes of a name that is compared. Longer input is a client's mistake and gets no suggestion.
+/// Limit: bytes of a name that is compared, longer input being a client's mistake that gets no suggestion; and names whose edits are
+/// counted, because clients make up names and servers list thousands.
 const COMPARED: usize = 128;
-
-/// Limit: names whose edits are counted. Clients make up names, and servers list thousands.
 const COUNTED: usize = 5_000;
 
 /// The known name closest to `wanted`, if one is close enough to be worth naming: at most a third of its letters differ,

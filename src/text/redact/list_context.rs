@@ -27,7 +27,7 @@ const NAMES: [&str; 12] = [
 ];
 const VALUES: [&str; 7] = ["value", "values", "val", "v", "content", "default", "data"];
 
-/// Limit: characters of a name. Longer texts are none.
+/// The most characters of a name. Longer texts are none.
 const LONGEST_NAME: usize = 64;
 
 fn is_one_of(word: &str, words: &[&str]) -> bool {

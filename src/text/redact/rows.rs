@@ -87,7 +87,7 @@ pub(super) const STRUCTURE: &[&str] = &["-u", "bearer", "basic", "\"env", "\"hea
 /// Stands for letters and digits side by side, which no word tells.
 pub(super) const RUN: &[&str] = &["\0"];
 
-/// Limit: shorter runs are words, versions or dates.
+/// Shorter runs are words, versions or dates.
 pub(super) const RUN_LENGTH: usize = 20;
 
 /// A value: in quotes, which may be escaped themselves, or a word.
@@ -280,7 +280,7 @@ fn unquoted(text: &str, found: Range<usize>) -> Option<Range<usize>> {
     (start < end).then_some(start..end)
 }
 
-/// Limit: signs of a value behind which a parameter is looked for.
+/// How many signs of a value there are behind which a parameter is looked for.
 const MOST_SIGNS: usize = 8;
 
 /// User and password: not so the numbers of a user and a group.
@@ -303,7 +303,7 @@ fn outside_addresses(text: &str, found: Range<usize>) -> Option<Range<usize>> {
 
 /// The word around letters and digits that are as mixed as those of random tokens.
 fn mixed(text: &str, found: Range<usize>) -> Option<Range<usize>> {
-    /// Limit: bytes of the word that are looked at on either side.
+    /// How many bytes of the word are looked at on either side.
     const FARTHEST: usize = 64;
     let run = part(text, &found);
     let digits = run.bytes().filter(u8::is_ascii_digit).count();

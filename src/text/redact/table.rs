@@ -246,7 +246,7 @@ pub fn is_harmless_json(json: &str) -> bool {
 
 /// Whether JSON stands in one line, without escapes, without JSON in its texts, and nests little.
 fn is_plain(json: &[u8]) -> bool {
-    /// Limit: lists and objects.
+    /// The most lists and objects.
     const MOST: usize = 16;
     let (mut nested, mut is_text, mut begins) = (0, false, false);
     json.iter().all(|byte| {

@@ -9,14 +9,12 @@ use super::{
 };
 use crate::text::secret::MASK;
 
-/// Limit: how deep a value is looked into.
+/// Limit: how deep a value is looked into, and bytes of the name of a member.
 const DEPTH: usize = 24;
+const NAME: usize = 256;
 
 /// Members whose own members are variables or headers, which may be secret whatever their names are.
 const HOLDERS: [&str; 4] = ["env", "env_json", "headers", "headers_json"];
-
-/// Limit: bytes of the name of a member.
-const NAME: usize = 256;
 
 /// A name whose value is redacted in all its parts.
 const SECRET: &str = "secret";

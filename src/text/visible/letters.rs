@@ -8,7 +8,7 @@ use unicode_security::confusable_detection::skeleton;
 
 use super::is_hidden;
 
-/// Limit: how often a text is decoded. What is encoded twice is decoded twice by some.
+/// How often a text is decoded. What is encoded twice is decoded twice by some.
 const DECODED: usize = 3;
 
 /// What a lenient reader may take a name for: its letters and digits in lower case, with percent-encodings decoded and letters of ours

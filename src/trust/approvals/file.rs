@@ -20,7 +20,7 @@ use crate::{storage, text::names::ServerName, trust::fingerprint::Fingerprint};
 /// The version of the file format. Files of the first version lack what was seen first.
 const VERSION: u32 = 2;
 
-/// Limit: the largest file that is read. We write none that is larger.
+/// The largest file that is read. We write none that is larger.
 const LARGEST: u64 = 64 << 20;
 
 /// Limits: held definitions that are written, and bytes of their names. The rest is only as long held as it is listed, and found again then.

@@ -11,10 +11,8 @@ use super::{
 use crate::text::{names::ServerName, visible::letters::loosely};
 
 /// Limit: tools of one server whose approvals are remembered. Later ones are held: forgetting an approved one would let a server flush
-/// out what it wants to change.
+/// out what it wants to change. And bytes of their names: with the texts that are kept the file stays below what is read of one.
 const MOST: usize = 10_000;
-
-/// Limit: bytes of their names. With the texts that are kept the file stays below what is read of one.
 const NAMES: usize = 4 << 20;
 
 /// How much of a server is remembered.

@@ -5,10 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::kinds::{HoldReason, ThingKind};
 use crate::trust::fingerprint::Fingerprint;
 
-/// Limit: bytes of a definition that is kept to be compared. A larger one is held and approved by its fingerprint alone.
+/// Limit: bytes of a definition that is kept to be compared. A larger one is held and approved by its fingerprint
+/// alone. And bytes of all that are kept of a server.
 const LARGEST_TEXT: usize = 64 << 10;
-
-/// Limit: bytes of all definitions of a server that are kept to be compared.
 const TEXTS: usize = 16 << 20;
 
 /// Limits: prompts, resources and templates whose first contents are remembered, and bytes of their names.

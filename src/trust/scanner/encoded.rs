@@ -17,8 +17,9 @@ use super::{
 };
 use crate::text::visible::letters::compatible;
 
-/// Limit: encoded pieces of one text that are decoded.
+/// Limit: encoded pieces of one text that are decoded, and bytes of one.
 const PIECES: usize = 8;
+const LONGEST: usize = 16 << 10;
 
 /// Shortest piece that is decoded; below it words of a language look like code.
 const SHORTEST: usize = 16;
@@ -95,8 +96,6 @@ fn decode(piece: &[u8]) -> Option<String> {
         base64::engine::GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT);
     const URL: base64::engine::GeneralPurpose =
         base64::engine::GeneralPurpose::new(&base64::alphabet::URL_SAFE, LENIENT);
-    /// Limit: bytes of a piece that are decoded.
-    const LONGEST: usize = 16 << 10;
     let piece = piece.get(..LONGEST).unwrap_or(piece);
     if let Some(decoded) = from_hexadecimal(piece).and_then(readable) {
         return Some(decoded);
@@ -178,7 +177,7 @@ fn hidden_order(text: &Passage<'_>, decoded: &str, findings: &mut Findings) {
 
 /// Letters with a blank or a point between each two.
 fn spaced_out(text: &Passage<'_>, findings: &mut Findings) {
-    /// Limit: so many single letters in a row are no list of initials.
+    /// So many single letters in a row are no list of initials.
     const LETTERS: usize = 8;
     static SPACED: LazyLock<Regex> = LazyLock::new(|| {
         let pattern = r"(?-u:\b)[A-Za-z]([ ._\-|/*+~]{1,3}[A-Za-z](?-u:\b)){5,}";

@@ -88,7 +88,7 @@ fn each(text: &str, mut emit: impl FnMut(usize, char) -> bool) {
     }
 }
 
-/// Limit: letters of a word that are looked at.
+/// How many letters of a word are looked at.
 const WORD: usize = 64;
 
 /// Whether the word at the beginning has Latin letters and letters that look like them.

@@ -8,10 +8,10 @@ use super::{
 };
 use crate::text::visible::{is_hidden, is_private, is_tag};
 
-/// Limit: so many hidden characters of other kinds in a row carry a message and are no accident.
+/// So many hidden characters of other kinds in a row carry a message and are no accident.
 const RUN: usize = 4;
 
-/// Limit: so many blanks or so many line ends in a row push what follows out of sight.
+/// So many blanks or so many line ends in a row push what follows out of sight.
 const FAR_BLANKS: usize = 120;
 const FAR_LINES: usize = 20;
 

@@ -35,7 +35,7 @@ const V6: [Ipv6Addr; 2] = [
     Ipv6Addr::new(0xFD20, 0x00CE, 0, 0, 0, 0, 0, 0x0254),
 ];
 
-/// Limit: bytes of a written address.
+/// The most bytes of a written address.
 const LONGEST: usize = 64;
 
 /// Reads a sentence.

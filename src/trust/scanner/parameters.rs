@@ -125,7 +125,7 @@ const OUT_OF_SCOPE: &[&str] = &[
     "workspace dump",
 ];
 
-/// Limit: words of a name; a longer one is a sentence.
+/// The most words of a name; a longer one is a sentence.
 const NAME_WORDS: usize = 7;
 
 fn name(text: &Passage<'_>, findings: &mut Findings) {
@@ -182,7 +182,7 @@ fn contains_words(text: &str, words: &str) -> bool {
     })
 }
 
-/// Limit: words of a value; a longer one is a speech.
+/// The most words of a value; a longer one is a speech.
 const VALUE_WORDS: usize = 30;
 
 fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {

@@ -40,7 +40,7 @@ impl Match {
     }
 }
 
-/// Limit: places where one phrase is noted in one text.
+/// At how many places one phrase is noted in one text.
 const PLACES: usize = 12;
 
 struct Reader {

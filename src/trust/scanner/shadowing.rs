@@ -34,7 +34,7 @@ pub(super) fn strangers(
     found
 }
 
-/// Limit: mentions that are noted in one text.
+/// How many mentions are noted in one text.
 const MOST: usize = 8;
 
 /// Remarks on names that stand in a text. Whether the text orders something is for `orders` to judge.

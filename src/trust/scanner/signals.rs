@@ -78,7 +78,7 @@ pub(super) struct Combination {
     pub(super) severity: Severity,
     /// One signal of each of these.
     pub(super) all_of: &'static [&'static [Hint]],
-    /// Limit: bytes of folded text between the first kind of signal and each of the others.
+    /// The most bytes of folded text between the first kind of signal and each of the others.
     pub(super) within: usize,
 }
 

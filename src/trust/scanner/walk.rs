@@ -13,13 +13,10 @@ use super::{
 };
 use crate::wire::Raw;
 
-/// Limit: levels of a definition that are read; the deepest of some 2,000 public ones has 14.
+/// Limit: levels of a definition that are read, of which the deepest of some 2,000 public ones has 14; bytes of its text, ten times those
+/// of the largest public one; bytes of a place, and of one key in it.
 const DEPTH: usize = 40;
-
-/// Limit: bytes of text that are read in a definition; ten times the largest public one.
 const BYTES: usize = 512 << 10;
-
-/// Limit: bytes of a place, and of one key in it.
 const PLACE: usize = 240;
 const KEY: usize = 48;
 

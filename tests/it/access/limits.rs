@@ -19,11 +19,7 @@ async fn a_caller_who_asks_too_often_is_told_to_wait() {
     assert_eq!(refused.status, 429);
     let wait: u64 = refused.header("retry-after").parse().expect("seconds");
     assert!((3_000..=3_600).contains(&wait), "{wait}");
-    assert!(
-        refused.error().contains("rate_limited"),
-        "{}",
-        refused.frame
-    );
+    has!(refused.error(), "rate_limited", "{}", refused.frame);
     let called = ada.call("up__echo", "{}").await;
     assert_eq!(
         (called.status, called.failure()["code"].clone()),
@@ -56,7 +52,7 @@ async fn a_caller_who_asks_too_often_is_told_to_wait() {
             pipe.tool_names().await;
         }
         let refused = pipe.request("tools/list", "{}").await.error();
-        assert!(refused.to_string().contains("rate_limited"), "{refused}");
+        has!(refused.to_string(), "rate_limited", "{refused}");
     }
     assert!(upstream.received("tools/call").is_empty());
 }

@@ -2,13 +2,8 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use serde_json::{Value, json};
-
 use super::{FILE, upstream};
-use crate::support::{
-    daemon::{DaemonProcess, TestDaemon},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 /// How the log is.
 async fn status(daemon: &DaemonProcess) -> Option<Value> {
@@ -53,16 +48,13 @@ async fn a_data_folder_that_is_removed_is_noticed_and_made_again() {
     assert_eq!(found.len(), 2, "what came after it: {found:?}");
     let (code, shown, _) = daemon.home().cli(&["status"]).await;
     assert_eq!(code, 0);
-    assert!(shown.contains("the records begin anew at"), "{shown}");
+    has!(shown, "the records begin anew at");
     let log = daemon.log();
     let said = log
         .matches("the file of the activity log was removed")
         .count();
     assert_eq!(said, 1, "{log}");
-    assert!(
-        log.contains("the socket of the command line was removed"),
-        "{log}"
-    );
+    has!(log, "the socket of the command line was removed");
     until_async(
         "what the daemon is found by to be there again",
         async || (by_which_it_is_found() == before).then_some(()),
@@ -98,10 +90,7 @@ async fn without_records_nothing_of_those_before_stays_on_disk() {
     .await;
     client.call("up__echo", "{}").await.result();
     let now = status(&daemon).await.expect("it is served");
-    assert_eq!(
-        (&now["records"], &now["problem"]),
-        (&json!(0), &Value::Null)
-    );
+    is_like!(now, { "records": 0, "problem": null });
     assert_eq!(daemon.home().activity("").await, [Value::Null; 0]);
     assert!(!file.exists());
     // What comes after that is kept again.
@@ -150,12 +139,10 @@ async fn where_the_file_cannot_grow_calls_go_on_and_what_is_missing_is_counted()
     })
     .await;
     let problem = full["problem"].as_str().expect("it is named");
-    assert!(problem.contains("cannot be written"), "{problem}");
+    has!(problem, "cannot be written");
     let (_, shown, _) = daemon.home().cli(&["status"]).await;
-    assert!(
-        shown.contains("were not kept") && shown.contains("cannot be written"),
-        "{shown}"
-    );
+    has!(shown, "were not kept");
+    has!(shown, "cannot be written");
 
     let pid = Pid::from_raw(daemon.pid().try_into().expect("a process id"));
     // As much as before.

@@ -1,7 +1,5 @@
 //! Records of what people decide about trust, of what is held, and of requests that are refused before they are calls.
 
-use serde_json::{Value, json};
-
 use super::{ready, upstream};
 use crate::{
     support::{
@@ -10,6 +8,7 @@ use crate::{
         fake_upstream::{FakeUpstream, plain_tool},
         http::{self, Reachable},
         patience::until_async,
+        prelude::*,
     },
     trust::approve,
 };
@@ -25,7 +24,6 @@ async fn what_is_held_approved_and_quarantined_is_recorded() {
     let server = FakeUpstream::stdio()
         .capabilities(r#"{"tools":{"listChanged":true}}"#)
         .tool("echo", echo())
-        .start()
         .await;
     let daemon = TestDaemon::with_upstream(&server).await;
     ready(&daemon).await;
@@ -45,7 +43,7 @@ async fn what_is_held_approved_and_quarantined_is_recorded() {
         fingerprint.len() == 16 && fingerprint.bytes().all(|b| b.is_ascii_hexdigit()),
         "{detail}"
     );
-    assert!(detail.contains("its definition changed"), "{detail}");
+    has!(detail, "its definition changed");
 
     approve(&daemon, "up", &["echo"]).await;
     daemon
@@ -83,7 +81,7 @@ async fn a_reload_says_what_of_the_rules_changed() {
             .upstream("up", &upstream)
             .config(settings)
     };
-    let daemon = with(json!({})).start().await;
+    let daemon = with(json!({})).await;
     for (settings, expected) in [
         (
             json!({ "serverAuth": { "acl": { "default": "deny" } } }),
@@ -122,7 +120,6 @@ async fn refusals_that_anybody_can_cause_are_recorded_once_a_minute() {
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .config(settings)
-        .start()
         .await;
     for _ in 0..5 {
         let answer = http::send(daemon.address(), "POST", "/mcp", &[], "").await;
@@ -133,12 +130,9 @@ async fn refusals_that_anybody_can_cause_are_recorded_once_a_minute() {
         .activity("kind=refusal&outcome=unauthorized")
         .await;
     assert_eq!(unknown.len(), 1, "{unknown:?}");
-    assert_eq!(
-        (&unknown[0]["times"], &unknown[0]["endpoint"]),
-        (&json!(1), &json!("/mcp"))
-    );
+    is_like!(unknown[0], { "times": 1, "endpoint": "/mcp" });
     let bearer = format!("Bearer {token}");
-    let ada = crate::support::client::TestClient::speaking("2025-06-18")
+    let ada = TestClient::speaking("2025-06-18")
         .showing("authorization", &bearer)
         .connect(&daemon, "/mcp/all")
         .await;
@@ -147,10 +141,7 @@ async fn refusals_that_anybody_can_cause_are_recorded_once_a_minute() {
     }
     let hasty = daemon.home().activity("outcome=rate_limited").await;
     assert_eq!(hasty.len(), 1, "{hasty:?}");
-    assert_eq!(
-        (&hasty[0]["kind"], &hasty[0]["caller"], &hasty[0]["method"]),
-        (&json!("refusal"), &json!("ada"), &json!("tools/list"))
-    );
+    is_like!(hasty[0], { "kind": "refusal", "caller": "ada", "method": "tools/list" });
 }
 
 #[tokio::test]
@@ -191,7 +182,7 @@ async fn what_is_asked_for_wrongly_is_said_and_no_file_is_lost() {
         let asked = [&list[..], &["-n", most]].concat();
         let (_, table, _) = home.cli(&asked).await;
         assert_eq!(table.lines().count(), 1 + rows, "{table}");
-        assert!(table.contains("call_tool → up:echo"), "{table}");
+        has!(table, "call_tool → up:echo");
     }
     let file = home.folder().join("kept.jsonl");
     std::fs::write(&file, "mine").expect("writable");
@@ -207,11 +198,7 @@ async fn what_is_asked_for_wrongly_is_said_and_no_file_is_lost() {
         told["records"].as_u64().is_some_and(|count| count > 0),
         "{told}"
     );
-    assert!(
-        std::fs::read_to_string(&file)
-            .expect("there")
-            .contains("up")
-    );
+    has!(std::fs::read_to_string(&file).expect("there"), "up");
 }
 
 #[tokio::test]
@@ -222,5 +209,5 @@ async fn a_damaged_file_without_a_daemon_says_what_to_do() {
     std::fs::write(file, "no database".repeat(1000)).expect("writable");
     let (code, _, said) = home.cli(&["activity", "list"]).await;
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains("start the daemon, which sets"), "{said}");
+    has!(said, "start the daemon, which sets");
 }

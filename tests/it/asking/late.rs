@@ -1,9 +1,7 @@
 //! What a server asks and says when no call is in flight, on a connection that a client has to itself.
 
-use serde_json::{Value, json};
-
 use super::{able, asking, asks_once, before, before_with, pid_for, question};
-use crate::support::{behaviours::*, fake_upstream::FakeUpstream, script::HttpAnswers};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn a_late_question_reaches_the_client_whose_connection_it_comes_on() {

@@ -1,17 +1,12 @@
 //! Clients without a session at a server that asks: each has a connection of its own for as long as its connection to us lasts.
 
 use futures_util::future::join_all;
-use serde_json::json;
 
 use super::{
     asking, asks_once, before, before_with, begin, go_on, modern, pid_for, pid_for_modern, pid_in,
     question,
 };
-use crate::support::{
-    client::call_params,
-    modern_client::ModernClient,
-    patience::{until, until_async},
-};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn all_calls_over_one_connection_go_to_one_instance_that_ends_with_it() {
@@ -28,7 +23,7 @@ async fn all_calls_over_one_connection_go_to_one_instance_that_ends_with_it() {
     );
     let refused = client.request("tools/call", &of_another_call).await;
     assert_eq!(refused.error_code(), -32602, "{}", refused.frame);
-    assert!(go_on(&client, &states[0]).await.text().contains("decline"));
+    has!(go_on(&client, &states[0]).await.text(), "decline");
     assert_eq!(pid_for_modern(&client).await, pid, "after one has ended");
     let unable = ModernClient::new(&daemon, "/mcp/server/up");
     let shared = daemon.client("/mcp/server/up").await;
@@ -46,7 +41,7 @@ async fn all_calls_over_one_connection_go_to_one_instance_that_ends_with_it() {
             .iter()
             .any(|alive| u64::from(*alive) == pid)
     );
-    assert!(go_on(&other, &states[1]).await.text().contains("decline"));
+    has!(go_on(&other, &states[1]).await.text(), "decline");
     assert_eq!(pid_for_modern(&other).await, pid_of_other);
     let gone = || {
         let is_alive = upstream
@@ -101,7 +96,7 @@ async fn a_question_outside_of_calls_is_refused_and_changes_nothing() {
         (refusals.len() == asked).then_some(refusals)
     };
     for refusal in until_async("every process to be refused", refusals).await {
-        assert!(refusal.contains("cannot be answered"), "{refusal}");
+        has!(refusal, "cannot be answered");
     }
     assert_eq!(pid_for_modern(&client).await, pid);
 }
@@ -155,7 +150,7 @@ async fn with_a_connection_for_each_client_they_have_one_too() {
     for count in 1..=2 {
         for client in [&able, &unable] {
             let told = client.call("itself", "{}").await.text();
-            assert!(told.contains(&format!(r#""calls":{count}"#)), "{told}");
+            has!(told, format!(r#""calls":{count}"#));
         }
     }
     assert_eq!(upstream.alive().len(), 2);
@@ -163,7 +158,7 @@ async fn with_a_connection_for_each_client_they_have_one_too() {
     let asked = able.call("form", "{}").await.value();
     assert_eq!(asked["resultType"], "input_required", "{asked}");
     let refused = unable.call("form", "{}").await.text();
-    assert!(refused.contains("-32601"), "{refused}");
+    has!(refused, "-32601");
     let said = upstream.received("initialize");
     let declares = |n: usize| said[n].contains("elicitation");
     assert!(declares(1) && !declares(2), "{said:?}");

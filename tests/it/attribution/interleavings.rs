@@ -12,17 +12,9 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use serde_json::Value;
 
 use self::clients::{LegacyClient, Modern};
-use crate::support::{
-    behaviours::course,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::until,
-    random::Random,
-    script::HttpAnswers,
-};
+use crate::support::{prelude::*, random::Random};
 
 /// So many seeds have servers at a time.
 const BATCH: u64 = 12;

@@ -6,13 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::json;
-
 use super::{
     Place,
     doctor::free_address,
     importing::{FILES, furnished},
 };
+use crate::support::prelude::*;
 
 const CLIENTS: [&str; 10] = [
     "claude-code",
@@ -95,10 +94,7 @@ fn every_client_is_connected_and_its_file_stays_what_it_was() {
             .iter()
             .find(|row| row["client"] == client)
             .expect("a row");
-        assert_eq!(
-            (&row["connected"], &row["name"]),
-            (&json!(true), &json!("mcpproxy"))
-        );
+        is_like!(row, { "connected": true, "name": "mcpproxy" });
         // What is ours is never taken over.
         let imported = place
             .run(&["import", client, "--dry-run", "-o", "json"])
@@ -175,16 +171,14 @@ fn what_a_client_needs_for_long_calls_is_written_and_a_persons_choice_stays() {
             .json();
         let path = PathBuf::from(connected["clients"][0]["file"].as_str().expect("a path"));
         let text = read(&path);
-        assert!(text.contains(written), "{client}: {text}");
+        has!(text, written, "{client}");
         fs::write(&path, text.replace(written, chosen)).expect("ours");
         place
             .run(&["connect", client, "--endpoint", "/mcp/all"])
             .ended(0);
         let text = read(&path);
-        assert!(
-            text.contains(chosen) && text.contains("/mcp/all"),
-            "{client}: {text}"
-        );
+        has!(text, chosen, "{client}");
+        has!(text, "/mcp/all", "{client}");
     };
     check("codex", "tool_timeout_sec = 300", "tool_timeout_sec = 30");
     check(

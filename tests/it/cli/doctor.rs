@@ -2,13 +2,8 @@
 
 use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt, path::Path};
 
-use serde_json::{Value, json};
-
 use super::{Place, Ran, serving::Serving};
-use crate::support::{
-    behaviours::echo, daemon::TestDaemon, fake_upstream::FakeUpstream, patience::until_async,
-    processes,
-};
+use crate::support::prelude::*;
 
 /// What a check says of a thing: its severity, and all of it as text.
 #[track_caller]
@@ -191,10 +186,7 @@ fn a_broken_configuration_is_told_and_the_rest_is_looked_at_all_the_same() {
         severity == "fail" && text.contains("the server a"),
         "{text}"
     );
-    assert!(
-        report.to_string().contains("`comand` is unknown"),
-        "{report:#}"
-    );
+    has!(report.to_string(), "`comand` is unknown", "{report:#}");
 }
 
 #[test]
@@ -217,8 +209,8 @@ fn clients_of_this_home_are_looked_at_and_left_alone() {
     fs::write(&file, text.to_string()).expect("ours");
     let report = doctor(&place, &["--no-start"]).ended(0).json();
     let (_, text_of) = found(&report, "client", ".claude.json");
-    assert!(text_of.contains("Claude Code names us"), "{text_of}");
-    assert!(report.to_string().contains("run twice"), "{report:#}");
+    has!(text_of, "Claude Code names us");
+    has!(report.to_string(), "run twice", "{report:#}");
     assert_eq!(
         fs::read_to_string(file).expect("it is there"),
         text.to_string()
@@ -239,19 +231,19 @@ async fn definitions_that_are_left_out_are_counted_wherever_tools_are() {
         said.contains("0 (1 left out)").then_some(said)
     })
     .await;
-    assert!(said.contains(why), "{said}");
-    assert!(said.contains("tell its authors"), "{said}");
+    has!(said, why);
+    has!(said, "tell its authors");
     for command in [&["upstream", "show", "up"][..], &["status"], &["doctor"]] {
         let (_, said, error) = home.cli(command).await;
-        assert!(said.contains(why), "{command:?}: {said}{error}");
+        has!(said, why, "{command:?}: {said}{error}");
     }
     // What a server calls its tools is not for every agent's listing.
     let client = daemon.client("/mcp/call").await;
     let listed = client
         .call("upstream_servers", r#"{"operation":"list"}"#)
         .await;
-    assert!(!listed.frame.contains("left"), "{}", listed.frame);
+    lacks!(listed.frame, "left");
     let home = daemon.shutdown().await;
     let (_, said, error) = home.cli(&["doctor"]).await;
-    assert!(said.contains(why), "{said}{error}");
+    has!(said, why, "{said}{error}");
 }

@@ -1,9 +1,7 @@
 //! What the commands know of tools from the last lists, while no daemon runs.
 
 use super::Place;
-use crate::support::{
-    behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream, patience::until_async,
-};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn a_definition_is_shown_as_it_was_listed_last() {
@@ -20,5 +18,5 @@ async fn a_definition_is_shown_as_it_was_listed_last() {
         home: daemon.shutdown().await,
     };
     let shown = place.run(&["tools", "show", "up:now"]).ended(0).stdout;
-    assert!(shown.contains("\"x\": 1.10\n"), "{shown}");
+    has!(shown, "\"x\": 1.10\n");
 }

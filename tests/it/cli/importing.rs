@@ -2,9 +2,8 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use serde_json::{Value, json};
-
 use super::Place;
+use crate::support::prelude::*;
 
 /// Rows of a client, where its file lies in a home folder, and a file of it.
 macro_rules! files {
@@ -64,7 +63,7 @@ pub(super) fn entries(place: &Place) -> BTreeMap<String, Value> {
     servers.into_iter().collect()
 }
 
-/// What the file of one client becomes.
+/// What the file of one client becomes stands in `client_files/imported.json`.
 #[track_caller]
 fn check(client: &str, expected: &Value) {
     let place = furnished(&[client]);
@@ -85,178 +84,14 @@ fn check(client: &str, expected: &Value) {
     assert_eq!(again["imported"], 0, "{again:#}");
 }
 
-fn notes(of: &str) -> Value {
-    json!({ "command": "~/bin/notes", "args": ["demo-server"], "env": { "NOTES_OF": of } })
-}
-
-fn with(mut entry: Value, more: &Value) -> Value {
-    let more = more.as_object().expect("keys").clone();
-    for (key, value) in more {
-        match (&mut entry[&key], value) {
-            (Value::Object(there), Value::Object(more)) => there.extend(more),
-            (there, value) => *there = value,
-        }
-    }
-    entry
-}
-
 #[test]
 fn every_client_is_understood() {
-    check(
-        "claude-code",
-        &json!({
-            "notes": notes("claude-code"),
-            "sentry": {
-                "type": "http", "url": "https://mcp.sentry.example/mcp",
-                "headers": { "Authorization": "Bearer ${SENTRY_TOKEN}", "X-Team": "${TEAM:-web}" },
-                "call_tool_timeout": "90000ms",
-            },
-            "old-one": { "type": "sse", "url": "https://old.example/sse" },
-            "shop-db": { "command": "/srv/shop/tools/db", "args": ["--readonly"] },
-        }),
-    );
-    check(
-        "claude-desktop",
-        &json!({
-            "notes": with(notes("claude-desktop"), &json!({ "env": { "TEMPLATE": "$${name}" } })),
-            "github": {
-                "command": "npx", "args": ["-y", "@modelcontextprotocol/server-github"],
-                "env": { "GITHUB_PERSONAL_ACCESS_TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345" },
-            },
-        }),
-    );
-    check(
-        "cursor",
-        &json!({
-            "notes": with(notes("cursor"), &json!({ "env": { "NOTES_KEY": "${NOTES_KEY}" } })),
-            "linear": { "url": "https://mcp.linear.example/sse", "type": "auto" },
-            "files": { "command": "npx", "args": ["-y", "server-files", "${HOME}/Documents"] },
-        }),
-    );
-    check(
-        "vscode",
-        &json!({
-            "notes": notes("vscode"),
-            "docs": {
-                "url": "https://docs.example/mcp", "type": "auto",
-                "headers": { "X-Key": "${keyring:docs-key}" },
-            },
-        }),
-    );
-    check(
-        "windsurf",
-        &json!({
-            "notes": with(notes("windsurf"), &json!({ "disabled_tools": ["forget"] })),
-            "figma": {
-                "url": "https://mcp.figma.example/mcp", "type": "auto",
-                "headers": { "Authorization": "Bearer ${keyring:figma-token}" },
-            },
-            "unused": { "command": "uvx", "args": ["unused"], "enabled": false },
-        }),
-    );
-    check(
-        "codex",
-        &json!({
-            "notes": with(
-                notes("codex"),
-                &json!({ "env": { "PATTERN": "$${literal}" }, "init_timeout": 20, "call_tool_timeout": 30.5 }),
-            ),
-            "work-mail": {
-                "url": "https://mail.example/mcp",
-                "headers": { "X-Region": "eu", "Authorization": "Bearer ${MAIL_TOKEN}", "X-Account": "${MAIL_ACCOUNT}" },
-                "enabled_tools": ["search", "read"],
-            },
-            "passes-on": {
-                "command": "uvx", "args": ["passes-on"],
-                "env": { "PASSED": "${PASSED}", "NAMED": "${NAMED}" },
-            },
-        }),
-    );
-    check(
-        "gemini-cli",
-        &json!({
-            "notes": with(
-                notes("gemini-cli"),
-                &json!({
-                    "env": { "NOTES_KEY": "${NOTES_KEY}" }, "call_tool_timeout": "30000ms",
-                    "enabled_tools": ["now", "add_note"],
-                }),
-            ),
-            "search": {
-                "url": "https://search.example/mcp", "type": "http", "headers": { "X-Key": "${SEARCH_KEY}" },
-            },
-            "events": { "url": "https://events.example/sse", "type": "auto" },
-        }),
-    );
-}
-
-#[test]
-fn every_other_program_is_understood() {
-    check(
-        "zed",
-        &json!({
-            "notes": notes("zed"),
-            "older": { "command": "uvx", "args": ["older-server"], "env": { "A": "b" } },
-            "far": { "url": "https://far.example/mcp" },
-        }),
-    );
-    check(
-        "goose",
-        &json!({
-            "notes": with(
-                notes("goose"),
-                &json!({ "env": { "NOTES_SECRET": "${keyring:notes-NOTES_SECRET}" }, "call_tool_timeout": 45 }),
-            ),
-            "pages": {
-                "type": "http", "url": "https://pages.example/mcp",
-                "headers": { "Authorization": "Bearer ${PAGES_TOKEN}" },
-                "enabled": false, "call_tool_timeout": 300,
-            },
-        }),
-    );
-    check(
-        "opencode",
-        &json!({
-            "notes": with(notes("opencode"), &json!({ "env": { "NOTES_KEY": "${NOTES_KEY}" } })),
-            "wiki": {
-                "url": "https://wiki.example/mcp", "type": "auto",
-                "headers": { "Authorization": "Bearer ${keyring:wiki}" },
-                "oauth": { "client_id": "wiki-client", "scopes": ["read", "write"] },
-            },
-        }),
-    );
-    check(
-        "mcpproxy-go",
-        &json!({
-            "notes": with(
-                notes("mcpproxy-go"),
-                &json!({ "type": "stdio", "cwd": "~", "quarantined": false }),
-            ),
-            "unseen": {
-                "type": "http", "url": "https://unseen.example/mcp",
-                "headers": { "X-Key": "${keyring:unseen-key}" }, "quarantined": true,
-            },
-        }),
-    );
-    check(
-        "servers-json",
-        &json!({
-            "notes": with(
-                notes("servers-json"),
-                &json!({ "idle_timeout": "2m", "tool_acl": { "read": ["now"] } }),
-            ),
-            "chat": {
-                "url": "https://chat.example/mcp", "headers": { "Authorization": "Bearer ${CHAT_TOKEN}" },
-            },
-        }),
-    );
-    check(
-        "magg",
-        &json!({
-            "notes": notes("magg"),
-            "weather": { "url": "https://weather.example/mcp", "enabled": false },
-        }),
-    );
+    let all: BTreeMap<String, Value> =
+        serde_json::from_str(include_str!("client_files/imported.json")).expect("JSON");
+    assert_eq!(all.len(), FILES.len());
+    for (client, expected) in &all {
+        check(client, expected);
+    }
 }
 
 #[test]
@@ -286,7 +121,7 @@ fn without_arguments_all_files_are_looked_at_and_nothing_is_taken() {
     ]);
     assert!(!place.config_file().exists());
     let all = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(!all.contains("ghp_01234"), "{all}");
+    lacks!(all, "ghp_01234");
     ran.shows(&[
         "it is mcpproxy itself",
         "of-project",
@@ -297,6 +132,6 @@ fn without_arguments_all_files_are_looked_at_and_nothing_is_taken() {
     let report = report(&place, &["--dry-run"]);
     assert_eq!(report["imported"], 0);
     assert_eq!(report["faults"][0]["line"], 2, "{report:#}");
-    assert!(!report.to_string().contains("ghp_01234"));
+    lacks!(report.to_string(), "ghp_01234");
     assert!(!place.config_file().exists());
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{Place, serving::Serving};
-use crate::support::patience::until;
+use crate::support::prelude::*;
 
 /// A program that is ended with the test.
 struct Running(Child);
@@ -41,14 +41,14 @@ async fn logs_are_read_from_the_files_also_without_a_daemon() {
     };
     // A process starts in the home folder unless its entry says otherwise.
     let home = place.folder().canonicalize().expect("it exists");
-    assert!(logged.contains(home.to_str().expect("text")), "{logged}");
+    has!(logged, home.to_str().expect("text"));
     assert!(logged.starts_with("--- started 20"), "{logged}");
     // What only looks like our line is told from it.
     let mut ours = logged
         .lines()
         .filter(|line| line.starts_with("--- started"));
     assert!(ours.all(|line| !line.contains("2026-01-01")), "{logged}");
-    assert!(logged.contains("\n\\--- started 2026-01-01"), "{logged}");
+    has!(logged, "\n\\--- started 2026-01-01");
     let alone = place.run(&["upstream", "logs", "a", "-n", "1"]).ended(0);
     assert_eq!(alone.stdout, "said by a\n");
     let _daemon = Serving::start(&place);
@@ -113,10 +113,7 @@ fn following_ends_when_the_server_is_taken_out() {
     let ended = follower.wait_with_output().expect("it ends");
     assert_eq!(ended.status.code(), Some(0));
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    assert!(
-        said.contains("\"a\" was taken out of the configuration"),
-        "{said}"
-    );
+    has!(said, "\"a\" was taken out of the configuration");
 }
 
 #[tokio::test]

@@ -1,63 +1,56 @@
-//! A daemon that plays back one answer on its local socket.
+//! A daemon for transcripts that plays back one answer on its local socket.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
     os::unix::net::{UnixListener, UnixStream},
+    path::Path,
     sync::{Arc, Mutex},
     thread,
 };
 
-use serde_json::json;
+use crate::support::prelude::*;
 
-use super::Place;
-
-/// Plays a daemon: every request but the status is answered by the given status and body, and recorded.
+/// Plays a daemon: every request but that for its status is answered alike, and recorded.
 pub(super) struct Playback {
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Playback {
-    pub(super) fn answering(place: &Place, status: u16, body: &str) -> Self {
-        Self::of_version(env!("CARGO_PKG_VERSION"), place, status, body)
-    }
-
-    pub(super) fn of_version(version: &str, place: &Place, status: u16, body: &str) -> Self {
-        let socket = place.socket();
+    /// One that answers so: an HTTP status and a body, with a version before them where that is not ours.
+    pub(super) fn answering(socket: &Path, answer: &str) -> Self {
+        // What played before gives way.
+        let _ = std::fs::remove_file(socket);
         let listener = UnixListener::bind(socket).expect("the socket can be bound");
         let requests = Arc::new(Mutex::new(Vec::new()));
         let record = Arc::clone(&requests);
-        let (version, body) = (version.to_owned(), body.to_owned());
+        let (first, rest) = answer.split_once(' ').expect("an answer");
+        let (version, answer) = match first.contains('.') {
+            true => (first, rest),
+            false => (env!("CARGO_PKG_VERSION"), answer),
+        };
+        let (code, body) = answer.split_once(' ').expect("an answer");
+        let (status, code, body) = (status(version), code.to_owned(), body.to_owned());
         thread::spawn(move || {
             for stream in listener.incoming() {
-                play(&stream.expect("a connection"), &record, |request| {
+                play(&stream.expect("a connection"), |request| {
                     if request.starts_with("GET /api/v1/status ") {
-                        (200, self::status(&version))
-                    } else {
-                        (status, body.clone())
+                        return ("200", &status);
                     }
+                    record.lock().expect("no panic").push(request);
+                    (&code, &body)
                 });
             }
         });
         Self { requests }
     }
 
-    /// The first request after the status, in the same form.
-    pub(super) fn asked_first(&self) -> String {
-        self.requests.lock().expect("no panic")[1].clone()
-    }
-
-    /// The last request but for the status: its line without the protocol, a blank, its body.
-    pub(super) fn asked(&self) -> String {
-        self.requests
-            .lock()
-            .expect("no panic")
-            .last()
-            .expect("a request")
-            .clone()
+    /// The requests that came since the last time: their lines without the protocol, a blank, their bodies.
+    pub(super) fn requests(&self) -> Vec<String> {
+        std::mem::take(&mut self.requests.lock().expect("no panic"))
     }
 }
 
-pub(super) fn status(version: &str) -> String {
+fn status(version: &str) -> String {
     json!({
         "version": version, "pid": 7, "uptime_seconds": 61, "config_file": "/c", "data_dir": "/d",
         "listen": ["127.0.0.1:8080"], "url": "http://127.0.0.1:8080/mcp", "routing_mode": "direct",
@@ -66,7 +59,7 @@ pub(super) fn status(version: &str) -> String {
     .to_string()
 }
 
-fn play(stream: &UnixStream, record: &Mutex<Vec<String>>, answer: impl Fn(&str) -> (u16, String)) {
+fn play<'a>(stream: &UnixStream, answer: impl Fn(String) -> (&'a str, &'a String)) {
     let mut reader = BufReader::new(stream);
     let mut writer = stream;
     loop {
@@ -89,8 +82,7 @@ fn play(stream: &UnixStream, record: &Mutex<Vec<String>>, answer: impl Fn(&str) 
         reader.read_exact(&mut body).expect("the body");
         let request = first.trim_end().trim_end_matches("HTTP/1.1");
         let request = format!("{request}{}", String::from_utf8(body).expect("text"));
-        let (status, body) = answer(&request);
-        record.lock().expect("no panic").push(request);
+        let (status, body) = answer(request);
         let answer = format!(
             "HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::Place;
-use crate::support::processes;
+use crate::support::prelude::*;
 
 /// Limit: what takes longer has gone wrong.
 const DEADLINE: Duration = Duration::from_secs(30);

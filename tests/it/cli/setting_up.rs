@@ -2,12 +2,11 @@
 
 use std::{fs, net::TcpListener};
 
-use serde_json::json;
-
 use super::{
     Place, Ran,
     importing::{furnished, put},
 };
+use crate::support::prelude::*;
 
 /// A home in which a daemon may have been started.
 struct Begun(Place);
@@ -112,7 +111,7 @@ fn a_port_that_is_chosen_is_written_down_and_served() {
         "5/5 call",
     ]);
     let written = begun.0.written();
-    assert!(written.contains("// mine"), "{written}");
+    has!(written, "// mine");
     with(port).ended(0).says(&["3/5 daemon runs already"]);
     // Another one would be in force at the next start only.
     with(taken)

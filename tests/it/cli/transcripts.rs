@@ -1,14 +1,20 @@
 //! Transcripts of the command line, below `transcripts/`: what commands print and leave. A line `# NAME` begins a case in a home of
 //! its own, `@ FILE` writes the lines below it into a file, `$ COMMAND` runs in a shell; below it stand its stdout, its stderr behind
-//! `!`, and its exit code behind `?` unless it is 0. `[..]` is any text; other lines are remarks. Runs of blanks count as two.
+//! `!`, its exit code behind `?` unless it is 0, and behind `>` what it asked of a daemon that `= ANSWER` plays.
+//! Below `% METHOD PATH BODY` stands what REST answers, and below `& TOOL ARGUMENTS`, perhaps with an endpoint before them, what an agent
+//! is told. `[..]` is any text; other lines are remarks. Runs of blanks count as two.
 //! With `UPDATE_TRANSCRIPTS=1` what differs is written down instead of failing.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+use std::{fs, net::SocketAddr, os::unix::fs::PermissionsExt, path::Path, process::Command};
+
+use super::playback::Playback;
+use crate::support::prelude::*;
 
 /// What commands can use: the program with the files of the case, its daemon in the background, and files of clients.
 const SHELL: &str = r#"
 mcpproxy() { "$PROGRAM" --config "$HOME/mcp_config.json" --data-dir "$HOME/data" "$@"; }
 daemon() { [ -e mcp_config.json ] || echo "{}" > mcp_config.json; mcpproxy serve --background=start --port 0 "$@"; }
+wrong() { mcpproxy "$@" 2> wrong.txt; code=$?; head -n 1 wrong.txt >&2; return $code; }
 furnish() { mkdir -p "$(dirname "$2")" bin; ln -sf "$PROGRAM" bin/notes; sed "s|@HOME@|$HOME|g; s|@PORT@|8080|g" "$FILES/$1" > "$2"; }
 "#;
 
@@ -17,16 +23,16 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_mcpproxy");
 /// A scripted server for a shell.
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/cli/server.sh");
 
-/// A home whose daemons end with it.
-struct Case(tempfile::TempDir);
+/// A home whose daemons end with it, and the one that is played there.
+struct Case(Home, Option<Playback>);
 
 impl Case {
     fn home(&self) -> &str {
-        self.0.path().to_str().expect("a path")
+        self.0.folder().to_str().expect("a path")
     }
 
     fn write(&self, file: &str, text: &str) {
-        let path = self.0.path().join(file);
+        let path = self.0.folder().join(file);
         fs::create_dir_all(path.parent().expect("a folder")).expect("ours");
         let text = text
             .replace("[PROGRAM]", PROGRAM)
@@ -34,6 +40,12 @@ impl Case {
         let text = text.replace("[HOME]", self.home());
         fs::write(&path, text).expect("ours");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("ours");
+    }
+
+    fn play_daemon(&mut self, answer: &str) {
+        let data = self.0.data_dir();
+        fs::create_dir_all(&data).expect("ours");
+        self.1 = Some(Playback::answering(&data.join("mcpproxy.sock"), answer));
     }
 
     fn shell(&self, command: &str) -> std::process::Output {
@@ -48,7 +60,7 @@ impl Case {
                 ("PROGRAM", PROGRAM),
             ])
             .env("FILES", files)
-            .current_dir(self.0.path())
+            .current_dir(self.0.folder())
             .stdin(std::process::Stdio::null());
         shell.output().expect("a shell")
     }
@@ -73,7 +85,44 @@ impl Case {
             0 => (),
             code => given.push(format!("? {code}")),
         }
+        let requests = self.1.iter().flat_map(Playback::requests);
+        given.extend(requests.map(|request| self.plain(&format!("> {}", request.trim_end()))));
         given
+    }
+
+    /// What REST answers.
+    async fn rest(&self, request: &str) -> Vec<String> {
+        let mut words = request.splitn(3, ' ').chain(std::iter::repeat(""));
+        let mut next = || words.next().expect("there is always one");
+        let (method, path, body) = (next(), next(), next());
+        let answer = self.0.rest(method, path, body).await.expect("a daemon");
+        vec![format!("  {} {}", answer.status, self.plain(answer.text()))]
+    }
+
+    /// What an agent is told.
+    async fn agent(&self, call: &str) -> Vec<String> {
+        let status = self.0.rest("GET", "/api/v1/status", "").await;
+        let status = status.expect("a daemon").json();
+        let address: SocketAddr = status["listen"][0]
+            .as_str()
+            .expect("it listens")
+            .parse()
+            .expect("an address");
+        let (path, call) = match call.split_once(' ') {
+            Some((path, call)) if path.starts_with('/') => (path, call),
+            _ => ("/mcp", call),
+        };
+        let (tool, arguments) = call.split_once(' ').expect("a tool and its arguments");
+        let reply = TestClient::stateless(&address, path)
+            .call(tool, arguments)
+            .await;
+        let frame: Value = serde_json::from_str(&reply.frame).expect("JSON");
+        let told = match &frame["error"] {
+            Value::Null => reply.text(),
+            error => error.to_string(),
+        };
+        let told = self.plain(&told);
+        told.lines().map(|line| format!("  {line}")).collect()
     }
 
     /// A text without what differs from run to run.
@@ -101,6 +150,9 @@ impl Case {
 
 impl Drop for Case {
     fn drop(&mut self) {
+        if self.1.is_some() {
+            return;
+        }
         let _ = self
             .shell(r#"mcpproxy stop; "$PROGRAM" stop; "$PROGRAM" --config mcp_config.json stop"#);
     }
@@ -142,6 +194,7 @@ fn play(name: &str) {
     let file =
         Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/cli/transcripts/{name}.txt"));
     let text = fs::read_to_string(&file).expect("a transcript");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let mut lines = text.lines().peekable();
     let (mut case, mut title, mut written, mut wrong) = (None, "", String::new(), Vec::new());
     while let Some(line) = lines.next() {
@@ -159,7 +212,7 @@ fn play(name: &str) {
         let home = || case.as_ref().expect("a case has begun");
         if let Some(begun) = line.strip_prefix("# ") {
             title = begun;
-            drop(case.replace(Case(tempfile::tempdir().expect("a temporary folder"))));
+            drop(case.replace(Case(Home::new(), None)));
         } else if let Some(file) = line.strip_prefix("@ ") {
             let content = below(&["  "]);
             written.extend(content.iter().flat_map(|line| [line, "\n"]));
@@ -167,9 +220,16 @@ fn play(name: &str) {
                 .iter()
                 .flat_map(|line| [line.strip_prefix("  ").unwrap_or_default(), "\n"]);
             Case::write(home(), file, &content.collect::<String>());
-        } else if let Some(command) = line.strip_prefix("$ ") {
-            let expected = below(&["  ", "!", "? "]);
-            let given = home().run(command);
+        } else if let Some(answer) = line.strip_prefix("= ") {
+            let case: &mut Case = case.as_mut().expect("a case has begun");
+            case.play_daemon(answer);
+        } else if let Some((mark @ ("$" | "%" | "&"), asked)) = line.split_once(' ') {
+            let expected = below(&["  ", "!", "? ", "> "]);
+            let given = match mark {
+                "$" => home().run(asked),
+                "%" => runtime.block_on(home().rest(asked)),
+                _ => runtime.block_on(home().agent(asked)),
+            };
             let pairs = expected.iter().zip(&given);
             let good = expected.len() == given.len()
                 && pairs.into_iter().all(|(one, other)| matches(one, other));
@@ -206,4 +266,4 @@ macro_rules! transcripts {
     };
 }
 
-transcripts! { checks code connect demo files import outcomes review secrets service setup starting }
+transcripts! { access agents checks code connect demo files import outcomes played rest review secrets service setup starting usage }

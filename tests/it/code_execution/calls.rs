@@ -1,14 +1,7 @@
 //! Calls in scripts: what reaches servers, what comes back, in which order, and what is recorded and told of it.
 
-use serde_json::{Value, json};
-
 use super::{answer, builder, failure, ready, run_with, value, with_echo};
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 /// Three servers of different transports, with a tool each that echoes.
 async fn three() -> ([Upstream; 3], TestDaemon) {
@@ -226,7 +219,7 @@ async fn what_a_script_may_not_call_has_its_codes() {
     for name in ["shut", "absent"] {
         let reply = run_with(&client, "1", json!({ "allowed_servers": ["free", name] })).await;
         let error = reply.failure()["error"].to_string();
-        assert!(error.contains("there is no such server"), "{error}");
+        has!(error, "there is no such server");
     }
     let allowed = json!({ "allowed_servers": ["held"] });
     let code = "call_tool('free', 'echo').error.code";
@@ -313,7 +306,7 @@ async fn calls_of_a_script_have_the_rights_of_its_caller() {
         .await;
     let connect = async |who: &str| {
         let token = format!("Bearer token-of-{who}-0123456789");
-        let speaking = crate::support::client::TestClient::speaking("2025-06-18");
+        let speaking = TestClient::speaking("2025-06-18");
         speaking
             .showing("authorization", &token)
             .connect(&daemon, "/mcp/code")
@@ -327,5 +320,5 @@ async fn calls_of_a_script_have_the_rights_of_its_caller() {
     .await;
     assert_eq!(value(&bob, code).await, "ACCESS_DENIED");
     let list = bob.request("tools/list", "{}").await;
-    assert!(!list.frame.contains("echo"), "{}", list.frame);
+    lacks!(list.frame, "echo");
 }

@@ -3,22 +3,11 @@
 #[cfg(target_os = "linux")]
 use std::{fs, pin::pin};
 
+use super::{answer, builder, ready, run_with, value, with_echo};
+use crate::support::prelude::*;
+
 #[cfg(target_os = "linux")]
 use mcpproxy::code_execution::limits;
-use serde_json::{Value, json};
-
-use super::{answer, builder, ready, run_with, value, with_echo};
-#[cfg(target_os = "linux")]
-use crate::support::processes;
-use crate::support::{
-    behaviours::*,
-    client::call_params,
-    daemon::TestDaemon,
-    fake_upstream::FakeUpstream,
-    http::{BOTH, JSON},
-    modern_client::ModernClient,
-    patience::until,
-};
 
 /// The processes of scripts that a daemon has started.
 #[cfg(target_os = "linux")]
@@ -64,7 +53,7 @@ async fn a_client_that_leaves_or_cancels_ends_its_script_and_the_calls_in_it() {
     let body = body.to_string();
     tokio::join!(client.raw_post(&headers, &body), cancel);
     upstream.wait_for_count("notifications/cancelled", 4).await;
-    let recorded = crate::support::patience::until_async("both to be recorded", async || {
+    let recorded = until_async("both to be recorded", async || {
         let found = daemon
             .home()
             .activity("tool=code_execution&outcome=withdrawn")
@@ -173,14 +162,13 @@ async fn without_being_switched_on_it_says_how_to() {
         .await
         .failure();
     assert_eq!(failure["code"], "tool_disabled");
-    let hint = failure["hint"].as_str().expect("a hint");
-    assert!(hint.contains("\"enable_code_execution\": true"), "{hint}");
+    has!(failure["hint"], "\"enable_code_execution\": true");
     // An edit switches it on for those who are there.
     let on = TestDaemon::builder()
         .upstream("up", &upstream)
         .config(json!({ "enable_code_execution": true }));
     daemon.home().write_config(&on.text());
-    crate::support::patience::until_async("scripts to run", async || {
+    until_async("scripts to run", async || {
         let reply = client.call("code_execution", r#"{"code":"1"}"#).await;
         (reply.value()["structuredContent"]["value"] == 1).then_some(())
     })

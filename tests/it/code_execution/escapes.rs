@@ -3,208 +3,74 @@
 #[cfg(target_os = "linux")]
 use std::{fs, process::Stdio};
 
-use serde_json::{Value, json};
+use super::{answer, run_with, value, with_echo};
+use crate::support::prelude::*;
+
 #[cfg(target_os = "linux")]
 use tokio::{
     io::AsyncWriteExt,
     process::{Child, ChildStdin, Command},
 };
 
-use super::{answer, run_with, value, with_echo};
-#[cfg(target_os = "linux")]
-use crate::support::patience::{until, within};
-
 /// Scripts and what they find.
-const ATTEMPTS: &[(&str, &str)] = &[
-    // Whatever a runtime around the language would bring.
-    (
-        "[typeof require, typeof process, typeof fetch, typeof setTimeout, typeof std, typeof os, typeof WebAssembly, typeof Deno, typeof module]",
-        r#"["undefined","undefined","undefined","undefined","undefined","undefined","undefined","undefined","undefined"]"#,
-    ),
-    // Chains of constructors lead to functions of the same world.
-    (
-        "({}).constructor.constructor('return typeof process + typeof require')()",
-        r#""undefinedundefined""#,
-    ),
-    (
-        "call_tool.constructor('return this === globalThis && typeof process')()",
-        r#""undefined""#,
-    ),
-    (
-        "(async () => {}).constructor('return typeof require')()",
-        r#""undefined""#,
-    ),
-    (
-        "console.log.constructor('return Object.keys(this).join()')()",
-        r#""performance""#,
-    ),
-    (
-        "Object.getOwnPropertyNames(call_tool).sort().join()",
-        r#""length,name""#,
-    ),
-    (
-        "(() => { try { return typeof call_tool.caller } catch (e) { return e.name } })()",
-        r#""TypeError""#,
-    ),
-    (
-        "(() => { try { return call_tool.arguments ?? 'none' } catch (e) { return e.name } })()",
-        r#""TypeError""#,
-    ),
-    (
-        "eval('typeof callTools + typeof logLine')",
-        r#""undefinedundefined""#,
-    ),
-    // Modules.
-    (
-        "import('fs').then(() => 'got it', e => 'refused')",
-        r#""refused""#,
-    ),
-    (
-        "import('/etc/passwd').then(() => 'got it', e => 'refused')",
-        r#""refused""#,
-    ),
-    (
-        "import('./prelude.js').then(() => 'got it', e => 'refused')",
-        r#""refused""#,
-    ),
-    // The bridge under a language that was changed.
-    (
-        "Array.prototype.map = Array.prototype.join = JSON.stringify = JSON.parse = () => { throw 'x' }; call_tool('up', 'echo', {n: 1}).value.n",
-        "1",
-    ),
-    (
-        "Object.prototype.toJSON = () => ({server: 'other'}); call_tool('up', 'echo', {n: 1}).ok",
-        "true",
-    ),
-    (
-        "Object.defineProperty(Object.prototype, 'ok', {set() { throw 'x' }}); call_tool('up', 'echo', {n: 2}).value.n",
-        "2",
-    ),
-    (
-        "Object.prototype.value = 7; Object.prototype.get = () => 7; call_tool('up', 'echo', {n: 3}).value.n",
-        "3",
-    ),
-    (
-        "Object.defineProperty(Array.prototype, '0', {set() { throw 'x' }, configurable: true}); call_tools([]).length",
-        "0",
-    ),
-    (
-        "Promise.prototype.then = () => { throw 'x' }; await 1; call_tool('up', 'echo', {n: 4}).value.n",
-        "4",
-    ),
-    (
-        "call_tool('up', 'echo', JSON.parse('{\"__proto__\": {\"polluted\": 1}}')); ({}).polluted ?? 'clean'",
-        r#""clean""#,
-    ),
-    ("input.__proto__.polluted = 1; [].polluted", "1"),
-    // What is no data as arguments.
-    (
-        "call_tool('up', 'echo', new Proxy({}, {ownKeys() { throw 'x' }})).error.code",
-        r#""SERIALIZATION_ERROR""#,
-    ),
-    (
-        "call_tool('up', 'echo', new Proxy({a: 1}, {})).value.a",
-        "1",
-    ),
-    (
-        "call_tool('up', 'echo', {get a() { throw new Error('x') }}).error.code",
-        r#""SERIALIZATION_ERROR""#,
-    ),
-    (
-        "call_tool('up', 'echo', {toJSON() { return [1] }}).error.code",
-        r#""INVALID_ARGS""#,
-    ),
-    (
-        "call_tool({toString() { return 'up' }}, 'echo').error.code",
-        r#""INVALID_ARGS""#,
-    ),
-    (
-        "call_tool('up', 'echo\",\"args\":{},\"server\":\"other').error.code",
-        r#""UNKNOWN_TOOL""#,
-    ),
-    (
-        "let a = {}; for (let i = 0; i < 200; i++) a = {a}; call_tool('up', 'echo', a).error.code",
-        r#""INVALID_ARGS""#,
-    ),
-    // What is no server's tool.
-    (
-        "call_tool('mcpproxy', 'code_execution', {code: '1'}).error.code",
-        r#""UNKNOWN_SERVER""#,
-    ),
-    (
-        "call_tool('', 'code_execution', {code: '1'}).error.code",
-        r#""INVALID_ARGS""#,
-    ),
-    (
-        "call_tool('up', 'code_execution', {code: '1'}).error.code",
-        r#""UNKNOWN_TOOL""#,
-    ),
-    // Ways to wait without being looked after.
-    (
-        "(() => { try { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1e6) } catch (e) { return e.name } })()",
-        r#""TypeError""#,
-    ),
-];
+const ATTEMPTS: &str = r#"
+    [typeof require, typeof process, typeof fetch, typeof setTimeout, typeof std, typeof os, typeof WebAssembly, typeof Deno, typeof module] | ["undefined","undefined","undefined","undefined","undefined","undefined","undefined","undefined","undefined"]
+    ({}).constructor.constructor('return typeof process + typeof require')() | "undefinedundefined"
+    call_tool.constructor('return this === globalThis && typeof process')() | "undefined"
+    (async () => {}).constructor('return typeof require')() | "undefined"
+    console.log.constructor('return Object.keys(this).join()')() | "performance"
+    Object.getOwnPropertyNames(call_tool).sort().join() | "length,name"
+    (() => { try { return typeof call_tool.caller } catch (e) { return e.name } })() | "TypeError"
+    (() => { try { return call_tool.arguments ?? 'none' } catch (e) { return e.name } })() | "TypeError"
+    eval('typeof callTools + typeof logLine') | "undefinedundefined"
+    import('fs').then(() => 'got it', e => 'refused') | "refused"
+    import('/etc/passwd').then(() => 'got it', e => 'refused') | "refused"
+    import('./prelude.js').then(() => 'got it', e => 'refused') | "refused"
+    Array.prototype.map = Array.prototype.join = JSON.stringify = JSON.parse = () => { throw 'x' }; call_tool('up', 'echo', {n: 1}).value.n | 1
+    Object.prototype.toJSON = () => ({server: 'other'}); call_tool('up', 'echo', {n: 1}).ok | true
+    Object.defineProperty(Object.prototype, 'ok', {set() { throw 'x' }}); call_tool('up', 'echo', {n: 2}).value.n | 2
+    Object.prototype.value = 7; Object.prototype.get = () => 7; call_tool('up', 'echo', {n: 3}).value.n | 3
+    Object.defineProperty(Array.prototype, '0', {set() { throw 'x' }, configurable: true}); call_tools([]).length | 0
+    Promise.prototype.then = () => { throw 'x' }; await 1; call_tool('up', 'echo', {n: 4}).value.n | 4
+    call_tool('up', 'echo', JSON.parse('{"__proto__": {"polluted": 1}}')); ({}).polluted ?? 'clean' | "clean"
+    input.__proto__.polluted = 1; [].polluted | 1
+    call_tool('up', 'echo', new Proxy({}, {ownKeys() { throw 'x' }})).error.code | "SERIALIZATION_ERROR"
+    call_tool('up', 'echo', new Proxy({a: 1}, {})).value.a | 1
+    call_tool('up', 'echo', {get a() { throw new Error('x') }}).error.code | "SERIALIZATION_ERROR"
+    call_tool('up', 'echo', {toJSON() { return [1] }}).error.code | "INVALID_ARGS"
+    call_tool({toString() { return 'up' }}, 'echo').error.code | "INVALID_ARGS"
+    call_tool('up', 'echo","args":{},"server":"other').error.code | "UNKNOWN_TOOL"
+    let a = {}; for (let i = 0; i < 200; i++) a = {a}; call_tool('up', 'echo', a).error.code | "INVALID_ARGS"
+    call_tool('mcpproxy', 'code_execution', {code: '1'}).error.code | "UNKNOWN_SERVER"
+    call_tool('', 'code_execution', {code: '1'}).error.code | "INVALID_ARGS"
+    call_tool('up', 'code_execution', {code: '1'}).error.code | "UNKNOWN_TOOL"
+    (() => { try { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1e6) } catch (e) { return e.name } })() | "TypeError"
+"#;
 
 /// Scripts that take something without end, and the codes with which they may end.
-const FLOODS: &[(&str, &[&str])] = &[
-    ("'x'.repeat(2 ** 30)", &["RUNTIME_ERROR", "OUT_OF_MEMORY"]),
-    (
-        "let s = 'x'; for (;;) s += s",
-        &["RUNTIME_ERROR", "OUT_OF_MEMORY"],
-    ),
-    (
-        "'a'.padEnd(2 ** 29, 'b')",
-        &["OUT_OF_MEMORY", "RUNTIME_ERROR"],
-    ),
-    (
-        "call_tool('up', 'echo', {s: 'x'.repeat(9 << 20)})",
-        &["RUNTIME_ERROR", "TIMEOUT"],
-    ),
-    ("/(x+x+)+y/.test('x'.repeat(60))", &["TIMEOUT"]),
-    ("'a'.repeat(1e5).match(/(.*)*(.*)*(.*)*b/)", &["TIMEOUT"]),
-    (
-        "for (;;) Promise.resolve().then(() => {})",
-        &["TIMEOUT", "OUT_OF_MEMORY", "ENGINE_FAILED"],
-    ),
-    (
-        "const f = () => Promise.resolve().then(f).then(f); await f()",
-        &["TIMEOUT", "OUT_OF_MEMORY", "ENGINE_FAILED"],
-    ),
-    ("await new Promise(() => {})", &["RUNTIME_ERROR"]),
-    ("({get value() { for (;;) {} }})", &["TIMEOUT"]),
-    (
-        "({toJSON() { throw new Error('x') }})",
-        &["SERIALIZATION_ERROR"],
-    ),
-    ("new Proxy({}, {ownKeys() { for (;;) {} }})", &["TIMEOUT"]),
-    (
-        "throw {toString() { for (;;) {} }, toJSON() { for (;;) {} }}",
-        &["TIMEOUT"],
-    ),
-    (
-        "throw Object.defineProperty(new Error('x'), 'message', {get() { for (;;) {} }})",
-        &["TIMEOUT", "RUNTIME_ERROR"],
-    ),
-    (
-        "(2n ** 10000000n) ** 100n",
-        &["TIMEOUT", "RUNTIME_ERROR", "OUT_OF_MEMORY"],
-    ),
-    (
-        "eval('('.repeat(1e6))",
-        &[
-            "STACK_OVERFLOW",
-            "RUNTIME_ERROR",
-            "SYNTAX_ERROR",
-            "OUT_OF_MEMORY",
-        ],
-    ),
-];
+const FLOODS: &str = r#"
+    'x'.repeat(2 ** 30) | RUNTIME_ERROR OUT_OF_MEMORY
+    let s = 'x'; for (;;) s += s | RUNTIME_ERROR OUT_OF_MEMORY
+    'a'.padEnd(2 ** 29, 'b') | OUT_OF_MEMORY RUNTIME_ERROR
+    call_tool('up', 'echo', {s: 'x'.repeat(9 << 20)}) | RUNTIME_ERROR TIMEOUT
+    /(x+x+)+y/.test('x'.repeat(60)) | TIMEOUT
+    'a'.repeat(1e5).match(/(.*)*(.*)*(.*)*b/) | TIMEOUT
+    for (;;) Promise.resolve().then(() => {}) | TIMEOUT OUT_OF_MEMORY ENGINE_FAILED
+    const f = () => Promise.resolve().then(f).then(f); await f() | TIMEOUT OUT_OF_MEMORY ENGINE_FAILED
+    await new Promise(() => {}) | RUNTIME_ERROR
+    ({get value() { for (;;) {} }}) | TIMEOUT
+    ({toJSON() { throw new Error('x') }}) | SERIALIZATION_ERROR
+    new Proxy({}, {ownKeys() { for (;;) {} }}) | TIMEOUT
+    throw {toString() { for (;;) {} }, toJSON() { for (;;) {} }} | TIMEOUT
+    throw Object.defineProperty(new Error('x'), 'message', {get() { for (;;) {} }}) | TIMEOUT RUNTIME_ERROR
+    (2n ** 10000000n) ** 100n | TIMEOUT RUNTIME_ERROR OUT_OF_MEMORY
+    eval('('.repeat(1e6)) | STACK_OVERFLOW RUNTIME_ERROR SYNTAX_ERROR OUT_OF_MEMORY
+"#;
 
 #[tokio::test]
 async fn nothing_is_reached() {
     let (upstream, _daemon, client) = with_echo().await;
-    for (code, expected) in ATTEMPTS {
+    for [code, expected] in rows(ATTEMPTS) {
         let found = answer(&run_with(&client, code, json!({})).await);
         let expected: Value = serde_json::from_str(expected).expect("JSON");
         assert_eq!(found["value"], expected, "{code}: {found}");
@@ -219,12 +85,15 @@ async fn nothing_is_reached() {
 #[tokio::test]
 async fn what_takes_without_end_is_ended() {
     let (_upstream, _daemon, client) = with_echo().await;
-    for (code, expected) in FLOODS {
+    for [code, expected] in rows(FLOODS) {
         let found = answer(&run_with(&client, code, json!({ "timeout_ms": 2000 })).await);
         let code_of = found["error"]["code"]
             .as_str()
             .unwrap_or_else(|| panic!("{code}: {found}"));
-        assert!(expected.contains(&code_of), "{code}: {found}");
+        assert!(
+            expected.split(' ').any(|one| one == code_of),
+            "{code}: {found}"
+        );
     }
     assert_eq!(value(&client, "'as before'").await, "as before");
 }

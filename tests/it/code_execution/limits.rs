@@ -1,9 +1,7 @@
 //! Every limit ends a script with its code, and nothing but the script.
 
-use serde_json::{Value, json};
-
 use super::{answer, builder, failure, ready, run_with, value, with_echo};
-use crate::support::{behaviours::*, fake_upstream::FakeUpstream, patience::until_async};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn each_limit_has_its_code() {
@@ -30,26 +28,19 @@ async fn each_limit_has_its_code() {
         let error = failure(&client, code, json!({ "timeout_ms": 400 })).await;
         assert_eq!(error["code"], expected, "{code}: {error}");
     }
-    for (code, expected) in [
-        (
-            "const a = []; for (;;) a.push(new Array(1000).fill('x'.repeat(100)))",
-            "OUT_OF_MEMORY",
-        ),
-        (
-            "const a = []; for (;;) a.push(new ArrayBuffer(1e6))",
-            "OUT_OF_MEMORY",
-        ),
-        ("let a = [1]; for (;;) a = [...a, ...a]", "OUT_OF_MEMORY"),
-        ("function f() { return f() + 1 } f()", "STACK_OVERFLOW"),
-        (
-            "for (;;) console.log('x'.repeat(100))",
-            "OUTPUT_LIMIT_EXCEEDED",
-        ),
-        ("'x'.repeat(2 << 20)", "OUTPUT_LIMIT_EXCEEDED"),
-        ("let a = 1; a(", "SYNTAX_ERROR"),
-        ("throw new Error('x')", "RUNTIME_ERROR"),
-        ("() => 1", "SERIALIZATION_ERROR"),
-    ] {
+    for [code, expected] in rows(
+        "
+        const a = []; for (;;) a.push(new Array(1000).fill('x'.repeat(100))) | OUT_OF_MEMORY
+        const a = []; for (;;) a.push(new ArrayBuffer(1e6)) | OUT_OF_MEMORY
+        let a = [1]; for (;;) a = [...a, ...a] | OUT_OF_MEMORY
+        function f() { return f() + 1 } f() | STACK_OVERFLOW
+        for (;;) console.log('x'.repeat(100)) | OUTPUT_LIMIT_EXCEEDED
+        'x'.repeat(2 << 20) | OUTPUT_LIMIT_EXCEEDED
+        let a = 1; a( | SYNTAX_ERROR
+        throw new Error('x') | RUNTIME_ERROR
+        () => 1 | SERIALIZATION_ERROR
+    ",
+    ) {
         let error = failure(&client, code, json!({})).await;
         assert_eq!(error["code"], expected, "{code}: {error}");
         assert!(
@@ -68,8 +59,7 @@ async fn a_script_that_waits_for_a_call_ends_in_time_and_its_call_is_withdrawn()
     let options = json!({ "timeout_ms": 1000 });
     let error = failure(&client, "call_tool('up', 'hang')", options).await;
     assert_eq!(error["code"], "TIMEOUT");
-    let message = error["message"].as_str().expect("a message");
-    assert!(message.contains("waiting for up:hang"), "{message}");
+    has!(error["message"], "waiting for up:hang");
     upstream.wait_for("notifications/cancelled").await;
 }
 
@@ -88,48 +78,6 @@ async fn what_is_configured_is_the_most_that_can_be_asked_for() {
     let error = failure(&client, code, more).await;
     assert_eq!(error["code"], "MAX_TOOL_CALLS_EXCEEDED", "{error}");
     assert_eq!(upstream.received("tools/call").len(), 2);
-}
-
-#[tokio::test]
-async fn arguments_that_are_wrong_are_named_and_nothing_is_run() {
-    let (_upstream, _daemon, client) = with_echo().await;
-    for (arguments, says) in [
-        (json!({}), "`code` is missing"),
-        (json!({ "code": "1", "opts": {} }), "`opts` is not known"),
-        (
-            json!({ "code": "1", "options": { "timeout": 5 } }),
-            "`timeout_ms`",
-        ),
-        (
-            json!({ "code": "1", "options": { "allowed_servers": ["up", "upp"] } }),
-            "names \"upp\", and there is no such server; the closest name is \"up\"",
-        ),
-        (json!({ "code": "x".repeat(300_000) }), "262144 are allowed"),
-    ] {
-        let failure = client
-            .call("code_execution", &arguments.to_string())
-            .await
-            .failure();
-        assert_eq!(failure["code"], "invalid_arguments", "{failure}");
-        let error = failure["error"].as_str().expect("an error");
-        assert!(error.contains(says), "{error}");
-    }
-    let twice = [
-        (
-            r#""options":{"timeout_ms":1,"timeout_ms":2}"#,
-            "`timeout_ms` stands in `options` twice",
-        ),
-        (
-            r#""options":{},"options":{}"#,
-            "`options` stands in the arguments twice",
-        ),
-    ];
-    for (more, says) in twice {
-        let arguments = format!(r#"{{"code":"1",{more}}}"#);
-        let failure = client.call("code_execution", &arguments).await.failure();
-        let error = failure["error"].as_str().expect("an error");
-        assert!(error.contains(says), "{error}");
-    }
 }
 
 #[tokio::test]
@@ -205,7 +153,7 @@ async fn more_scripts_than_there_are_places_wait_and_too_many_are_refused() {
     assert!(done >= 40, "eight run and thirty-two wait: {ended:?}");
 }
 
-fn answer_or_failure(reply: &crate::support::client::Reply) -> Value {
+fn answer_or_failure(reply: &Reply) -> Value {
     let text: Value = serde_json::from_str(&reply.text()).expect("JSON");
     if text["ok"] == true {
         text["value"].clone()
@@ -231,20 +179,10 @@ async fn a_failure_says_where() {
     let (_upstream, _daemon, client) = with_echo().await;
     let code = "const f = () => {\n  return nothing;\n};\nreturn f();";
     let error = failure(&client, code, json!({})).await;
-    assert_eq!(
-        (&error["line"], &error["column"]),
-        (&json!(2), &json!(10)),
-        "{error}"
-    );
+    is_like!(error, { "line": 2, "column": 10 });
     let stack = error["stack"].as_str().expect("a stack");
-    assert!(
-        stack.contains("at f (script.js:2:10)") && !stack.contains("prelude"),
-        "{stack}"
-    );
+    has!(stack, "at f (script.js:2:10)");
+    lacks!(stack, "prelude");
     let error = failure(&client, "let a = 1;\nlet b = ;", json!({})).await;
-    assert_eq!(
-        (&error["line"], &error["column"]),
-        (&json!(2), &json!(9)),
-        "{error}"
-    );
+    is_like!(error, { "line": 2, "column": 9 });
 }

@@ -1,15 +1,7 @@
 //! Where `code_execution` is listed, and what its description says of the tools that scripts can call.
 
-use serde_json::{Value, json};
-
 use super::{builder, ready};
-use crate::support::{
-    behaviours::*,
-    client::{TestClient, entries},
-    daemon::TestDaemon,
-    fake_upstream::FakeUpstream,
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 const TYPED: &str = r#"{"name":"create_issue","description":"Creates","inputSchema":{"type":"object","properties":{"title":{"type":"string"},"labels":{"type":"array","items":{"type":"string"}}},"required":["title"]},"outputSchema":{"type":"object","properties":{"number":{"type":"integer"}},"required":["number"]}}"#;
 
@@ -42,22 +34,15 @@ async fn the_mode_for_scripts_lists_it_with_what_can_be_called() {
         ["code_execution", "retrieve_tools", "describe_tool"]
     );
     let said = description(&client).await;
-    assert!(
-        said.contains(
-            "\nup:\n  create_issue(title: string, labels?: string[]) → {number: integer}"
-        ),
-        "{said}"
+    has!(
+        said,
+        "\nup:\n  create_issue(title: string, labels?: string[]) → {number: integer}"
     );
-    assert!(said.contains("\n  delete_repo() [destructive]"), "{said}");
-    assert!(
-        !said.contains("hidden") && !said.contains("unseen") && !said.contains("held"),
-        "{said}"
-    );
-    assert!(
-        client.initialized.contains("code_execution"),
-        "{}",
-        client.initialized
-    );
+    has!(said, "\n  delete_repo() [destructive]");
+    lacks!(said, "hidden");
+    lacks!(said, "unseen");
+    lacks!(said, "held");
+    has!(client.initialized, "code_execution");
 }
 
 #[tokio::test]
@@ -65,15 +50,10 @@ async fn the_description_follows_what_servers_offer_and_is_bounded() {
     let upstream = FakeUpstream::stdio().tool("first", echo()).await;
     let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__first").await;
-    assert!(description(&client).await.contains("\n  first()"));
+    has!(description(&client).await, "\n  first()");
     let mut events = client.listen().await;
     let many: Vec<_> = (0..2000)
-        .map(|n| {
-            (
-                crate::support::fake_upstream::plain_tool(&format!("tool_{n}")),
-                echo(),
-            )
-        })
+        .map(|n| (plain_tool(&format!("tool_{n}")), echo()))
         .collect();
     upstream.offer(&many).await;
     events.next_frame("notifications/tools/list_changed").await;

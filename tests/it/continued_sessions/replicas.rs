@@ -1,18 +1,7 @@
 //! Several daemons with one key.
 
-use serde_json::{Value, json};
-
 use super::{check_unknown, lively};
-use crate::support::{
-    balancer::Balancer,
-    behaviours::*,
-    client::{Reply, TestClient},
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    http::Reachable,
-    patience::within,
-    pipe_client::program,
-};
+use crate::support::{balancer::Balancer, prelude::*};
 
 const KEY: &str = "0b9f4c1e7d2a8c36-not-the-users-key";
 
@@ -111,5 +100,6 @@ async fn a_key_that_is_easy_to_guess_is_refused_and_not_shown() {
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8_lossy(&refused.stderr);
     let reason = "`$MCPPROXY_SESSION_KEY` is too easy to guess";
-    assert!(said.contains(reason) && !said.contains("hunter2"), "{said}");
+    has!(said, reason);
+    lacks!(said, "hunter2");
 }

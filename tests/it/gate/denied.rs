@@ -1,11 +1,8 @@
 //! What access rules keep from a caller, and what the profile of an endpoint does not show: refused on every way in, and in no list.
 
-use serde_json::{Value, json};
-
+use super::proxied;
 use super::ways::{House, Outcome, THINGS, Thing, WAYS, listed, names, refused, server};
-use crate::support::{
-    client::TestClient, modern_client::ModernClient, patience::until_async, pipe_client::PipeClient,
-};
+use crate::support::prelude::*;
 
 /// Rules that concern everybody, the operator too: all of `shut`, and of `part` the tool `echo` and the resources.
 fn rules() -> Value {
@@ -72,10 +69,7 @@ async fn a_denied_call_says_the_same_on_every_way_in() {
     for text in texts {
         let expected = r#"access denied: the tool "echo" of server "part" is not for you"#;
         assert_eq!(text["error"], expected, "{text}");
-        assert_eq!(
-            (&text["server"], &text["tool"]),
-            (&json!("part"), &json!("echo"))
-        );
+        is_like!(text, { "server": "part", "tool": "echo" });
     }
 }
 
@@ -90,7 +84,7 @@ async fn clients_of_other_transports_are_refused_likewise() {
     let mut pipe = PipeClient::start(house.daemon.home(), &["stdio", "--endpoint", "/mcp/all"]);
     pipe.open().await;
     let text = pipe.call("shut__echo", "{}").await.text();
-    assert!(text.contains("access_denied"), "{text}");
+    has!(text, "access_denied");
     assert!(
         !pipe
             .tool_names()
@@ -105,6 +99,12 @@ async fn clients_of_other_transports_are_refused_likewise() {
 async fn prompts_resources_completions_and_subscriptions_are_denied_likewise() {
     let house = house().await;
     let denied = refused("access_denied");
+    proxied::check(&house, &THINGS, "shut", &denied).await;
+    proxied::check(&house, &THINGS, "free", &Outcome::Passed).await;
+    let resources = [Thing::Resource, Thing::PageOfTemplate];
+    proxied::check(&house, &resources, "part", &denied).await;
+    let prompt = house.proxied("call", "prompt", "part__greet").await;
+    assert_eq!(Outcome::of(&prompt), Outcome::Passed);
     for thing in THINGS {
         let [all, native] = house.ask(thing, "free").await;
         assert_eq!(
@@ -150,6 +150,37 @@ async fn no_list_no_search_and_no_suggestion_shows_what_is_denied() {
         ),
     ] {
         assert_eq!(listed(all, list, names).await, expected, "{list}");
+    }
+    let expected = rows_of(
+        "free__echo free__wave part__wave free__greet part__greet lib://free page://free/{n}",
+    );
+    assert_eq!(proxied::listed(all).await, expected);
+    // No error names what is denied, but what was asked for.
+    for [kind, path] in rows(
+        "
+        tool | shut__ekko
+        tool | shot:x
+        tool | part__ekko
+        tool | part:ekko
+        prompt | shut__gret
+        resource | lib://shot
+        resource | r
+    ",
+    ) {
+        for action in ["info", "call"] {
+            let said = house.proxied(action, kind, path).await.frame;
+            let said = said.replace(path, "");
+            for hidden in [
+                "shut:",
+                "shut__",
+                "part__echo",
+                "part:echo",
+                "lib://shut",
+                "lib://part",
+            ] {
+                lacks!(said, hidden, "{action} {path}");
+            }
+        }
     }
     let part = house.native("part");
     assert_eq!(
@@ -210,18 +241,16 @@ async fn no_list_no_search_and_no_suggestion_shows_what_is_denied() {
             "part:echo",
             "\\\"shut\\\"",
         ] {
-            assert!(!said.contains(hidden), "{hidden} in {said}");
+            lacks!(said, hidden, "{hidden} in {said}");
         }
     }
     let instructions = house.daemon.client("/mcp").await.initialized;
-    assert!(
-        instructions.contains("free") && !instructions.contains("shut"),
-        "{instructions}"
-    );
+    has!(instructions, "free");
+    lacks!(instructions, "shut");
     let discovered = ModernClient::new(&house.daemon, "/mcp")
         .request("server/discover", "{}")
         .await;
-    assert!(!discovered.frame.contains("shut"), "{}", discovered.frame);
+    lacks!(discovered.frame, "shut");
 }
 
 #[tokio::test]
@@ -275,7 +304,7 @@ async fn a_denied_request_wakes_nobody() {
 async fn a_tool_of_ours_that_is_denied_is_neither_listed_nor_run() {
     let house = house().await;
     let acl = json!({ "default": "allow", "rules": [
-        { "tools": ["call_tool_destructive", "call_tool"], "policy": "deny" },
+        { "tools": ["call_tool_destructive", "call_tool", "describe_tool"], "policy": "deny" },
     ] });
     house
         .configure(json!({ "serverAuth": { "acl": acl } }))
@@ -294,12 +323,25 @@ async fn a_tool_of_ours_that_is_denied_is_neither_listed_nor_run() {
         let failure = call.call(tool, r#"{"name":"free:echo"}"#).await.failure();
         assert_eq!(failure["code"], "access_denied", "{failure}");
     }
+    for action in ["info", "call"] {
+        let reply = house.proxied(action, "tool", "describe_tool").await;
+        assert_eq!(Outcome::of(&reply), refused("access_denied"), "{action}");
+    }
+    let arguments = json!({ "action": "list", "type": "tool" }).to_string();
+    let listed = house.all.call("proxy", &arguments).await;
+    lacks!(listed.frame, r#"\"name\":\"describe_tool\""#);
     let close = call.call("call_tool_destructiv", "{}").await;
-    assert!(
-        !close.error().contains("call_tool_destructive\\\""),
+    lacks!(
+        close.error(),
+        "call_tool_destructive\\\"",
         "{}",
         close.frame
     );
+}
+
+/// Words that stand apart by blanks.
+fn rows_of(words: &str) -> Vec<&str> {
+    words.split(' ').collect()
 }
 
 /// The same servers, and a profile that has of `part` the tool `wave` and nothing of `shut`.
@@ -322,7 +364,7 @@ async fn a_profile_shows_its_servers_and_tools_and_nothing_else_is_there() {
         for (offered, name) in [("shut__echo", "shut:echo"), ("part__echo", "part:echo")] {
             let error = client.call(offered, "{}").await;
             assert_eq!(error.error_code(), -32602, "{}", error.frame);
-            assert!(error.error().contains("Unknown tool"), "{}", error.frame);
+            has!(error.error(), "Unknown tool", "{}", error.frame);
             let by_name = json!({ "name": name }).to_string();
             let failure = client.call("call_tool_read", &by_name).await.failure();
             let expected = if name == "shut:echo" {
@@ -331,8 +373,9 @@ async fn a_profile_shows_its_servers_and_tools_and_nothing_else_is_there() {
                 "unknown_tool"
             };
             assert_eq!(failure["code"], expected, "{failure}");
-            assert!(
-                !failure["hint"].as_str().expect("a hint").contains("shut"),
+            lacks!(
+                failure["hint"].as_str().expect("a hint"),
+                "shut",
                 "{failure}"
             );
         }
@@ -374,16 +417,45 @@ async fn a_profile_shows_its_servers_and_tools_and_nothing_else_is_there() {
         names(&found["structuredContent"]),
         ["free:echo", "free:wave", "part:wave"]
     );
-    assert!(!work.initialized.contains("shut") && work.initialized.contains("part"));
+    lacks!(work.initialized, "shut");
+    has!(work.initialized, "part");
     let nowhere = TestClient::stateless(&house.daemon, "/mcp/p/none");
     let unknown = nowhere.request("ping", "{}").await;
     assert_eq!(unknown.status, 404);
-    assert!(
-        unknown.frame.contains("unknown_profile"),
-        "{}",
-        unknown.frame
+    has!(unknown.frame, "unknown_profile");
+    let expected = rows_of(
+        "free__echo free__wave part__wave free__greet part__greet lib://free lib://part page://free/{n} page://part/{n}",
     );
-    assert!(house.server("shut").received("tools/call").is_empty());
+    assert_eq!(proxied::listed(&work).await, expected);
+    for [kind, path, code] in rows(
+        "
+        tool | shut__echo | unknown_tool
+        tool | shut:echo | unknown_server
+        tool | part__echo | unknown_tool
+        tool | part:echo | unknown_tool
+        prompt | shut__greet | unknown_prompt
+        prompt | shut:greet | unknown_server
+        resource | lib://shut | unknown_resource
+        resource | page://shut/7 | unknown_resource
+        resource | shut:lib://shut | unknown_resource
+    ",
+    ) {
+        for action in ["info", "call"] {
+            let reply = proxied::ask(&work, action, kind, path).await;
+            assert_eq!(Outcome::of(&reply), refused(code), "{action} {path}");
+            lacks!(
+                reply.frame.replace(path, ""),
+                "lib://shut",
+                "{action} {path}"
+            );
+        }
+    }
+    // A name that only what is not there would make ambiguous.
+    let one = proxied::ask(&work, "call", "resource", "r").await;
+    lacks!(one.frame, "shut");
+    for method in ["tools/call", "prompts/get", "resources/read"] {
+        assert_eq!(house.server("shut").received(method), [""; 0]);
+    }
     // A profile of everything, and the other endpoints, have it all.
     let all = house.daemon.client("/mcp/p/all").await;
     all.call("shut__echo", "{}").await.result();

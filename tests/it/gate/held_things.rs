@@ -1,13 +1,10 @@
 //! What nobody has approved is refused on every way in, listed nowhere, and no agent reads its text.
 
-use serde_json::json;
-
+use super::proxied;
 use super::ways::{
     House, LISTED, Outcome, Thing, WAYS, listed, names, refused, server, suspicious,
 };
-use crate::support::{
-    behaviours::*, fake_upstream::plain_tool, modern_client::ModernClient, patience::until_async,
-};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn what_nobody_approved_is_refused_on_every_way_in_and_listed_nowhere() {
@@ -31,6 +28,20 @@ async fn what_nobody_approved_is_refused_on_every_way_in_and_listed_nowhere() {
             assert_eq!(outcome, refused(code), "{way:?} to {server}");
         }
     }
+    proxied::check(&house, &LISTED, "fish", &refused("tool_held")).await;
+    proxied::check(&house, &LISTED, "swap", &Outcome::Passed).await;
+    let info = house.proxied("info", "tool", "swap__echo").await;
+    assert_eq!(Outcome::of(&info), refused("tool_changed"));
+    let by_name = house.proxied("call", "resource", "fish:n").await;
+    assert_eq!(Outcome::of(&by_name), refused("tool_held"));
+    let expected = [
+        "fish__wave",
+        "swap__wave",
+        "swap__greet",
+        "lib://swap",
+        "page://swap/{n}",
+    ];
+    assert_eq!(proxied::listed(&house.all).await, expected);
     for thing in LISTED {
         let outcomes = house.ask(thing, "fish").await;
         let expected = [refused("tool_held"), refused("tool_held")];
@@ -117,13 +128,13 @@ async fn no_answer_to_an_agent_has_the_text_of_what_is_held() {
         ),
     ] {
         let said = house.all.call(tool, &arguments.to_string()).await.frame;
-        assert!(!said.contains("secretword"), "{tool} {arguments}: {said}");
+        lacks!(said, "secretword", "{tool} {arguments}");
     }
     // Findings have their spans escaped, and no more of the text than that.
     for server in ["fish", "held"] {
         let arguments = json!({ "operation": "inspect", "name": server }).to_string();
         let said = house.all.call("quarantine_security", &arguments).await;
-        assert!(!said.frame.contains("secretword"), "{}", said.frame);
+        lacks!(said.frame, "secretword");
         let found = said.value()["structuredContent"].clone();
         assert!(
             !found["findings"].as_array().expect("a list").is_empty(),
@@ -142,14 +153,11 @@ async fn no_answer_to_an_agent_has_the_text_of_what_is_held() {
         let found = &said["structuredContent"];
         assert!(!names(found).contains(&"fish:echo"), "{query}: {said}");
         let notice = found["notice"].as_str().unwrap_or_default();
-        assert!(!notice.contains("held back"), "{query}: {said}");
+        lacks!(notice, "held back", "{query}: {said}");
     }
     for query in ["echo", "fish:echo"] {
         let arguments = json!({ "query": query }).to_string();
         let said = house.all.call("retrieve_tools", &arguments).await.value();
-        let notice = said["structuredContent"]["notice"]
-            .as_str()
-            .expect("a notice");
-        assert!(notice.contains("held back"), "{query}: {notice}");
+        has!(said["structuredContent"]["notice"], "held back", "{query}");
     }
 }

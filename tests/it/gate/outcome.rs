@@ -1,8 +1,6 @@
 //! What became of a request, however it came in.
 
-use serde_json::Value;
-
-use crate::support::client::Reply;
+use crate::support::prelude::*;
 
 /// What became of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,10 @@
 //! Every way in leaves one record of each request, and one of each call that it causes, with the right parent.
 
-use serde_json::{Value, json};
-
 use super::{
     house,
     ways::{House, Outcome, THINGS, WAYS, Way},
 };
+use crate::support::prelude::*;
 
 /// What was recorded of calls since this record, the oldest first; and the last record of all.
 async fn since(house: &House, last: &mut u64) -> Vec<Value> {
@@ -58,11 +57,7 @@ async fn every_way_in_leaves_one_record_of_each_call() {
                 "{way:?} {server}: {records:?}"
             );
             let call = &records[0];
-            assert_eq!(
-                (&call["server"], &call["tool"]),
-                (&json!(server), &json!(tool)),
-                "{way:?}"
-            );
+            is_like!(call, { "server": server, "tool": tool }, "{way:?}");
             assert_eq!(call["method"], "tools/call");
             match outcome {
                 Outcome::Passed => assert_eq!(call["outcome"], "ok"),
@@ -112,10 +107,7 @@ async fn so_do_prompts_resources_completions_and_subscriptions() {
             let records = since(&house, &mut last).await;
             assert_eq!(records.len(), 2, "{thing:?} of {server}: {records:?}");
             for (record, outcome) in records.iter().zip(outcomes) {
-                assert_eq!(
-                    (&record["server"], &record["parent"]),
-                    (&json!(server), &Value::Null)
-                );
+                is_like!(record, { "server": server, "parent": null });
                 match outcome {
                     Outcome::Passed => assert_eq!(record["outcome"], "ok", "{record}"),
                     Outcome::Refused(code) => assert_eq!(record["code"], *code, "{record}"),

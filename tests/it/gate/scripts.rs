@@ -1,8 +1,7 @@
 //! The ways in through scripts.
 
-use serde_json::json;
-
 use super::ways::{House, Outcome, Way, refused};
+use crate::support::prelude::*;
 
 impl House {
     /// What a script sees of its call.

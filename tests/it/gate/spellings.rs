@@ -1,11 +1,10 @@
 //! Names that are spelt otherwise, or stand there twice, lead to no tool that is refused.
 
-use serde_json::json;
-
 use super::{
     house,
     ways::{House, Outcome, refused, server},
 };
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn no_spelling_reaches_a_refused_tool() {
@@ -38,7 +37,8 @@ async fn no_spelling_reaches_a_refused_tool() {
     let calls = house.server("part").received("tools/call");
     assert_eq!(calls.len(), 9, "as many as passed");
     for call in calls {
-        assert!(call.contains("wave") && !call.contains("echo"), "{call}");
+        has!(call, "wave");
+        lacks!(call, "echo");
     }
 }
 

@@ -3,18 +3,11 @@
 use std::{cell::Cell, collections::BTreeMap, process::Stdio};
 
 use mcpproxy::failure::error_code::ErrorCode;
-use serde_json::{Value, json};
 
 use super::outcome::SAID;
+use crate::support::prelude::*;
+
 pub(super) use super::outcome::{Outcome, refused};
-use crate::support::{
-    behaviours::*,
-    client::{TestClient, entries},
-    daemon::{Builder, TestDaemon},
-    fake_upstream::{FakeUpstream, Upstream},
-    modern_client::ModernClient,
-    patience::{until_async, within},
-};
 
 /// How a caller comes in with a call of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,22 +154,19 @@ impl House {
             let found = more.iter().find(|(named, _)| *named == name);
             found.map_or(json!({}), |(_, more)| more.clone())
         };
-        let edited = configured(&self.servers, more).config(json!({ "routing_mode": "direct" }));
-        self.daemon.home().write_config(&edited.text());
-        // Read with everything else, and to be seen.
-        until_async("the edit to be in force", async || {
-            let status = self.daemon.rest("GET", "/api/v1/status", "").await.json();
-            (status["routing_mode"] == "direct").then_some(())
-        })
-        .await;
+        self.write(configured(&self.servers, more)).await;
     }
 
     /// Has the file say this besides, with the entries as they were, and waits until that is in force.
     pub(super) async fn configure(&self, settings: Value) {
-        let edited = configured(&self.servers, |_| json!({}))
-            .config(settings)
-            .config(json!({ "routing_mode": "direct" }));
+        let edited = configured(&self.servers, |_| json!({})).config(settings);
+        self.write(edited).await;
+    }
+
+    async fn write(&self, edited: Builder) {
+        let edited = edited.config(json!({ "routing_mode": "direct" }));
         self.daemon.home().write_config(&edited.text());
+        // Read with everything else, and to be seen.
         until_async("the edit to be in force", async || {
             let status = self.daemon.rest("GET", "/api/v1/status", "").await.json();
             (status["routing_mode"] == "direct").then_some(())

@@ -1,15 +1,7 @@
 //! What is cut and what is not: on which ways, of which results, and that everything else of them stays byte for byte.
 
-use serde_json::{Value, json};
-
 use super::{Shown, builder, lines, pages_after, whole, with_long};
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    modern_client::ModernClient,
-};
+use crate::support::prelude::*;
 
 /// A server with these tools, on a daemon that cuts at 2000 characters, and a client that sees them.
 async fn with_tools(tools: &[(&str, String)]) -> (Upstream, TestDaemon, TestClient) {
@@ -64,8 +56,8 @@ async fn every_way_of_a_model_is_cut_and_no_other() {
     assert_eq!(native.call("long", "{}").await.text(), text);
     let body = json!({ "variant": "write", "name": "up:long" }).to_string();
     let rest = daemon.rest("POST", "/api/v1/call", &body).await;
-    assert!(!rest.text().contains("read_cache"));
-    assert!(rest.text().contains("149 äöü"), "{}", rest.text());
+    lacks!(rest.text(), "read_cache");
+    has!(rest.text(), "149 äöü");
     // Our own words are not cut.
     let found = all.call("describe_tool", r#"{"names":["up:long"]}"#).await;
     assert!(found.value()["structuredContent"]["tools"][0].is_object());
@@ -252,10 +244,8 @@ async fn scripts_get_everything_and_what_they_end_with_is_cut() {
         assert!(shown.get("value").is_none());
         let said = shown["cut"].as_str().expect("how to go on").to_owned();
         let first = Shown::of_reply(&reply);
-        assert!(
-            said.contains(first.key()) && said.contains("\"offset\":0"),
-            "{said}"
-        );
+        has!(said, first.key());
+        has!(said, "\"offset\":0");
         let pages = pages_after(&client, first, 2000).await;
         let answer: Value = serde_json::from_str(&whole(&pages)).expect("JSON");
         assert_eq!(answer["ok"], true);
@@ -275,7 +265,7 @@ async fn the_result_of_a_task_is_cut_where_it_is_fetched() {
     };
     let done = json!({ "result": { "content": [{ "type": "text", "text": text }] } });
     let upstream = FakeUpstream::http()
-        .speaking(crate::support::modern::REVISION)
+        .speaking(modern::REVISION)
         .capabilities(r#"{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#)
         .tool(
             "work",

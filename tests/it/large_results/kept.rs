@@ -1,9 +1,7 @@
 //! What is kept, and what gives way to what.
 
-use serde_json::json;
-
 use super::{Shown, builder, read};
-use crate::support::{behaviours::*, fake_upstream::FakeUpstream};
+use crate::support::prelude::*;
 
 const MEBIBYTE: usize = 1 << 20;
 
@@ -25,8 +23,7 @@ async fn the_oldest_gives_way_and_what_is_too_large_to_keep_comes_whole() {
     assert_eq!(whole.text().len(), 33 * MEBIBYTE);
     let first = read(&client, &json!({ "key": keys[0] })).await.failure();
     assert_eq!(first["code"], "unknown_key");
-    let hint = first["hint"].as_str().expect("a hint");
-    assert!(hint.contains("called for again"), "{hint}");
+    has!(first["hint"], "called for again");
     for key in &keys[1..] {
         let end = json!({ "key": key, "offset": 10 * MEBIBYTE - 5 });
         let page = Shown::of_reply(&read(&client, &end).await);

@@ -1,9 +1,7 @@
 //! What was cut is read to its end: byte for byte, in pages that end where the text has an end.
 
-use serde_json::{Value, json};
-
 use super::{Shown, builder, lines, pages_after, read, whole, with_long};
-use crate::support::{behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream};
+use crate::support::prelude::*;
 
 const MEBIBYTES: usize = 10 << 20;
 const LIMIT: usize = 800_000;
@@ -100,11 +98,7 @@ async fn prose_around_records_does_not_hide_them() {
     let client = daemon.client("/mcp/all").await;
     let reply = client.call("up__long", "{}").await;
     let first = Shown::of_reply(&reply);
-    assert!(
-        reply.text().contains(" records up to 69 of 300"),
-        "{}",
-        reply.text()
-    );
+    has!(reply.text(), " records up to 69 of 300");
     let pages = pages_after(&client, first, 2000).await;
     assert_eq!(whole(&pages), text);
     assert!(
@@ -153,12 +147,7 @@ async fn a_page_begins_where_it_is_asked_to_and_is_as_small_as_asked_for() {
         .await
         .failure();
     assert_eq!(past["code"], "invalid_arguments");
-    assert!(
-        past["error"]
-            .as_str()
-            .is_some_and(|said| said.contains(&chars.to_string())),
-        "{past}"
-    );
+    has!(past["error"], &chars.to_string(), "{past}");
     for wrong in [
         json!({ "key": key, "offset": -1 }),
         json!({ "key": key, "limit": "many" }),

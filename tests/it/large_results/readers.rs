@@ -1,15 +1,7 @@
 //! Who may read on: who called, as long as it may have what the result is of.
 
-use serde_json::{Value, json};
-
 use super::{Shown, builder, lines, pages_after, read, whole, with_long};
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::{Builder, TestDaemon},
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 const ADA: &str = "Bearer token-of-ada-0123456789";
 const BOB: &str = "Bearer token-of-bob-0123456789";
@@ -167,7 +159,7 @@ async fn prompts_and_resources_got_through_proxy_are_read_on_by_whom_may_have_th
         let first = Shown::of_reply(&ada.call("proxy", &arguments).await);
         keys.push(first.key().to_owned());
         let pages = pages_after(&ada, first, 2000).await;
-        assert!(whole(&pages).contains("149 äöü"), "{kind}");
+        has!(whole(&pages), "149 äöü", "{kind}");
     }
     let denied = json!([{
         "subjects": ["ada"], "resources": ["doc://*"], "prompts": ["up__ask"], "policy": "deny",

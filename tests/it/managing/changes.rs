@@ -1,12 +1,10 @@
 //! What each operation does, and what people do afterwards.
 
-use serde_json::{Value, json};
-
-use super::{done, entry, house, refused, written};
+use super::{done, entry, house, refused};
 use crate::{
     support::{
         behaviours::*, client::TestClient, daemon::TestDaemon, fake_upstream::FakeUpstream,
-        patience::until_async,
+        patience::until_async, prelude::*,
     },
     trust::approve,
 };
@@ -24,7 +22,7 @@ async fn works(client: &TestClient, tool: &str) {
 #[tokio::test]
 async fn what_an_agent_adds_is_held_until_a_person_looks_at_it() {
     let (_up, daemon, client) = house(json!({})).await;
-    let added = FakeUpstream::stdio().tool("wave", echo()).start().await;
+    let added = FakeUpstream::stdio().tool("wave", echo()).await;
     let mut arguments = added.entry();
     arguments["action"] = "add".into();
     arguments["name"] = "new".into();
@@ -32,19 +30,14 @@ async fn what_an_agent_adds_is_held_until_a_person_looks_at_it() {
     let answer = done(&client, &arguments).await;
     assert_eq!(answer["changed"], json!(["added"]));
     assert_eq!(answer["server"]["quarantined"], true, "{answer}");
-    assert!(
-        answer["notice"]
-            .as_str()
-            .is_some_and(|n| n.contains("held")),
+    has!(answer["notice"], "held", "{answer}");
+    has!(
+        answer["server"]["next_step"],
+        "review the server",
         "{answer}"
     );
-    let step = answer["server"]["next_step"].as_str().expect("a next step");
-    assert!(step.contains("review the server"), "{answer}");
     let stored = entry(&daemon, "new");
-    assert_eq!(
-        (&stored["quarantined"], &stored["changed_by"]),
-        (&json!(true), &json!("agent"))
-    );
+    is_like!(stored, { "quarantined": true, "changed_by": "agent" });
     // Neither switching it on, nor a restart, nor a call starts it.
     done(&client, &json!({ "operation": "enable", "name": "new" })).await;
     let restart = refused(&client, &json!({ "operation": "restart", "name": "new" })).await;
@@ -164,9 +157,9 @@ async fn a_person_reviews_what_an_agent_changed_and_approves_nothing_else() {
         "    - ***",
         "    + https://evil.example/steal",
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        has!(said, part, "{part}");
     }
-    assert!(!said.contains("hunter2"), "{said}");
+    lacks!(said, "hunter2");
 
     // Whatever else is written is not what was seen.
     for change in [
@@ -196,7 +189,7 @@ async fn a_person_reviews_what_an_agent_changed_and_approves_nothing_else() {
     let added = json!({ "operation": "add", "name": "new", "command": "true" });
     done(&client, &added).await;
     let (_, said, _) = daemon.home().cli(&["upstream", "inspect", "new"]).await;
-    assert!(said.contains("an agent added this server"), "{said}");
+    has!(said, "an agent added this server");
 }
 
 #[tokio::test]
@@ -204,13 +197,9 @@ async fn servers_are_switched_restarted_and_their_logs_read() {
     let up = FakeUpstream::stdio()
         .tool("echo", echo())
         .complaint("token ghp_0123456789abcdefghij and hunter2-hunter2\u{1b}[31m")
-        .start()
         .await;
     let more = json!({ "env": { "TOKEN": "hunter2-hunter2" } });
-    let daemon = TestDaemon::builder()
-        .upstream_with("up", &up, more)
-        .start()
-        .await;
+    let daemon = TestDaemon::builder().upstream_with("up", &up, more).await;
     let client = daemon.client("/mcp/call").await;
     let restarted = done(&client, &json!({ "operation": "restart", "name": "up" })).await;
     assert_eq!(restarted["server"]["state"], "Ready", "{restarted}");
@@ -220,10 +209,9 @@ async fn servers_are_switched_restarted_and_their_logs_read() {
     )
     .await;
     let text = log["lines"].to_string();
-    assert!(
-        text.contains("token ***") && !text.contains("hunter2") && !text.contains("ghp_"),
-        "{text}"
-    );
+    has!(text, "token ***");
+    lacks!(text, "hunter2");
+    lacks!(text, "ghp_");
     let one = done(
         &client,
         &json!({ "operation": "tail_log", "name": "up", "lines": "1" }),
@@ -294,21 +282,16 @@ async fn changes_are_recorded_with_their_caller() {
         (changes[2].0, changes[2].1),
         (&json!("anonymous"), &json!("env.A; held for env.A"))
     );
-    assert!(
-        changes[1]
-            .2
-            .as_str()
-            .is_some_and(|error| error.contains("only the user can approve")),
-        "{page}"
-    );
+    has!(changes[1].2, "only the user can approve", "{page}");
     assert_eq!(
         (changes[0].0, changes[0].1),
         (&json!("operator"), &json!("idle_timeout"))
     );
     let text = page.to_string();
-    assert!(
-        !text.contains("plain-words"),
-        "values of variables are nobody's business: {text}"
+    lacks!(
+        text,
+        "plain-words",
+        "values of variables are nobody's business"
     );
 }
 
@@ -337,38 +320,4 @@ async fn a_person_patches_by_rest_with_all_rights() {
         patch(json!({ "quarantined": "null" })).await["server"]["quarantined"],
         false
     );
-    let before = written(&daemon);
-    for (wrong, expected) in [
-        (json!({ "comand": "x" }), "did you mean `command`"),
-        (json!({ "command": null }), "`command` is missing"),
-        (json!({ "url": "https://h" }), "only one can be meant"),
-        (json!({ "idle_timeout": 0 }), "idle_timeout"),
-        (json!({}), "no key to change"),
-    ] {
-        let failure = patch(wrong.clone()).await;
-        assert_eq!(failure["code"], "invalid_arguments", "{wrong}");
-        assert!(
-            failure["error"]
-                .as_str()
-                .is_some_and(|e| e.contains(expected)),
-            "{wrong}: {failure}"
-        );
-    }
-    let twice = daemon
-        .rest(
-            "PATCH",
-            "/api/v1/servers/up",
-            r#"{"env":{"A":"1","A":"2"}}"#,
-        )
-        .await;
-    assert!(
-        twice.json()["error"]
-            .as_str()
-            .is_some_and(|e| e.contains("stands twice"))
-    );
-    let unknown = daemon
-        .rest("PATCH", "/api/v1/servers/none", r#"{"enabled":true}"#)
-        .await;
-    assert_eq!(unknown.json()["code"], "unknown_server");
-    assert_eq!(written(&daemon), before);
 }

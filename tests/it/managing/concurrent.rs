@@ -4,14 +4,10 @@ use std::{path::Path, process::Stdio};
 
 use futures_util::future::join_all;
 use mcpproxy::config::{Surroundings, parse};
-use serde_json::{Value, json};
 use tokio::process::Command;
 
 use super::{done, entry, written};
-use crate::support::{
-    daemon::{Home, TestDaemon},
-    patience::within,
-};
+use crate::support::prelude::*;
 
 const TEXT: &str = r#"{
   // kept: of the file

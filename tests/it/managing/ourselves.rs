@@ -2,15 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*,
-    daemon::{Home, TestDaemon},
-    fake_upstream::FakeUpstream,
-    http::{self, Reachable},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 const OURSELVES: &str = "this server is mcpproxy itself";
 
@@ -53,7 +45,6 @@ async fn an_address_of_this_daemon_is_given_up_whatever_its_spelling() {
     // So that no check of names catches it.
     let daemon = TestDaemon::builder()
         .config(json!({ "trusted_hosts": ["127.1", "2130706433"] }))
-        .start()
         .await;
     let port = daemon.address().port();
     for (host, path, more) in [
@@ -89,7 +80,7 @@ fn other_name(home: &Home) -> String {
 
 #[tokio::test]
 async fn a_program_that_comes_back_to_the_daemon_is_given_up_whatever_its_name() {
-    let daemon = TestDaemon::builder().start().await;
+    let daemon = TestDaemon::builder().await;
     let link = other_name(daemon.home());
     let stdio = arguments(daemon.home(), &["stdio"]);
     let serve = arguments(daemon.home(), &["serve", "--stdio"]);
@@ -113,9 +104,9 @@ async fn a_program_that_comes_back_to_the_daemon_is_given_up_whatever_its_name()
 
 #[tokio::test]
 async fn another_mcpproxy_is_a_server_like_any_other_over_pipes_and_http() {
-    let server = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let server = FakeUpstream::stdio().tool("echo", echo()).await;
     let other = TestDaemon::with_upstream(&server).await;
-    let daemon = TestDaemon::builder().start().await;
+    let daemon = TestDaemon::builder().await;
     let link = other_name(daemon.home());
     let port = other.address().port();
     for entry in [
@@ -131,7 +122,7 @@ async fn another_mcpproxy_is_a_server_like_any_other_over_pipes_and_http() {
 
 #[tokio::test]
 async fn servers_hear_one_id_of_the_daemon_and_none_of_clients() {
-    let server = FakeUpstream::http().tool("echo", echo()).start().await;
+    let server = FakeUpstream::http().tool("echo", echo()).await;
     let (daemon, client) = TestDaemon::before(&server, "echo").await;
     let ask = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__echo","arguments":{}}}"#;
     let headers = [

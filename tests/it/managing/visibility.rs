@@ -1,9 +1,7 @@
 //! Who may use the tool, and which servers are there for whom.
 
-use serde_json::{Value, json};
-
 use super::{done, refused, server};
-use crate::support::{client::TestClient, daemon::TestDaemon};
+use crate::support::prelude::*;
 
 async fn as_subject(daemon: &TestDaemon, path: &str, token: &str) -> TestClient {
     let client =
@@ -18,7 +16,6 @@ async fn management_says_what_agents_may_do() {
         let daemon = TestDaemon::builder()
             .upstream("up", &up)
             .config(json!({ "management": management }))
-            .start()
             .await;
         let client = daemon.client("/mcp").await;
         let names = client.tool_names().await;
@@ -46,8 +43,7 @@ async fn management_says_what_agents_may_do() {
             } else {
                 let failure = refused(&client, &arguments).await;
                 assert_eq!(failure["code"], "access_denied", "{management} {operation}");
-                let error = failure["error"].as_str().expect("a reason");
-                assert!(error.contains("`management`"), "{error}");
+                has!(failure["error"], "`management`");
             }
         }
     }
@@ -68,7 +64,6 @@ async fn a_server_that_is_not_for_the_caller_is_not_there() {
         .upstream("mine", &mine)
         .upstream("hidden", &hidden)
         .config(json!({ "serverAuth": auth, "profiles": { "p": { "servers": ["mine"] } } }))
-        .start()
         .await;
     let ada = as_subject(&daemon, "/mcp", "token-of-ada-0123456789").await;
     let bob = as_subject(&daemon, "/mcp", "token-of-bob-0123456789").await;
@@ -105,12 +100,7 @@ async fn a_server_that_is_not_for_the_caller_is_not_there() {
     assert_eq!(refused(&bob, &add).await["code"], "access_denied");
     let log = json!({ "operation": "tail_log", "name": "mine" });
     let log = refused(&ada, &log).await;
-    assert!(
-        log["error"]
-            .as_str()
-            .is_some_and(|e| e.contains("on behalf of others")),
-        "{log}"
-    );
+    has!(log["error"], "on behalf of others", "{log}");
     // A profile shows its servers only, whoever comes.
     let profile = as_subject(&daemon, "/mcp/p/p", "token-of-ada-0123456789").await;
     assert_eq!(names(&profile).await, ["mine"]);
@@ -135,7 +125,6 @@ async fn a_rule_may_keep_the_tool_from_a_caller() {
     let daemon = TestDaemon::builder()
         .upstream("up", &up)
         .config(json!({ "serverAuth": auth }))
-        .start()
         .await;
     let bob = as_subject(&daemon, "/mcp", "token-of-bob-0123456789").await;
     assert!(
@@ -166,7 +155,6 @@ async fn a_hidden_server_is_not_found_by_another_spelling() {
     let daemon = TestDaemon::builder()
         .upstream("hidden", &hidden)
         .config(json!({ "serverAuth": auth }))
-        .start()
         .await;
     let bob = as_subject(&daemon, "/mcp", "token-of-bob-0123456789").await;
     let add = async |name: &str| {

@@ -1,15 +1,7 @@
 //! `subscriptions/listen`: streams of news.
 
-use serde_json::{Value, json};
-
 use super::daemon_with;
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    event_stream::EventStream,
-    fake_upstream::{FakeUpstream, plain_tool},
-    modern_client::ModernClient,
-};
+use crate::support::prelude::*;
 
 const TAG: &str = "io.modelcontextprotocol/subscriptionId";
 

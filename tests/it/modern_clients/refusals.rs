@@ -1,15 +1,9 @@
 //! What a modern request must say, and what it hears when it does not.
 
-use serde_json::{Value, json};
-
 use super::{code, daemon_with};
 use crate::support::{
-    behaviours::*,
-    client::{Reply, call_params},
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    http::{self, Reachable},
-    modern_client::{MODERN, ModernClient, meta_of, stamped},
+    modern_client::{meta_of, stamped},
+    prelude::*,
 };
 
 async fn daemon() -> (Upstream, TestDaemon) {
@@ -187,12 +181,7 @@ async fn an_argument_that_travels_as_a_header_must_stand_once() {
     let failed = |reply: Reply| {
         let failure = reply.failure();
         assert_eq!(failure["code"], "invalid_arguments");
-        assert!(
-            failure["error"]
-                .as_str()
-                .expect("text")
-                .contains("\"region\"")
-        );
+        has!(failure["error"], "\"region\"");
     };
     for (path, tool) in [("/mcp/server/up", "sql"), ("/mcp/all", "up__sql")] {
         let client = ModernClient::new(&daemon, path);

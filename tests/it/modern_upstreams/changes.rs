@@ -1,14 +1,7 @@
 //! How changes at a server are heard of: one subscription, opened again when it ends.
 
-use serde_json::{Value, json};
-
 use super::{both, daemon_with};
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, plain_tool},
-    modern::{self, Ending},
-};
+use crate::support::{modern::Ending, prelude::*};
 
 #[tokio::test]
 async fn changed_lists_are_heard_of() {
@@ -190,10 +183,6 @@ async fn a_server_without_subscriptions_cannot_be_subscribed_to() {
         let reply = client
             .request("resources/subscribe", r#"{"uri":"lib://one"}"#)
             .await;
-        assert!(
-            reply.error().contains("no subscriptions"),
-            "{}",
-            reply.error()
-        );
+        has!(reply.error(), "no subscriptions");
     }
 }

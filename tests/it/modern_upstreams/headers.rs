@@ -1,12 +1,7 @@
 //! What the headers of requests repeat of their bodies, over HTTP.
 
 use super::daemon_with;
-use crate::support::{
-    behaviours::*,
-    client::call_params,
-    fake_upstream::{FakeUpstream, plain_tool},
-    modern,
-};
+use crate::support::prelude::*;
 
 const WHERE: &str = r#"{"name":"where","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}"#;
 
@@ -67,14 +62,14 @@ async fn a_definition_that_wants_another_header_now_is_read_again() {
             .speaking(modern::REVISION)
             .raw_tool(&plain_tool("where"), echo())
             .await;
-        let daemon = crate::support::daemon::TestDaemon::builder()
-            .upstream_with("up", &upstream, serde_json::json!({"tool_changes": policy}))
+        let daemon = TestDaemon::builder()
+            .upstream_with("up", &upstream, json!({"tool_changes": policy}))
             .await;
         let client = daemon.client_of("up__where").await;
         upstream.offer_silently(&[(WHERE.to_owned(), echo())]).await;
         let reply = client.call("up__where", r#"{"region":"north"}"#).await;
         if works {
-            assert!(reply.result().contains("north"));
+            has!(reply.result(), "north");
             assert_eq!(upstream.received("tools/call").len(), 2);
         } else {
             assert_eq!(reply.failure()["code"], "tool_changed");

@@ -1,15 +1,7 @@
 //! How it is found out what a server speaks, once.
 
-use serde_json::json;
-
 use super::daemon_with;
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    modern,
-    script::UnknownMethods,
-};
+use crate::support::prelude::*;
 
 /// A daemon that has listed and called this server, which is then put aside.
 async fn used(upstream: &Upstream) -> TestDaemon {
@@ -99,7 +91,7 @@ async fn a_server_that_cannot_be_opened_as_configured_is_not_opened_otherwise() 
             .upstream_with("up", &upstream, json!({"protocol_era": "modern"}))
             .await;
         let reason = reason_of(&daemon, "protocol_era").await;
-        assert!(reason.contains("server without a handshake"), "{reason}");
+        has!(reason, "server without a handshake");
         assert_eq!(upstream.received("initialize"), [""; 0]);
     }
 }
@@ -129,7 +121,7 @@ async fn a_program_that_ends_over_the_handshake_is_started_again_and_asked_first
     let daemon = TestDaemon::with_upstream(&upstream).await;
     // What ends at once has failed; whether it would like to be asked is not found out by starting it over and over.
     let reason = reason_of(&daemon, "ended").await;
-    assert!(reason.contains("exit code"), "{reason}");
+    has!(reason, "exit code");
 }
 
 #[tokio::test]
@@ -160,8 +152,8 @@ async fn revisions_that_do_not_meet_are_named_on_both_sides() {
         let daemon = daemon_with(&upstream).await;
         upstream.wait_for("server/discover").await;
         let reason = reason_of(&daemon, "speaks").await;
-        assert!(reason.contains("2031-01-01, 2032-02-02"), "{reason}");
-        assert!(reason.contains(modern::REVISION), "{reason}");
+        has!(reason, "2031-01-01, 2032-02-02");
+        has!(reason, modern::REVISION);
     }
 }
 
@@ -193,7 +185,7 @@ async fn a_server_that_refuses_what_it_speaks_is_asked_once_more() {
         .await;
     upstream.wait_for_count("server/discover", 2).await;
     let reason = reason_of(&daemon, "speaks").await;
-    assert!(reason.contains("2026-07-28"), "{reason}");
+    has!(reason, "2026-07-28");
     assert_eq!(upstream.received("initialize"), [""; 0]);
 }
 
@@ -208,9 +200,9 @@ async fn an_operator_can_have_a_server_asked_again() {
 
 async fn reason_of(daemon: &TestDaemon, word: &str) -> String {
     let mut found = String::new();
-    crate::support::patience::until_async("a reason", async || {
+    until_async("a reason", async || {
         let servers = daemon.rest("GET", "/api/v1/servers", "").await;
-        let servers: serde_json::Value = serde_json::from_str(servers.text()).ok()?;
+        let servers: Value = serde_json::from_str(servers.text()).ok()?;
         let text = servers.to_string();
         text.contains(word).then(|| found = text)
     })

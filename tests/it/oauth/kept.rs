@@ -2,16 +2,10 @@
 
 use std::{fs, os::unix::fs::MetadataExt};
 
-use serde_json::json;
-
 use super::{before, begin, command, log_in, logged_in, progress, row, wait_for_state};
 use crate::support::{
     authorization_server::{AuthorizationServer, Habits, Renewal, Tells, browse, visit},
-    behaviours::echo,
-    daemon::{DaemonProcess, TestDaemon},
-    fake_upstream::FakeUpstream,
-    http::Reachable,
-    patience::until_async,
+    prelude::*,
 };
 
 #[tokio::test]
@@ -43,10 +37,8 @@ async fn who_logs_out_is_asked_again() {
     wait_for_state(&daemon, "Authenticating").await;
     let file = daemon.home().data_dir().join("logins/up.json");
     let kept = fs::read_to_string(&file).expect("the registration is kept");
-    assert!(
-        !kept.contains("access-hunter2") && !kept.contains("refresh-hunter2"),
-        "{kept}"
-    );
+    lacks!(kept, "access-hunter2");
+    lacks!(kept, "refresh-hunter2");
     assert_eq!(
         client.call("up__echo", "{}").await.failure()["code"],
         "login_required"
@@ -69,7 +61,7 @@ async fn logging_out_where_nobody_is_logged_in_changes_nothing() {
         let said = command(&daemon, &["upstream", "logout", name], "").await;
         let text = String::from_utf8_lossy(&said.stderr);
         assert!(said.status.success(), "{text}");
-        assert!(text.contains("nobody is logged in to"), "{text}");
+        has!(text, "nobody is logged in to");
     }
     assert_eq!(row(&daemon, "open").await["state"], "Ready");
     client.call("open__echo", r#"{"n":1}"#).await.result();
@@ -104,7 +96,7 @@ async fn nothing_of_a_login_shows() {
         answer.expect("it serves").text().to_owned()
     };
     let begun = rest("POST", "/api/v1/servers/up/login").await;
-    let begun: serde_json::Value = serde_json::from_str(&begun).expect("JSON");
+    let begun: Value = serde_json::from_str(&begun).expect("JSON");
     let back = browse(begun["url"].as_str().expect("an address")).await;
     let page = visit(&back).await;
     let mut seen = vec![page.text().to_owned()];
@@ -116,7 +108,7 @@ async fn nothing_of_a_login_shows() {
     for path in ["servers", "servers/up", "status", "activity", "tools"] {
         seen.push(rest("GET", &format!("/api/v1/{path}")).await);
     }
-    let health = crate::support::http::send(daemon.address(), "GET", "/health", &[], "").await;
+    let health = http::send(daemon.address(), "GET", "/health", &[], "").await;
     seen.extend([health.text().to_owned(), daemon.log()]);
     assert!(seen.iter().any(|text| text.contains("login")));
     let secrets = server.secrets();
@@ -127,7 +119,7 @@ async fn nothing_of_a_login_shows() {
             .map(String::as_str)
             .chain(["hunter2-by-hand"])
         {
-            assert!(!text.contains(secret), "{secret}: {text}");
+            lacks!(text, secret, "{secret}");
         }
     }
 }
@@ -150,7 +142,7 @@ async fn nothing_that_an_authorization_server_repeats_shows() {
         };
         let log_in = async || {
             let begun = rest("POST", "/api/v1/servers/up/login").await;
-            let begun: serde_json::Value = serde_json::from_str(&begun).expect("JSON");
+            let begun: Value = serde_json::from_str(&begun).expect("JSON");
             let back = browse(begun["url"].as_str().expect("an address")).await;
             let page = visit(&back).await.text().to_owned();
             [page, rest("GET", "/api/v1/servers/up/login?wait=20").await]
@@ -172,7 +164,7 @@ async fn nothing_that_an_authorization_server_repeats_shows() {
         let secrets = secrets.iter().map(String::as_str);
         for secret in secrets.chain(["hunter2-of-the-registration"]) {
             for text in &seen {
-                assert!(!text.contains(secret), "{status}: {secret}: {text}");
+                lacks!(text, secret, "{status}: {secret}");
             }
         }
     }
@@ -205,7 +197,7 @@ async fn the_command_logs_in_and_out() {
     let stdout = running.stdout.take().expect("a pipe");
     let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(stdout));
     let mut text = String::new();
-    let begun: serde_json::Value = until_async("the address", async || {
+    let begun: Value = until_async("the address", async || {
         let line = lines.next_line().await.expect("a pipe").expect("a line");
         text += &line;
         serde_json::from_str(&text).ok()
@@ -221,7 +213,7 @@ async fn the_command_logs_in_and_out() {
     while let Some(line) = lines.next_line().await.expect("a pipe") {
         text += &line;
     }
-    let ended: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let ended: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(ended["server"]["name"], "up", "{ended}");
     // How it is after the connection that follows.
     assert_eq!(ended["server"]["state"], "Ready", "{ended}");
@@ -255,9 +247,9 @@ async fn the_command_says_how_to_end_a_login_and_how_the_server_is_then() {
     let ended = running.wait_with_output().await.expect("our child");
     let text = String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success(), "{text}");
-    assert!(text.contains("standard input"), "{text}");
-    assert!(text.contains("it is ready, 2 tools"), "{text}");
-    assert!(!text.contains("next step"), "{text}");
+    has!(text, "standard input");
+    has!(text, "it is ready, 2 tools");
+    lacks!(text, "next step");
 }
 
 /// What the MCP server repeats of the token that it was sent is shown nowhere.
@@ -307,12 +299,12 @@ async fn a_person_logs_out_of_what_an_agent_changed() {
         .call("upstream_servers", &change.to_string())
         .await
         .text();
-    assert!(changed.contains("held_for"), "{changed}");
+    has!(changed, "held_for");
     let out = daemon.rest("POST", "/api/v1/servers/up/logout", "").await;
     assert_eq!(out.status, 200, "{}", out.text());
     assert_eq!(out.json()["changed"], json!(["logged_out"]));
     let kept = fs::read_to_string(&file).unwrap_or_default();
-    assert!(!kept.contains("hunter2"), "{kept}");
+    lacks!(kept, "hunter2");
     let again = daemon.rest("POST", "/api/v1/servers/up/logout", "").await;
     assert_eq!(again.json()["changed"], json!([]), "{}", again.text());
     let begun = begin(&daemon).await;

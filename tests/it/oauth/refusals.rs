@@ -1,11 +1,9 @@
 //! Logins that come to nothing, and permissions that are missing.
 
-use serde_json::json;
-
 use super::{before, begin, begun, command, log_in, logged_in, progress, row, wait_for_state};
 use crate::support::{
     authorization_server::{AuthorizationServer, Habits, Published, Renewal, browse, visit},
-    daemon::TestDaemon,
+    prelude::*,
 };
 
 #[tokio::test]
@@ -32,11 +30,7 @@ async fn who_does_not_agree_is_not_logged_in() {
     let server = AuthorizationServer::start(habits).await;
     let daemon = before(&server).await;
     let page = visit(&browse(&begun(&daemon).await).await).await;
-    assert!(
-        page.text().contains("access_denied not today"),
-        "{}",
-        page.text()
-    );
+    has!(page.text(), "access_denied not today");
     let progress = progress(&daemon).await;
     assert_eq!(progress["state"], "failed", "{progress}");
     wait_for_state(&daemon, "Authenticating").await;
@@ -50,8 +44,7 @@ async fn check(habits: Habits, said: &str) {
     assert_eq!(refused.status, 409, "{}", refused.text());
     let refused = refused.json();
     assert_eq!(refused["code"], "login_required");
-    let error = refused["error"].as_str().expect("a text");
-    assert!(error.contains(said), "{said}: {error}");
+    has!(refused["error"], said, "{said}");
     let hint = refused["hint"].as_str().expect("a hint");
     let step = if said.contains("client_id") {
         "`mcpproxy upstream patch up oauth.client_id=ID`"
@@ -60,7 +53,7 @@ async fn check(habits: Habits, said: &str) {
     } else {
         "`mcpproxy upstream login up`"
     };
-    assert!(hint.contains(step), "{hint}");
+    has!(hint, step);
 }
 
 #[tokio::test]
@@ -171,21 +164,12 @@ async fn more_permissions_are_asked_for_when_a_call_needs_them() {
     let (daemon, client) = logged_in(&server).await;
     let refused = client.call("up__write", "{}").await.failure();
     assert_eq!(refused["code"], "login_required", "{refused}");
-    assert!(
-        refused["error"].as_str().expect("a text").contains("write"),
-        "{refused}"
-    );
+    has!(refused["error"], "write", "{refused}");
     // Nothing else suffers.
     assert_eq!(client.call("up__echo", "{}").await.text(), "done");
     let shown = row(&daemon, "up").await;
     assert_eq!(shown["state"], "Ready");
-    assert!(
-        shown["next_step"]
-            .as_str()
-            .expect("a step")
-            .contains("upstream login up"),
-        "{shown}"
-    );
+    has!(shown["next_step"], "upstream login up", "{shown}");
     log_in(&daemon).await;
     assert_eq!(server.asked("/authorize")[1].fields["scope"], "basic write");
     assert_eq!(client.call("up__write", "{}").await.text(), "done");

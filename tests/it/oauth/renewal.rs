@@ -2,12 +2,10 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
-
 use super::{log_in, logged_in, row, wait_for_state};
 use crate::support::{
     authorization_server::{AuthorizationServer, Habits, Renewal},
-    daemon::TestDaemon,
+    prelude::*,
 };
 
 #[tokio::test]
@@ -136,7 +134,7 @@ async fn an_authorization_server_that_is_down_costs_no_login() {
     check_trouble(&health["servers"][0]["reason"], "answered HTTP 503");
     let file = daemon.home().data_dir().join("logins/up.json");
     let kept = fs::read_to_string(file).expect("it is kept");
-    assert!(kept.contains("refresh-hunter2"));
+    has!(kept, "refresh-hunter2");
     // Nobody has to ask.
     let n_renewals = server.grants("refresh_token").len();
     server.change(|habits| habits.renewal = Renewal::Works);
@@ -150,9 +148,8 @@ async fn an_authorization_server_that_is_down_costs_no_login() {
 /// What is said of a login that does not work for now: why, and when it is renewed.
 #[track_caller]
 fn check_trouble(text: &Value, why: &str) {
-    let text = text.as_str().expect("a text");
-    assert!(text.contains(why), "{text}");
-    assert!(text.contains("renewed again by itself in "), "{text}");
+    has!(text, why);
+    has!(text, "renewed again by itself in ");
 }
 
 #[tokio::test]
@@ -178,8 +175,7 @@ async fn a_server_that_refuses_every_token_does_not_cause_renewal_upon_renewal()
     let shown = row(&daemon, "up").await;
     assert_eq!(shown["state"], "Error", "{shown}");
     check_trouble(&shown["last_error"], "only just issued");
-    let step = shown["next_step"].as_str().expect("a step");
-    assert!(step.contains("mcpproxy upstream login up"), "{step}");
+    has!(shown["next_step"], "mcpproxy upstream login up");
     for _ in 0..6 {
         client.call("up__echo", "{}").await.failure();
     }

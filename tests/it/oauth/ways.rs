@@ -1,13 +1,9 @@
 //! How a login comes about: where the authorization server is found, and as whom we come.
 
-use serde_json::json;
-
 use super::{before, begin, begun, log_in, logged_in, progress, row, wait_for_state};
 use crate::support::{
     authorization_server::{AuthorizationServer, Habits, Iss, Published, browse, visit},
-    behaviours::echo,
-    daemon::TestDaemon,
-    fake_upstream::FakeUpstream,
+    prelude::*,
 };
 
 #[tokio::test]
@@ -16,26 +12,21 @@ async fn a_server_that_wants_a_login_says_so_everywhere_and_harms_nobody() {
     let other = FakeUpstream::http().tool("echo", echo()).await;
     let daemon = before(&server).upstream("other", &other).await;
     let row = wait_for_state(&daemon, "Authenticating").await;
-    let step = row["next_step"].as_str().expect("a next step");
-    assert!(step.contains("mcpproxy upstream login up"), "{step}");
+    has!(row["next_step"], "mcpproxy upstream login up");
     let status = daemon.rest("GET", "/api/v1/status", "").await.json();
     assert_eq!(status["servers"]["authenticating"], 1, "{status}");
     let health = daemon.get("/health").await.json();
     assert_eq!(health["servers"][0]["name"], "up", "{health}");
     let client = daemon.client("/mcp").await;
     let found = client.call("retrieve_tools", r#"{"query":"echo"}"#).await;
-    assert!(
-        found.text().contains("a person has to log in"),
-        "{}",
-        found.text()
-    );
+    has!(found.text(), "a person has to log in");
     for _ in 0..5 {
         let called = client
             .call("call_tool_read", r#"{"name":"up:echo","args":{}}"#)
             .await;
         let failure = called.failure();
         let hint = failure["hint"].as_str().unwrap_or_default();
-        assert!(!hint.contains("mcpproxy"), "{failure}");
+        lacks!(hint, "mcpproxy", "{failure}");
     }
     // It is not asked again and again.
     assert!(
@@ -49,12 +40,9 @@ async fn a_server_that_wants_a_login_says_so_everywhere_and_harms_nobody() {
     ] {
         let arguments = arguments.to_string();
         let answer = client.call("upstream_servers", &arguments).await.text();
-        assert!(
-            answer.contains("Tell the user that a person has to log in"),
-            "{answer}"
-        );
-        assert!(answer.contains("`mcpproxy upstream login up`"), "{answer}");
-        assert!(!answer.contains("tail_log"), "{answer}");
+        has!(answer, "Tell the user that a person has to log in");
+        has!(answer, "`mcpproxy upstream login up`");
+        lacks!(answer, "tail_log");
     }
     let all = daemon.client("/mcp/all").await;
     all.wait_for_tool("other__echo").await;
@@ -68,11 +56,7 @@ async fn one_registers_and_calls_work() {
     assert_eq!(client.call("up__echo", "{}").await.text(), "done");
     assert_eq!(row(&daemon, "up").await["state"], "Ready");
     let registered = &server.asked("/register")[0];
-    assert!(
-        registered.body.contains("http://127.0.0.1:"),
-        "{}",
-        registered.body
-    );
+    has!(registered.body, "http://127.0.0.1:");
     let asked = &server.asked("/authorize")[0].fields;
     assert_eq!(asked["code_challenge_method"], "S256");
     assert_eq!(asked["resource"], format!("{}/mcp", server.url()));
@@ -85,7 +69,7 @@ async fn one_registers_and_calls_work() {
 }
 
 /// A login with these habits and this configuration works.
-async fn check(habits: Habits, oauth: serde_json::Value) -> AuthorizationServer {
+async fn check(habits: Habits, oauth: Value) -> AuthorizationServer {
     let server = AuthorizationServer::start(habits).await;
     let entry = server.entry_with(&oauth);
     let daemon = TestDaemon::builder().entry("up", entry).await;
@@ -249,7 +233,7 @@ async fn of_many_authorization_servers_a_few_are_asked() {
     let refused = begin(&daemon).await;
     assert_ne!(refused.status, 200);
     let said = refused.text();
-    assert!(said.contains("only the first 5 were asked"), "{said}");
+    has!(said, "only the first 5 were asked");
     let asked: usize = (1..2_000)
         .map(|n| {
             ["oauth-authorization-server", "openid-configuration"]
@@ -276,6 +260,6 @@ async fn a_server_that_names_no_authorization_server_fails_before_the_browser() 
     let refused = begin(&daemon).await;
     assert_ne!(refused.status, 200);
     let said = refused.text();
-    assert!(said.contains("`authorization_servers` is empty"), "{said}");
+    has!(said, "`authorization_servers` is empty");
     assert!(server.asked("/register").is_empty());
 }

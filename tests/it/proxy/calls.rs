@@ -1,12 +1,7 @@
 //! Sections 3.2, 4.2, 5.2 and 10: what `call` answers, and what reaches servers.
 
-use serde_json::{Value, json};
-
 use super::{call, with};
-use crate::support::{
-    behaviours::*, client::TestClient, daemon::TestDaemon, fake_upstream::FakeUpstream,
-    modern_client::ModernClient,
-};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn the_example_of_a_call_of_a_tool() {
@@ -22,104 +17,31 @@ async fn the_example_of_a_call_of_a_tool() {
     let expected = r#"{"content":[{"type":"text","text":"8","annotations":{"proxyType":"tool","proxyAction":"call","proxyPath":"up__calculator_add"}}]}"#;
     assert_eq!(reply.result(), expected);
     let sent = &upstream.received("tools/call")[0];
-    assert!(sent.contains(r#""arguments":{"a":5,"b":3}"#), "{sent}");
+    has!(sent, r#""arguments":{"a":5,"b":3}"#);
     let reply = call(&client, "tool", "up:calculator_add", json!({})).await;
     assert_eq!(reply.result(), expected.replace("up__", "up:"));
 }
 
 #[tokio::test]
-async fn everything_else_of_a_result_stays_as_it_is() {
-    const RESULT: &str = concat!(
-        r#"{"structuredContent":{"n":1.10,"big":12345678901234567890}, "content":["#,
-        r#"{"type":"text","text":"\u0038","annotations":{"audience":["user"],"priority":0.50,"lastModified":"2025-01-12T15:00:58Z"}},"#,
-        r#"{"type":"image","data":"AA==","mimeType":"image/png"},"#,
-        r#"{"type":"resource","resource":{"uri":"x://y","text":"{ \"a\": 1 }","mimeType":"text/plain"}},"#,
-        r#"{"type":"vendor","x":1e400}],"isError":true,"_meta":{"a/b":1.0},"vendor":null}"#
-    );
-    let said = r#""proxyType":"tool","proxyAction":"call","proxyPath":"up__odd""#;
-    let expected = RESULT
-        .replace(
-            r#""lastModified":"2025-01-12T15:00:58Z"}"#,
-            &format!(r#""lastModified":"2025-01-12T15:00:58Z",{said}}}"#),
-        )
-        .replace(
-            r#""mimeType":"image/png"}"#,
-            &format!(r#""mimeType":"image/png","annotations":{{{said}}}}}"#),
-        )
-        .replace(
-            r#""mimeType":"text/plain"}}"#,
-            &format!(r#""mimeType":"text/plain"}},"annotations":{{{said}}}}}"#),
-        )
-        .replace(
-            r#""x":1e400}"#,
-            &format!(r#""x":1e400,"annotations":{{{said}}}}}"#),
-        );
+async fn text_that_is_json_is_objectified_and_leads_back_to_its_uri() {
+    const PART: &str =
+        r#"{"uri":"doc://a","mimeType":"text/plain","text":"{ \"key\" : \"va lue\" }"}"#;
+    const ITEM: &str = r#"{"type":"resource","resource":{"uri":"doc://a","mimeType":"application/json","text":"{\"key\":\"va lue\"}","contentType":"text/plain"},"annotations":{"proxyType":"resource","proxyAction":"call","proxyPath":"doc://a"}}"#;
+    let contents = format!(r#"{{"contents":[{PART},{PART}],"_meta":{{"y":1.10}}}}"#);
     let server = FakeUpstream::stdio()
-        .tool("odd", reply(RESULT))
-        .tool("none", reply(r#"{"content":[],"structuredContent":{}}"#));
-    let (_upstream, _daemon, client) = with(server, "up__odd").await;
-    let reply = call(&client, "tool", "up__odd", json!({})).await;
-    assert_eq!(reply.result(), expected);
-    let reply = call(&client, "tool", "up__none", json!({})).await;
-    assert_eq!(reply.result(), r#"{"content":[],"structuredContent":{}}"#);
-}
-
-#[tokio::test]
-async fn text_that_is_json_is_objectified_and_nothing_else() {
-    let cases = [
-        (
-            r#"{"uri":"doc://a","mimeType":"text/plain","text":"{ \"key\" : \"va lue\",\n\"n\": 1.10 }","_meta":{"x":1.0}}"#,
-            r#"{"uri":"doc://a","mimeType":"application/json","text":"{\"key\":\"va lue\",\"n\":1.10}","_meta":{"x":1.0},"contentType":"text/plain"}"#,
-        ),
-        (
-            r#"{"uri":"doc://a","text":"[1, 2]"}"#,
-            r#"{"uri":"doc://a","text":"[1,2]","mimeType":"application/json"}"#,
-        ),
-        (
-            r#"{"uri":"doc://a","mimeType":"application/json","text":"{}"}"#,
-            r#"{"uri":"doc://a","mimeType":"application/json","text":"{}","contentType":"application/json"}"#,
-        ),
-        (
-            r#"{"uri":"doc://a","mimeType":"text/markdown","text":"{ no JSON"}"#,
-            r#"{"uri":"doc://a","mimeType":"text/markdown","text":"{ no JSON"}"#,
-        ),
-        (
-            r#"{"uri":"doc://a","mimeType":"image/png","blob":"e30="}"#,
-            r#"{"uri":"doc://a","mimeType":"image/png","blob":"e30="}"#,
-        ),
-    ];
-    let mut server = FakeUpstream::stdio().tool("echo", echo());
-    for (n, (part, _)) in cases.iter().enumerate() {
-        let definition = format!(r#"{{"uri":"doc://{n}","name":"r{n}"}}"#);
-        let contents = format!(r#"{{"contents":[{part},{part}],"_meta":{{"y":1.10}}}}"#);
-        server = server.resource(&definition, reply(contents));
-    }
+        .tool("echo", echo())
+        .resource(r#"{"uri":"doc://a","name":"r"}"#, reply(contents));
     let (upstream, _daemon, client) = with(server, "up__echo").await;
-    for (n, (_, expected)) in cases.iter().enumerate() {
-        let uri = format!("doc://{n}");
-        let item = format!(
-            r#"{{"type":"resource","resource":{expected},"annotations":{{"proxyType":"resource","proxyAction":"call","proxyPath":"{uri}"}}}}"#
-        );
-        let expected = format!(r#"{{"_meta":{{"y":1.10}},"content":[{item},{item}]}}"#);
-        // By its URI, and by its name, which is not where the annotation leads.
-        for path in [
-            uri.clone(),
-            format!("r{n}"),
-            format!("up:r{n}"),
-            format!("up:{uri}"),
-        ] {
-            let arguments =
-                json!({ "action": "call", "type": "resource", "path": path }).to_string();
-            let reply = client.call("proxy", &arguments).await;
-            assert_eq!(reply.result(), expected, "{path}");
-        }
+    for path in ["doc://a", "r", "up:r", "up:doc://a"] {
+        let arguments = json!({ "action": "call", "type": "resource", "path": path });
+        let reply = client.call("proxy", &arguments.to_string()).await;
+        let expected = format!(r#"{{"_meta":{{"y":1.10}},"content":[{ITEM},{ITEM}]}}"#);
+        assert_eq!(reply.result(), expected, "{path}");
     }
     let sent = &upstream.received("resources/read")[0];
-    assert!(sent.contains(r#""params":{"uri":"doc://0""#), "{sent}");
-    assert!(
-        !sent.contains("arguments") && !sent.contains("proxy"),
-        "{sent}"
-    );
+    has!(sent, r#""params":{"uri":"doc://a""#);
+    lacks!(sent, "arguments");
+    lacks!(sent, "proxy");
 }
 
 #[tokio::test]
@@ -138,11 +60,9 @@ async fn a_prompt_is_wrapped_whole() {
         assert_eq!(reply.result(), expected);
     }
     let sent = &upstream.received("prompts/get")[0];
-    assert!(
-        sent.contains(r#""name":"greet""#) && sent.contains(r#""arguments":{"who":"é"}"#),
-        "{sent}"
-    );
-    assert!(!sent.contains("action"), "{sent}");
+    has!(sent, r#""name":"greet""#);
+    has!(sent, r#""arguments":{"who":"é"}"#);
+    lacks!(sent, "action");
 }
 
 #[tokio::test]
@@ -154,11 +74,11 @@ async fn arguments_of_prompts_are_texts() {
     let args = json!({ "n": 1.5, "yes": true, "none": null, "text": "7" });
     call(&client, "prompt", "up__greet", args).await.result();
     let wrong = call(&client, "prompt", "up__greet", json!({ "list": [1] })).await;
-    assert!(wrong.result().contains("`args.list`"), "{}", wrong.frame);
+    has!(wrong.result(), "`args.list`", "{}", wrong.frame);
     let sent = upstream.received("prompts/get");
     assert_eq!(sent.len(), 1, "{sent:?}");
     let expected = r#""arguments":{"n":"1.5","yes":"true","text":"7"}"#;
-    assert!(sent[0].contains(expected), "{}", sent[0]);
+    has!(sent[0], expected);
 }
 
 #[tokio::test]
@@ -256,7 +176,7 @@ async fn requests_are_recorded_under_the_call_that_made_them() {
         let is_it = |record: &&Value| record["method"] == method && record["server"] == "up";
         let inner: Vec<&Value> = records.iter().filter(is_it).collect();
         assert_eq!(inner.len(), 1, "{method}: {records:?}");
-        assert!(inner[0].to_string().contains(named), "{inner:?}");
+        has!(inner[0].to_string(), named, "{inner:?}");
         let parent = records
             .iter()
             .find(|record| record["call"] == inner[0]["parent"]);
@@ -305,7 +225,7 @@ async fn errors_say_nothing_of_the_inside() {
             &*program.to_string_lossy(),
             &*arguments[0].to_string_lossy(),
         ] {
-            assert!(!reply.frame.contains(inside), "{}", reply.frame);
+            lacks!(reply.frame, inside);
         }
     }
 }
@@ -351,19 +271,15 @@ async fn the_rights_of_a_call_are_those_of_its_caller() {
         connect("bob").await,
         connect("eve").await,
     );
-    crate::support::patience::until_async("ada's list to have the tool", async || {
+    until_async("ada's list to have the tool", async || {
         let listed = super::list(&ada, "tool").await;
         listed.result().contains("up__echo").then_some(())
     })
     .await;
     call(&ada, "tool", "up__echo", json!({})).await.result();
     let listed = super::list(&bob, "tool").await;
-    assert!(!listed.result().contains("up__echo"), "{}", listed.result());
-    assert!(
-        !listed.result().contains("describe_tool\\\""),
-        "{}",
-        listed.result()
-    );
+    lacks!(listed.result(), "up__echo");
+    lacks!(listed.result(), "describe_tool\\\"");
     for (path, action) in [
         ("up__echo", "call"),
         ("up:echo", "call"),
@@ -387,7 +303,7 @@ async fn what_may_destroy_something_is_called_as_by_its_own_name() {
     let (_upstream, daemon, client) =
         with(FakeUpstream::stdio().raw_tool(WRECK, echo()), "up__wreck").await;
     let listed = super::list(&client, "tool").await;
-    assert!(listed.result().contains(r#"\"destructiveHint\":true"#));
+    has!(listed.result(), r#"\"destructiveHint\":true"#);
     call(&client, "tool", "up__wreck", json!({})).await.result();
     daemon
         .client("/mcp/all")

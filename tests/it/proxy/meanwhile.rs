@@ -1,14 +1,7 @@
 //! What happens while `call` waits for its server: progress, cancellation and questions, as with any call.
 
-use serde_json::{Value, json};
-
 use super::with;
-use crate::support::{
-    behaviours::*,
-    client::{TestClient, call_params},
-    fake_upstream::FakeUpstream,
-    modern_client::ModernClient,
-};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn progress_comes_under_the_clients_own_token() {
@@ -35,7 +28,7 @@ async fn progress_comes_under_the_clients_own_token() {
         reply.result();
         assert_eq!(reply.notices.len(), 3, "{kind}: {:?}", reply.notices);
         for notice in &reply.notices {
-            assert!(notice.contains(r#""progressToken":"mine""#), "{notice}");
+            has!(notice, r#""progressToken":"mine""#);
         }
         assert_eq!(client.call("proxy", &arguments).await.notices, [""; 0]);
     }
@@ -83,12 +76,12 @@ async fn a_client_with_a_handshake_is_asked_on_the_stream_of_its_call() {
             .start("tools/call", &call_params("proxy", &arguments))
             .await;
         let frame = exchange.next().await.expect("a question");
-        assert!(frame.contains("[up] Which?"), "{frame}");
+        has!(frame, "[up] Which?");
         let question: Value = serde_json::from_str(&frame).expect("JSON");
         client.respond(&question["id"], ACCEPTED).await;
         let reply = exchange.finish().await;
-        assert!(reply.result().contains(answer), "{}", reply.result());
-        assert!(reply.result().contains("proxyPath"), "{}", reply.result());
+        has!(reply.result(), answer);
+        has!(reply.result(), "proxyPath");
     }
 }
 

@@ -1,11 +1,7 @@
 //! What a path leads to, and what is said where it fits several things.
 
-use serde_json::{Value, json};
-
 use super::{call, info, with};
-use crate::support::{
-    behaviours::*, client::TestClient, daemon::TestDaemon, fake_upstream::FakeUpstream,
-};
+use crate::support::prelude::*;
 
 /// A server that lists these resources, by URI and name, and says which one is read.
 fn listing(name: &str, resources: &[(&str, &str)]) -> FakeUpstream {
@@ -27,11 +23,7 @@ async fn read(client: &TestClient, path: &str) -> Result<Value, Value> {
     Ok(reply.value()["content"][0]["resource"]["text"].take())
 }
 
-async fn three() -> (
-    Vec<crate::support::fake_upstream::Upstream>,
-    TestDaemon,
-    TestClient,
-) {
+async fn three() -> (Vec<Upstream>, TestDaemon, TestClient) {
     let servers = [
         listing(
             "a",
@@ -111,9 +103,9 @@ async fn a_path_that_fits_two_things_is_an_error_that_names_both() {
             let failure = client.call("proxy", &arguments.to_string()).await.failure();
             assert_eq!(failure["code"], "invalid_arguments");
             let error = failure["error"].as_str().expect("an error");
-            assert!(error.contains("`path`"), "{error}");
+            has!(error, "`path`");
             for one in both {
-                assert!(error.contains(one), "{error}");
+                has!(error, one);
                 // Each can be had by what the error says.
                 assert!(read(&client, one).await.is_ok(), "{one}");
             }
@@ -150,10 +142,7 @@ async fn templates_are_filled_in() {
             "{path}"
         );
         let sent = &servers[2].received("resources/read")[before];
-        assert!(
-            sent.contains(&format!(r#""uri":"{uri}""#)),
-            "{path}: {sent}"
-        );
+        has!(sent, format!(r#""uri":"{uri}""#), "{path}");
     }
     let before = servers[2].received("resources/read").len();
     for (path, args, wrong) in [
@@ -165,18 +154,11 @@ async fn templates_are_filled_in() {
     ] {
         let failure = call(&client, "resource", path, args).await.failure();
         assert_eq!(failure["code"], "invalid_arguments", "{failure}");
-        assert!(
-            failure["error"].as_str().expect("an error").contains(wrong),
-            "{path}: {failure}"
-        );
+        has!(failure["error"], wrong, "{path}: {failure}");
     }
     assert_eq!(servers[2].received("resources/read").len(), before);
     let described = info(&client, "resource", "page://9").await;
-    assert!(
-        described.result().contains("ResourceTemplate"),
-        "{}",
-        described.result()
-    );
+    has!(described.result(), "ResourceTemplate");
 }
 
 #[tokio::test]
@@ -242,7 +224,7 @@ async fn hidden_things_make_no_path_ambiguous() {
     assert_eq!(read(&client, "readme").await, Ok(json!("a lib://a")));
     let denied = read(&client, "only here").await.expect_err("a refusal");
     assert_eq!(denied["code"], "access_denied");
-    assert!(!denied.to_string().contains("lib://secret"), "{denied}");
+    lacks!(denied.to_string(), "lib://secret", "{denied}");
     for path in ["lib://secret", "b:lib://secret", "b:only here"] {
         let denied = read(&client, path).await.expect_err("a refusal");
         assert_eq!(denied["code"], "access_denied", "{path}");

@@ -1,15 +1,7 @@
 //! Sections 3.1, 4.1 and 6: what `list` and `info` answer.
 
-use serde_json::{Value, json};
-
 use super::{embedded, info, list, named, ready, with};
-use crate::support::{
-    behaviours::*,
-    client::entries,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, plain_tool},
-    modern_client::ModernClient,
-};
+use crate::support::prelude::*;
 
 /// A server with one of each, whose definitions have numbers and fields of their own.
 fn library() -> FakeUpstream {
@@ -27,7 +19,7 @@ fn library() -> FakeUpstream {
 }
 
 /// The text of the embedded resource.
-fn text(reply: &crate::support::client::Reply) -> String {
+fn text(reply: &Reply) -> String {
     let result = reply.value();
     let text = result["content"][0]["resource"]["text"].as_str();
     text.expect("a text").to_owned()
@@ -184,17 +176,11 @@ async fn what_is_not_there_is_named() {
             } else {
                 named
             };
-            assert!(error.contains(named), "{action} {path}: {error}");
+            has!(error, named, "{action} {path}");
         }
     }
     let close = info(&client, "tool", "up__ad").await.failure();
-    assert!(
-        close["error"]
-            .as_str()
-            .expect("an error")
-            .contains("up__add"),
-        "{close}"
-    );
+    has!(close["error"], "up__add", "{close}");
 }
 
 #[tokio::test]
@@ -235,22 +221,16 @@ async fn the_mode_lists_the_one_tool_and_the_endpoint_is_always_there() {
         definition["inputSchema"]["required"],
         json!(["action", "type"])
     );
-    assert!(
-        definition["description"]
-            .as_str()
-            .expect("a text")
-            .contains("proxy")
-    );
+    has!(definition["description"], "proxy");
     assert_eq!(definition["annotations"]["destructiveHint"], true);
     let told: Value = serde_json::from_str(&configured.initialized).expect("JSON");
-    let told = told["instructions"].as_str().expect("instructions");
-    assert!(told.contains("the tool proxy"), "{told}");
+    has!(told["instructions"], "the tool proxy");
     // Where it is not listed it answers all the same; prompts and resources are listed as ever.
     let elsewhere = daemon.client("/mcp/call").await;
     assert!(!elsewhere.tool_names().await.contains(&"proxy".to_owned()));
     embedded(&list(&elsewhere, "tool").await);
     let prompts = configured.request("prompts/list", "{}").await;
-    assert!(prompts.result().contains("up__greet"));
+    has!(prompts.result(), "up__greet");
     let listed = modern
         .call("proxy", r#"{"action":"list","type":"prompt"}"#)
         .await

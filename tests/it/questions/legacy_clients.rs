@@ -1,16 +1,7 @@
 //! Clients with a handshake: they are asked on the stream of their call.
 
-use serde_json::{Value, json};
-
 use super::{ACCEPTED, FORM, asker, askers};
-use crate::support::{
-    behaviours::*,
-    client::{Exchange, TestClient, call_params},
-    daemon::TestDaemon,
-    fake_upstream::FakeUpstream,
-    patience::until,
-    script::HttpAnswers,
-};
+use crate::support::prelude::*;
 
 const EVERYTHING: &str = r#"{"sampling":{},"elicitation":{},"roots":{}}"#;
 
@@ -40,14 +31,10 @@ async fn a_legacy_client_is_asked_on_the_stream_of_its_call() {
         let client = able(&daemon, "/mcp/server/up").await;
         let mut call = client.start("tools/call", &call_params("form", "{}")).await;
         let (id, frame) = question(&mut call).await;
-        assert!(frame.contains(FORM), "as it came: {frame}");
+        has!(frame, FORM, "as it came");
         assert_eq!(client.respond(&id, ACCEPTED).await.status, 202);
         let reply = call.finish().await;
-        assert!(
-            reply.text().contains(ACCEPTED),
-            "as it was sent: {}",
-            reply.text()
-        );
+        has!(reply.text(), ACCEPTED, "as it was sent");
     }
 }
 
@@ -68,7 +55,7 @@ async fn the_user_sees_which_server_asks() {
         let signed = FORM.replace("Your name?", "[up] Your name?");
         assert!(frame.contains(&signed), "{frame}");
         client.respond(&id, ACCEPTED).await;
-        assert!(call.finish().await.text().contains(ACCEPTED));
+        has!(call.finish().await.text(), ACCEPTED);
     }
 }
 
@@ -83,7 +70,7 @@ async fn over_one_stream_questions_and_answers_travel_with_everything_else() {
     let mut call = client.start("tools/call", &call_params("form", "{}")).await;
     let (id, _) = question(&mut call).await;
     client.respond(&id, ACCEPTED).await;
-    assert!(call.finish().await.text().contains(ACCEPTED));
+    has!(call.finish().await.text(), ACCEPTED);
 }
 
 #[tokio::test]
@@ -94,12 +81,12 @@ async fn what_a_client_cannot_answer_is_refused_for_it() {
         // It declares nothing.
         let unable = daemon.client("/mcp/server/up").await;
         let reply = unable.call("form", "{}").await;
-        assert!(reply.text().contains("did not declare"), "{}", reply.text());
+        has!(reply.text(), "did not declare");
         // This one has no stream. On a connection of its own, or it would be refused for the one before.
         let daemon = TestDaemon::with_upstream(&upstream).await;
         let stateless = TestClient::stateless(&daemon, "/mcp/server/up");
         let reply = stateless.call("form", "{}").await;
-        assert!(reply.text().contains("-32601"), "{}", reply.text());
+        has!(reply.text(), "-32601");
     }
 }
 
@@ -115,7 +102,7 @@ async fn a_page_to_open_is_for_clients_that_open_pages() {
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let forms_only = able(&daemon, "/mcp/server/up").await;
     let reply = forms_only.call("page", "{}").await;
-    assert!(reply.text().contains("did not declare"), "{}", reply.text());
+    has!(reply.text(), "did not declare");
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let client = TestClient::speaking("2025-11-25")
         .declaring(r#"{"elicitation":{"form":{},"url":{}}}"#)
@@ -123,9 +110,9 @@ async fn a_page_to_open_is_for_clients_that_open_pages() {
         .await;
     let mut call = client.start("tools/call", &call_params("page", "{}")).await;
     let (id, frame) = question(&mut call).await;
-    assert!(frame.contains(page), "{frame}");
+    has!(frame, page);
     client.respond(&id, r#"{"action":"decline"}"#).await;
-    assert!(call.finish().await.text().contains("decline"));
+    has!(call.finish().await.text(), "decline");
 }
 
 #[tokio::test]
@@ -151,7 +138,7 @@ async fn a_question_that_several_clients_could_be_meant_by_reaches_none() {
         let asking = async {
             upstream.wait_for("tools/call").await;
             let reply = b.call("form", "{}").await;
-            assert!(reply.text().contains("several clients"), "{}", reply.text());
+            has!(reply.text(), "several clients");
             upstream.open("go").await;
         };
         tokio::join!(waiting, asking);
@@ -159,7 +146,7 @@ async fn a_question_that_several_clients_could_be_meant_by_reaches_none() {
         let mut call = b.start("tools/call", &call_params("form", "{}")).await;
         let (id, _) = question(&mut call).await;
         b.respond(&id, ACCEPTED).await;
-        assert!(call.finish().await.text().contains(ACCEPTED));
+        has!(call.finish().await.text(), ACCEPTED);
     }
 }
 
@@ -203,7 +190,7 @@ async fn nobody_answers_a_question_of_another_session() {
     let forged = r#"{"action":"accept","content":{"user_name":"forged"}}"#;
     assert_eq!(stranger.respond(&id, forged).await.status, 202);
     asked.respond(&id, ACCEPTED).await;
-    assert!(call.finish().await.text().contains(ACCEPTED));
+    has!(call.finish().await.text(), ACCEPTED);
 }
 
 #[tokio::test]
@@ -222,11 +209,7 @@ async fn the_operator_is_asked_nothing() {
     let (_upstream, daemon) = asker().await;
     let body = json!({ "name": "up:form", "variant": "destructive" }).to_string();
     let answer = daemon.rest("POST", "/api/v1/call", &body).await;
-    assert!(
-        answer.text().contains("did not declare"),
-        "{}",
-        answer.text()
-    );
+    has!(answer.text(), "did not declare");
 }
 
 #[tokio::test]
@@ -282,9 +265,7 @@ async fn a_question_that_is_open_when_its_call_ends_is_answered_with_an_error() 
             bodies.find(|body| body.contains("\"hasty\"") && !body.contains("\"method\""))
         })
         .await;
-        assert!(
-            refused.contains("\"error\"") && refused.contains("cannot be answered"),
-            "{refused}"
-        );
+        has!(refused, "\"error\"");
+        has!(refused, "cannot be answered");
     }
 }

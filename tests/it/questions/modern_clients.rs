@@ -1,12 +1,7 @@
 //! Clients of the revision without handshake: they are asked by a result, and carry the call on with another request.
 
-use serde_json::{Value, json};
-
 use super::{ACCEPTED, FORM, asker, askers};
-use crate::support::{
-    behaviours::*, client::Reply, daemon::TestDaemon, fake_upstream::FakeUpstream,
-    modern_client::ModernClient,
-};
+use crate::support::prelude::*;
 
 fn able(daemon: &TestDaemon, path: &str) -> ModernClient {
     ModernClient::able_to(daemon, path, &json!({ "elicitation": {}, "sampling": {} }))
@@ -52,22 +47,14 @@ async fn a_legacy_question_becomes_a_result_that_asks() {
         let client = able(&daemon, "/mcp/server/up");
         let reply = client.call("form", r#"{"a":1}"#).await;
         let result = asked(&reply);
-        assert!(
-            reply.result().contains(FORM),
-            "as it came: {}",
-            reply.result()
-        );
+        has!(reply.result(), FORM, "as it came");
         assert_eq!(
             result["inputRequests"]["user_name"]["method"],
             "elicitation/create"
         );
         let reply = accept(&client, "form", &result).await;
         assert_eq!(reply.value()["resultType"], "complete");
-        assert!(
-            reply.text().contains(ACCEPTED),
-            "as it was sent: {}",
-            reply.text()
-        );
+        has!(reply.text(), ACCEPTED, "as it was sent");
         assert_eq!(upstream.received("tools/call").len(), 1, "one call");
     }
 }
@@ -87,7 +74,7 @@ async fn every_question_has_its_round() {
     let responses = format!(r#"{{"sampling":{said}}}"#);
     let again = params("two", &responses, state_of(&second));
     let reply = client.request("tools/call", &again).await;
-    assert!(reply.text().contains(said), "{}", reply.text());
+    has!(reply.text(), said);
 }
 
 #[tokio::test]
@@ -111,7 +98,7 @@ async fn what_is_missing_or_does_not_fit_is_asked_again() {
     let responses = format!(r#"{{"user_name":{ACCEPTED},"unknown":1}}"#);
     let again = params("form", &responses, state_of(&result));
     let reply = client.request("tools/call", &again).await;
-    assert!(reply.text().contains(ACCEPTED), "{}", reply.text());
+    has!(reply.text(), ACCEPTED);
 }
 
 #[tokio::test]
@@ -180,7 +167,7 @@ async fn a_state_that_nobody_gave_and_answers_to_nothing_start_no_call() {
                 legacy.request("tools/call", &params).await,
             ] {
                 let frame = &reply.frame;
-                assert!(frame.contains(said), "{path} {more}: {frame}");
+                has!(frame, said, "{path} {more}");
                 let is_refused = frame.contains("-32602") || frame.contains("invalid_arguments");
                 assert!(is_refused, "{frame}");
             }
@@ -199,7 +186,7 @@ async fn a_retry_takes_the_place_of_its_call() {
     let client = able(&daemon, "/mcp/server/up");
     let result = begin(&client, "form").await;
     let reply = accept(&client, "form", &result).await;
-    assert!(reply.text().contains(ACCEPTED), "{}", reply.text());
+    has!(reply.text(), ACCEPTED);
 }
 
 #[tokio::test]
@@ -247,7 +234,7 @@ async fn through_the_variants_answers_belong_to_the_inner_call() {
         state_of(&result)
     );
     let reply = client.request("tools/call", &call(&more)).await;
-    assert!(reply.text().contains(ACCEPTED), "{}", reply.text());
+    has!(reply.text(), ACCEPTED);
 }
 
 #[tokio::test]
@@ -255,10 +242,8 @@ async fn a_client_that_did_not_say_it_can_is_not_asked() {
     let (_upstream, daemon) = asker().await;
     let client = ModernClient::able_to(&daemon, "/mcp/server/up", &json!({ "sampling": {} }));
     let text = client.call("form", "{}").await.text();
-    assert!(
-        text.contains("-32601") && text.contains("elicitation"),
-        "{text}"
-    );
+    has!(text, "-32601");
+    has!(text, "elicitation");
 }
 
 fn pages() -> FakeUpstream {
@@ -290,8 +275,8 @@ async fn a_page_that_a_server_wants_opened_first_is_a_question() {
     asked(&client.request("tools/call", &again).await);
     let calls = upstream.received("tools/call");
     assert_eq!(calls.len(), 3);
-    assert!(!calls[2].contains("inputResponses"), "{}", calls[2]);
-    assert!(!calls[2].contains("requestState"), "{}", calls[2]);
+    lacks!(calls[2], "inputResponses");
+    lacks!(calls[2], "requestState");
     // Once, and for the same call.
     let used = client.request("tools/call", &again).await;
     assert_eq!(used.error_code(), -32602, "{}", used.frame);
@@ -304,8 +289,9 @@ async fn a_client_that_cannot_open_pages_hears_what_the_call_takes() {
     let daemon = TestDaemon::with_upstream(&upstream).await;
     let refused = able(&daemon, "/mcp/server/up").call("page", "{}").await;
     assert_eq!(refused.error_code(), -32021, "{}", refused.frame);
-    assert!(
-        refused.error().contains(r#""elicitation":{"url":{}}"#),
+    has!(
+        refused.error(),
+        r#""elicitation":{"url":{}}"#,
         "{}",
         refused.frame
     );
@@ -322,7 +308,7 @@ async fn a_refused_retry_ends_its_call() {
     .expect("JSON");
     config["mcpServers"]["up"]["disabled_tools"] = json!(["form"]);
     daemon.home().write_config(&config.to_string());
-    crate::support::patience::until_async("the tool to be hidden", async || {
+    until_async("the tool to be hidden", async || {
         client
             .tool_names()
             .await

@@ -1,11 +1,7 @@
 //! What records say of the way of a call and of a server, and what of secrets nobody is shown.
 
-use serde_json::{Value, json};
-
 use super::get;
-use crate::support::{
-    behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream, patience::until_async,
-};
+use crate::support::prelude::*;
 
 async fn newest(daemon: &TestDaemon, query: &str) -> Value {
     let found = daemon.home().activity(query).await;
@@ -17,7 +13,6 @@ async fn a_record_says_what_the_gate_decided_and_where_the_time_went() {
     let upstream = FakeUpstream::stdio()
         .tool("echo", echo())
         .tool("other", echo())
-        .start()
         .await;
     let rules = json!([
         { "subjects": ["*"], "tools": ["up:other"], "policy": "deny" },
@@ -26,17 +21,13 @@ async fn a_record_says_what_the_gate_decided_and_where_the_time_went() {
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
         .config(json!({ "serverAuth": { "acl": { "default": "allow", "rules": rules } } }))
-        .start()
         .await;
     let client = daemon.client("/mcp").await;
     let call = json!({ "name": "up:echo", "args": {} });
     client.call("call_tool_write", &call.to_string()).await;
     let first = newest(&daemon, "tool=up:echo").await;
     let gate = &first["gate"];
-    assert_eq!(
-        (&gate["decided_by"], &gate["rule"]),
-        (&json!("rule"), &json!(1))
-    );
+    is_like!(gate, { "decided_by": "rule", "rule": 1 });
     assert_eq!(gate["call_with"], "write", "{first}");
     let definition = gate["definition"].as_str().expect("a definition");
     let inspected = get(&daemon, "/api/v1/servers/up/inspect").await;
@@ -74,17 +65,11 @@ async fn a_record_says_what_the_gate_decided_and_where_the_time_went() {
     // What never reached a server has no parts; a wrong request is told as it was.
     client.call("nothing__there", "{}").await;
     let wrong = newest(&daemon, "outcome=invalid").await;
-    assert_eq!(
-        (&wrong["gate"], &wrong["spent"]),
-        (&Value::Null, &Value::Null)
-    );
+    is_like!(wrong, { "gate": null, "spent": null });
     assert_eq!(wrong["told"]["code"], -32602, "{wrong}");
 
     let ready = newest(&daemon, "kind=server&server=up").await;
-    assert_eq!(
-        (&ready["action"], &ready["detail"]),
-        (&json!("ready"), &json!("2 tools"))
-    );
+    is_like!(ready, { "action": "ready", "detail": "2 tools" });
     assert!(
         ready["duration_us"].as_u64().is_some_and(|took| took > 0),
         "{ready}"
@@ -103,11 +88,9 @@ async fn searches_mask_what_lists_mask_and_whole_definitions_are_forwarded() {
     let upstream = FakeUpstream::stdio()
         .raw_tool(&definition.to_string(), echo())
         .tool("plain", echo())
-        .start()
         .await;
     let daemon = TestDaemon::builder()
         .upstream_with("up", &upstream, json!({ "env": { "API_TOKEN": TOKEN } }))
-        .start()
         .await;
     let client = daemon.client("/mcp").await;
     let path = "/api/v1/tools?q=who%20is%20logged%20in";
@@ -136,7 +119,7 @@ async fn searches_mask_what_lists_mask_and_whole_definitions_are_forwarded() {
             answer.contains("***") || path.contains("compact"),
             "{path}: {answer}"
         );
-        assert!(!answer.contains("hunter2"), "{path}: {answer}");
+        lacks!(answer, "hunter2", "{path}");
     }
     for detail in ["full", "compact"] {
         let asked = json!({ "query": "who is logged in", "detail": detail });
@@ -144,12 +127,10 @@ async fn searches_mask_what_lists_mask_and_whole_definitions_are_forwarded() {
             .call("retrieve_tools", &asked.to_string())
             .await
             .frame;
-        assert!(
-            answer.contains("up:whoami") && !answer.contains("hunter2"),
-            "{answer}"
-        );
+        has!(answer, "up:whoami");
+        lacks!(answer, "hunter2");
     }
     let asked = json!({ "names": ["up:whoami"] });
     let described = client.call("describe_tool", &asked.to_string()).await.frame;
-    assert!(described.contains(TOKEN), "byte for byte: {described}");
+    has!(described, TOKEN, "byte for byte");
 }

@@ -1,8 +1,7 @@
 //! What calls add up to, and that time which passes is no news.
 
-use serde_json::{Value, json};
-
 use super::{daemon, get, post, stream, until};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn calls_are_added_up_for_all_a_server_and_a_tool() {

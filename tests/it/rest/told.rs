@@ -1,11 +1,7 @@
 //! Records say what their callers were told: agents, people and scripts, each in their own words.
 
-use serde_json::{Value, json};
-
 use super::post;
-use crate::support::{
-    behaviours::*, client::TestClient, daemon::TestDaemon, fake_upstream::FakeUpstream,
-};
+use crate::support::prelude::*;
 
 /// The records of the last call, that of the tool of a server first.
 async fn of_last(daemon: &TestDaemon, n: usize) -> Vec<Value> {
@@ -17,12 +13,11 @@ async fn of_last(daemon: &TestDaemon, n: usize) -> Vec<Value> {
 
 #[tokio::test]
 async fn of_a_call_that_quarantine_blocks_all_of_the_answer_is_recorded() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     for kept in ["redacted", "off"] {
         let daemon = TestDaemon::builder()
             .upstream_with("up", &upstream, json!({ "quarantined": true }))
             .config(json!({ "activity": { "arguments": kept } }))
-            .start()
             .await;
         let arguments = json!({ "room": "blue", "token": "hunter2-hunter2" });
         let named = json!({ "name": "up:echo", "args": arguments });
@@ -60,7 +55,7 @@ async fn of_a_call_that_quarantine_blocks_all_of_the_answer_is_recorded() {
 
 #[tokio::test]
 async fn people_and_scripts_are_told_in_their_own_words_and_rules_are_named() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
     let rules = json!([{ "subjects": ["*"], "tools": ["up:echo"], "policy": "deny" }]);
     let daemon = TestDaemon::builder()
         .upstream("up", &upstream)
@@ -72,15 +67,11 @@ async fn people_and_scripts_are_told_in_their_own_words_and_rules_are_named() {
             "enable_code_execution": true,
             "serverAuth": { "acl": { "default": "allow", "rules": rules } },
         }))
-        .start()
         .await;
     for name in ["up:echo", "held:echo", "nowhere:echo"] {
         let call = json!({ "variant": "read", "name": name, "args": {} });
         let answered = post(&daemon, "/api/v1/call", &call).await.json();
-        assert!(
-            answered["hint"].to_string().contains("mcpproxy "),
-            "{answered}"
-        );
+        has!(answered["hint"].to_string(), "mcpproxy ", "{answered}");
         let [record] = &of_last(&daemon, 1).await[..] else {
             panic!("one record");
         };
@@ -88,7 +79,7 @@ async fn people_and_scripts_are_told_in_their_own_words_and_rules_are_named() {
         assert_eq!(record["caller"], "operator");
         let hint = answered["hint"].as_str().expect("a step");
         if name == "up:echo" {
-            assert!(hint.contains("access check operator up:echo`"), "{hint}");
+            has!(hint, "access check operator up:echo`");
         }
     }
     let code = json!({ "code": "const told = call_tool('up', 'echo', {}); told.error.code" });
@@ -96,9 +87,5 @@ async fn people_and_scripts_are_told_in_their_own_words_and_rules_are_named() {
     assert_eq!(ran["value"], "ACCESS_DENIED", "{ran}");
     let records = of_last(&daemon, 2).await;
     let gate = &records[0]["gate"];
-    assert_eq!(
-        (&gate["decided_by"], &gate["rule"]),
-        (&json!("rule"), &json!(0)),
-        "{records:?}"
-    );
+    is_like!(gate, { "decided_by": "rule", "rule": 0 }, "{records:?}");
 }

@@ -6,15 +6,10 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use serde_json::{Value, json};
-
 use super::{Ran, run, variable, written};
 use crate::support::{
-    behaviours::*,
-    daemon::{DaemonProcess, Home, TestDaemon},
     fake_secret_service::{Behaviour, FakeSecretService},
-    fake_upstream::FakeUpstream,
-    patience::until_async,
+    prelude::*,
 };
 
 /// Runs `mcpproxy secret` with this session bus.
@@ -33,27 +28,20 @@ async fn the_secret_service_keeps_secrets_where_one_answers() {
     for value in ["first-value", "second-value"] {
         let set = secret(bus, &home, &["set", "gh"], value).await;
         assert_eq!(set.code, 0, "{}", set.stderr);
-        assert!(set.stderr.contains("the Secret Service"), "{}", set.stderr);
+        has!(set.stderr, "the Secret Service");
     }
     assert_eq!(service.values(), ["second-value"]);
     assert!(!home.data_dir().join("secrets.json").exists());
     let list = secret(bus, &home, &["list"], "").await;
-    assert!(
-        list.stdout.contains("gh") && list.stdout.contains("the Secret Service"),
-        "{}",
-        list.stdout
-    );
+    has!(list.stdout, "gh");
+    has!(list.stdout, "the Secret Service");
     let checked = run(&home, bus, &["config", "check"], "").await;
-    assert!(!checked.stdout.contains("gh"), "{}", checked.stdout);
+    lacks!(checked.stdout, "gh");
     assert_eq!(secret(bus, &home, &["remove", "gh"], "").await.code, 0);
     assert_eq!(secret(bus, &home, &["remove", "gh"], "").await.code, 1);
     assert!(service.values().is_empty());
     let checked = run(&home, bus, &["config", "check"], "").await;
-    assert!(
-        checked.stdout.contains("secret set gh"),
-        "{}",
-        checked.stdout
-    );
+    has!(checked.stdout, "secret set gh");
 }
 
 #[tokio::test]
@@ -72,12 +60,8 @@ async fn a_locked_one_is_unlocked_in_its_own_dialog_where_somebody_stores_someth
     let dismissed = secret(bus, &home, &["set", "gh"], "other-value").await;
     assert_eq!(dismissed.code, 1);
     let said = "the Secret Service is locked, and its dialog was closed";
-    assert!(dismissed.stderr.contains(said), "{}", dismissed.stderr);
-    assert!(
-        dismissed.stderr.contains("\"keyring\": \"file\""),
-        "{}",
-        dismissed.stderr
-    );
+    has!(dismissed.stderr, said);
+    has!(dismissed.stderr, "\"keyring\": \"file\"");
     assert_eq!(service.values(), ["the-value"]);
     assert!(
         !home.data_dir().join("secrets.json").exists(),
@@ -93,23 +77,11 @@ async fn where_none_can_keep_them_the_private_file_does() {
         service.becomes(behaviour);
         let home = one_server();
         let list = secret(bus, &home, &["list"], "").await;
-        assert!(
-            list.stderr.contains("secrets.json"),
-            "{behaviour:?}: {}",
-            list.stderr
-        );
+        has!(list.stderr, "secrets.json", "{behaviour:?}");
         let set = secret(bus, &home, &["set", "gh"], "the-value").await;
-        assert!(
-            set.stderr.contains("secrets.json"),
-            "{behaviour:?}: {}",
-            set.stderr
-        );
+        has!(set.stderr, "secrets.json", "{behaviour:?}");
         let checked = run(&home, bus, &["config", "check"], "").await;
-        assert!(
-            !checked.stdout.contains("gh"),
-            "{behaviour:?}: {}",
-            checked.stdout
-        );
+        lacks!(checked.stdout, "gh", "{behaviour:?}");
         home.write_config(r#"{"keyring": "platform"}"#);
         let refused = secret(bus, &home, &["set", "gh"], "the-value").await;
         assert_eq!(refused.code, 1, "{behaviour:?}: {}", refused.stderr);
@@ -122,19 +94,15 @@ async fn a_silent_one_holds_nobody_up() {
     service.becomes(Behaviour::Silent);
     let (bus, home) = (service.address(), one_server());
     let checked = run(&home, bus, &["config", "check"], "").await;
-    assert!(
-        checked.stdout.contains("did not answer in time"),
-        "{}",
-        checked.stdout
-    );
+    has!(checked.stdout, "did not answer in time");
     let doctor = run(&home, bus, &["doctor", "--no-start"], "").await;
-    assert!(doctor.stdout.contains("secrets"), "{}", doctor.stdout);
+    has!(doctor.stdout, "secrets");
 }
 
 #[tokio::test]
 async fn a_locked_one_disables_who_needs_it_and_takes_nothing_away_later() {
     let service = FakeSecretService::start();
-    let up = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let up = FakeUpstream::stdio().tool("echo", echo()).await;
     let builder =
         TestDaemon::builder().upstream_with("up", &up, json!({"env": {"TOKEN": "${keyring:up}"}}));
     let home = builder.home();
@@ -153,7 +121,7 @@ async fn a_locked_one_disables_who_needs_it_and_takes_nothing_away_later() {
         answer.expect("it serves").json().to_string()
     };
     let said = reload().await;
-    assert!(said.contains("the Secret Service is locked"), "{said}");
+    has!(said, "the Secret Service is locked");
     service.becomes(Behaviour::Open);
     reload().await;
     let client = daemon.client("/mcp/all").await;
@@ -162,7 +130,7 @@ async fn a_locked_one_disables_who_needs_it_and_takes_nothing_away_later() {
     assert_eq!(variable(&up, "TOKEN").as_deref(), Some("the-value"));
     service.becomes(Behaviour::Locked);
     let said = reload().await;
-    assert!(!said.contains("locked"), "{said}");
+    lacks!(said, "locked");
     client.call("up__echo", "{}").await.result();
     assert_eq!((up.spawn_count(), service.dialogs()), (1, 0));
 }
@@ -252,7 +220,7 @@ async fn the_keyring_of_gnome_keeps_secrets() {
     .await;
     for value in ["first-value", "sécond-value\nwith lines"] {
         let set = secret(bus, &home, &["set", "gh"], value).await;
-        assert!(set.stderr.contains("the Secret Service"), "{}", set.stderr);
+        has!(set.stderr, "the Secret Service");
     }
     let long = "x".repeat(64 << 10);
     assert_eq!(secret(bus, &home, &["set", "a/long"], &long).await.code, 0);
@@ -264,7 +232,7 @@ async fn the_keyring_of_gnome_keeps_secrets() {
     );
     assert_eq!(listed["secrets"][1]["used_by"], json!(["one"]));
     let checked = run(&home, bus, &["config", "check"], "").await;
-    assert!(!checked.stdout.contains("gh"), "{}", checked.stdout);
+    lacks!(checked.stdout, "gh");
     assert_eq!(secret(bus, &home, &["remove", "gh"], "").await.code, 0);
     assert_eq!(list().await["secrets"][1]["stored_in"], Value::Null);
 }

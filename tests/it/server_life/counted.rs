@@ -1,8 +1,6 @@
 //! Failures in a row are counted, however few records there are of them.
 
-use serde_json::{Value, json};
-
-use super::*;
+use crate::support::prelude::*;
 
 /// What is recorded of attempts, the oldest first: what came of each, and how many alike it stands for.
 async fn recorded(daemon: &TestDaemon) -> Vec<(Value, Value)> {
@@ -37,7 +35,7 @@ async fn records_of_failures_in_a_row_say_how_many_they_stand_for() {
     })
     .await;
     let why = details["server"]["last_error"].to_string();
-    assert!(why.contains("failure 9 in a row"), "{details}");
+    has!(why, "failure 9 in a row", "{details}");
     let six = vec![(json!("failed"), Value::Null); 6];
     assert_eq!(recorded(&daemon).await, six);
 

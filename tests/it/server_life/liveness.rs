@@ -1,11 +1,6 @@
 //! Signs of life: who is asked for them, and what becomes of who gives none.
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream, modern, patience::until,
-    processes,
-};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn a_server_that_hangs_is_found_out_and_started_anew() {

@@ -3,14 +3,7 @@
 use std::time::Instant;
 
 use super::{ALONE, BRIDGE, SOON, builder, daemon_pid, opened, status};
-use crate::support::{
-    behaviours::*,
-    client::call_params,
-    daemon::DaemonProcess,
-    fake_upstream::FakeUpstream,
-    pipe_client::{PipeClient, program},
-    processes,
-};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn it_is_the_daemon_for_the_time_of_its_client_and_leaves_nothing_behind() {
@@ -21,7 +14,7 @@ async fn it_is_the_daemon_for_the_time_of_its_client_and_leaves_nothing_behind()
     client.call("up__echo", "{}").await.result();
     let said = status(&home).await.expect("its local socket is open");
     assert_eq!(said["pid"], client.pid());
-    assert_eq!(said["listen"], serde_json::json!([]), "no TCP");
+    assert_eq!(said["listen"], json!([]), "no TCP");
     assert!(said["url"].is_null());
     let pids = upstream.alive();
     assert_eq!(pids.len(), 1);
@@ -121,13 +114,12 @@ async fn a_faulty_configuration_is_named() {
     let done = command.output().await.expect("the program runs");
     assert_eq!((done.status.code(), done.stdout), (Some(1), Vec::new()));
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(said.contains("line 1"), "{said}");
+    has!(said, "line 1");
 
     // Who comes through a bridge hears it as an answer, and goes on when the file is mended.
     let mut client = PipeClient::start(&home, BRIDGE);
     let refused = client.open_speaking("2025-06-18").await.error();
-    let message = refused["message"].as_str().expect("text");
-    assert!(message.contains("line 1"), "{message}");
+    has!(refused["message"], "line 1");
     home.write_config(&builder(&upstream).text());
     client.open().await;
     client.request("ping", "{}").await.result();

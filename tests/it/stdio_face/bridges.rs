@@ -1,23 +1,9 @@
 //! `stdio`: many clients, one daemon, which comes with the first and goes after the last.
 
-use std::{net::TcpListener, path::Path, process::Stdio};
+use std::{net::TcpListener, path::Path};
 
-use rmcp::{
-    ServiceExt,
-    model::{CallToolRequestParams, ClientConfig},
-};
-use serde_json::json;
-
-use super::{ALONE, BRIDGE, builder, daemon_pid, opened, status, until_ended, until_sessions};
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::TestDaemon,
-    fake_upstream::FakeUpstream,
-    patience::{until, within},
-    pipe_client::{PipeClient, program},
-    processes,
-};
+use super::{BRIDGE, builder, daemon_pid, opened, status, until_ended, until_sessions};
+use crate::support::prelude::*;
 
 /// Stands in the environment of every process of one test.
 const MARK: &str = "MCPPROXY_TEST_MARK";
@@ -106,8 +92,8 @@ async fn the_daemon_is_nobodys_child_and_keeps_a_log() {
     until_ended(daemon).await;
     let log = home.data_dir().join("logs").join("daemon.log");
     let text = std::fs::read_to_string(log).expect("a log");
-    assert!(text.contains("mcpproxy is ready"), "{text}");
-    assert!(text.contains("nobody has been there"), "{text}");
+    has!(text, "mcpproxy is ready");
+    has!(text, "nobody has been there");
 }
 
 #[tokio::test]
@@ -152,8 +138,7 @@ async fn a_bridge_serves_the_endpoint_it_is_told() {
     ] {
         let mut lost = PipeClient::start(&home, &["stdio", "--endpoint", endpoint]);
         let refused = lost.open_speaking("2025-06-18").await.error();
-        let message = refused["message"].as_str().expect("text");
-        assert!(message.contains(endpoint), "{message}");
+        has!(refused["message"], endpoint);
         assert_eq!(refused["data"]["code"], code, "{refused}");
     }
     processes::terminate(daemon_pid(&home).await);
@@ -168,36 +153,7 @@ async fn over_tcp_nobody_gets_a_connection_for_lines() {
         ("upgrade", "mcp-stdio"),
         ("accept", "application/json"),
     ];
-    let to = crate::support::http::Reachable::address(&daemon);
-    let answer = crate::support::http::send(to, "GET", "/mcp", &headers, "").await;
+    let to = Reachable::address(&daemon);
+    let answer = http::send(to, "GET", "/mcp", &headers, "").await;
     assert_eq!(answer.status, 405);
-}
-
-#[tokio::test]
-async fn the_official_client_lists_and_calls_by_either_way() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).await;
-    for arguments in [ALONE, BRIDGE] {
-        let home = builder(&upstream).home();
-        // Lists come from what is known, so that it is there before the client asks.
-        let mut first = opened(&home, BRIDGE).await;
-        first.wait_for_tool("up__echo").await;
-        let mut child = program(&home, arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let pipes = child.stdout.take().zip(child.stdin.take());
-        let client = within(
-            "the client to connect",
-            ClientConfig::default().serve(pipes.expect("two pipes")),
-        );
-        let client = client.await.expect("it connects");
-        let tools = client.list_all_tools().await.expect("a list");
-        assert_eq!(tools.len(), 1);
-        let arguments = serde_json::from_value(json!({"a": [1]})).expect("an object");
-        let call = CallToolRequestParams::new("up__echo").with_arguments(arguments);
-        let result = client.call_tool(call).await.expect("a result");
-        assert_eq!(result.structured_content, Some(json!({"a": [1]})));
-        client.cancel().await.expect("it ends in order");
-    }
 }

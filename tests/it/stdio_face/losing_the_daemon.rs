@@ -1,10 +1,7 @@
 //! A daemon that goes away while clients are attached.
 
 use super::{BRIDGE, builder, daemon_pid, opened, until_ended};
-use crate::support::{
-    behaviours::*, client::call_params, daemon::DaemonProcess, fake_upstream::FakeUpstream,
-    patience::until, processes,
-};
+use crate::support::prelude::*;
 
 fn kill(pid: u32) {
     let pid = i32::try_from(pid).expect("a pid");
@@ -40,7 +37,7 @@ async fn a_killed_daemon_costs_the_calls_in_flight_and_nothing_else() {
             .await;
     }
     // The new daemon knows what was agreed: it tells of changes.
-    let new = crate::support::fake_upstream::plain_tool("new");
+    let new = plain_tool("new");
     client.notices.clear();
     upstream.offer(&[(new, echo())]).await;
     client.notice("notifications/tools/list_changed").await;
@@ -57,7 +54,7 @@ async fn what_the_client_wants_to_be_told_survives_its_daemon() {
     };
     let spoken = notice(line("info")).then(notice(line("error")));
     let upstream = FakeUpstream::http()
-        .answering(crate::support::script::HttpAnswers::Sse)
+        .answering(HttpAnswers::Sse)
         .tool("talk", spoken.then(reply_text("done")))
         .resource(r#"{"uri":"lib://note","name":"n"}"#, reply("{}"))
         .await;

@@ -1,15 +1,7 @@
 //! What passes between a client and us, the same by either way.
 
-use serde_json::json;
-
 use super::{ALONE, BRIDGE, builder, opened};
-use crate::support::{
-    behaviours::*,
-    client::call_params,
-    fake_upstream::FakeUpstream,
-    patience::within,
-    pipe_client::{PipeClient, program},
-};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn lists_and_results_pass_byte_for_byte() {
@@ -117,7 +109,7 @@ async fn a_line_that_is_too_large_fails_the_request_it_is() {
         let arguments = format!(r#"{{"text":"{text}"}}"#);
         let error = client.call("up__echo", &arguments).await.error();
         assert_eq!(error["code"], -32600);
-        assert!(error["message"].as_str().expect("text").contains("32 MiB"));
+        has!(error["message"], "32 MiB");
         client.request("ping", "{}").await.result();
     }
 }
@@ -181,7 +173,7 @@ async fn the_client_hears_of_changes() {
         client.wait_for_tool("up__old").await;
         client.call("up__old", "{}").await.result();
         client.notices.clear();
-        let new = crate::support::fake_upstream::plain_tool("new");
+        let new = plain_tool("new");
         upstream.offer(&[(new, echo())]).await;
         client.notice("notifications/tools/list_changed").await;
         client.wait_for_tool("up__new").await;
@@ -198,7 +190,7 @@ async fn batches_of_the_revision_that_has_them_are_answered_in_one_line() {
         client.open_speaking("2025-03-26").await.result();
         client.send(batch).await;
         let line = client.line().await.expect("an answer");
-        let answers: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        let answers: Value = serde_json::from_str(&line).expect("JSON");
         assert_eq!(answers[0], json!({"jsonrpc":"2.0","id":7,"result":{}}));
         assert_eq!(answers[1]["error"]["code"], -32601);
         assert_eq!(answers.as_array().map(Vec::len), Some(2));

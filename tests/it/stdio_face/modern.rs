@@ -1,16 +1,11 @@
 //! Clients of the revision without handshake on stdin and stdout.
 
-use serde_json::{Value, json};
-
 use super::{ALONE, BRIDGE, builder, daemon_pid};
 use crate::support::{
-    behaviours::*,
-    client::call_params,
-    fake_upstream::{FakeUpstream, plain_tool},
-    modern_client::{MODERN, meta_of, stamped},
-    patience::{LOOK_AGAIN, within},
-    pipe_client::{Answer, PipeClient},
-    processes,
+    modern_client::{meta_of, stamped},
+    patience::LOOK_AGAIN,
+    pipe_client::Answer,
+    prelude::*,
 };
 
 const TAG: &str = "io.modelcontextprotocol/subscriptionId";
@@ -154,16 +149,10 @@ async fn streams_of_news_run_beside_requests_until_they_are_withdrawn() {
             .await;
         upstream.offer_more("prompts", r#"{"name":"q"}"#).await;
         let frame = client.notice("notifications/prompts/list_changed").await;
-        assert!(
-            frame.contains(&format!(r#"/subscriptionId":{both}"#)),
-            "{frame}"
-        );
+        has!(frame, format!(r#"/subscriptionId":{both}"#));
         upstream.offer(&[(plain_tool("other"), echo())]).await;
         let frame = client.notice("notifications/tools/list_changed").await;
-        assert!(
-            frame.contains(&format!(r#"/subscriptionId":{both}"#)),
-            "{frame}"
-        );
+        has!(frame, format!(r#"/subscriptionId":{both}"#));
         // A stream that is open keeps nobody from leaving.
         assert_eq!(client.notices, [""; 0]);
         let leaving = std::time::Instant::now();
@@ -186,9 +175,6 @@ async fn streams_have_an_end_when_the_daemon_ends() {
         assert_eq!(answer["resultType"], "complete");
         assert_eq!(answer["_meta"][TAG].to_string(), id);
         let cancelled = client.notice("notifications/cancelled").await;
-        assert!(
-            cancelled.contains(&format!(r#""requestId":{id}"#)),
-            "{cancelled}"
-        );
+        has!(cancelled, format!(r#""requestId":{id}"#));
     }
 }

@@ -141,11 +141,6 @@ impl Builder {
         TestDaemon::start_in(self.home()).await
     }
 
-    /// The same as `serve --demo` does.
-    pub async fn start_with_demo(self) -> TestDaemon {
-        TestDaemon::start_with(self.home(), |options| options.demo = true).await
-    }
-
     /// Starts the real program and waits until it serves.
     pub async fn spawn(self) -> DaemonProcess {
         DaemonProcess::spawn_in(self.home()).await

@@ -5,7 +5,6 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use serde_json::Value;
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use super::{event_stream::EventStream, http, patience::within};
@@ -80,17 +79,5 @@ impl Heard {
     /// The next frame; nothing when the stream has ended.
     pub async fn next(&mut self) -> Option<String> {
         within("a frame of a stream", self.frames.recv()).await
-    }
-
-    /// Reads on until a frame of this method comes.
-    pub async fn next_frame(&mut self, method: &str) -> String {
-        loop {
-            let frame = self.next().await;
-            let frame = frame.unwrap_or_else(|| panic!("the stream ended before {method}"));
-            let parsed: Value = serde_json::from_str(&frame).unwrap_or_default();
-            if parsed["method"] == method {
-                return frame;
-            }
-        }
     }
 }

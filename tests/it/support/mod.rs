@@ -26,6 +26,7 @@ mod moving;
 pub mod patience;
 mod person;
 pub mod pipe_client;
+pub mod prelude;
 mod presentation;
 pub mod processes;
 pub mod random;
@@ -33,6 +34,7 @@ pub mod record;
 mod request;
 pub mod script;
 pub mod sse;
+pub mod texts;
 mod troubles;
 
 impl http::Reachable for fake_upstream::Upstream {

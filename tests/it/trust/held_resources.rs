@@ -1,10 +1,6 @@
 //! Held resources and templates, under whatever spelling of their URIs.
 
-use serde_json::json;
-
-use crate::support::{
-    behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream, patience::until_async,
-};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn what_a_held_resource_or_template_stands_for_is_held_by_every_spelling() {
@@ -35,18 +31,15 @@ async fn what_a_held_resource_or_template_stands_for_is_held_by_every_spelling()
             let read = client
                 .request("resources/read", &json!({ "uri": uri }).to_string())
                 .await;
-            assert!(
-                !read.frame.contains("contents"),
-                "{path} {uri}: {}",
-                read.frame
-            );
+            lacks!(read.frame, "contents", "{path} {uri}");
         }
         for uri in ["note://x", "note://t/7"] {
             let params = json!({ "uri": uri }).to_string();
             for method in ["resources/read", "resources/subscribe"] {
                 let refused = client.request(method, &params).await;
-                assert!(
-                    refused.error().contains("tool_held"),
+                has!(
+                    refused.error(),
+                    "tool_held",
                     "{path} {method} {uri}: {}",
                     refused.frame
                 );
@@ -56,7 +49,7 @@ async fn what_a_held_resource_or_template_stands_for_is_held_by_every_spelling()
         let open = client
             .request("resources/read", r#"{"uri":"note://t/free"}"#)
             .await;
-        assert!(open.frame.contains("contents"), "{path}: {}", open.frame);
+        has!(open.frame, "contents", "{path}");
     }
     let read = server.received("resources/read");
     assert_eq!(read.len(), 2, "{read:?}");
@@ -125,7 +118,7 @@ async fn a_prompt_or_uri_that_no_list_has_is_not_another_name_of_what_is_held() 
             assert_eq!(is_held, name == "bad", "{name} {uri}: {}", said.frame);
             if name == "bad" {
                 let said = client.request("resources/subscribe", &params).await;
-                assert!(said.frame.contains("tool_held"), "{uri}: {}", said.frame);
+                has!(said.frame, "tool_held", "{uri}");
             }
         }
     }

@@ -1,14 +1,7 @@
 //! What a server says of itself is compared with what was approved; of its prompts and resources a change is shown.
 
-use serde_json::{Value, json};
-
 use super::{approve, held, inspected};
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 const OF_MANY: [&str; 4] = ["/mcp", "/mcp/all", "/mcp/code", "/mcp/proxy"];
 
@@ -74,13 +67,12 @@ async fn changed_instructions_reach_no_address_of_many_servers_until_they_are_ap
         [(String::new(), "changed".to_owned())]
     );
     let client = daemon.client("/mcp/all").await;
-    assert!(client.call("up__echo", "{}").await.frame.contains("result"));
+    has!(client.call("up__echo", "{}").await.frame, "result");
     let diff = shown(&daemon, "instructions").await["diff"].clone();
     assert_eq!(diff, "-Be kind.\n+Be quick.");
     let row = &daemon.rest("GET", "/api/v1/servers", "").await.json()["servers"][0];
     assert_eq!(row["held"], 1);
-    let step = row["next_step"].as_str().expect("a step");
-    assert!(step.contains("mcpproxy upstream inspect up"), "{step}");
+    has!(row["next_step"], "mcpproxy upstream inspect up");
 
     // The server sleeps then.
     let daemon = TestDaemon::start_in(daemon.shutdown().await).await;
@@ -133,7 +125,7 @@ async fn a_review_shows_that_a_resource_says_something_else_and_nothing_is_held_
     assert_eq!(held(&daemon, "up").await, []);
     let daemon = TestDaemon::start_in(daemon.shutdown().await).await;
     let (_, said, _) = daemon.home().cli(&["upstream", "inspect", "up"]).await;
-    assert!(said.contains("it says something else than when"), "{said}");
+    has!(said, "it says something else than when");
     approve(&daemon, "up", &[]).await;
     let resource = shown(&daemon, "resource").await;
     assert_eq!(resource["changed_since"], Value::Null, "{resource}");

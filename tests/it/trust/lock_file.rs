@@ -2,16 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
-
 use super::{held, saying};
-use crate::support::{
-    behaviours::*,
-    daemon::{Home, TestDaemon},
-    fake_upstream::{FakeUpstream, Upstream, plain_tool},
-    patience::until_async,
-    pipe_client::PipeClient,
-};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn exactly_what_the_file_has_is_accepted() {
@@ -21,19 +13,15 @@ async fn exactly_what_the_file_has_is_accepted() {
         .tool("wave", echo())
         .await;
     let daemon = TestDaemon::builder()
-        .upstream_with(
-            "up",
-            &server,
-            serde_json::json!({ "tool_changes": "allow" }),
-        )
+        .upstream_with("up", &server, json!({ "tool_changes": "allow" }))
         .await;
     daemon.wait_for_tool("up__wave").await;
     let lock = daemon.home().data_dir().join("mcp.lock.json");
     let file = lock.to_str().expect("text");
     let (code, _, said) = daemon.home().cli(&["upstream", "lock", file]).await;
     assert_eq!(code, 0, "{said}");
-    assert!(said.contains("2 tools of 1 server"), "{said}");
-    assert!(said.contains(&format!("serve --locked {file}")), "{said}");
+    has!(said, "2 tools of 1 server");
+    has!(said, format!("serve --locked {file}"));
     let first = std::fs::read_to_string(&lock).expect("there");
     let written: Value = serde_json::from_str(&first).expect("JSON");
     let tools = written["tools"].as_array().expect("a list");
@@ -59,7 +47,7 @@ async fn exactly_what_the_file_has_is_accepted() {
         .await;
     let daemon = TestDaemon::start_locked(home, &lock).await;
     let client = daemon.client("/mcp/all").await;
-    assert!(client.call("up__wave", "{}").await.frame.contains("result"));
+    has!(client.call("up__wave", "{}").await.frame, "result");
     until_async("what is not in the file to be held", async || {
         (client.tool_names().await == ["up__wave"]).then_some(())
     })
@@ -67,8 +55,7 @@ async fn exactly_what_the_file_has_is_accepted() {
     for tool in ["up__echo", "up__late"] {
         let failure = client.call(tool, "{}").await.failure();
         assert_eq!(failure["code"], "tool_held", "{tool}");
-        let error = failure["error"].as_str().expect("an error");
-        assert!(error.contains("not in the lock file"), "{error}");
+        has!(failure["error"], "not in the lock file");
     }
     let unknown = client
         .call("call_tool_read", r#"{"name":"up:unheard"}"#)
@@ -81,19 +68,14 @@ async fn exactly_what_the_file_has_is_accepted() {
     assert_eq!(code, 4, "{said}");
     let asked = ["upstream", "approve", "up", "--all", "-o", "json"];
     let (_, told, _) = daemon.home().cli(&asked).await;
-    assert!(told.contains("\"tool_held\""), "{told}");
+    has!(told, "\"tool_held\"");
     assert_eq!(held(&daemon, "up").await.len(), 2);
     let (_, said, _) = daemon.home().cli(&["upstream", "inspect", "up"]).await;
-    assert!(
-        !said.contains("upstream approve")
-            && said.contains("nothing can be approved while the lock file"),
-        "{said}"
-    );
+    lacks!(said, "upstream approve");
+    has!(said, "nothing can be approved while the lock file");
     let (_, status, _) = daemon.home().cli(&["status"]).await;
-    assert!(
-        status.contains("lock file") && status.contains(file),
-        "{status}"
-    );
+    has!(status, "lock file");
+    has!(status, file);
 }
 
 #[tokio::test]
@@ -107,16 +89,14 @@ async fn a_broken_one_refuses_to_start() {
         let arguments = ["serve", "--listen", "127.0.0.1:0", "--locked", file];
         let (code, _, said) = home.cli(&arguments).await;
         assert_eq!(code, 1, "{said}");
-        assert!(
-            said.contains("the lock file") && said.contains(file),
-            "{said}"
-        );
+        has!(said, "the lock file");
+        has!(said, file);
     }
     std::fs::remove_file(&lock).expect("removed");
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--locked", file];
     let (code, _, said) = home.cli(&arguments).await;
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains("mcpproxy upstream lock"), "{said}");
+    has!(said, "mcpproxy upstream lock");
     assert_eq!(server.spawn_count(), 0);
 }
 
@@ -172,8 +152,7 @@ async fn what_changed_before_a_restart_is_refused_in_the_same_words_from_the_fir
     assert_eq!(failures[0], failures[1]);
     assert_eq!(failures[1], failures[2]);
     assert_eq!(failures[0][0], "tool_held");
-    let error = failures[0][1].as_str().expect("an error");
-    assert!(error.contains("not in the lock file"), "{error}");
+    has!(failures[0][1], "not in the lock file");
 }
 
 #[tokio::test]
@@ -184,19 +163,17 @@ async fn a_lock_file_of_the_configuration_holds_for_every_daemon_and_nothing_off
         .await;
     // Without a daemon it is the same.
     let (_, said, _) = home.cli(&["access", "check", "operator", "up:echo"]).await;
-    assert!(said.contains("has its definition"), "{said}");
+    has!(said, "has its definition");
     let mut bridge = PipeClient::start(&home, &["stdio"]);
     bridge.open().await;
     let answer = bridge.call("call_tool_read", r#"{"name":"up:wave"}"#).await;
-    assert!(answer.result().contains("content"), "{}", answer.result());
+    has!(answer.result(), "content");
     let refused = bridge.call("call_tool_read", r#"{"name":"up:late"}"#).await;
     let failure: Value = serde_json::from_str(&refused.text()).expect("JSON");
     assert_eq!(failure["code"], "tool_held");
     let hint = failure["hint"].as_str().expect("a hint");
-    assert!(
-        hint.contains("lock file") && !hint.contains("approve"),
-        "{hint}"
-    );
+    has!(hint, "lock file");
+    lacks!(hint, "approve");
 
     for command in [
         &["upstream", "list", "-o", "json"][..],
@@ -206,11 +183,11 @@ async fn a_lock_file_of_the_configuration_holds_for_every_daemon_and_nothing_off
     ] {
         let (_, out, err) = home.cli(command).await;
         let said = out + &err;
-        assert!(said.contains(path(&file)), "{command:?}: {said}");
-        assert!(!said.contains("upstream approve"), "{command:?}: {said}");
+        has!(said, path(&file), "{command:?}");
+        lacks!(said, "upstream approve", "{command:?}");
     }
     let (_, out, err) = home.cli(&["upstream", "approve", "up", "--all"]).await;
-    assert!((out + &err).contains(path(&file)));
+    has!(out + &err, path(&file));
     let (code, said, _) = home
         .cli(&["access", "check", "operator", "up:late", "-o", "json"])
         .await;
@@ -220,8 +197,7 @@ async fn a_lock_file_of_the_configuration_holds_for_every_daemon_and_nothing_off
         (4, &json!("lock_file")),
         "{said}"
     );
-    let reason = verdict["reason"].as_str().expect("a reason");
-    assert!(reason.contains(path(&file)), "{reason}");
+    has!(verdict["reason"], path(&file));
 
     name_lock_file(&home, "other.lock.json");
     until_async("the restart to be asked for", async || {
@@ -234,9 +210,9 @@ async fn a_lock_file_of_the_configuration_holds_for_every_daemon_and_nothing_off
     // What was named does not exist.
     let (code, _, said) = home.cli(&["serve", "--listen", "127.0.0.1:0"]).await;
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains("other.lock.json"), "{said}");
+    has!(said, "other.lock.json");
     let (_, said, _) = home.cli(&["config", "check"]).await;
-    assert!(said.contains("lock_file"), "{said}");
+    has!(said, "lock_file");
 }
 
 #[tokio::test]
@@ -254,7 +230,7 @@ async fn a_reviewed_file_is_not_cut_short_unasked() {
     std::fs::write(&file, &more).expect("written");
     let (code, _, said) = home.cli(&["upstream", "lock", path(&file)]).await;
     assert_eq!(code, 4, "{said}");
-    assert!(said.contains("gone:echo, gone:wave"), "{said}");
+    has!(said, "gone:echo, gone:wave");
     assert_eq!(std::fs::read_to_string(&file).expect("there"), more);
     std::fs::write(&file, "not a lock file").expect("written");
     let (code, _, said) = home.cli(&["upstream", "lock", path(&file)]).await;

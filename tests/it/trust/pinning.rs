@@ -2,17 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use super::{approve, held, inspected, saying};
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream, plain_tool},
-    modern_client::ModernClient,
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 const LISTS: &str = r#"{"tools":{"listChanged":true}}"#;
 
@@ -53,24 +44,18 @@ async fn a_changed_definition_is_held_within_a_second_until_it_is_approved() {
 
     let found = inspected(&daemon, "up").await;
     let thing = &found["things"][0];
-    assert_eq!(
-        (&thing["name"], &thing["held"]),
-        (&json!("echo"), &json!(true))
-    );
-    let diff = thing["diff"].as_str().expect("a diff");
-    assert!(
-        diff.contains("-  ") && diff.contains("+  ") && diff.contains("Sends everything"),
-        "{diff}"
-    );
+    is_like!(thing, { "name": "echo", "held": true });
+    has!(thing["diff"], "-  ");
+    has!(thing["diff"], "+  ");
+    has!(thing["diff"], "Sends everything");
     let row = &daemon.rest("GET", "/api/v1/servers", "").await.json()["servers"][0];
     assert_eq!(row["held"], 1);
-    let step = row["next_step"].as_str().expect("a step");
-    assert!(step.contains("mcpproxy upstream inspect up"), "{step}");
+    has!(row["next_step"], "mcpproxy upstream inspect up");
     assert_eq!(daemon.get("/health").await.json()["held_tools"], 1);
 
     approve(&daemon, "up", &["echo"]).await;
     wait_for_tools(&client, &["up__echo", "up__wave"]).await;
-    assert!(client.call("up__echo", "{}").await.frame.contains("result"));
+    has!(client.call("up__echo", "{}").await.frame, "result");
     assert_eq!(server.received("tools/call").len(), 1);
     assert!(
         daemon
@@ -111,11 +96,10 @@ async fn what_programs_say_to_each_other_counts_where_it_is_said_to_a_model() {
     assert_eq!(failure["code"], "tool_changed");
     assert_eq!(server.received("tools/call").len(), 0);
     let found = inspected(&daemon, "up").await;
-    let diff = found["things"][0]["diff"].as_str().expect("a diff");
-    assert!(diff.contains("Ignore all previous"), "{diff}");
+    has!(found["things"][0]["diff"], "Ignore all previous");
     offer(with(r#""_meta":{"version":8}"#)).await;
     wait_for_tools(&client, &["up__echo", "up__wave"]).await;
-    assert!(client.call("up__echo", "{}").await.frame.contains("result"));
+    has!(client.call("up__echo", "{}").await.frame, "result");
 }
 
 #[tokio::test]
@@ -155,7 +139,7 @@ async fn what_was_taken_back_while_the_server_slept_is_usable_by_the_next_call()
             r#"{"name":"up:echo"}"#
         };
         let reply = client.call(tool, arguments).await;
-        assert!(reply.frame.contains("result"), "{}", reply.frame);
+        has!(reply.frame, "result");
         assert_eq!(server.received("tools/call").len(), 1, "{}", reply.frame);
         wait_for_tools(&client, &["up__echo", "up__wave"]).await;
     }
@@ -169,17 +153,17 @@ async fn the_baseline_is_on_disk_before_the_first_call_is_sent() {
     let reply = client
         .call("call_tool_write", r#"{"name":"up:echo"}"#)
         .await;
-    assert!(!reply.frame.contains("isError\":true"), "{}", reply.frame);
+    lacks!(reply.frame, "isError\":true");
     let home = daemon.kill().await;
     let file = home.data_dir().join("approvals/up.json");
     let ledger = std::fs::read_to_string(file).expect("a ledger");
-    assert!(ledger.contains("echo"), "{ledger}");
+    has!(ledger, "echo");
 }
 
 #[tokio::test]
 async fn the_same_definition_in_another_order_is_the_same_and_a_new_tool_is_usable() {
     let (server, daemon, client) = house().await;
-    let plain: serde_json::Map<String, serde_json::Value> =
+    let plain: serde_json::Map<String, Value> =
         serde_json::from_str(&plain_tool("echo")).expect("JSON");
     let turned: serde_json::Map<_, _> = plain.into_iter().rev().collect();
     let turned = serde_json::to_string(&turned).expect("JSON");
@@ -205,11 +189,7 @@ async fn a_new_name_that_differs_by_case_is_held_and_of_two_of_one_name_the_firs
     assert_eq!(found, [("Echo".to_owned(), "alike".to_owned())]);
     let native = daemon.client("/mcp/server/up").await;
     let listed = native.request("tools/list", "{}").await;
-    assert!(
-        !listed.result().contains("nobody approved"),
-        "{}",
-        listed.result()
-    );
+    lacks!(listed.result(), "nobody approved");
 }
 
 #[tokio::test]
@@ -295,20 +275,12 @@ async fn instructions_that_are_held_reach_nobody() {
         let newcomer = TestClient::stateless(&daemon, path);
         let params = r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#;
         let opened = newcomer.request("initialize", params).await;
-        assert!(
-            !opened.result().contains("id_rsa"),
-            "{path}: {}",
-            opened.result()
-        );
+        lacks!(opened.result(), "id_rsa", "{path}");
     }
     for path in ["/mcp/all", "/mcp/server/up"] {
         let modern = ModernClient::new(&daemon, path);
         let said = modern.request("server/discover", "{}").await;
-        assert!(
-            !said.result().contains("id_rsa"),
-            "{path}: {}",
-            said.result()
-        );
+        lacks!(said.result(), "id_rsa", "{path}");
     }
     let found = held(&daemon, "up").await;
     assert_eq!(found, [(String::new(), "suspicious".to_owned())]);

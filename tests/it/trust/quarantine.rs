@@ -1,16 +1,12 @@
 //! Quarantined servers: what a call is answered, what agents are told, and that nobody lifts it through MCP.
 
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
 
 use super::{approve, inspected, saying};
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
-    patience::until_async,
-};
+use crate::support::prelude::*;
+
+/// The keys of an answer: those of quarantine, and those of every failure.
+const KEYS: &str = "status serverName toolName requestedArgs message instructions toolAnalysis error code server tool hint";
 
 async fn server() -> Upstream {
     let tool = saying(
@@ -62,11 +58,7 @@ async fn a_call_is_not_executed_and_answers_with_an_analysis() {
         (&native, "echo", json!({ "a": 1 })),
     ] {
         let reply = client.call(tool, &arguments.to_string()).await;
-        assert!(
-            !reply.frame.contains("Gathers everything"),
-            "{}",
-            reply.frame
-        );
+        lacks!(reply.frame, "Gathers everything");
         let answer = reply.failure();
         assert_eq!(answer["status"], "QUARANTINED_SERVER_BLOCKED", "{tool}");
         assert_eq!(answer["code"], "server_quarantined");
@@ -74,15 +66,13 @@ async fn a_call_is_not_executed_and_answers_with_an_analysis() {
         assert_eq!(answer["toolName"], "echo");
         assert_eq!(answer["requestedArgs"], json!({ "a": 1 }), "{tool}");
         assert!(answer["message"].is_string() && answer["instructions"].is_string());
+        let keys = answer.as_object().expect("an object").keys();
+        assert_eq!(keys.cloned().collect::<Vec<_>>().join(" "), KEYS);
         let analysis = &answer["toolAnalysis"];
         assert_eq!(analysis["inspected"], true);
         let found = analysis["tool"].as_array().expect("a list");
         assert!(!found.is_empty(), "{answer}");
-        assert!(
-            !reply.frame.contains("mcpproxy upstream"),
-            "{}",
-            reply.frame
-        );
+        lacks!(reply.frame, "mcpproxy upstream");
     }
     assert_eq!(server.received("tools/call"), [""; 0]);
 }
@@ -95,20 +85,16 @@ async fn what_an_agent_wrote_is_not_contacted_until_a_person_asks() {
     });
     let (server, daemon) = house(entry).await;
     let shown = daemon.rest("GET", "/api/v1/servers/up/inspect", "").await;
-    assert!(!shown.json().to_string().contains(secret));
+    lacks!(shown.json().to_string(), secret);
     let client = daemon.client("/mcp/all").await;
     let answer = client
         .call("call_tool_read", r#"{"name":"up:echo"}"#)
         .await
         .failure();
     assert_eq!(answer["toolAnalysis"]["inspected"], false);
-    let note = answer["toolAnalysis"]["note"].as_str().expect("a note");
-    assert!(note.contains("not inspected"), "{note}");
+    has!(answer["toolAnalysis"]["note"], "not inspected");
     let found = inspected(&daemon, "up").await;
-    assert_eq!(
-        (&found["inspected"], &found["awaits_contact"]),
-        (&json!(false), &json!(true))
-    );
+    is_like!(found, { "inspected": false, "awaits_contact": true });
     assert_eq!(server.spawn_count(), 0);
 
     let found = daemon
@@ -127,9 +113,9 @@ async fn what_an_agent_wrote_is_not_contacted_until_a_person_asks() {
     let approved = approve(&daemon, "up", &[]).await;
     assert_eq!(approved["server"]["quarantined"], false, "{approved}");
     let text = std::fs::read_to_string(daemon.home().config_file()).expect("the file");
-    assert!(!text.contains("changed_by"), "{text}");
+    lacks!(text, "changed_by");
     client.wait_for_tool("up__echo").await;
-    assert!(client.call("up__echo", "{}").await.frame.contains("result"));
+    has!(client.call("up__echo", "{}").await.frame, "result");
 }
 
 #[tokio::test]
@@ -170,30 +156,7 @@ async fn agents_can_read_what_is_held_and_change_nothing() {
         .await
         .value();
     let held = &found["structuredContent"]["held"];
-    assert_eq!(
-        (&held[0]["server"], &held[0]["what"]),
-        (&json!("up"), &json!("server"))
-    );
-    for arguments in [
-        r#"{"operation":"approve","name":"up"}"#,
-        r#"{"operation":"list","name":"up"}"#,
-        r#"{"operation":"inspect"}"#,
-        r#"{"operation":"inspect","name":"up","approve":true}"#,
-        "{}",
-    ] {
-        let failure = client
-            .call("quarantine_security", arguments)
-            .await
-            .failure();
-        assert_eq!(failure["code"], "invalid_arguments", "{arguments}");
-    }
-    let unknown = client
-        .call(
-            "quarantine_security",
-            r#"{"operation":"inspect","name":"x"}"#,
-        )
-        .await;
-    assert_eq!(unknown.failure()["code"], "unknown_server");
+    is_like!(held[0], { "server": "up", "what": "server" });
     // The verbs of operators are for operators alone.
     for verb in ["approve", "quarantine", "inspect"] {
         let path = format!("/api/v1/servers/up/{verb}");
@@ -230,18 +193,12 @@ async fn a_contact_that_fails_leaves_the_entry_as_the_agent_wrote_it() {
             .cli(&["upstream", "inspect", "up", "--connect"])
             .await;
         assert_eq!(code, 1, "{said}{error}");
-        assert!(
-            error.contains(why)
-                && error.contains("stays an agent's")
-                && !format!("{error}{said}").contains("not contacted"),
-            "{error}"
-        );
+        has!(error, why);
+        has!(error, "stays an agent's");
+        lacks!(format!("{error}{said}"), "not contacted");
         let reference = more["env"]["KEY"].as_str().expect("text");
-        assert!(
-            said.contains(reference),
-            "what is filled in where is shown: {said}"
-        );
-        assert!(!said.contains("s3cret"), "{said}");
+        has!(said, reference, "what is filled in where is shown");
+        lacks!(said, "s3cret");
         let after = std::fs::read_to_string(daemon.home().config_file()).expect("the file");
         let [before, after]: [Value; 2] =
             [before, after].map(|text| serde_json::from_str(&text).expect("JSON"));
@@ -272,10 +229,8 @@ async fn a_server_that_lists_nothing_stays_the_agent_s() {
             .cli(&["upstream", "inspect", "up", "--connect"])
             .await;
         assert_eq!(code, 1, "{listed}: {said}{error}");
-        assert!(
-            error.contains(why) && error.contains("stays an agent's"),
-            "{listed}: {error}"
-        );
+        has!(error, why, "{listed}");
+        has!(error, "stays an agent's", "{listed}");
         let file = std::fs::read_to_string(daemon.home().config_file()).expect("the file");
         let file: Value = serde_json::from_str(&file).expect("JSON");
         assert_eq!(file["mcpServers"]["up"]["changed_by"], "agent", "{listed}");
@@ -303,35 +258,6 @@ async fn a_server_that_was_never_listed_is_refused_alike_by_every_name() {
         assert_eq!(by_offered, by_own);
     }
     assert_eq!(client.call("agent__x", "{}").await.error_code(), -32602);
-}
-
-#[tokio::test]
-async fn the_answer_has_the_keys_of_both_shapes_and_no_others() {
-    let (_server, daemon) = house(json!({ "quarantined": true })).await;
-    let client = daemon.client("/mcp/all").await;
-    let answer = client
-        .call("call_tool_read", r#"{"name":"up:echo"}"#)
-        .await
-        .failure();
-    let keys: Vec<&String> = answer.as_object().expect("an object").keys().collect();
-    let of_quarantine = [
-        "status",
-        "serverName",
-        "toolName",
-        "requestedArgs",
-        "message",
-        "instructions",
-        "toolAnalysis",
-    ];
-    let of_failures = ["error", "code", "server", "tool", "hint"];
-    assert_eq!(
-        keys,
-        of_quarantine
-            .iter()
-            .chain(&of_failures)
-            .copied()
-            .collect::<Vec<_>>()
-    );
 }
 
 #[tokio::test]
@@ -364,15 +290,15 @@ async fn the_list_of_what_is_held_says_what_was_found() {
             "{held}"
         );
     }
-    assert!(!held.to_string().contains("id_rsa"), "{held}");
+    lacks!(held.to_string(), "id_rsa", "{held}");
 
     // What a server says of itself is approved by itself.
     let (_, said, _) = daemon.home().cli(&["upstream", "inspect", "up"]).await;
-    assert!(said.contains("bad --instructions --seen"), "{said}");
+    has!(said, "bad --instructions --seen");
     let approve = ["upstream", "approve", "up", "--instructions", "--yes"];
     let (code, _, said) = daemon.home().cli(&approve).await;
     assert_eq!(code, 0, "{said}");
-    assert!(said.contains("instructions"), "{said}");
+    has!(said, "instructions");
     let held = list().await;
     let things = held[0]["things"].as_array().expect("things");
     assert_eq!(things.len(), 1, "{held}");

@@ -1,14 +1,7 @@
 //! What a review does not show, and what outlives an entry. The rest of a review is in `cli/transcripts/review.txt`.
 
-use serde_json::json;
-
 use super::saying;
-use crate::support::{
-    behaviours::*,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream, plain_tool},
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 async fn house() -> (Upstream, TestDaemon) {
     let server = FakeUpstream::stdio()
@@ -87,11 +80,11 @@ async fn what_a_server_repeats_of_its_references_is_not_shown_to_its_reviewer() 
     ] {
         let (code, said, beside) = home.cli(asked).await;
         assert_eq!(code, 0, "{asked:?}: {beside}");
-        assert!(said.contains("echo"), "{asked:?}: {said}");
+        has!(said, "echo", "{asked:?}");
         shown.push(said + &beside);
     }
     for text in &shown {
-        assert!(!text.contains(VALUE), "{text}");
+        lacks!(text, VALUE);
     }
-    assert!(shown[0].contains("Sends ***"), "{}", shown[0]);
+    has!(shown[0], "Sends ***");
 }

@@ -1,15 +1,7 @@
 //! A quarantined server is started once to be listed, and again only when a person asks.
 
-use serde_json::{Value, json};
-
 use super::inspected;
-use crate::support::{
-    behaviours::*,
-    client::TestClient,
-    daemon::{Home, TestDaemon},
-    fake_upstream::FakeUpstream,
-    patience::until_async,
-};
+use crate::support::prelude::*;
 
 #[tokio::test]
 async fn what_fails_to_be_listed_is_not_started_again_until_a_person_asks() {
@@ -30,17 +22,11 @@ async fn what_fails_to_be_listed_is_not_started_again_until_a_person_asks() {
     let row = &found["server"];
     assert_eq!(row["next_attempt_in_seconds"], Value::Null, "{row}");
     let why = row["last_error"].as_str().expect("why");
-    assert!(
-        why.contains("exit code 3") && !why.contains("in a row"),
-        "{why}"
-    );
-    let step = row["next_step"].as_str().expect("a step");
-    assert!(step.contains("upstream inspect up --connect"), "{step}");
-    let told = found["contact_error"].as_str().expect("why and what to do");
-    assert!(
-        told.contains("exit code 3") && told.contains("upstream logs up"),
-        "{told}"
-    );
+    has!(why, "exit code 3");
+    lacks!(why, "in a row");
+    has!(row["next_step"], "upstream inspect up --connect");
+    has!(found["contact_error"], "exit code 3");
+    has!(found["contact_error"], "upstream logs up");
 
     let again = daemon
         .rest("POST", "/api/v1/servers/up/inspect?wait=20", "")
@@ -52,8 +38,8 @@ async fn what_fails_to_be_listed_is_not_started_again_until_a_person_asks() {
 
     let report = daemon.rest("GET", "/api/v1/doctor", "").await;
     let report = report.text();
-    assert!(report.contains("was tried once"), "{report}");
-    assert!(!report.contains("so it was not started"), "{report}");
+    has!(report, "was tried once");
+    lacks!(report, "so it was not started");
 }
 
 async fn store(daemon: &TestDaemon) {
@@ -65,7 +51,7 @@ async fn store(daemon: &TestDaemon) {
 }
 
 /// A server that waits for approval, was listed once, and lacks its secret since.
-async fn lacking(up: &crate::support::fake_upstream::Upstream) -> Home {
+async fn lacking(up: &Upstream) -> Home {
     let entry = json!({ "env": { "TOKEN": "${keyring:k}" }, "quarantined": true });
     let daemon = TestDaemon::builder()
         .config(json!({ "keyring": "file" }))
@@ -89,30 +75,18 @@ async fn what_waits_for_approval_and_lacks_its_secret_still_waits_for_approval()
     let up = FakeUpstream::stdio().tool("echo", echo()).await;
     let home = lacking(&up).await;
     let (_, list, _) = home.cli(&["upstream", "list"]).await;
-    assert!(
-        list.contains("Error (quarantined)"),
-        "from the files: {list}"
-    );
+    has!(list, "Error (quarantined)", "from the files");
     let daemon = TestDaemon::start_in(home).await;
 
     let details = daemon.rest("GET", "/api/v1/servers/up", "").await.json();
     let row = &details["server"];
     let said = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-    assert_eq!(
-        (&row["state"], &row["quarantined"], &row["unusable"]),
-        (&json!("Error"), &json!(true), &json!(true)),
-        "{row}"
-    );
-    assert_eq!(
-        (&row["transport"], &row["tools"]),
-        (&json!("stdio"), &json!(1))
-    );
-    assert!(said("last_error").contains("keyring entry"), "{row}");
+    is_like!(row, { "state": "Error", "quarantined": true, "unusable": true });
+    is_like!(row, { "transport": "stdio", "tools": 1 });
+    has!(said("last_error"), "keyring entry", "{row}");
     let step = said("next_step");
-    assert!(
-        step.contains("upstream inspect up") && step.contains("secret set k"),
-        "{step}"
-    );
+    has!(step, "upstream inspect up");
+    has!(step, "secret set k");
     assert_eq!(
         details["entry"]["env"]["TOKEN"], "${keyring:k}",
         "{details}"
@@ -133,14 +107,10 @@ async fn what_waits_for_approval_and_lacks_its_secret_still_waits_for_approval()
         let name = (command[1] != "list").then_some("up");
         let words: Vec<&str> = command.into_iter().chain(name).collect();
         let (_, said, _) = daemon.home().cli(&words).await;
-        assert!(said.contains("Error (quarantined)"), "{words:?}: {said}");
+        has!(said, "Error (quarantined)", "{words:?}");
     }
     let doctor = daemon.rest("GET", "/api/v1/doctor", "").await;
-    assert!(
-        doctor.text().contains("waits for approval"),
-        "{}",
-        doctor.text()
-    );
+    has!(doctor.text(), "waits for approval");
     let client = TestClient::stateless(&daemon, "/mcp");
     let call = client.call("call_tool_read", r#"{"name":"up:echo"}"#).await;
     assert_eq!(call.failure()["status"], "QUARANTINED_SERVER_BLOCKED");
@@ -156,14 +126,7 @@ async fn what_waits_for_approval_and_lacks_its_secret_still_waits_for_approval()
         .rest("POST", "/api/v1/servers/up/inspect?wait=20", "")
         .await
         .json();
-    assert_eq!(
-        (
-            &settled["server"]["state"],
-            &settled["server"]["quarantined"]
-        ),
-        (&json!("Disconnected"), &json!(true)),
-        "{settled}"
-    );
+    is_like!(settled["server"], { "state": "Disconnected", "quarantined": true }, "{settled}");
     assert_eq!(settled["seen"], found["seen"], "nothing else is approved");
     assert_eq!(up.spawn_count(), 1);
     let reloads = daemon.home().activity("kind=change").await;
@@ -182,15 +145,7 @@ async fn what_lacks_its_secret_can_be_approved_as_it_stands() {
     let approved = daemon.rest("POST", path, &body).await;
     assert_eq!(approved.status, 200, "{}", approved.text());
     let row = &approved.json()["server"];
-    assert_eq!(
-        (&row["state"], &row["quarantined"], &row["next_step"]),
-        (
-            &json!("Error"),
-            &json!(false),
-            &json!("`mcpproxy secret set k`")
-        ),
-        "{row}"
-    );
+    is_like!(row, { "state": "Error", "quarantined": false, "next_step": "`mcpproxy secret set k`" });
     store(&daemon).await;
     let client = daemon.client_of("up__echo").await;
     client.call("up__echo", "{}").await.result();

@@ -1,10 +1,6 @@
 //! Whoever approves a server sees all that agents read of it, and approves nothing else.
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream, patience::until_async,
-};
+use crate::support::prelude::*;
 
 /// Words that stand where a description and the descriptions of parameters are not.
 const WORDS: [&str; 24] = [
@@ -85,7 +81,7 @@ async fn a_review_shows_all_that_agents_read_of_a_server() {
     let (_, approved, _) = home.cli(&["upstream", "approve", "up"]).await;
     for word in WORDS {
         for text in [&review, &said, &shown, &approved] {
-            assert!(text.contains(word), "{word}: {text}");
+            has!(text, word, "{word}");
         }
     }
     for part in [
@@ -93,7 +89,7 @@ async fn a_review_shows_all_that_agents_read_of_a_server() {
         "prompt ask\n  PROMPT-T\n  besides: {\"arguments\":",
         "1 tool, 1 prompt, 1 resource, 1 resource template, instructions, none looks dangerous",
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        has!(said, part, "{part}");
     }
     let review: Value = serde_json::from_str(&review).expect("JSON");
     let things = review["things"].as_array().expect("a list");
@@ -130,7 +126,7 @@ async fn what_is_listed_since_the_review_is_not_approved_with_it() {
     };
     let (code, said) = approve(&before).await;
     assert_eq!(code, 4, "{said}");
-    assert!(said.contains("is not what it is now"), "{said}");
+    has!(said, "is not what it is now");
     let (code, said) = approve(&now).await;
     assert_eq!(code, 0, "{said}");
 }

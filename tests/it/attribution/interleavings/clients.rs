@@ -2,14 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use serde_json::{Value, json};
-
 use super::{COURSES, Scene, Use};
-use crate::support::{
-    client::{Exchange, TestClient},
-    modern_client::ModernClient,
-    random::Random,
-};
+use crate::support::{prelude::*, random::Random};
 
 fn answer_of(client: &str) -> String {
     json!({ "action": "accept", "content": { "of": client } }).to_string()
