@@ -18,9 +18,8 @@ use crate::failure::error_code::ErrorCode;
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// Served routes, and their descriptions.
-#[derive(Default)]
-pub(super) struct Routes {
-    served: HttpRouter<Api>,
+pub(super) struct Routes<S = Api> {
+    served: HttpRouter<S>,
     listed: Vec<Route>,
 }
 
@@ -224,14 +223,17 @@ impl About {
     }
 }
 
-impl Routes {
+impl<S: Clone + Send + Sync + 'static> Routes<S> {
     pub(super) fn new() -> Self {
-        Self::default()
+        Self {
+            served: HttpRouter::new(),
+            listed: Vec::new(),
+        }
     }
 
     pub(super) fn get<H, T>(self, path: &'static str, handler: H, about: About) -> Self
     where
-        H: Handler<T, Api>,
+        H: Handler<T, S>,
         T: 'static,
     {
         self.with(MethodFilter::GET, "get", path, handler, about)
@@ -239,7 +241,7 @@ impl Routes {
 
     pub(super) fn post<H, T>(self, path: &'static str, handler: H, about: About) -> Self
     where
-        H: Handler<T, Api>,
+        H: Handler<T, S>,
         T: 'static,
     {
         self.with(MethodFilter::POST, "post", path, handler, about)
@@ -247,7 +249,7 @@ impl Routes {
 
     pub(super) fn put<H, T>(self, path: &'static str, handler: H, about: About) -> Self
     where
-        H: Handler<T, Api>,
+        H: Handler<T, S>,
         T: 'static,
     {
         self.with(MethodFilter::PUT, "put", path, handler, about)
@@ -255,7 +257,7 @@ impl Routes {
 
     pub(super) fn patch<H, T>(self, path: &'static str, handler: H, about: About) -> Self
     where
-        H: Handler<T, Api>,
+        H: Handler<T, S>,
         T: 'static,
     {
         self.with(MethodFilter::PATCH, "patch", path, handler, about)
@@ -263,7 +265,7 @@ impl Routes {
 
     pub(super) fn delete<H, T>(self, path: &'static str, handler: H, about: About) -> Self
     where
-        H: Handler<T, Api>,
+        H: Handler<T, S>,
         T: 'static,
     {
         self.with(MethodFilter::DELETE, "delete", path, handler, about)
@@ -278,7 +280,7 @@ impl Routes {
         about: About,
     ) -> Self
     where
-        H: Handler<T, Api>,
+        H: Handler<T, S>,
         T: 'static,
     {
         let described = Described::new(about.parameters(), about.body.is_some());
@@ -300,7 +302,7 @@ impl Routes {
     }
 
     /// The served routes, and their descriptions.
-    pub(super) fn parts(self) -> (HttpRouter<Api>, Vec<Route>) {
+    pub(super) fn parts(self) -> (HttpRouter<S>, Vec<Route>) {
         (self.served, self.listed)
     }
 }

@@ -144,7 +144,7 @@ async fn running(
 ) -> Option<(StatusReport, DaemonClient)> {
     // A daemon that does not answer has no objections.
     let daemon = connection::open(files, out).await.ok()?;
-    let status: StatusReport = serde_json::from_slice(daemon.status()).ok()?;
+    let status = daemon.status_report()?;
     (status.config_file == files.config_file()).then_some((status, daemon))
 }
 
@@ -158,9 +158,7 @@ pub(super) async fn settle_with(
     if lacks_nothing || status.config_error.is_some() {
         return;
     }
-    let listed = daemon.get("/api/v1/servers").await;
-    let listed = listed.map(|body| serde_json::from_slice::<ServerList>(&body));
-    if let Ok(Ok(list)) = listed {
+    if let Ok(list) = daemon.fetch::<ServerList>("/api/v1/servers").await {
         report.beside_daemon(&list.servers);
     }
 }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     config::is_secret_name,
-    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
+    daemon_client::{AnswerDeadline, DaemonClient, DaemonError},
     gate::Standing,
     keyring::{Keyring, KeyringError, LONGEST_VALUE},
     management::{
@@ -249,10 +249,8 @@ fn secret_step(row: &ServerRow) -> Option<&str> {
 
 /// The servers of a daemon; none where it does not say.
 async fn servers(daemon: &mut DaemonClient) -> Vec<ServerRow> {
-    let path = "/api/v1/servers";
-    let answer = daemon.get(path).await.ok();
-    let list = answer.and_then(|body| daemon_client::read::<ServerList>(path, &body).ok());
-    list.map_or_else(Vec::new, |list| list.servers)
+    let list = daemon.fetch::<ServerList>("/api/v1/servers").await;
+    list.map_or_else(|_| Vec::new(), |list| list.servers)
 }
 
 /// Says when each of the servers that use a secret has it.

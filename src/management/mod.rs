@@ -100,6 +100,11 @@ impl<B: Backing> Management<B> {
         self.0.config_file()
     }
 
+    /// The data folder.
+    pub fn data_dir(&self) -> &Path {
+        self.0.data_dir()
+    }
+
     /// Why the file as it stands cannot be used, or is not in force.
     pub fn config_error(&self) -> Option<String> {
         self.0.config_error()

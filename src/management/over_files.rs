@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
@@ -30,15 +31,6 @@ pub struct OverFiles {
     data_dir: PathBuf,
     variables: Variables,
     keyring: KeyringLookup,
-    served_lock: ServedLock,
-}
-
-/// Which lock file counts.
-enum ServedLock {
-    /// That of the settings: no daemon is known.
-    AsConfigured,
-    /// That of a daemon that runs, or none.
-    Of(Option<PathBuf>),
 }
 
 /// What a check of the configuration file found.
@@ -127,20 +119,6 @@ impl Management<OverFiles> {
             places,
             variables,
             keyring,
-            served_lock: ServedLock::AsConfigured,
-        }))
-    }
-
-    /// The same beside a daemon that runs under this lock file, or under none.
-    #[must_use]
-    pub fn beside_daemon(&self, lock_file: Option<PathBuf>) -> Self {
-        let files = &self.0;
-        Self(Arc::new(OverFiles {
-            places: files.places.clone(),
-            data_dir: files.data_dir.clone(),
-            variables: files.variables.clone(),
-            keyring: Arc::clone(&files.keyring),
-            served_lock: ServedLock::Of(lock_file),
         }))
     }
 
@@ -155,11 +133,6 @@ impl Management<OverFiles> {
     /// Where things are.
     pub fn places(&self) -> &Places {
         &self.0.places
-    }
-
-    /// The data folder in use.
-    pub fn data_dir(&self) -> &Path {
-        &self.0.data_dir
     }
 
     /// The secrets that the file may refer to, wherever it says that they are kept.
@@ -262,11 +235,7 @@ impl OverFiles {
 
     /// The lock file that counts. One that cannot be used accepts nothing: a daemon would not start with it.
     fn lock(&self, settings: &Settings) -> Option<Arc<Lock>> {
-        let file = match &self.served_lock {
-            ServedLock::Of(served) => served.as_deref(),
-            ServedLock::AsConfigured => settings.lock_file.as_deref(),
-        };
-        let file = file?;
+        let file = settings.lock_file.as_deref()?;
         let lock = Lock::load(file).unwrap_or_default();
         Some(Arc::new(lock.of_file(file)))
     }
@@ -380,6 +349,8 @@ impl Backing for OverFiles {
 
     /// Nothing runs.
     async fn follows(&self, _: &str) {}
+
+    async fn settles(&self, _: &str, _: Duration) {}
 
     /// Only a daemon has one.
     async fn stop_demo(&self, _: &str) -> bool {

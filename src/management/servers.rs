@@ -1,6 +1,6 @@
 //! Servers: their rows in listings, and the changes an operator makes to them.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -207,6 +207,25 @@ impl<B: Backing> Management<B> {
             in_flight: connections.in_flight,
             unrecorded_failures: connections.all().map(|one| one.unrecorded_failures).sum(),
             memory_bytes: None,
+        })
+    }
+
+    /// The same when its first attempt to connect has come to an end, where one is under way or about to be. Waits for that, but not
+    /// longer than `patience`.
+    pub async fn settled_server(
+        &self,
+        name: &str,
+        patience: Duration,
+    ) -> Result<ServerDetails, Failure>
+    where
+        B: 'static,
+    {
+        self.0.settles(name, patience).await;
+        let (management, server) = (self.clone(), name.to_owned());
+        let read = tokio::task::spawn_blocking(move || management.server_details(&server)).await;
+        read.unwrap_or_else(|_| {
+            let error = format!("the entry of the server {name:?} could not be read");
+            Err(Failure::new(ErrorCode::Internal, error, "Try again.").of_server(name))
         })
     }
 

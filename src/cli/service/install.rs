@@ -21,7 +21,7 @@ use crate::{
     },
     config,
     daemon_client::DaemonClient,
-    management::{Management, OverFiles, StatusReport},
+    management::{Management, OverFiles},
     storage,
 };
 
@@ -219,8 +219,7 @@ pub(in crate::cli) async fn install(
 /// The daemon that serves this data folder, whoever started it.
 async fn other_daemon(data_dir: &Path) -> Option<u32> {
     let daemon = DaemonClient::connect(data_dir).await.ok()?;
-    let status: StatusReport = serde_json::from_slice(daemon.status()).ok()?;
-    Some(status.pid)
+    Some(daemon.status_report()?.pid)
 }
 
 fn write(file: &ServiceFile, text: &str) -> Result<(), CommandFailure> {

@@ -16,9 +16,9 @@ use super::{
     rest_of_definition::rest_of_definition,
 };
 use crate::{
-    daemon_client::{self, AnswerDeadline, DaemonClient},
+    daemon_client::{self, AnswerDeadline},
     gate::Standing,
-    management::{InspectedThing, Inspection, Management, OverFiles, ShownFinding},
+    management::{InspectedThing, Inspection, ShownFinding},
     text::names::as_argument,
 };
 
@@ -37,27 +37,18 @@ pub(in crate::cli) struct InspectServer {
 impl InspectServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let mut daemon = connection::open_if_running(&files, out).await?;
-        let path = path(&self.name);
-        let body = match &mut daemon {
-            Some(daemon) if self.connect => {
-                let path = format!("{path}?wait={LONG_CONNECT_TIMEOUT}");
-                let deadline = AnswerDeadline::Upstream;
-                daemon
-                    .send(Method::POST, &path, "", deadline)
-                    .await?
-                    .to_vec()
-            }
-            Some(daemon) => daemon.get(&path).await?.to_vec(),
-            None if self.connect => {
-                let failure = CommandFailure::not_reachable("only a daemon connects servers");
-                return Err(failure.next("start one with `mcpproxy serve`"));
-            }
-            None => {
-                let body = output::as_json(&files.inspect(&self.name)?)?;
-                out.note("the daemon is not running; this is what the files say");
-                body
-            }
+        let path = format!(
+            "/api/v1/servers/{}/inspect",
+            daemon_client::encoded(&self.name)
+        );
+        let body = if self.connect {
+            let mut daemon = connection::open(&files, out).await?;
+            let path = format!("{path}?wait={LONG_CONNECT_TIMEOUT}");
+            let deadline = AnswerDeadline::Upstream;
+            daemon.send(Method::POST, &path, "", deadline).await?
+        } else {
+            let mut daemon = connection::open_or_files(&files, out).await?;
+            daemon.get(&path).await?
         };
         out.answer(&path, &body, |inspection: Inspection| print(&inspection))?;
         let inspection: Option<Inspection> = serde_json::from_slice(&body).ok();
@@ -87,26 +78,6 @@ fn contacted(inspection: &Inspection) -> Result<(), CommandFailure> {
         "correct the entry, or what it refers to, and try again; `mcpproxy upstream remove {}` takes it out",
         as_argument(name)
     )))
-}
-
-fn path(name: &str) -> String {
-    format!("/api/v1/servers/{}/inspect", daemon_client::encoded(name))
-}
-
-/// What is known of a server, from the daemon or the files.
-pub(super) async fn inspection(
-    files: &Management<OverFiles>,
-    daemon: Option<&mut DaemonClient>,
-    name: &str,
-) -> Result<Inspection, CommandFailure> {
-    match daemon {
-        Some(daemon) => {
-            let path = path(name);
-            let body = daemon.get(&path).await?;
-            Ok(daemon_client::read(&path, &body)?)
-        }
-        None => Ok(files.inspect(name)?),
-    }
 }
 
 fn print(inspection: &Inspection) -> Result<(), CommandFailure> {

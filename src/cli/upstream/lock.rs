@@ -16,7 +16,6 @@ use super::super::{
     output::{self, Output},
 };
 use crate::{
-    daemon_client,
     gate::Standing,
     management::{ServerList, ServerRow},
     trust::approvals::{Lock, LockChanges},
@@ -38,15 +37,10 @@ pub(in crate::cli) struct WriteLock {
 impl WriteLock {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let (text, servers) = match connection::open_if_running(&files, out).await? {
-            Some(mut daemon) => {
-                let path = "/api/v1/servers";
-                let servers: ServerList = daemon_client::read(path, &daemon.get(path).await?)?;
-                let body = daemon.get("/api/v1/lock").await?;
-                (String::from_utf8_lossy(&body).into_owned(), servers)
-            }
-            None => (files.lock_text()?, files.servers()?),
-        };
+        let mut daemon = connection::open_or_files(&files, out).await?;
+        let servers: ServerList = daemon.fetch("/api/v1/servers").await?;
+        let text = daemon.get("/api/v1/lock").await?;
+        let text = String::from_utf8_lossy(&text).into_owned();
         let summary = contents(&text, &servers.servers);
         let Some(file) = self.file else {
             return output::exactly(text.trim_end());
