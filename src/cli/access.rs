@@ -132,15 +132,14 @@ fn print(verdict: AccessVerdict) -> Result<(), CommandFailure> {
         None => verdict.name,
     };
     let word = if verdict.allowed { "allowed" } else { "denied" };
-    let fact = |name: &str, value: String| [name.to_owned(), value];
     let mut facts = vec![
-        fact("subject", verdict.subject),
-        fact("roles", roles),
-        fact("wants", thing),
-        fact("verdict", word.to_owned()),
-        fact("because", verdict.reason),
+        ("subject", verdict.subject),
+        ("roles", roles),
+        ("wants", thing),
+        ("verdict", word.to_owned()),
+        ("because", verdict.reason),
     ];
-    facts.extend(verdict.profile.map(|profile| fact("profile", profile)));
-    facts.extend(verdict.note.map(|note| fact("note", note)));
+    facts.extend(verdict.profile.map(|profile| ("profile", profile)));
+    facts.extend(verdict.note.map(|note| ("note", note)));
     output::facts(facts)
 }

@@ -251,7 +251,7 @@ impl ShowActivity {
                 let shown = value
                     .as_str()
                     .map_or_else(|| value.to_string(), str::to_owned);
-                [name.replace('_', " "), shown]
+                (name.replace('_', " "), shown)
             }))
         })
     }

@@ -205,14 +205,10 @@ fn show(report: &ConfigReport, out: Output) -> Result<(), CommandFailure> {
         output::table(columns, findings)?;
     }
     if report.ok {
-        let usable = match report.servers {
-            1 => "1 server".to_owned(),
-            servers => format!("{servers} servers"),
-        };
+        let usable = output::count(report.servers, "server");
         let verdict = match report.warnings.len() {
             0 => "sound".to_owned(),
-            1 => "usable, with 1 warning".to_owned(),
-            warnings => format!("usable, with {warnings} warnings"),
+            n => format!("usable, with {}", output::count(n, "warning")),
         };
         out.note(&format!(
             "{} is {verdict}; it has {usable}",

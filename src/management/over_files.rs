@@ -1,12 +1,15 @@
 //! The verbs over the configuration file and the last known lists, for when no daemon runs.
 
 use std::{
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Backing, Connections, Management, ServerRow, entry_review, writing::not_written};
 use crate::{
@@ -92,6 +95,17 @@ impl ConfigReport {
         }
         self.ok = self.error.is_none() && self.faults.is_empty() && self.broken.is_empty();
     }
+}
+
+/// The configuration file.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct WrittenConfig {
+    /// Where it is.
+    pub config_file: PathBuf,
+    /// Whether there is one.
+    pub exists: bool,
+    /// What it says: references by name, everything secret as `***`; `mcpServers` by name.
+    pub settings: Value,
 }
 
 /// Who is to reach the daemon.
@@ -192,6 +206,26 @@ impl Management<OverFiles> {
             broken: settings.broken.clone(),
             warnings: settings.warnings.clone(),
         }
+    }
+
+    /// The file as it stands. Blocks.
+    pub fn written_config(&self) -> Result<WrittenConfig, Failure> {
+        let file = self.config_file();
+        let unusable = |why: String| {
+            let hint = "`mcpproxy config check` shows the mistake.";
+            Failure::new(ErrorCode::ConfigUnusable, why, hint)
+        };
+        let (text, exists) = match fs::read_to_string(file) {
+            Ok(text) => (text, true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (String::new(), false),
+            Err(error) => return Err(unusable(error.to_string())),
+        };
+        let settings = config::shown_file(&text);
+        Ok(WrittenConfig {
+            config_file: file.to_owned(),
+            exists,
+            settings: settings.map_err(|error| unusable(error.to_string()))?,
+        })
     }
 
     /// That there is no file, where one was asked for.
@@ -371,7 +405,7 @@ impl Backing for OverFiles {
             Err(ended) => Err(WriteError::Io {
                 doing: "write",
                 file: self.places.config_file.clone(),
-                reason: std::io::Error::other(ended),
+                reason: io::Error::other(ended),
             }),
         }
     }

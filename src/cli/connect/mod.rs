@@ -206,19 +206,9 @@ impl ConnectCommand {
                 .map(|done| done.client);
             file::say_hints(reaching, &connected.collect::<Vec<Client>>(), out);
         }
-        let (of, mut failures) = (
-            done.len(),
-            done.into_iter().filter_map(|(_, outcome)| outcome.err()),
-        );
-        match failures.next() {
-            None => Ok(()),
-            Some(failure) if of == 1 => Err(failure.shown()),
-            Some(first) => {
-                for failure in std::iter::once(first).chain(failures) {
-                    output::say_failure(&failure);
-                }
-                Err(CommandFailure::failed(format!("{failed} of {of} clients failed")).shown())
-            }
-        }
+        let of = done.len();
+        let failures = done.into_iter().filter_map(|(_, outcome)| outcome.err());
+        let what = format!("{failed} of {of} clients failed");
+        output::overall(failures.collect(), of, what)
     }
 }

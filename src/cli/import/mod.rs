@@ -111,10 +111,7 @@ impl ImportCommand {
         takes: bool,
         out: Output,
     ) {
-        let n = |n: usize| match n {
-            1 => "1 server".to_owned(),
-            n => format!("{n} servers"),
-        };
+        let n = |n: usize| output::count(n, "server");
         out.note(&if chosen == 0 && offered > 0 {
             format!("nothing was taken over; {} could be", n(offered))
         } else if chosen == 0 {

@@ -309,8 +309,7 @@ fn configuration(
     let n = settings.servers.len() + settings.broken.len();
     let has = match n {
         0 => "no server yet".to_owned(),
-        1 => "1 server".to_owned(),
-        n => format!("{n} servers"),
+        n => output::count(n, "server"),
     };
     let did = if is_new { "made" } else { "is there" };
     step(

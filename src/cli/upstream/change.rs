@@ -73,29 +73,11 @@ impl NamedServers {
         if out.is_json() {
             output::json(&output::as_json(&Changes { changes })?)?;
         }
-        overall(failures, self.names.len())
-    }
-}
-
-/// One failure of one server is the command's; of several, each is printed by itself.
-fn overall(failures: Vec<(&String, CommandFailure)>, of: usize) -> Result<(), CommandFailure> {
-    let names: Vec<&str> = failures.iter().map(|(name, _)| name.as_str()).collect();
-    let what = format!(
-        "{} of {of} servers failed: {}",
-        names.len(),
-        names.join(", ")
-    );
-    let mut failures = failures.into_iter().map(|(_, failure)| failure.shown());
-    match failures.next() {
-        None => Ok(()),
-        Some(failure) if of == 1 => Err(failure),
-        Some(first) => {
-            let code = first.exit_code;
-            for failure in std::iter::once(first).chain(failures) {
-                output::say_failure(&failure);
-            }
-            Err(CommandFailure::with_code(what, code).shown())
-        }
+        let names: Vec<&str> = failures.iter().map(|(name, _)| name.as_str()).collect();
+        let (of, names) = (self.names.len(), names.join(", "));
+        let what = format!("{} of {of} servers failed: {names}", failures.len());
+        let failures = failures.into_iter().map(|(_, failure)| failure);
+        output::overall(failures.collect(), of, what)
     }
 }
 

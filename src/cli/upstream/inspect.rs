@@ -10,7 +10,7 @@ use super::{
         Location, connection,
         escapes::visible,
         failure::CommandFailure,
-        output::{self, Output},
+        output::{self, Output, count},
     },
     outcome::LONG_CONNECT_TIMEOUT,
     rest_of_definition::rest_of_definition,
@@ -105,7 +105,7 @@ pub(super) fn print_server(inspection: &Inspection) -> Result<(), CommandFailure
         ("held", held(inspection).to_string()),
         ("seen", inspection.seen.clone()),
     ];
-    output::facts(facts.map(|(name, value)| [name.to_owned(), value]))?;
+    output::facts(facts)?;
     if let Some(entry) = &inspection.entry {
         output::json(&output::as_json(entry)?)?;
         print_entry_review(inspection)?;
@@ -183,11 +183,11 @@ fn summary(things: &[InspectedThing]) -> String {
         ("resource", "resource"),
         ("template", "resource template"),
     ];
-    let mut offered = counted(number("tool"), "tool");
+    let mut offered = count(number("tool"), "tool");
     for (kind, word) in kinds {
         if let number @ 1.. = number(kind) {
             offered.push_str(", ");
-            offered.push_str(&counted(number, word));
+            offered.push_str(&count(number, word));
         }
     }
     if number("instructions") > 0 {
@@ -200,13 +200,6 @@ fn summary(things: &[InspectedThing]) -> String {
         0 => format!("{offered}, none looks dangerous"),
         1 => format!("{offered}, 1 looks dangerous"),
         several => format!("{offered}, {several} look dangerous"),
-    }
-}
-
-fn counted(number: usize, word: &str) -> String {
-    match number {
-        1 => format!("1 {word}"),
-        number => format!("{number} {word}s"),
     }
 }
 

@@ -13,7 +13,7 @@ use super::super::{
     Location, connection,
     escapes::visible,
     failure::CommandFailure,
-    output::{self, Output},
+    output::{self, Output, count},
 };
 use crate::{
     gate::Standing,
@@ -125,7 +125,10 @@ fn would_lose(file: &Path, lost: &[String]) -> CommandFailure {
     let what = format!(
         "nothing was written: {} has {} that what is approved now does not have: {}",
         file.display(),
-        count(lost.len(), "entry", "entries"),
+        match lost.len() {
+            1 => "1 entry".to_owned(),
+            n => format!("{n} entries"),
+        },
         named(lost)
     );
     CommandFailure::refused(what).next(
@@ -145,13 +148,6 @@ fn named(tools: &[String]) -> String {
     }
 }
 
-fn count(count: usize, one: &str, several: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {several}"),
-    }
-}
-
 /// How much the file accepts, and what of the servers is left out.
 fn contents(text: &str, servers: &[ServerRow]) -> String {
     let locked: Value = serde_json::from_str(text).unwrap_or_default();
@@ -162,8 +158,8 @@ fn contents(text: &str, servers: &[ServerRow]) -> String {
         .collect();
     let mut summary = format!(
         "{} of {}",
-        count(tools.len(), "tool", "tools"),
-        count(of.len(), "server", "servers")
+        count(tools.len(), "tool"),
+        count(of.len(), "server")
     );
     let left_out: Vec<String> = servers
         .iter()

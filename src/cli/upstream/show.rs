@@ -54,7 +54,7 @@ fn print(details: ServerDetails) -> Result<(), CommandFailure> {
         ("log", details.log_file.map(|log| log.display().to_string())),
     ];
     let facts = facts.into_iter();
-    output::facts(facts.filter_map(|(name, value)| Some([name.to_owned(), value?])))?;
+    output::facts(facts.filter_map(|(name, value)| Some((name, value?))))?;
     match details.entry {
         Some(entry) => output::json(&output::as_json(&entry)?),
         None => Ok(()),
