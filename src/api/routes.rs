@@ -176,7 +176,7 @@ impl About {
         about
     }
 
-    /// Its answer is a `T`.
+    /// Its answer is a `T`, or what else it gives.
     pub(super) fn gives<T: JsonSchema>(mut self) -> Self {
         self.answers.push(Answers {
             media: JSON,
@@ -201,11 +201,6 @@ impl About {
             schema: Some(schema),
         });
         self
-    }
-
-    /// Or it is a `T`.
-    pub(super) fn or_gives<T: JsonSchema>(self) -> Self {
-        self.gives::<T>()
     }
 
     /// Its answer is of this media type.

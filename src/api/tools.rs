@@ -34,7 +34,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             list_or_search::<V>,
             all.asks::<ToolsQuery>()
                 .gives::<ToolList>()
-                .or_gives::<SearchAnswer<'static>>()
+                .gives::<SearchAnswer<'static>>()
                 .fails(&[ErrorCode::UnknownServer, ErrorCode::UnknownProfile]),
         )
         .get(

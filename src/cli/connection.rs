@@ -66,17 +66,26 @@ pub(super) async fn open_or_files(
     files: &Management<OverFiles>,
     out: Output,
 ) -> Result<DaemonClient, DaemonError> {
-    if let Some(daemon) = open_if_running(files, out).await? {
-        return Ok(daemon);
+    let daemon = open_if_running(files, out).await?;
+    Ok(daemon.unwrap_or_else(|| DaemonClient::over_files(files.clone())))
+}
+
+/// The same for commands that show how things are: without a daemon only the files tell.
+pub(super) async fn open_to_show(
+    files: &Management<OverFiles>,
+    out: Output,
+) -> Result<DaemonClient, DaemonError> {
+    let daemon = open_or_files(files, out).await?;
+    if daemon.is_over_files() {
+        out.note(&match files.missing_file() {
+            Some(missing) => format!("the daemon is not running, and {missing}"),
+            None => format!(
+                "the daemon is not running; this is what {} and the last lists say",
+                files.config_file().display()
+            ),
+        });
     }
-    out.note(&match files.missing_file() {
-        Some(missing) => format!("the daemon is not running, and {missing}"),
-        None => format!(
-            "the daemon is not running; this goes by {} and what the servers listed last",
-            files.config_file().display()
-        ),
-    });
-    Ok(DaemonClient::over_files(files.clone()))
+    Ok(daemon)
 }
 
 /// [`open`] for a daemon that was just started: it may take a moment until it answers.

@@ -53,7 +53,7 @@ pub(super) struct ShowTool {
 impl ToolsCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let daemon = connection::open_or_files(&files, out).await?;
+        let daemon = connection::open_to_show(&files, out).await?;
         if daemon.is_over_files() {
             warn_of(&files.left_out(self.server())?, out);
         }

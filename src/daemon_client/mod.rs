@@ -149,14 +149,20 @@ enum Way {
         sender: http1::SendRequest<Full<Bytes>>,
         _connection: AbortOnDropHandle<()>,
     },
-    Files(FilesApi),
+    Files {
+        api: FilesApi,
+        config_file: PathBuf,
+    },
 }
 
 impl DaemonClient {
     /// What stands in for a daemon that does not run: the verbs that need none, over its files.
     pub fn over_files(files: Management<OverFiles>) -> Self {
         Self {
-            way: Way::Files(FilesApi::new(files)),
+            way: Way::Files {
+                config_file: files.config_file().to_owned(),
+                api: FilesApi::new(files),
+            },
             status: Bytes::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
@@ -164,7 +170,15 @@ impl DaemonClient {
 
     /// Whether no daemon runs.
     pub fn is_over_files(&self) -> bool {
-        matches!(self.way, Way::Files(_))
+        matches!(self.way, Way::Files { .. })
+    }
+
+    /// ` in FILE`: where a change was written, where no daemon runs that it counts for.
+    pub fn in_file(&self) -> String {
+        match &self.way {
+            Way::Socket { .. } => String::new(),
+            Way::Files { config_file, .. } => format!(" in {}", config_file.display()),
+        }
     }
 
     /// Connects to the daemon of a data folder.
@@ -360,7 +374,7 @@ impl DaemonClient {
                 let answer = answer.map_err(|error| error.to_string())?;
                 Ok(answer.map(Either::Left))
             }
-            Way::Files(api) => Ok(api.answer(request).await.map(Either::Right)),
+            Way::Files { api, .. } => Ok(api.answer(request).await.map(Either::Right)),
         }
     }
 }

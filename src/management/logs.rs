@@ -200,9 +200,9 @@ mod tests {
         let file = folder.path().join("server-a.log");
         let read = |n| last_lines(&file, n).expect("readable");
         assert_eq!(read(5), [] as [String; 0]);
-        std::fs::write(&file, "three\n\nfive\n").expect("written");
+        fs::write(&file, "three\n\nfive\n").expect("written");
         assert_eq!(read(2), ["", "five"]);
-        std::fs::write(set_aside(&file), "one\ntwo\n").expect("written");
+        fs::write(set_aside(&file), "one\ntwo\n").expect("written");
         assert_eq!(read(4), ["two", "three", "", "five"]);
         assert_eq!(read(9).len(), 5);
         let before = last_lines_before(&file, 2, 7).expect("readable");

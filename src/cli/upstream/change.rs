@@ -128,7 +128,8 @@ async fn done(
     }
     match verb {
         Verb::Remove | Verb::Disable | Verb::Quarantine => {
-            out.note(&format!("{} {name:?}", past(verb)));
+            let file = daemon.in_file();
+            out.note(&format!("{} {name:?}{file}", past(verb)));
         }
         Verb::Enable | Verb::Restart => outcome::say(out, daemon, past(verb), server),
     }

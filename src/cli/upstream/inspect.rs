@@ -47,7 +47,7 @@ impl InspectServer {
             let deadline = AnswerDeadline::Upstream;
             daemon.send(Method::POST, &path, "", deadline).await?
         } else {
-            let mut daemon = connection::open_or_files(&files, out).await?;
+            let mut daemon = connection::open_to_show(&files, out).await?;
             daemon.get(&path).await?
         };
         out.answer(&path, &body, |inspection: Inspection| print(&inspection))?;

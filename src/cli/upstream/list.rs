@@ -23,7 +23,7 @@ impl ListServers {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let path = "/api/v1/servers";
-        let mut daemon = connection::open_or_files(&files, out).await?;
+        let mut daemon = connection::open_to_show(&files, out).await?;
         if let Some(error) = daemon
             .status_report()
             .and_then(|status| status.config_error)

@@ -31,7 +31,8 @@ pub(super) async fn wait_for(
 /// Says what came of it.
 pub(super) fn say(out: Output, daemon: &DaemonClient, done: &str, server: &ServerRow) {
     let sentence = sentence(server, daemon.is_over_files());
-    out.note(&format!("{done} {:?}: {sentence}", server.name));
+    let file = daemon.in_file();
+    out.note(&format!("{done} {:?}{file}: {sentence}", server.name));
     if let Some(step) = server.next_step.as_ref().filter(|_| server.is_failing()) {
         out.note(&format!("next step: {step}"));
     }

@@ -23,7 +23,7 @@ impl ShowServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let path = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
-        let mut daemon = connection::open_or_files(&files, out).await?;
+        let mut daemon = connection::open_to_show(&files, out).await?;
         let body = daemon.get(&path).await?;
         out.answer(&path, &body, print)
     }
