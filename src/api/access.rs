@@ -4,15 +4,16 @@ use axum::extract::{State, rejection::BytesRejection};
 use bytes::Bytes;
 
 use super::{
-    Answer, Api, ok, read_body,
+    Answer, ok, read_body,
     routes::{About, Routes},
+    verbs::Verbs,
 };
 use crate::{
     failure::error_code::ErrorCode,
     management::{AccessQuestion, AccessVerdict, KnownCallers},
 };
 
-pub(super) fn routes() -> Routes {
+pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = About::new(
         "checkAccess",
         "Says whether somebody may have something, and which rule or guard says so; nothing is called.",
@@ -26,21 +27,21 @@ pub(super) fn routes() -> Routes {
         "Whom tokens and access rules name, and the profiles.",
     );
     Routes::new()
-        .post("/api/v1/access/check", check, about)
+        .post("/api/v1/access/check", check::<V>, about)
         .get(
             "/api/v1/access/callers",
-            callers,
+            callers::<V>,
             known
                 .gives::<KnownCallers>()
                 .fails(&[ErrorCode::ConfigUnusable]),
         )
 }
 
-async fn check(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
+async fn check<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejection>) -> Answer {
     let question: AccessQuestion = read_body(body)?;
-    ok(&api.0.management.check_access(&question)?)
+    ok(&verbs.management().check_access(&question)?)
 }
 
-async fn callers(State(api): State<Api>) -> Answer {
-    ok(&api.0.management.known_callers()?)
+async fn callers<V: Verbs>(State(verbs): State<V>) -> Answer {
+    ok(&verbs.management().known_callers()?)
 }

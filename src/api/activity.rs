@@ -19,7 +19,9 @@ use super::{
     Answer, Api, ok,
     record_news::RecordNews,
     routes::{About, EVENTS, Routes},
-    sse, wrong,
+    sse,
+    verbs::Verbs,
+    wrong,
 };
 use crate::{
     activity::{
@@ -30,16 +32,29 @@ use crate::{
     management::Management,
 };
 
-pub(super) fn routes() -> Routes {
+pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = About::new;
     Routes::new()
         .get(
             "/api/v1/activity",
-            list,
+            list::<V>,
             about("listActivity", "What was called, refused and changed, the newest first; with `after` the oldest first.")
                 .asks::<RecordQuery>()
                 .gives::<RecordPage>(),
         )
+        .get(
+            "/api/v1/activity/{id}",
+            show::<V>,
+            about("showActivity", "One record, whole.")
+                .gives::<ActivityRecord>()
+                .fails(&[ErrorCode::UnknownRecord]),
+        )
+}
+
+/// What only a daemon knows, or serves as a stream.
+pub(super) fn daemon_routes() -> Routes {
+    let about = About::new;
+    Routes::new()
         .get(
             "/api/v1/activity/figures",
             figures,
@@ -64,13 +79,6 @@ pub(super) fn routes() -> Routes {
                 .but_not(&["cursor", "limit"])
                 .gives_text(EVENTS),
         )
-        .get(
-            "/api/v1/activity/{id}",
-            show,
-            about("showActivity", "One record, whole.")
-                .gives::<ActivityRecord>()
-                .fails(&[ErrorCode::UnknownRecord]),
-        )
 }
 
 async fn follow(
@@ -83,14 +91,17 @@ async fn follow(
     Ok(sse::respond(open, news))
 }
 
-async fn list(State(api): State<Api>, query: Result<Query<RecordQuery>, QueryRejection>) -> Answer {
+async fn list<V: Verbs>(
+    State(verbs): State<V>,
+    query: Result<Query<RecordQuery>, QueryRejection>,
+) -> Answer {
     let Query(query) = query.map_err(wrong)?;
-    ok(&api.0.management.activity(query).await?)
+    ok(&verbs.management().activity(query).await?)
 }
 
-async fn show(State(api): State<Api>, id: Result<Path<u64>, PathRejection>) -> Answer {
+async fn show<V: Verbs>(State(verbs): State<V>, id: Result<Path<u64>, PathRejection>) -> Answer {
     let Path(id) = id.map_err(wrong)?;
-    ok(&api.0.management.activity_record(id).await?)
+    ok(&verbs.management().activity_record(id).await?)
 }
 
 /// Of what figures are wanted.

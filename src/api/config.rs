@@ -64,8 +64,7 @@ struct Reloaded {
 /// The files as the daemon found them.
 pub(super) fn files(api: &Api) -> Management<OverFiles> {
     let places: Places = api.0.places.clone();
-    let files = Management::over_files(places, config::process_environment());
-    files.beside_daemon(api.0.location.lock_file.clone())
+    Management::over_files(places, config::process_environment())
 }
 
 async fn show(State(api): State<Api>) -> Answer {

@@ -37,7 +37,7 @@ pub(super) fn routes() -> Routes {
             begin
                 .may_take::<LoginBody>()
                 .gives::<LoginStarted>()
-                .or_gives::<LoginProgress>()
+                .gives::<LoginProgress>()
                 .fails(CONTACT),
         )
         .get(

@@ -17,6 +17,7 @@ use super::{
     Answer, Api, FailureResponse, blocking, ok,
     routes::{About, EVENTS, Routes},
     sse::{self, StreamNews, event},
+    verbs::Verbs,
     wrong,
 };
 use crate::{
@@ -46,11 +47,23 @@ impl<S: Send + Sync> FromRequestParts<S> for LineCount {
     }
 }
 
-pub(super) fn routes() -> Routes {
-    let of_server = About::new(
+pub(super) fn routes<V: Verbs>() -> Routes<V> {
+    let about = About::new(
         "serverLogs",
         "The last lines that a server wrote to its stderr, in this run and in earlier ones.",
     );
+    Routes::new().get(
+        "/api/v1/servers/{name}/logs",
+        server_logs::<V>,
+        about
+            .asks::<LogsQuery>()
+            .gives::<LogLines>()
+            .fails(&[ErrorCode::UnknownServer]),
+    )
+}
+
+/// The daemon's own log, and streams.
+pub(super) fn daemon_routes() -> Routes {
     let server_stream = About::new(
         "streamServerLogs",
         "The same, and then each line as it is written: events `lines` with text, `end` when the server is taken out.",
@@ -63,26 +76,23 @@ pub(super) fn routes() -> Routes {
         "streamDaemonLogs",
         "The same, and then each line as it is written.",
     );
-    let read = |about: About, codes: &'static [ErrorCode]| {
-        about.asks::<LogsQuery>().gives::<LogLines>().fails(codes)
-    };
     let followed = |about: About, codes: &'static [ErrorCode]| {
         about.asks::<LogsQuery>().gives_text(EVENTS).fails(codes)
     };
-    let (server, daemon) = ("/api/v1/servers/{name}/logs", "/api/v1/logs");
-    let stream = "/api/v1/servers/{name}/logs/stream";
     Routes::new()
         .get(
-            server,
-            server_logs,
-            read(of_server, &[ErrorCode::UnknownServer]),
-        )
-        .get(
-            stream,
+            "/api/v1/servers/{name}/logs/stream",
             server_logs_stream,
             followed(server_stream, &[ErrorCode::UnknownServer, ErrorCode::NoLog]),
         )
-        .get(daemon, daemon_logs, read(of_daemon, &[ErrorCode::NoLog]))
+        .get(
+            "/api/v1/logs",
+            daemon_logs,
+            of_daemon
+                .asks::<LogsQuery>()
+                .gives::<LogLines>()
+                .fails(&[ErrorCode::NoLog]),
+        )
         .get(
             "/api/v1/logs/stream",
             daemon_logs_stream,
@@ -90,12 +100,12 @@ pub(super) fn routes() -> Routes {
         )
 }
 
-async fn server_logs(
-    State(api): State<Api>,
+async fn server_logs<V: Verbs>(
+    State(verbs): State<V>,
     PathPart(name): PathPart<String>,
     LineCount(lines): LineCount,
 ) -> Answer {
-    let management = api.0.management.clone();
+    let management = verbs.management().clone();
     ok(&blocking(move || management.server_logs(&name, lines)).await??)
 }
 

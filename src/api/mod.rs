@@ -31,12 +31,13 @@ mod sse;
 mod status;
 mod strict_requests;
 mod tools;
+mod verbs;
 
 use std::sync::Arc;
 
 use axum::{
-    Router as HttpRouter,
-    body::Body,
+    Extension, Router as HttpRouter,
+    body::{self, Body},
     extract::{DefaultBodyLimit, Request, State, rejection::BytesRejection},
     middleware::{map_request, map_response},
     response::{IntoResponse, Response},
@@ -44,21 +45,24 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
+use http_body_util::Full;
 use percent_encoding::percent_decode_str;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
+use tower_service::Service;
 
 pub use self::refusal::{refused, refused_body};
 use self::{
     plain_words::in_plain_words,
     routes::{About, Routes},
+    verbs::Verbs,
 };
 use crate::{
     access::Access,
     call_context::CallIds,
     config::{Places, read_unrepeated_object},
     failure::error_code::{ErrorCode, Failure},
-    management::{DaemonLocation, Management},
+    management::{DaemonLocation, Management, OverFiles},
     process::LoginPath,
     router::Router,
     telemetry::metrics::Metrics,
@@ -113,13 +117,6 @@ pub fn is_operators(path: &str) -> bool {
 }
 
 impl Api {
-    /// Puts an answer together off the workers of the runtime: a server may list twenty thousand things.
-    async fn in_turn(&self, work: impl FnOnce(&Management) -> Answer + Send + 'static) -> Answer {
-        let management = self.0.management.clone();
-        let working = self.0.router.long_work().run(move |_| work(&management));
-        working.await.map_err(Failure::from)?
-    }
-
     /// An API over these parts. `sessions` counts client sessions.
     pub fn new(
         (management, router, access, calls): (Management, Router, Access, CallIds),
@@ -193,20 +190,49 @@ async fn kept_private(mut response: Response) -> Response {
     response
 }
 
+/// Those of the routes that need no daemon, over the files, for this process alone. Whoever reads the files is the operator.
+pub struct FilesApi(HttpRouter);
+
+impl FilesApi {
+    /// Over these files.
+    pub fn new(files: Management<OverFiles>) -> Self {
+        let operator = Access::default().terminal();
+        let (served, _) = shared().parts();
+        Self(served.layer(Extension(operator)).with_state(files))
+    }
+
+    /// Answers a request.
+    pub async fn answer(&self, request: http::Request<Full<Bytes>>) -> http::Response<Full<Bytes>> {
+        let answer = self.0.clone().call(request.map(Body::new)).await;
+        let (head, body) = answer.unwrap_or_else(|never| match never {}).into_parts();
+        // None of them is a stream.
+        let body = body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+        http::Response::from_parts(head, Full::new(body))
+    }
+}
+
+/// The routes that need no daemon.
+fn shared<V: Verbs>() -> Routes<V> {
+    servers::routes()
+        .and(tools::routes())
+        .and(activity::routes())
+        .and(logs::routes())
+        .and(access::routes())
+}
+
 /// Every route with its description.
 fn table() -> Routes {
     let document = About::new("openapi", "This document; no key is asked for.");
     status::routes()
-        .and(servers::routes())
+        .and(shared())
+        .and(servers::daemon_routes())
         .and(changes::routes())
         .and(login::routes())
-        .and(tools::routes())
         .and(call::routes())
         .and(code::routes())
-        .and(activity::routes())
+        .and(activity::daemon_routes())
         .and(events::routes())
-        .and(logs::routes())
-        .and(access::routes())
+        .and(logs::daemon_routes())
         .and(config::routes())
         .and(clients::routes())
         .and(import::routes())

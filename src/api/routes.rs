@@ -18,9 +18,8 @@ use crate::failure::error_code::ErrorCode;
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// Served routes, and their descriptions.
-#[derive(Default)]
-pub(super) struct Routes {
-    served: HttpRouter<Api>,
+pub(super) struct Routes<S = Api> {
+    served: HttpRouter<S>,
     listed: Vec<Route>,
 }
 
@@ -177,7 +176,7 @@ impl About {
         about
     }
 
-    /// Its answer is a `T`.
+    /// Its answer is a `T`, or what else it gives.
     pub(super) fn gives<T: JsonSchema>(mut self) -> Self {
         self.answers.push(Answers {
             media: JSON,
@@ -204,11 +203,6 @@ impl About {
         self
     }
 
-    /// Or it is a `T`.
-    pub(super) fn or_gives<T: JsonSchema>(self) -> Self {
-        self.gives::<T>()
-    }
-
     /// Its answer is of this media type.
     pub(super) fn gives_text(mut self, media: &'static str) -> Self {
         self.answers.push(Answers {
@@ -224,14 +218,17 @@ impl About {
     }
 }
 
-impl Routes {
+impl<S: Clone + Send + Sync + 'static> Routes<S> {
     pub(super) fn new() -> Self {
-        Self::default()
+        Self {
+            served: HttpRouter::new(),
+            listed: Vec::new(),
+        }
     }
 
     pub(super) fn get<H, T>(self, path: &'static str, handler: H, about: About) -> Self
     where
-        H: Handler<T, Api>,
+        H: Handler<T, S>,
         T: 'static,
     {
         self.with(MethodFilter::GET, "get", path, handler, about)
@@ -239,7 +236,7 @@ impl Routes {
 
     pub(super) fn post<H, T>(self, path: &'static str, handler: H, about: About) -> Self
     where
-        H: Handler<T, Api>,
+        H: Handler<T, S>,
         T: 'static,
     {
         self.with(MethodFilter::POST, "post", path, handler, about)
@@ -247,7 +244,7 @@ impl Routes {
 
     pub(super) fn put<H, T>(self, path: &'static str, handler: H, about: About) -> Self
     where
-        H: Handler<T, Api>,
+        H: Handler<T, S>,
         T: 'static,
     {
         self.with(MethodFilter::PUT, "put", path, handler, about)
@@ -255,7 +252,7 @@ impl Routes {
 
     pub(super) fn patch<H, T>(self, path: &'static str, handler: H, about: About) -> Self
     where
-        H: Handler<T, Api>,
+        H: Handler<T, S>,
         T: 'static,
     {
         self.with(MethodFilter::PATCH, "patch", path, handler, about)
@@ -263,7 +260,7 @@ impl Routes {
 
     pub(super) fn delete<H, T>(self, path: &'static str, handler: H, about: About) -> Self
     where
-        H: Handler<T, Api>,
+        H: Handler<T, S>,
         T: 'static,
     {
         self.with(MethodFilter::DELETE, "delete", path, handler, about)
@@ -278,7 +275,7 @@ impl Routes {
         about: About,
     ) -> Self
     where
-        H: Handler<T, Api>,
+        H: Handler<T, S>,
         T: 'static,
     {
         let described = Described::new(about.parameters(), about.body.is_some());
@@ -300,7 +297,7 @@ impl Routes {
     }
 
     /// The served routes, and their descriptions.
-    pub(super) fn parts(self) -> (HttpRouter<Api>, Vec<Route>) {
+    pub(super) fn parts(self) -> (HttpRouter<S>, Vec<Route>) {
         (self.served, self.listed)
     }
 }

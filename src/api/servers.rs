@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use super::{
     Answer, Api, FailureResponse, blocking, json_response, ok, read_body,
     routes::{About, CHANGE, CONTACT, REVIEW, Routes},
+    verbs::Verbs,
     wrong,
 };
 use crate::{
@@ -30,23 +31,37 @@ use crate::{
     process,
 };
 
-pub(super) fn routes() -> Routes {
+pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = About::new;
     entries()
         .post(
             "/api/v1/servers/{name}/enable",
-            enable,
+            enable::<V>,
             about("enableServer", "Switches a server on.")
                 .gives::<ServerChange>()
                 .fails(CHANGE),
         )
         .post(
             "/api/v1/servers/{name}/disable",
-            disable,
+            disable::<V>,
             about("disableServer", "Switches a server off; its entry is kept.")
                 .gives::<ServerChange>()
                 .fails(CHANGE),
         )
+        .get(
+            "/api/v1/servers/{name}/tools",
+            tools::<V>,
+            about("listServerTools", "The tools of a server.")
+                .gives::<ToolList>()
+                .fails(&[ErrorCode::UnknownServer]),
+        )
+        .and(review())
+}
+
+/// What only a daemon does: it alone connects servers.
+pub(super) fn daemon_routes() -> Routes {
+    let about = About::new;
+    Routes::new()
         .post(
             "/api/v1/servers/{name}/restart",
             restart,
@@ -56,77 +71,6 @@ pub(super) fn routes() -> Routes {
             )
             .gives::<ServerChange>()
             .fails(CONTACT),
-        )
-        .get(
-            "/api/v1/servers/{name}/tools",
-            tools,
-            about("listServerTools", "The tools of a server.")
-                .gives::<ToolList>()
-                .fails(&[ErrorCode::UnknownServer]),
-        )
-        .and(review())
-}
-
-/// What stands in the file.
-fn entries() -> Routes {
-    let about = About::new;
-    Routes::new()
-        .get(
-            "/api/v1/servers",
-            list,
-            about("listServers", "The servers, each with its state, what is wrong and the next step.")
-                .gives::<ServerList>(),
-        )
-        .post(
-            "/api/v1/servers",
-            add,
-            about("addServer", "Adds a server: the keys of an entry of the configuration, and its name.")
-                .takes_as(new_server)
-                .gives::<ServerChange>()
-                .fails(&[
-                    ErrorCode::ServerExists,
-                    ErrorCode::ServerMisconfigured,
-                    ErrorCode::ConfigUnusable,
-                ]),
-        )
-        .get(
-            "/api/v1/servers/{name}",
-            show,
-            about("showServer", "All that is known of a server; waits for a first attempt to connect if told to.")
-                .asks::<ShowQuery>()
-                .gives::<ServerDetails>()
-                .fails(&[ErrorCode::UnknownServer]),
-        )
-        .patch(
-            "/api/v1/servers/{name}",
-            patch,
-            about("patchServer", "Changes keys of an entry: values replace, maps are merged, null takes out, `***` keeps what is stored.")
-                .takes::<Map<String, Value>>()
-                .gives::<ServerChange>()
-                .fails(CHANGE),
-        )
-        .delete(
-            "/api/v1/servers/{name}",
-            remove,
-            about("removeServer", "Takes a server out of the configuration, and stops it.")
-                .gives::<ServerChange>()
-                .fails(CHANGE),
-        )
-}
-
-/// What a person looks at and accepts.
-fn review() -> Routes {
-    let about = About::new;
-    Routes::new()
-        .get(
-            "/api/v1/servers/{name}/inspect",
-            inspect,
-            about(
-                "inspectServer",
-                "What a server lists, what of it is held and why, findings and differences.",
-            )
-            .gives::<Inspection>()
-            .fails(&[ErrorCode::UnknownServer]),
         )
         .post(
             "/api/v1/servers/{name}/inspect",
@@ -139,9 +83,72 @@ fn review() -> Routes {
             .gives::<Inspection>()
             .fails(CONTACT),
         )
+}
+
+/// What stands in the file.
+fn entries<V: Verbs>() -> Routes<V> {
+    let about = About::new;
+    Routes::new()
+        .get(
+            "/api/v1/servers",
+            list::<V>,
+            about("listServers", "The servers, each with its state, what is wrong and the next step.")
+                .gives::<ServerList>(),
+        )
+        .post(
+            "/api/v1/servers",
+            add::<V>,
+            about("addServer", "Adds a server: the keys of an entry of the configuration, and its name.")
+                .takes_as(new_server)
+                .gives::<ServerChange>()
+                .fails(&[
+                    ErrorCode::ServerExists,
+                    ErrorCode::ServerMisconfigured,
+                    ErrorCode::ConfigUnusable,
+                ]),
+        )
+        .get(
+            "/api/v1/servers/{name}",
+            show::<V>,
+            about("showServer", "All that is known of a server; waits for a first attempt to connect if told to.")
+                .asks::<ShowQuery>()
+                .gives::<ServerDetails>()
+                .fails(&[ErrorCode::UnknownServer]),
+        )
+        .patch(
+            "/api/v1/servers/{name}",
+            patch::<V>,
+            about("patchServer", "Changes keys of an entry: values replace, maps are merged, null takes out, `***` keeps what is stored.")
+                .takes::<Map<String, Value>>()
+                .gives::<ServerChange>()
+                .fails(CHANGE),
+        )
+        .delete(
+            "/api/v1/servers/{name}",
+            remove::<V>,
+            about("removeServer", "Takes a server out of the configuration, and stops it.")
+                .gives::<ServerChange>()
+                .fails(CHANGE),
+        )
+}
+
+/// What a person looks at and accepts.
+fn review<V: Verbs>() -> Routes<V> {
+    let about = About::new;
+    Routes::new()
+        .get(
+            "/api/v1/servers/{name}/inspect",
+            inspect::<V>,
+            about(
+                "inspectServer",
+                "What a server lists, what of it is held and why, findings and differences.",
+            )
+            .gives::<Inspection>()
+            .fails(&[ErrorCode::UnknownServer]),
+        )
         .post(
             "/api/v1/servers/{name}/approve",
-            approve,
+            approve::<V>,
             about(
                 "approveServer",
                 "Approves a quarantined server, or what is held of one, as it was seen.",
@@ -152,7 +159,7 @@ fn review() -> Routes {
         )
         .post(
             "/api/v1/servers/{name}/quarantine",
-            quarantine,
+            quarantine::<V>,
             about(
                 "quarantineServer",
                 "Holds a server: nothing of it is executed until a person approves.",
@@ -162,7 +169,7 @@ fn review() -> Routes {
         )
         .get(
             "/api/v1/lock",
-            lock,
+            lock::<V>,
             about("lock", "What was approved, as the text of a lock file.")
                 .gives::<Map<String, Value>>()
                 .fails(REVIEW),
@@ -179,8 +186,8 @@ fn new_server(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-async fn list(State(api): State<Api>) -> Answer {
-    ok(&api.0.management.servers()?)
+async fn list<V: Verbs>(State(verbs): State<V>) -> Answer {
+    ok(&verbs.management().servers()?)
 }
 
 /// How long an answer may wait.
@@ -200,26 +207,26 @@ impl ShowQuery {
 /// Limit: longer than any `init_timeout` that is not somebody's mistake.
 const LONGEST_WAIT: u64 = 600;
 
-async fn show(
-    State(api): State<Api>,
+async fn show<V: Verbs>(
+    State(verbs): State<V>,
     Path(name): Path<String>,
     query: Result<Query<ShowQuery>, QueryRejection>,
 ) -> Answer {
     let Query(query) = query.map_err(wrong)?;
-    let settled = api.0.management.settled_server(&name, query.patience());
+    let settled = verbs.management().settled_server(&name, query.patience());
     let mut details = settled.await?;
-    let data_dir = api.0.location.data_dir.clone();
+    let data_dir = verbs.management().data_dir().to_owned();
     let memory = blocking(move || process::memory_of_server(&data_dir, &name));
     details.memory_bytes = memory.await?;
     ok(&details)
 }
 
-async fn add(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
+async fn add<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejection>) -> Answer {
     let mut entry = object(body)?;
     let Some(Value::String(name)) = entry.shift_remove("name") else {
         return Err(wrong("`name` is missing"));
     };
-    ok(&api.0.management.add_server(&name, entry).await?)
+    ok(&verbs.management().add_server(&name, entry).await?)
 }
 
 /// The object that a body is, in which each key stands once.
@@ -229,25 +236,25 @@ fn object(body: Result<Bytes, BytesRejection>) -> Result<Map<String, Value>, Fai
 }
 
 /// The smart patch, with a person's rights.
-async fn patch(
-    State(api): State<Api>,
+async fn patch<V: Verbs>(
+    State(verbs): State<V>,
     Path(name): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
     let patch = object(body)?;
-    ok(&api.0.management.patch_server(&name, patch).await?)
+    ok(&verbs.management().patch_server(&name, patch).await?)
 }
 
-async fn remove(State(api): State<Api>, Path(name): Path<String>) -> Answer {
-    ok(&api.0.management.remove_server(&name).await?)
+async fn remove<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
+    ok(&verbs.management().remove_server(&name).await?)
 }
 
-async fn enable(State(api): State<Api>, Path(name): Path<String>) -> Answer {
-    ok(&api.0.management.set_enabled(&name, Enabled::On).await?)
+async fn enable<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
+    ok(&verbs.management().set_enabled(&name, Enabled::On).await?)
 }
 
-async fn disable(State(api): State<Api>, Path(name): Path<String>) -> Answer {
-    ok(&api.0.management.set_enabled(&name, Enabled::Off).await?)
+async fn disable<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
+    ok(&verbs.management().set_enabled(&name, Enabled::Off).await?)
 }
 
 async fn restart(State(api): State<Api>, Path(name): Path<String>) -> Answer {
@@ -256,14 +263,14 @@ async fn restart(State(api): State<Api>, Path(name): Path<String>) -> Answer {
     ok(&restarted.map_err(|failure| management.for_operator(failure))?)
 }
 
-async fn tools(State(api): State<Api>, Path(name): Path<String>) -> Answer {
-    let work = move |management: &Management| ok(&management.tools(Some(&name))?);
-    api.in_turn(work).await
+async fn tools<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
+    let work = move |management: &Management<V::Backing>| ok(&management.tools(Some(&name))?);
+    verbs.in_turn(work).await
 }
 
-async fn inspect(State(api): State<Api>, Path(name): Path<String>) -> Answer {
-    let work = move |management: &Management| ok(&management.inspect(&name)?);
-    api.in_turn(work).await
+async fn inspect<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
+    let work = move |management: &Management<V::Backing>| ok(&management.inspect(&name)?);
+    verbs.in_turn(work).await
 }
 
 /// A person wants to know what the server lists, so it is connected for that if it was not: still nothing of it is called.
@@ -278,22 +285,22 @@ async fn contact_and_inspect(
     ok(&contact.await?)
 }
 
-async fn approve(
-    State(api): State<Api>,
+async fn approve<V: Verbs>(
+    State(verbs): State<V>,
     Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
     let body: ApprovalBody = read_body(body)?;
     let by = approver(caller.subject());
-    ok(&api.0.management.approve(&name, body, by).await?)
+    ok(&verbs.management().approve(&name, body, by).await?)
 }
 
-async fn quarantine(State(api): State<Api>, Path(name): Path<String>) -> Answer {
-    ok(&api.0.management.quarantine(&name).await?)
+async fn quarantine<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
+    ok(&verbs.management().quarantine(&name).await?)
 }
 
-async fn lock(State(api): State<Api>) -> Answer {
-    let text = api.0.management.lock_text()?;
+async fn lock<V: Verbs>(State(verbs): State<V>) -> Answer {
+    let text = verbs.management().lock_text()?;
     Ok(json_response(text.into()))
 }

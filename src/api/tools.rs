@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Answer, Api, ok,
+    Answer, ok,
     routes::{About, Routes},
+    verbs::Verbs,
     wrong,
 };
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
     router::search::{Detail, Search, SearchAnswer},
 };
 
-pub(super) fn routes() -> Routes {
+pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let all = About::new(
         "tools",
         "Every tool, callable or not with the reason; with `q` what an agent finds for these words, with scores.",
@@ -30,15 +31,15 @@ pub(super) fn routes() -> Routes {
     Routes::new()
         .get(
             "/api/v1/tools",
-            list_or_search,
+            list_or_search::<V>,
             all.asks::<ToolsQuery>()
                 .gives::<ToolList>()
-                .or_gives::<SearchAnswer<'static>>()
+                .gives::<SearchAnswer<'static>>()
                 .fails(&[ErrorCode::UnknownServer, ErrorCode::UnknownProfile]),
         )
         .get(
             "/api/v1/tools/show",
-            show,
+            show::<V>,
             one.asks::<ShowQuery>()
                 .gives::<ShownTool>()
                 .fails(&[ErrorCode::UnknownServer, ErrorCode::UnknownTool]),
@@ -88,8 +89,8 @@ impl ToolsQuery {
     }
 }
 
-async fn list_or_search(
-    State(api): State<Api>,
+async fn list_or_search<V: Verbs>(
+    State(verbs): State<V>,
     Extension(caller): Extension<Caller>,
     query: Result<Query<ToolsQuery>, QueryRejection>,
 ) -> Answer {
@@ -102,8 +103,9 @@ async fn list_or_search(
             return Err(wrong(format!("`{name}` is for a search: `q` is missing")));
         }
         let server = query.server;
-        let work = move |management: &Management| ok(&management.tools(server.as_deref())?);
-        return api.in_turn(work).await;
+        let work =
+            move |management: &Management<V::Backing>| ok(&management.tools(server.as_deref())?);
+        return verbs.in_turn(work).await;
     };
     let matching = match query.r#match.as_deref() {
         None => Matching::default(),
@@ -129,10 +131,9 @@ async fn list_or_search(
         explained,
     };
     let (subject, profile) = (query.r#as.as_deref(), query.profile.as_deref());
-    let caller = api.0.management.caller_as(&caller, subject, profile)?;
-    let searching = api.0.router.search();
-    let found = searching.answer(&caller, &search, detail).await;
-    ok(&found.map_err(|failure| api.0.management.for_operator(failure))?)
+    let management = verbs.management();
+    let caller = management.caller_as(&caller, subject, profile)?;
+    ok(&verbs.search(&caller, &search, detail).await?)
 }
 
 /// Which tool is wanted.
@@ -142,7 +143,10 @@ struct ShowQuery {
     name: String,
 }
 
-async fn show(State(api): State<Api>, query: Result<Query<ShowQuery>, QueryRejection>) -> Answer {
+async fn show<V: Verbs>(
+    State(verbs): State<V>,
+    query: Result<Query<ShowQuery>, QueryRejection>,
+) -> Answer {
     let Query(query) = query.map_err(wrong)?;
-    ok(&api.0.management.tool(&query.name)?)
+    ok(&verbs.management().tool(&query.name)?)
 }

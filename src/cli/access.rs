@@ -10,9 +10,9 @@ use super::{
     output::{self, Output},
 };
 use crate::{
-    daemon_client::{self, AnswerDeadline, DaemonClient},
+    daemon_client::{self, AnswerDeadline},
     failure::error_code::ErrorCode,
-    management::{AccessQuestion, AccessVerdict, AskedKind, Management, OverFiles, StatusReport},
+    management::{AccessQuestion, AccessVerdict, AskedKind},
     router,
 };
 
@@ -24,9 +24,8 @@ pub(super) enum AccessCommand {
 
 /// Say whether a subject may have a tool, a prompt or a resource, and which rule says so
 ///
-/// Reads the configuration file and what the servers listed last; nothing is called, and no daemon has to run; one that
-/// runs says which lock file is in force, and answers itself where the file refers to variables that only it has. Ends with 0 if it is
-/// allowed and with 4 if it is not.
+/// The daemon that runs answers; without one the configuration file does, with what the servers listed last. Nothing is called. Ends with
+/// 0 if it is allowed and with 4 if it is not.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckAccess {
@@ -57,22 +56,6 @@ Examples:
   mcpproxy access check ada notes:file:///todo.md --resource
   mcpproxy access check operator github:delete_repo -o json";
 
-/// Whether nothing but variables, which the daemon may have, keeps the file from being used here.
-fn lacks_variables(files: &Management<OverFiles>) -> bool {
-    let supposed = files.supposed_settings();
-    supposed.is_ok_and(|found| !found.missing.is_empty())
-}
-
-/// What the daemon that runs says.
-async fn ask(
-    daemon: &mut DaemonClient,
-    question: &AccessQuestion,
-) -> Result<AccessVerdict, CommandFailure> {
-    let (path, body) = ("/api/v1/access/check", output::as_json(question)?);
-    let answer = daemon.send(Method::POST, path, body, AnswerDeadline::Daemon);
-    Ok(daemon_client::read(path, &answer.await?)?)
-}
-
 impl AccessCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         match self {
@@ -84,23 +67,13 @@ impl AccessCommand {
 impl CheckAccess {
     async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let question = self.question()?;
-        let mut files = location.files()?;
-        // Which lock file counts was decided when the daemon started.
-        let mut answer = None;
-        if let Ok(Some(mut daemon)) = connection::open_if_running(&files, out).await
-            && let Ok(status) = serde_json::from_slice::<StatusReport>(daemon.status())
-        {
-            if lacks_variables(&files) && status.config_file == files.config_file() {
-                answer = Some(ask(&mut daemon, &question).await?);
-            }
-            files = files.beside_daemon(status.location.lock_file);
-        }
-        let verdict = match answer {
-            Some(verdict) => verdict,
-            None => files.check_access(&question)?,
-        };
-        let body = output::as_json(&verdict)?;
-        out.answer("access check", &body, print)?;
+        let files = location.files()?;
+        let mut daemon = connection::open_or_files(&files, out).await?;
+        let (path, body) = ("/api/v1/access/check", output::as_json(&question)?);
+        let asking = daemon.send(Method::POST, path, body, AnswerDeadline::Daemon);
+        let body = asking.await?;
+        let verdict: AccessVerdict = daemon_client::read(path, &body)?;
+        out.answer(path, &body, print)?;
         if verdict.allowed {
             return Ok(());
         }
@@ -159,15 +132,14 @@ fn print(verdict: AccessVerdict) -> Result<(), CommandFailure> {
         None => verdict.name,
     };
     let word = if verdict.allowed { "allowed" } else { "denied" };
-    let fact = |name: &str, value: String| [name.to_owned(), value];
     let mut facts = vec![
-        fact("subject", verdict.subject),
-        fact("roles", roles),
-        fact("wants", thing),
-        fact("verdict", word.to_owned()),
-        fact("because", verdict.reason),
+        ("subject", verdict.subject),
+        ("roles", roles),
+        ("wants", thing),
+        ("verdict", word.to_owned()),
+        ("because", verdict.reason),
     ];
-    facts.extend(verdict.profile.map(|profile| fact("profile", profile)));
-    facts.extend(verdict.note.map(|note| fact("note", note)));
+    facts.extend(verdict.profile.map(|profile| ("profile", profile)));
+    facts.extend(verdict.note.map(|note| ("note", note)));
     output::facts(facts)
 }

@@ -104,7 +104,7 @@ const FOLLOWING: Duration = Duration::from_secs(1);
 impl ActivityCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let daemon = connection::open_if_running(&files, out).await?;
+        let daemon = connection::open_or_files(&files, out).await?;
         let source = RecordSource { files, daemon };
         match self {
             Self::List(list) => list.run(source, out).await,
@@ -137,7 +137,7 @@ impl ListActivity {
             let mistake = CommandFailure::usage("--follow does not go with -o json");
             return Err(mistake.next("`mcpproxy activity export` writes JSON"));
         }
-        if self.follow && source.daemon.is_none() {
+        if self.follow && source.daemon.is_over_files() {
             let mistake = CommandFailure::not_reachable("no daemon runs, so nothing is added");
             return Err(mistake.next("leave --follow out, or start the daemon"));
         }
@@ -251,7 +251,7 @@ impl ShowActivity {
                 let shown = value
                     .as_str()
                     .map_or_else(|| value.to_string(), str::to_owned);
-                [name.replace('_', " "), shown]
+                (name.replace('_', " "), shown)
             }))
         })
     }

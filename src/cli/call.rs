@@ -5,6 +5,7 @@ use std::{
     io::{self, Read},
 };
 
+use bytes::Bytes;
 use clap::{Args, Subcommand};
 use http::Method;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     config::json_mistake,
-    daemon_client::{self, AnswerDeadline},
+    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
 };
 
 /// Call a tool once, saying what kind of call it is
@@ -107,14 +108,7 @@ impl CallCommand {
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
         let files = location.files()?;
         let mut daemon = connection::open(&files, out).await?;
-        let body = if out.tells_progress() {
-            let notify = |line: &[u8]| tell(line, out);
-            daemon.send_for_lines("/api/v1/call", body, notify).await?
-        } else {
-            daemon
-                .send(Method::POST, "/api/v1/call", body, AnswerDeadline::Call)
-                .await?
-        };
+        let body = send(&mut daemon, "/api/v1/call", body, out).await?;
         show(&target, &body, out)
     }
 }
@@ -128,8 +122,23 @@ struct Progress {
     message: Option<String>,
 }
 
+/// Sends a call, or a script that makes some, and shows its progress to who wants it.
+pub(super) async fn send(
+    daemon: &mut DaemonClient,
+    path: &str,
+    body: Vec<u8>,
+    out: Output,
+) -> Result<Bytes, DaemonError> {
+    if out.tells_progress() {
+        let notify = |line: &[u8]| tell(line, out);
+        return daemon.send_for_lines(path, body, notify).await;
+    }
+    let deadline = AnswerDeadline::Call;
+    daemon.send(Method::POST, path, body, deadline).await
+}
+
 /// Shows a notification if it is one of progress: `3 of 10: reading`.
-pub(super) fn tell(line: &[u8], out: Output) {
+fn tell(line: &[u8], out: Output) {
     #[derive(Deserialize)]
     struct Notification {
         method: String,

@@ -3,7 +3,6 @@
 use std::{fs::File, io, path::PathBuf};
 
 use clap::Args;
-use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -12,7 +11,7 @@ use super::{
     failure::{self, CommandFailure},
     output::{self, Output},
 };
-use crate::daemon_client::{self, AnswerDeadline, DaemonError};
+use crate::daemon_client::{self, DaemonError};
 
 /// Run a script that calls tools
 ///
@@ -101,14 +100,7 @@ impl CodeCommand {
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
         let files = location.files()?;
         let mut daemon = connection::open(&files, out).await?;
-        let answered = if out.tells_progress() {
-            let notify = |line: &[u8]| call::tell(line, out);
-            daemon.send_for_lines("/api/v1/code", body, notify).await
-        } else {
-            let deadline = AnswerDeadline::Upstream;
-            let path = "/api/v1/code";
-            daemon.send(Method::POST, path, body, deadline).await
-        };
+        let answered = call::send(&mut daemon, "/api/v1/code", body, out).await;
         show(&answered.map_err(in_own_words)?, out)
     }
 

@@ -144,7 +144,7 @@ async fn running(
 ) -> Option<(StatusReport, DaemonClient)> {
     // A daemon that does not answer has no objections.
     let daemon = connection::open(files, out).await.ok()?;
-    let status: StatusReport = serde_json::from_slice(daemon.status()).ok()?;
+    let status = daemon.status_report()?;
     (status.config_file == files.config_file()).then_some((status, daemon))
 }
 
@@ -158,9 +158,7 @@ pub(super) async fn settle_with(
     if lacks_nothing || status.config_error.is_some() {
         return;
     }
-    let listed = daemon.get("/api/v1/servers").await;
-    let listed = listed.map(|body| serde_json::from_slice::<ServerList>(&body));
-    if let Ok(Ok(list)) = listed {
+    if let Ok(list) = daemon.fetch::<ServerList>("/api/v1/servers").await {
         report.beside_daemon(&list.servers);
     }
 }
@@ -207,14 +205,10 @@ fn show(report: &ConfigReport, out: Output) -> Result<(), CommandFailure> {
         output::table(columns, findings)?;
     }
     if report.ok {
-        let usable = match report.servers {
-            1 => "1 server".to_owned(),
-            servers => format!("{servers} servers"),
-        };
+        let usable = output::count(report.servers, "server");
         let verdict = match report.warnings.len() {
             0 => "sound".to_owned(),
-            1 => "usable, with 1 warning".to_owned(),
-            warnings => format!("usable, with {warnings} warnings"),
+            n => format!("usable, with {}", output::count(n, "warning")),
         };
         out.note(&format!(
             "{} is {verdict}; it has {usable}",

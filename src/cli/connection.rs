@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::output::Output;
 use crate::{
     daemon_client::{DaemonClient, DaemonError},
-    management::{Management, OverFiles, StatusReport},
+    management::{Management, OverFiles},
 };
 
 /// How long a daemon that was started may take to answer.
@@ -51,11 +51,41 @@ pub(super) async fn open_if_running(
     match open(files, out).await {
         Ok(daemon) => Ok(Some(daemon)),
         Err(absent) if absent.is_absence() => {
-            go_on_without(&absent, out);
+            match absent {
+                DaemonError::OtherConfiguration { .. } => out.note(&absent.to_string()),
+                _ => out.detail(&absent.to_string()),
+            }
             Ok(None)
         }
         Err(error) => Err(error),
     }
+}
+
+/// [`open`] for commands that need no daemon: where none runs, the same over the files.
+pub(super) async fn open_or_files(
+    files: &Management<OverFiles>,
+    out: Output,
+) -> Result<DaemonClient, DaemonError> {
+    let daemon = open_if_running(files, out).await?;
+    Ok(daemon.unwrap_or_else(|| DaemonClient::over_files(files.clone())))
+}
+
+/// The same for commands that show how things are: without a daemon only the files tell.
+pub(super) async fn open_to_show(
+    files: &Management<OverFiles>,
+    out: Output,
+) -> Result<DaemonClient, DaemonError> {
+    let daemon = open_or_files(files, out).await?;
+    if daemon.is_over_files() {
+        out.note(&match files.missing_file() {
+            Some(missing) => format!("the daemon is not running, and {missing}"),
+            None => format!(
+                "the daemon is not running; this is what {} and the last lists say",
+                files.config_file().display()
+            ),
+        });
+    }
+    Ok(daemon)
 }
 
 /// [`open`] for a daemon that was just started: it may take a moment until it answers.
@@ -74,17 +104,9 @@ pub(super) async fn open_soon(
     }
 }
 
-/// Says why a command works on the files.
-pub(super) fn go_on_without(absent: &DaemonError, out: Output) {
-    match absent {
-        DaemonError::OtherConfiguration { .. } => out.note(&absent.to_string()),
-        _ => out.detail(&absent.to_string()),
-    }
-}
-
 /// The daemon, unless a file was named that is not the one that it serves.
 fn meant(files: &Management<OverFiles>, daemon: DaemonClient) -> Result<DaemonClient, DaemonError> {
-    let status: Option<StatusReport> = serde_json::from_slice(daemon.status()).ok();
+    let status = daemon.status_report();
     let Some(status) = status.filter(|_| files.places().is_file_named()) else {
         return Ok(daemon);
     };
@@ -113,7 +135,7 @@ async fn elsewhere(files: &Management<OverFiles>, out: Output) -> Option<DaemonC
         let Ok(daemon) = DaemonClient::connect(&folder).await else {
             continue;
         };
-        let status: Option<StatusReport> = serde_json::from_slice(daemon.status()).ok();
+        let status = daemon.status_report();
         if status.is_some_and(|status| status.config_file == files.config_file()) {
             let folder = folder.display();
             out.note(&match files.settings_without_secrets() {

@@ -17,7 +17,7 @@ use crate::{
     doctor::{
         self, DoctorFinding, DoctorReport, DoctorSeverity, SeenDaemon, ServersUnknown, StartServers,
     },
-    management::{Exposure, ServerList, StatusReport},
+    management::{Exposure, ServerList},
 };
 
 /// Look for everything that may be wrong, and say what to do about it
@@ -59,7 +59,7 @@ impl DoctorCommand {
         }
         let mut config = files.check(exposure);
         if let Ok(daemon) = &mut daemon
-            && let Ok(status) = serde_json::from_slice::<StatusReport>(daemon.status())
+            && let Some(status) = daemon.status_report()
             && status.config_file == files.config_file()
         {
             config::settle_with(&mut config, &status, daemon).await;
@@ -82,21 +82,20 @@ async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
         Err(error) if error.is_absence() => return SeenDaemon::Absent,
         Err(error) => return SeenDaemon::Unusable(error.to_string()),
     };
-    let Ok(status) = serde_json::from_slice::<StatusReport>(daemon.status()) else {
+    let Some(status) = daemon.status_report() else {
         return SeenDaemon::Unusable("the daemon's status is not understood".to_owned());
     };
-    let answer = daemon.get("/api/v1/servers").await;
-    let servers = match answer.map(|body| serde_json::from_slice::<ServerList>(&body)) {
-        Ok(Ok(list)) => Ok(list.servers),
-        Ok(Err(error)) => Err(ServersUnknown {
-            what: format!("the daemon's list of servers is not understood: {error}"),
-            fix: "make sure that daemon and command line are of the same version",
-        }),
-        Err(error) => Err(ServersUnknown {
-            what: error.to_string(),
-            fix: "look at the daemon's log, then try again",
-        }),
-    };
+    let listed = daemon.fetch::<ServerList>("/api/v1/servers").await;
+    let servers = listed.map(|list| list.servers);
+    let servers = servers.map_err(|error| ServersUnknown {
+        what: error.to_string(),
+        fix: match error {
+            DaemonError::BadAnswer { .. } => {
+                "make sure that daemon and command line are of the same version"
+            }
+            _ => "look at the daemon's log, then try again",
+        },
+    });
     let status = Box::new(status);
     SeenDaemon::Runs { status, servers }
 }

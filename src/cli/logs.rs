@@ -28,8 +28,7 @@ impl DaemonLogs {
         let files = location.files()?;
         // A running daemon may use another data folder than the file names now.
         let daemon = connection::open_if_running(&files, out).await?;
-        let status = daemon.and_then(|daemon| serde_json::from_slice(daemon.status()).ok());
-        let status: Option<management::StatusReport> = status;
+        let status = daemon.and_then(|daemon| daemon.status_report());
         let file = match status.map(|status| status.location) {
             None => background::log_file(files.data_dir()),
             Some(location) => location.log_file.unwrap_or_else(|| {

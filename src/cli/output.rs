@@ -250,8 +250,28 @@ impl Output {
     }
 }
 
+/// The failure of a command that does one thing to several: of one it is that one's, of several each is said, and then `what`.
+pub(super) fn overall(
+    failures: Vec<CommandFailure>,
+    of: usize,
+    what: String,
+) -> Result<(), CommandFailure> {
+    let mut failures = failures.into_iter().map(CommandFailure::shown);
+    match failures.next() {
+        None => Ok(()),
+        Some(failure) if of == 1 => Err(failure),
+        Some(first) => {
+            let code = first.exit_code;
+            for failure in std::iter::once(first).chain(failures) {
+                say_failure(&failure);
+            }
+            Err(CommandFailure::with_code(what, code).shown())
+        }
+    }
+}
+
 /// Says why something failed and what to do next.
-pub(super) fn say_failure(failure: &CommandFailure) {
+fn say_failure(failure: &CommandFailure) {
     if !failure.what.is_empty() {
         say("error", &failure.what);
     }
@@ -287,12 +307,20 @@ pub(super) fn shortened(text: &str) -> String {
 }
 
 /// Prints a list of names and values.
-pub(super) fn facts(facts: impl IntoIterator<Item = [String; 2]>) -> Result<(), CommandFailure> {
-    let facts: Vec<[String; 2]> = facts
-        .into_iter()
-        .map(|fact| fact.map(|c| visible(&c)))
-        .collect();
-    write(&table::facts(&facts, terminal_width()))
+pub(super) fn facts<N: AsRef<str>>(
+    facts: impl IntoIterator<Item = (N, String)>,
+) -> Result<(), CommandFailure> {
+    let facts = facts.into_iter();
+    let facts = facts.map(|(name, value)| [visible(name.as_ref()), visible(&value)]);
+    write(&table::facts(&facts.collect::<Vec<_>>(), terminal_width()))
+}
+
+/// `1 server`, `2 servers`.
+pub(super) fn count(n: usize, one: &str) -> String {
+    match n {
+        1 => format!("1 {one}"),
+        n => format!("{n} {one}s"),
+    }
 }
 
 fn terminal_width() -> Option<usize> {

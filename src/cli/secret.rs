@@ -16,12 +16,11 @@ use super::{
 };
 use crate::{
     config::is_secret_name,
-    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
+    daemon_client::{AnswerDeadline, DaemonClient, DaemonError},
     gate::Standing,
-    keyring::{Keyring, KeyringError, LONGEST_VALUE},
+    keyring::LONGEST_VALUE,
     management::{
-        self, Management, OverFiles, SECRET_NAMES, SecretRow, SecretUses, ServerList, ServerRow,
-        secret_value,
+        Management, OverFiles, SECRET_NAMES, SecretRow, ServerList, ServerRow, secret_value,
     },
     text::secret::Secret,
 };
@@ -62,174 +61,125 @@ pub(super) struct RemoveSecret {
 impl SecretCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let keyring = files.keyring()?;
-        let kept = KeptSecrets {
-            keyring,
-            files,
-            out,
-        };
         match self {
-            Self::Set(set) => set.run(kept).await,
-            Self::List(ListSecrets {}) => kept.list(),
-            Self::Remove(remove) => remove.run(kept).await,
+            Self::Set(set) => set.run(&files, out).await,
+            Self::List(ListSecrets {}) => list(&files, out),
+            Self::Remove(remove) => remove.run(&files, out).await,
         }
     }
 }
 
-/// The secrets that are kept, and who uses them.
-struct KeptSecrets {
-    keyring: Keyring,
-    files: Management<OverFiles>,
-    out: Output,
-}
-
 impl SetSecret {
-    async fn run(self, kept: KeptSecrets) -> Result<(), CommandFailure> {
-        let (keyring, out) = (&kept.keyring, kept.out);
+    async fn run(self, files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+        // A file that nobody can use is said before a value is asked for.
+        let before = files.keyring()?.stored().map(|stored| stored.names);
         let name = checked(self.name)?;
         let value = value_for(&name)?;
-        let before = keyring.stored().map(|stored| stored.names);
         let is_replaced = before.is_ok_and(|names| names.contains_key(&name));
-        let lacked_by = kept.lacking().await;
-        let store = keyring.set(&name, &value)?;
-        let used_by = kept.uses().remove(&name).unwrap_or_default();
-        let place = keyring.place(store);
+        let lacked_by = lacking(files, out).await;
+        let row = files.set_secret(&name, &value)?;
+        let place = row.stored_in.as_deref().unwrap_or_default();
         let instead = if is_replaced {
             ", in place of the value that was there"
         } else {
             ""
         };
         out.note(&format!("{name} is kept in {place}{instead}"));
-        let daemon = kept.put_in_force().await;
-        if used_by.is_empty() {
+        let daemon = put_in_force(files, out).await;
+        if row.used_by.is_empty() {
             out.note(&format!(
                 "next step: write ${{keyring:{name}}} into the entry of a server"
             ));
         } else {
-            out.note(&format!("used by {}", used_by.join(", ")));
+            out.note(&format!("used by {}", row.used_by.join(", ")));
         }
         if let Some(mut daemon) = daemon {
-            say_to_users(&mut daemon, &used_by, &lacked_by, out).await;
+            say_to_users(&mut daemon, &row.used_by, &lacked_by, out).await;
         }
-        kept.shown(&SecretRow {
-            name,
-            stored_in: Some(place),
-            used_by,
-        })
+        shown(&row, out)
     }
 }
 
 impl RemoveSecret {
-    async fn run(self, kept: KeptSecrets) -> Result<(), CommandFailure> {
-        let (keyring, out) = (&kept.keyring, kept.out);
-        let name = checked(self.name)?;
-        if !keyring.remove(&name)? {
-            return Err(CommandFailure::failed(format!(
-                "there is no secret {name:?} in {keyring}"
-            ))
-            .next("`mcpproxy secret list` shows which there are"));
-        }
-        let used_by = kept.uses().remove(&name).unwrap_or_default();
-        out.note(&format!("{name} is removed"));
-        let _ = kept.put_in_force().await;
-        if !used_by.is_empty() {
-            let users = used_by.join(", ");
+    async fn run(self, files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+        let row = files.remove_secret(&checked(self.name)?)?;
+        out.note(&format!("{} is removed", row.name));
+        let _ = put_in_force(files, out).await;
+        if !row.used_by.is_empty() {
+            let users = row.used_by.join(", ");
             out.note(&format!("{users} cannot be used without it"));
         }
-        kept.shown(&SecretRow {
-            name,
-            stored_in: None,
-            used_by,
-        })
+        shown(&row, out)
     }
 }
 
-impl KeptSecrets {
-    fn list(&self) -> Result<(), CommandFailure> {
-        let stored = self.keyring.stored()?;
-        let listing = management::secret_list(&self.keyring, &stored, self.uses());
-        if self.out.is_json() {
-            return output::json(&output::as_json(&listing)?);
-        }
-        match (&listing.store, &stored.fault) {
-            (Some(store), None) => self.out.note(&format!("new secrets are kept in {store}")),
-            (Some(store), Some(fault)) => {
-                self.out
-                    .note(&format!("new secrets are kept in {store}: {fault}"));
-            }
-            (None, fault) => {
-                let fault = fault.as_ref();
-                let why = fault.map(|fault| format!("{fault}; {}", fault.next_step()));
-                self.out.note(&format!(
-                    "not all could be listed: {}",
-                    why.unwrap_or_default()
-                ));
-            }
-        }
-        if listing.secrets.is_empty() {
-            self.out
-                .note("there are no secrets; `mcpproxy secret set NAME` stores one");
-            return Ok(());
-        }
-        let columns = [name("NAME"), text("KEPT IN", 2), text("USED BY", 2)];
-        let cells = listing.secrets.into_iter().map(|row| {
-            let kept_in = row.stored_in.unwrap_or_else(|| "(missing)".to_owned());
-            let used_by = if row.used_by.is_empty() {
-                "-".to_owned()
-            } else {
-                row.used_by.join(", ")
-            };
-            [row.name, kept_in, used_by]
-        });
-        output::table(columns, cells)
+fn list(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+    let listing = files.secrets()?;
+    if out.is_json() {
+        return output::json(&output::as_json(&listing)?);
     }
-
-    /// The outcome for programs; people have read it.
-    fn shown(&self, row: &SecretRow) -> Result<(), CommandFailure> {
-        if self.out.is_json() {
-            output::json(&output::as_json(row)?)?;
+    if let Err(error) = files.secret_uses() {
+        out.note(&format!("who uses which cannot be told: {error}"));
+    }
+    out.note(&match (listing.store, listing.fault) {
+        (Some(store), None) => format!("new secrets are kept in {store}"),
+        (Some(store), Some(fault)) => format!("new secrets are kept in {store}: {fault}"),
+        (None, fault) => {
+            let fault = fault.unwrap_or_default();
+            format!("not all could be listed: {fault}; `mcpproxy doctor` says what to do")
         }
-        Ok(())
+    });
+    if listing.secrets.is_empty() {
+        out.note("there are no secrets; `mcpproxy secret set NAME` stores one");
+        return Ok(());
     }
-
-    /// The secrets that the file refers to, with their users. A file that cannot be read uses none.
-    fn uses(&self) -> SecretUses {
-        self.files.secret_uses().unwrap_or_else(|error| {
-            self.out
-                .note(&format!("who uses which cannot be told: {error}"));
-            SecretUses::default()
-        })
-    }
-
-    /// The servers that a daemon cannot use because a secret is missing.
-    async fn lacking(&self) -> Vec<String> {
-        let opened = connection::open_if_running(&self.files, self.out.quietly()).await;
-        let Ok(Some(mut daemon)) = opened else {
-            return Vec::new();
+    let columns = [name("NAME"), text("KEPT IN", 2), text("USED BY", 2)];
+    let cells = listing.secrets.into_iter().map(|row| {
+        let kept_in = row.stored_in.unwrap_or_else(|| "(missing)".to_owned());
+        let used_by = if row.used_by.is_empty() {
+            "-".to_owned()
+        } else {
+            row.used_by.join(", ")
         };
-        let rows = servers(&mut daemon).await.into_iter();
-        let lacking = rows.filter(|row| secret_step(row).is_some());
-        lacking.map(|row| row.name).collect()
-    }
+        [row.name, kept_in, used_by]
+    });
+    output::table(columns, cells)
+}
 
-    /// Has a daemon that runs look its secrets up again, and gives the way to it. What was stored is stored, even if that fails.
-    async fn put_in_force(&self) -> Option<DaemonClient> {
-        let reloaded = async {
-            let daemon = connection::open_if_running(&self.files, self.out).await?;
-            let Some(mut daemon) = daemon else {
-                return Ok(None);
-            };
-            let (path, deadline) = ("/api/v1/config/reload", AnswerDeadline::Daemon);
-            daemon.send(Method::POST, path, "", deadline).await?;
-            Ok::<_, DaemonError>(Some(daemon))
-        };
-        reloaded.await.unwrap_or_else(|error| {
-            self.out.note(&format!(
-                "the daemon could not be told: {error}; `mcpproxy upstream restart NAME` has it look again"
-            ));
-            None
-        })
+/// The outcome for programs; people have read it.
+fn shown(row: &SecretRow, out: Output) -> Result<(), CommandFailure> {
+    if out.is_json() {
+        output::json(&output::as_json(row)?)?;
     }
+    Ok(())
+}
+
+/// The servers that a daemon cannot use because a secret is missing.
+async fn lacking(files: &Management<OverFiles>, out: Output) -> Vec<String> {
+    let Ok(Some(mut daemon)) = connection::open_if_running(files, out.quietly()).await else {
+        return Vec::new();
+    };
+    let rows = servers(&mut daemon).await.into_iter();
+    let lacking = rows.filter(|row| secret_step(row).is_some());
+    lacking.map(|row| row.name).collect()
+}
+
+/// Has a daemon that runs look its secrets up again, and gives the way to it. What was stored is stored, even if that fails.
+async fn put_in_force(files: &Management<OverFiles>, out: Output) -> Option<DaemonClient> {
+    let reloaded = async {
+        let Some(mut daemon) = connection::open_if_running(files, out).await? else {
+            return Ok(None);
+        };
+        let (path, deadline) = ("/api/v1/config/reload", AnswerDeadline::Daemon);
+        daemon.send(Method::POST, path, "", deadline).await?;
+        Ok::<_, DaemonError>(Some(daemon))
+    };
+    reloaded.await.unwrap_or_else(|error| {
+        out.note(&format!(
+            "the daemon could not be told: {error}; `mcpproxy upstream restart NAME` has it look again"
+        ));
+        None
+    })
 }
 
 fn checked(name: String) -> Result<String, CommandFailure> {
@@ -249,10 +199,8 @@ fn secret_step(row: &ServerRow) -> Option<&str> {
 
 /// The servers of a daemon; none where it does not say.
 async fn servers(daemon: &mut DaemonClient) -> Vec<ServerRow> {
-    let path = "/api/v1/servers";
-    let answer = daemon.get(path).await.ok();
-    let list = answer.and_then(|body| daemon_client::read::<ServerList>(path, &body).ok());
-    list.map_or_else(Vec::new, |list| list.servers)
+    let list = daemon.fetch::<ServerList>("/api/v1/servers").await;
+    list.map_or_else(|_| Vec::new(), |list| list.servers)
 }
 
 /// Says when each of the servers that use a secret has it.
@@ -329,12 +277,6 @@ fn value_in(text: &str) -> Result<Secret, &'static str> {
     let line = line.strip_suffix('\r').unwrap_or(line);
     secret_value(line)?;
     Ok(Secret::new(line))
-}
-
-impl From<KeyringError> for CommandFailure {
-    fn from(error: KeyringError) -> Self {
-        Self::failed(error.to_string()).next(error.next_step())
-    }
 }
 
 #[cfg(test)]

@@ -32,8 +32,7 @@ impl StatusCommand {
         let (request, status) = ("GET /api/v1/status", daemon.status());
         out.answer(request, status, |mut report: StatusReport| {
             let problems = std::mem::take(&mut report.problems);
-            let facts = facts(report).into_iter();
-            output::facts(facts.map(|(name, value)| [name.to_owned(), value]))?;
+            output::facts(facts(report))?;
             show_problems(problems)
         })
     }

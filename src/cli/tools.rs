@@ -12,7 +12,7 @@ use super::{
 use crate::{
     config::BrokenEntry,
     daemon_client::{self, DaemonClient},
-    management::{Management, OverFiles, ShownTool, ToolList, ToolRow},
+    management::{ShownTool, ToolList, ToolRow},
 };
 
 /// List the tools of all servers, search them as AI clients do, or show one as its server defines it
@@ -53,15 +53,14 @@ pub(super) struct ShowTool {
 impl ToolsCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let daemon = connection::open_if_running(&files, out).await?;
-        if daemon.is_none() {
-            out.note("the daemon is not running; this is what the servers listed last");
+        let daemon = connection::open_to_show(&files, out).await?;
+        if daemon.is_over_files() {
             warn_of(&files.left_out(self.server())?, out);
         }
         match self {
-            Self::List(list) => list.run(&files, daemon, out).await,
-            Self::Search(search) => search.run(&files, daemon, out).await,
-            Self::Show(show) => show.run(&files, daemon, out).await,
+            Self::List(list) => list.run(daemon, out).await,
+            Self::Search(search) => search.run(daemon, out).await,
+            Self::Show(show) => show.run(daemon, out).await,
         }
     }
 
@@ -85,25 +84,12 @@ fn warn_of(left_out: &[BrokenEntry], out: Output) {
 }
 
 impl ListTools {
-    async fn run(
-        self,
-        files: &Management<OverFiles>,
-        daemon: Option<DaemonClient>,
-        out: Output,
-    ) -> Result<(), CommandFailure> {
-        let server = self.server.as_deref();
-        let path = match server {
-            None => "/api/v1/tools".to_owned(),
-            Some(server) => format!("/api/v1/tools?server={}", daemon_client::encoded(server)),
-        };
-        let is_alone = daemon.is_none();
-        let body = match daemon {
-            Some(mut daemon) => daemon.get(&path).await?.to_vec(),
-            None => output::as_json(&files.tools(server)?)?,
-        };
+    async fn run(self, mut daemon: DaemonClient, out: Output) -> Result<(), CommandFailure> {
+        let path = daemon_client::with_query("/api/v1/tools", &[("server", self.server)]);
+        let body = daemon.get(&path).await?;
         out.answer(&path, &body, |known: ToolList| {
             // Without a daemon the notice above is for programs, too.
-            if !is_alone {
+            if !daemon.is_over_files() {
                 warn_of(&known.left_out, out);
             }
             print(known, out)
@@ -147,20 +133,10 @@ fn row(tool: ToolRow) -> [String; 4] {
 }
 
 impl ShowTool {
-    async fn run(
-        self,
-        files: &Management<OverFiles>,
-        daemon: Option<DaemonClient>,
-        out: Output,
-    ) -> Result<(), CommandFailure> {
-        let path = format!(
-            "/api/v1/tools/show?name={}",
-            daemon_client::encoded(&self.name)
-        );
-        let body = match daemon {
-            Some(mut daemon) => daemon.get(&path).await?.to_vec(),
-            None => output::as_json(&files.tool(&self.name)?)?,
-        };
+    async fn run(self, mut daemon: DaemonClient, out: Output) -> Result<(), CommandFailure> {
+        let name = [("name", Some(self.name))];
+        let path = daemon_client::with_query("/api/v1/tools/show", &name);
+        let body = daemon.get(&path).await?;
         out.answer(&path, &body, |tool| print_definition(&tool, out))
     }
 }

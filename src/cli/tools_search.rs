@@ -8,16 +8,7 @@ use super::{
     output::{self, Output},
     table::{name, text},
 };
-use crate::{
-    access::Access,
-    catalog::Matching,
-    daemon_client::{self, DaemonClient},
-    failure::error_code::Failure,
-    gate::Variant,
-    management::{Management, OverFiles},
-    router::search::{self, Detail},
-    wire::Raw,
-};
+use crate::daemon_client::{self, DaemonClient};
 
 #[derive(Debug, Args)]
 pub(super) struct SearchTools {
@@ -69,57 +60,27 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 impl SearchTools {
     pub(super) async fn run(
         self,
-        files: &Management<OverFiles>,
-        daemon: Option<DaemonClient>,
+        mut daemon: DaemonClient,
         out: Output,
     ) -> Result<(), CommandFailure> {
-        let path = self.path();
-        let body = match daemon {
-            Some(mut daemon) => daemon.get(&path).await?.to_vec(),
-            None => self.in_files(files)?.as_bytes().to_vec(),
+        let matching = match self.matching {
+            Words::Any => "any",
+            Words::All => "all",
         };
-        let limit = self.limit;
-        out.answer(&path, &body, |found| print(found, limit, out))
+        let query = [
+            ("q", Some(self.query.join(" "))),
+            ("match", Some(matching.to_owned())),
+            ("server", self.server),
+            ("limit", self.limit.map(|limit| limit.to_string())),
+        ];
+        let path = daemon_client::with_query("/api/v1/tools", &query);
+        let body = daemon.get(&path).await?;
+        out.answer(&path, &body, |found| print(found, self.limit, out))
     }
 
     /// The one server that is meant, if it is one.
     pub(super) fn server(&self) -> Option<&str> {
         self.server.as_deref()
-    }
-
-    fn path(&self) -> String {
-        let query = daemon_client::encoded(&self.query.join(" "));
-        let server = self.server.as_ref();
-        let server = server.map(|name| format!("&server={}", daemon_client::encoded(name)));
-        let limit = self.limit.map(|limit| format!("&limit={limit}"));
-        format!(
-            "/api/v1/tools?q={query}&match={}{}{}",
-            self.matching().as_str(),
-            server.unwrap_or_default(),
-            limit.unwrap_or_default(),
-        )
-    }
-
-    fn matching(&self) -> Matching {
-        match self.matching {
-            Words::Any => Matching::Any,
-            Words::All => Matching::All,
-        }
-    }
-
-    fn in_files(&self, files: &Management<OverFiles>) -> Result<Raw, Failure> {
-        let settings = files.settings()?;
-        let search = search::Search {
-            query: self.query.join(" "),
-            limit: self.limit,
-            matching: self.matching(),
-            server: self.server.clone(),
-            up_to: Variant::Destructive,
-            explained: false,
-        };
-        let lists = files.lists(&settings);
-        let caller = Access::default().terminal();
-        search::search_lists(&caller, &settings, &lists, &search, Detail::Full)
     }
 }
 

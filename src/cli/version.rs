@@ -11,10 +11,7 @@ use super::{
     location::Location,
     output::{self, Output},
 };
-use crate::{
-    daemon_client::DaemonClient,
-    management::{ProgramVersion, StatusReport},
-};
+use crate::{daemon_client::DaemonClient, management::ProgramVersion};
 
 /// What `--version` prints behind the program's name.
 pub(super) fn with_commit_and_revisions() -> &'static str {
@@ -47,10 +44,10 @@ impl VersionCommand {
         let files = location.files()?;
         // Whatever is wrong with it, the version is the purpose.
         let daemon = DaemonClient::connect(files.data_dir()).await.ok();
-        let status = daemon.and_then(|daemon| serde_json::from_slice(daemon.status()).ok());
+        let status = daemon.and_then(|daemon| daemon.status_report());
         let versions = Versions {
             own: ProgramVersion::own(),
-            daemon: status.map(|status: StatusReport| status.version),
+            daemon: status.map(|status| status.version),
         };
         if out.is_json() {
             return output::json(&output::as_json(&versions)?);

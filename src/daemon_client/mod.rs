@@ -10,16 +10,21 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use http::{Method, Request, StatusCode};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::client::conn::http1;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Either, Full, Limited};
+use hyper::{body::Incoming, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::{config::SOCKET, failure::error_code::ErrorCode, management::version_note};
+use crate::{
+    api::FilesApi,
+    config::SOCKET,
+    failure::error_code::ErrorCode,
+    management::{Management, OverFiles, StatusReport, version_note},
+};
 
 /// How long connecting and the first, small answer may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -131,16 +136,51 @@ struct Version {
     version: String,
 }
 
-/// A connection to the running daemon.
+/// A connection to the running daemon, or, where none runs, the way to the same routes over its files.
 pub struct DaemonClient {
-    sender: http1::SendRequest<Full<Bytes>>,
-    _connection: AbortOnDropHandle<()>,
+    way: Way,
     /// The body of `GET /api/v1/status`, which is the first request.
     status: Bytes,
     version: String,
 }
 
+enum Way {
+    Socket {
+        sender: http1::SendRequest<Full<Bytes>>,
+        _connection: AbortOnDropHandle<()>,
+    },
+    Files {
+        api: FilesApi,
+        config_file: PathBuf,
+    },
+}
+
 impl DaemonClient {
+    /// What stands in for a daemon that does not run: the verbs that need none, over its files.
+    pub fn over_files(files: Management<OverFiles>) -> Self {
+        Self {
+            way: Way::Files {
+                config_file: files.config_file().to_owned(),
+                api: FilesApi::new(files),
+            },
+            status: Bytes::new(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// Whether no daemon runs.
+    pub fn is_over_files(&self) -> bool {
+        matches!(self.way, Way::Files { .. })
+    }
+
+    /// ` in FILE`: where a change was written, where no daemon runs that it counts for.
+    pub fn in_file(&self) -> String {
+        match &self.way {
+            Way::Socket { .. } => String::new(),
+            Way::Files { config_file, .. } => format!(" in {}", config_file.display()),
+        }
+    }
+
     /// Connects to the daemon of a data folder.
     pub async fn connect(data_dir: &Path) -> Result<Self, DaemonError> {
         let socket = data_dir.join(SOCKET);
@@ -180,8 +220,10 @@ impl DaemonClient {
         // Errors of the connection show in the request that is under way.
         let connection = tokio::spawn(async move { drop(connection.await) });
         let mut daemon = Self {
-            sender,
-            _connection: AbortOnDropHandle::new(connection),
+            way: Way::Socket {
+                sender,
+                _connection: AbortOnDropHandle::new(connection),
+            },
             status: Bytes::new(),
             version: String::new(),
         };
@@ -200,9 +242,33 @@ impl DaemonClient {
         version_note(&self.version)
     }
 
-    /// The daemon's status when we connected.
+    /// The daemon's status when we connected, as it came.
     pub fn status(&self) -> &Bytes {
         &self.status
+    }
+
+    /// The same, read; nothing where no daemon runs, or one of another version says it in another way.
+    pub fn status_report(&self) -> Option<StatusReport> {
+        serde_json::from_slice(&self.status).ok()
+    }
+
+    /// What `GET path` answers.
+    pub async fn fetch<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, DaemonError> {
+        let deadline = AnswerDeadline::Daemon;
+        self.request(Method::GET, path, Bytes::new(), deadline)
+            .await
+    }
+
+    /// What the answer to a request says.
+    pub async fn request<T: DeserializeOwned>(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: impl Into<Bytes>,
+        deadline: AnswerDeadline,
+    ) -> Result<T, DaemonError> {
+        let request = format!("{method} {path}");
+        read(&request, &self.send(method, path, body, deadline).await?)
     }
 
     /// The body of `GET path`.
@@ -220,17 +286,7 @@ impl DaemonClient {
         deadline: AnswerDeadline,
     ) -> Result<Bytes, DaemonError> {
         let name = format!("{method} {path}");
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(http::header::HOST, "mcpproxy")
-            .header(http::header::CONTENT_TYPE, "application/json")
-            .header(http::header::ACCEPT, "application/json")
-            .body(Full::new(body.into()))
-            .map_err(|error| DaemonError::BadAnswer {
-                request: name.clone(),
-                reason: error.to_string(),
-            })?;
+        let request = request(method, path, body.into(), "application/json")?;
         match timeout(deadline.duration(), self.exchange(request)).await {
             Err(_) => Err(DaemonError::TimedOut {
                 request: name,
@@ -255,7 +311,8 @@ impl DaemonClient {
     ) -> Result<Bytes, DaemonError> {
         let deadline = AnswerDeadline::Call;
         let request = format!("POST {path}");
-        let wanted = post(path, body.into(), "application/x-ndjson, application/json")?;
+        let accept = "application/x-ndjson, application/json";
+        let wanted = self::request(Method::POST, path, body.into(), accept)?;
         match timeout(deadline.duration(), self.exchange_lines(wanted, notify)).await {
             Err(_) => Err(DaemonError::TimedOut { request, deadline }),
             Ok(Err(reason)) => Err(DaemonError::Lost { request, reason }),
@@ -274,16 +331,13 @@ impl DaemonClient {
         request: Request<Full<Bytes>>,
         mut notify: impl FnMut(&[u8]),
     ) -> Result<(StatusCode, Bytes), String> {
-        let text = |error: &dyn std::fmt::Display| error.to_string();
-        self.sender.ready().await.map_err(|error| text(&error))?;
-        let answer = self.sender.send_request(request).await;
-        let answer = answer.map_err(|error| text(&error))?;
+        let answer = self.respond(request).await?;
         let status = answer.status();
         let mut body = Limited::new(answer.into_body(), LARGEST_ANSWER);
         let mut unfinished = BytesMut::new();
         let mut last = Bytes::new();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| text(&error))?;
+            let frame = frame.map_err(|error| error.to_string())?;
             unfinished.extend_from_slice(&frame.into_data().unwrap_or_default());
             while let Some(end) = memchr::memchr(b'\n', &unfinished) {
                 if !last.is_empty() {
@@ -303,15 +357,7 @@ impl DaemonClient {
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<(StatusCode, Bytes), String> {
-        self.sender
-            .ready()
-            .await
-            .map_err(|error| error.to_string())?;
-        let answer = self
-            .sender
-            .send_request(request)
-            .await
-            .map_err(|error| error.to_string())?;
+        let answer = self.respond(request).await?;
         let status = answer.status();
         let body = Limited::new(answer.into_body(), LARGEST_ANSWER)
             .collect()
@@ -319,22 +365,52 @@ impl DaemonClient {
             .map_err(|error| error.to_string())?;
         Ok((status, body.to_bytes()))
     }
+
+    async fn respond(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Body>, String> {
+        match &mut self.way {
+            Way::Socket { sender, .. } => {
+                sender.ready().await.map_err(|error| error.to_string())?;
+                let answer = sender.send_request(request).await;
+                let answer = answer.map_err(|error| error.to_string())?;
+                Ok(answer.map(Either::Left))
+            }
+            Way::Files { api, .. } => Ok(api.answer(request).await.map(Either::Right)),
+        }
+    }
 }
 
-fn post(
+/// The body of an answer.
+type Body = Either<Incoming, Full<Bytes>>;
+
+fn request(
+    method: Method,
     path: &str,
     body: Bytes,
     accept: &'static str,
 ) -> Result<Request<Full<Bytes>>, DaemonError> {
-    Request::post(path)
+    let name = format!("{method} {path}");
+    Request::builder()
+        .method(method)
+        .uri(path)
         .header(http::header::HOST, "mcpproxy")
         .header(http::header::CONTENT_TYPE, "application/json")
         .header(http::header::ACCEPT, accept)
         .body(Full::new(body))
         .map_err(|error| DaemonError::BadAnswer {
-            request: format!("POST {path}"),
+            request: name,
             reason: error.to_string(),
         })
+}
+
+/// A path with these parameters, of which those that are given.
+pub fn with_query(path: &str, parameters: &[(&str, Option<String>)]) -> String {
+    let given = parameters
+        .iter()
+        .filter_map(|(name, value)| Some(format!("{name}={}", encoded(value.as_ref()?))));
+    match given.collect::<Vec<String>>().join("&") {
+        query if query.is_empty() => path.to_owned(),
+        query => format!("{path}?{query}"),
+    }
 }
 
 /// Whether a last line says no.
@@ -419,7 +495,18 @@ pub fn encoded(part: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::encoded;
+    use super::{encoded, with_query};
+
+    #[test]
+    fn a_query_has_what_is_given() {
+        let server = ("server", Some("a&b".to_owned()));
+        let path = with_query(
+            "/x",
+            &[("kind", None), server, ("after", Some("3".to_owned()))],
+        );
+        assert_eq!(path, "/x?server=a%26b&after=3");
+        assert_eq!(with_query("/x", &[("kind", None)]), "/x");
+    }
 
     #[test]
     fn path_parts_are_percent_encoded() {

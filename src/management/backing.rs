@@ -1,6 +1,6 @@
 //! What the verbs stand on.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
@@ -64,6 +64,9 @@ pub trait Backing: Send + Sync {
 
     /// Waits until what runs follows what the settings say of a server, where anything runs, but not for long.
     fn follows(&self, server: &str) -> impl Future<Output = ()> + Send;
+
+    /// Waits until the first attempt to connect a server has come to an end, where one is under way or about to be.
+    fn settles(&self, server: &str, patience: Duration) -> impl Future<Output = ()> + Send;
 
     /// Ends the demo server of this name, if somebody started one while the daemon runs; whether it stood in no file either.
     fn stop_demo(&self, server: &str) -> impl Future<Output = bool> + Send;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     Backing, Inspection, Management,
     inspection::{awaits_contact, listed},
-    trusting::by_a_person,
+    patching::by_a_person,
 };
 use crate::{
     config::Change,

@@ -11,10 +11,10 @@ use super::{
     entry_review::{self, EntryReview},
     gated::call_variant,
     parameters::{ShownParameter, parameters},
+    patching::by_a_person,
     server_state::ServerState,
     servers::{ServerChange, ServerRow},
     shown_finding::{ShownFinding, shown_findings},
-    trusting::by_a_person,
 };
 use crate::{
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},

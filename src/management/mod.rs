@@ -10,7 +10,6 @@ mod agent_rules;
 mod agent_texts;
 mod agents;
 mod backing;
-mod broken_row;
 mod contact;
 mod definition_diff;
 mod demo;
@@ -20,27 +19,21 @@ mod gated;
 mod health;
 mod inspection;
 mod left_out;
-mod log_following;
-mod log_lines;
 mod login;
+mod logs;
+mod odd_rows;
 mod operator_hints;
 mod over_daemon;
 mod over_files;
 mod parameters;
 mod patching;
-mod person_patch;
-mod removed;
 mod secrets;
-mod server_logs;
 mod server_state;
 mod servers;
 mod shown_finding;
 mod status;
 mod tools;
-mod trusting;
-mod version;
 mod writing;
-mod written_config;
 
 use std::{path::Path, sync::Arc};
 
@@ -53,21 +46,17 @@ pub use self::{
     health::{HealthReport, UnhealthyServer},
     inspection::{ApprovalBody, InspectedThing, Inspection, approver},
     left_out::{LEFT_OUT_STEP, LeftOut},
-    log_following::FollowedLog,
-    log_lines::LogLines,
     login::{LoginProgress, LoginStarted},
+    logs::{FollowedLog, LogLines, last_lines},
     over_daemon::{COUNTS_AFTER_RESTART, OverDaemon},
-    over_files::{ConfigReport, Exposure, OverFiles},
+    over_files::{ConfigReport, Exposure, OverFiles, WrittenConfig},
     parameters::ShownParameter,
-    secrets::{SECRET_NAMES, SecretList, SecretRow, SecretUses, secret_list, secret_value},
-    server_logs::{last_lines, last_lines_before},
+    secrets::{SECRET_NAMES, SecretList, SecretRow, secret_value},
     server_state::ServerState,
     servers::{Enabled, ServerChange, ServerDetails, ServerList, ServerRow},
     shown_finding::{MarkedPart, ShownFinding},
-    status::{DaemonLocation, PageLink, ServerCounts, StatusReport, version_note},
+    status::{DaemonLocation, PageLink, ProgramVersion, ServerCounts, StatusReport, version_note},
     tools::{ShownTool, ToolList, ToolRow},
-    version::ProgramVersion,
-    written_config::WrittenConfig,
 };
 use crate::{catalog::Snapshot, config::Settings, failure::error_code::Failure};
 
@@ -98,6 +87,11 @@ impl<B: Backing> Management<B> {
     /// The configuration file.
     pub fn config_file(&self) -> &Path {
         self.0.config_file()
+    }
+
+    /// The data folder.
+    pub fn data_dir(&self) -> &Path {
+        self.0.data_dir()
     }
 
     /// Why the file as it stands cannot be used, or is not in force.

@@ -9,11 +9,8 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Backing, Connections, Management,
-    agent_changes::AgentChanges,
-    entry_review,
-    gated::server_refusal,
-    servers::{ServerChange, ServerDetails},
+    Backing, Connections, Management, agent_changes::AgentChanges, entry_review,
+    gated::server_refusal, servers::ServerChange,
 };
 use crate::{
     activity::{
@@ -123,56 +120,6 @@ impl Management {
         let keys = self.0.keeper.needs_restart();
         let warning = |key| format!("`{key}` was changed; the new value {COUNTS_AFTER_RESTART}");
         keys.into_iter().map(warning).collect()
-    }
-
-    /// How a server is when its first attempt to connect has come to an end, where one is under way or about to be. Waits for that,
-    /// but not longer than `patience`.
-    pub async fn settled_server(
-        &self,
-        name: &str,
-        patience: Duration,
-    ) -> Result<ServerDetails, Failure> {
-        let deadline = Instant::now() + patience;
-        while self.is_about_to_connect(name) && Instant::now() < deadline {
-            tokio::time::sleep(SETTLING).await;
-        }
-        let (management, server) = (self.clone(), name.to_owned());
-        let read = tokio::task::spawn_blocking(move || management.server_details(&server)).await;
-        read.unwrap_or_else(|_| {
-            let error = format!("the entry of the server {name:?} could not be read");
-            Err(Failure::new(ErrorCode::Internal, error, "Try again.").of_server(name))
-        })
-    }
-
-    /// A server whose lists are known sleeps until it is called; one that may not be contacted never comes.
-    fn is_about_to_connect(&self, name: &str) -> bool {
-        let settings = self.settings_in_force();
-        let entry = settings.servers.get(name);
-        let Some(entry) = entry.filter(|entry| entry.may_be_contacted()) else {
-            return false;
-        };
-        let upstream = self.0.upstreams.get(name);
-        // The supervisor has not seen the change yet.
-        let Some(upstream) = upstream.filter(|upstream| upstream.runs_by(entry)) else {
-            return true;
-        };
-        match upstream.status() {
-            status if is_about_to_stay(entry, &status) => true,
-            // One that was connected before, too, if nothing has failed since.
-            status
-                if entry.start == Start::Eager
-                    && matches!(status.state, State::Connecting { failures: 0 }) =>
-            {
-                true
-            }
-            // Neither has the worker that somebody has logged in.
-            status if matches!(status.state, State::Authenticating { .. }) => {
-                !upstream.is_login_needed()
-            }
-            status if status.is_beginning() => true,
-            status if status.settled => false,
-            _ => !self.lists(&settings).servers.contains_key(&entry.name),
-        }
     }
 
     /// Connects a server anew, also one that sleeps, and lists it at once. That it came to nothing, its row says.
@@ -323,10 +270,11 @@ impl Backing for OverDaemon {
     }
 
     async fn follows(&self, server: &str) {
-        let deadline = Instant::now() + FOLLOWING;
-        while !self.has_followed(server) && Instant::now() < deadline {
-            tokio::time::sleep(SETTLING).await;
-        }
+        until(|| self.has_followed(server), FOLLOWING).await;
+    }
+
+    async fn settles(&self, server: &str, patience: Duration) {
+        until(|| !self.is_about_to_connect(server), patience).await;
     }
 
     fn note(&self, change: OperatorChange) {
@@ -334,7 +282,46 @@ impl Backing for OverDaemon {
     }
 }
 
+/// Waits for something, but not for longer than this.
+async fn until(is_so: impl Fn() -> bool + Send, patience: Duration) {
+    let deadline = Instant::now() + patience;
+    while !is_so() && Instant::now() < deadline {
+        tokio::time::sleep(SETTLING).await;
+    }
+}
+
 impl OverDaemon {
+    /// A server whose lists are known sleeps until it is called; one that may not be contacted never comes.
+    fn is_about_to_connect(&self, name: &str) -> bool {
+        let settings = self.keeper.settings();
+        let entry = settings.servers.get(name);
+        let Some(entry) = entry.filter(|entry| entry.may_be_contacted()) else {
+            return false;
+        };
+        let upstream = self.upstreams.get(name);
+        // The supervisor has not seen the change yet.
+        let Some(upstream) = upstream.filter(|upstream| upstream.runs_by(entry)) else {
+            return true;
+        };
+        match upstream.status() {
+            status if is_about_to_stay(entry, &status) => true,
+            // One that was connected before, too, if nothing has failed since.
+            status
+                if entry.start == Start::Eager
+                    && matches!(status.state, State::Connecting { failures: 0 }) =>
+            {
+                true
+            }
+            // Neither has the worker that somebody has logged in.
+            status if matches!(status.state, State::Authenticating { .. }) => {
+                !upstream.is_login_needed()
+            }
+            status if status.is_beginning() => true,
+            status if status.settled => false,
+            _ => !self.catalog.snapshot().servers.contains_key(&entry.name),
+        }
+    }
+
     /// Whether a server that may not be connected any more is not, and one that may be runs by its entry as it is now. The end of its
     /// first attempt tells whether that is any good.
     fn has_followed(&self, server: &str) -> bool {

@@ -1,11 +1,15 @@
 //! The verbs over the configuration file and the last known lists, for when no daemon runs.
 
 use std::{
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Backing, Connections, Management, ServerRow, entry_review, writing::not_written};
 use crate::{
@@ -30,15 +34,6 @@ pub struct OverFiles {
     data_dir: PathBuf,
     variables: Variables,
     keyring: KeyringLookup,
-    served_lock: ServedLock,
-}
-
-/// Which lock file counts.
-enum ServedLock {
-    /// That of the settings: no daemon is known.
-    AsConfigured,
-    /// That of a daemon that runs, or none.
-    Of(Option<PathBuf>),
 }
 
 /// What a check of the configuration file found.
@@ -102,6 +97,17 @@ impl ConfigReport {
     }
 }
 
+/// The configuration file.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct WrittenConfig {
+    /// Where it is.
+    pub config_file: PathBuf,
+    /// Whether there is one.
+    pub exists: bool,
+    /// What it says: references by name, everything secret as `***`; `mcpServers` by name.
+    pub settings: Value,
+}
+
 /// Who is to reach the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposure {
@@ -127,20 +133,6 @@ impl Management<OverFiles> {
             places,
             variables,
             keyring,
-            served_lock: ServedLock::AsConfigured,
-        }))
-    }
-
-    /// The same beside a daemon that runs under this lock file, or under none.
-    #[must_use]
-    pub fn beside_daemon(&self, lock_file: Option<PathBuf>) -> Self {
-        let files = &self.0;
-        Self(Arc::new(OverFiles {
-            places: files.places.clone(),
-            data_dir: files.data_dir.clone(),
-            variables: files.variables.clone(),
-            keyring: Arc::clone(&files.keyring),
-            served_lock: ServedLock::Of(lock_file),
         }))
     }
 
@@ -155,11 +147,6 @@ impl Management<OverFiles> {
     /// Where things are.
     pub fn places(&self) -> &Places {
         &self.0.places
-    }
-
-    /// The data folder in use.
-    pub fn data_dir(&self) -> &Path {
-        &self.0.data_dir
     }
 
     /// The secrets that the file may refer to, wherever it says that they are kept.
@@ -221,6 +208,26 @@ impl Management<OverFiles> {
         }
     }
 
+    /// The file as it stands. Blocks.
+    pub fn written_config(&self) -> Result<WrittenConfig, Failure> {
+        let file = self.config_file();
+        let unusable = |why: String| {
+            let hint = "`mcpproxy config check` shows the mistake.";
+            Failure::new(ErrorCode::ConfigUnusable, why, hint)
+        };
+        let (text, exists) = match fs::read_to_string(file) {
+            Ok(text) => (text, true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (String::new(), false),
+            Err(error) => return Err(unusable(error.to_string())),
+        };
+        let settings = config::shown_file(&text);
+        Ok(WrittenConfig {
+            config_file: file.to_owned(),
+            exists,
+            settings: settings.map_err(|error| unusable(error.to_string()))?,
+        })
+    }
+
     /// That there is no file, where one was asked for.
     pub fn missing_file(&self) -> Option<String> {
         let (file, by) = (&self.0.places.config_file, self.0.places.asked_by()?);
@@ -262,11 +269,7 @@ impl OverFiles {
 
     /// The lock file that counts. One that cannot be used accepts nothing: a daemon would not start with it.
     fn lock(&self, settings: &Settings) -> Option<Arc<Lock>> {
-        let file = match &self.served_lock {
-            ServedLock::Of(served) => served.as_deref(),
-            ServedLock::AsConfigured => settings.lock_file.as_deref(),
-        };
-        let file = file?;
+        let file = settings.lock_file.as_deref()?;
         let lock = Lock::load(file).unwrap_or_default();
         Some(Arc::new(lock.of_file(file)))
     }
@@ -381,6 +384,8 @@ impl Backing for OverFiles {
     /// Nothing runs.
     async fn follows(&self, _: &str) {}
 
+    async fn settles(&self, _: &str, _: Duration) {}
+
     /// Only a daemon has one.
     async fn stop_demo(&self, _: &str) -> bool {
         false
@@ -400,7 +405,7 @@ impl Backing for OverFiles {
             Err(ended) => Err(WriteError::Io {
                 doing: "write",
                 file: self.places.config_file.clone(),
-                reason: std::io::Error::other(ended),
+                reason: io::Error::other(ended),
             }),
         }
     }

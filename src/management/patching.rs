@@ -13,8 +13,8 @@ use super::{
 use crate::{
     activity::OperatorChange,
     config::{
-        self, BadPatch, Change, EditError, EntryFlag, OurAddress, PatchedEntry, ServerPatch,
-        WriteError, entry_fault, written_entry,
+        self, BadPatch, Change, EditError, EntryFlag, OurAddress, PatchedEntry, ServerEntry,
+        ServerPatch, WriteError, entry_fault, fingerprint_as_written, written_entry,
     },
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
@@ -126,6 +126,27 @@ impl<B: Backing> Management<B> {
         })
     }
 
+    /// Writes what gives an entry trust, if the file still says the same as the entry that a person decided about.
+    pub(super) async fn trust(
+        &self,
+        entry: &ServerEntry,
+        action: &'static str,
+        changes: Vec<Change>,
+    ) -> Result<(), Failure> {
+        let (name, as_written) = (entry.name.to_string(), entry.as_written.clone());
+        let decide = move |text: &str| {
+            let written = written_entry(text, &name).map_err(not_edited)?;
+            if fingerprint_as_written(&written) == as_written {
+                return Ok(Planned::of(changes.clone()));
+            }
+            let error = format!("the entry of the server {name:?} has just changed");
+            let hint = "Review it again; it is held as before.";
+            Err(Failure::new(ErrorCode::ToolChanged, error, hint).of_server(&name))
+        };
+        let planned = self.change_seeing(action, entry.name.as_str(), decide);
+        planned.await.map(drop)
+    }
+
     /// Records what became of a change.
     pub(super) fn note_change(
         &self,
@@ -166,6 +187,14 @@ impl Planned {
             places => format!("; held for {}", places.join(", ")),
         };
         Some(format!("{}{held}", self.changed.join(", ")))
+    }
+}
+
+/// Who wrote an entry is told by the last writer.
+pub(super) fn by_a_person(name: &str) -> Change {
+    Change::RemoveKey {
+        server: name.to_owned(),
+        path: vec!["changed_by".to_owned()],
     }
 }
 

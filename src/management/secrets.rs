@@ -36,7 +36,7 @@ pub struct SecretList {
 }
 
 /// Who uses which secret, by its name.
-pub type SecretUses = BTreeMap<String, Vec<String>>;
+type SecretUses = BTreeMap<String, Vec<String>>;
 
 impl Management<OverFiles> {
     /// The secrets, by name.
@@ -108,7 +108,7 @@ impl Management<OverFiles> {
 }
 
 /// What is stored and what is referred to, as one list.
-pub fn secret_list(keyring: &Keyring, stored: &StoredSecrets, mut uses: SecretUses) -> SecretList {
+fn secret_list(keyring: &Keyring, stored: &StoredSecrets, mut uses: SecretUses) -> SecretList {
     let row = |(name, store): (&String, &SecretStore)| SecretRow {
         used_by: uses.remove(name).unwrap_or_default(),
         name: name.clone(),

@@ -1,6 +1,6 @@
 //! Servers: their rows in listings, and the changes an operator makes to them.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,10 +8,9 @@ use serde_json::{Map, Value};
 use super::{
     Backing, LEFT_OUT_STEP, LeftOut, Management,
     gated::{configured, held_step, login_stuck, server_refusal, step_while_held, wants_more},
-    log_lines::LogLines,
+    logs::{LogLines, last_lines},
     operator_hints::closest_server,
-    patching::read_new,
-    server_logs::last_lines,
+    patching::{Rights, plan_patch, read_new, read_patch},
     server_state::{ServerState, asleep, first_start, latest, runs, state},
     writing::{bad_name, command_line},
 };
@@ -210,6 +209,25 @@ impl<B: Backing> Management<B> {
         })
     }
 
+    /// The same when its first attempt to connect has come to an end, where one is under way or about to be. Waits for that, but not
+    /// longer than `patience`.
+    pub async fn settled_server(
+        &self,
+        name: &str,
+        patience: Duration,
+    ) -> Result<ServerDetails, Failure>
+    where
+        B: 'static,
+    {
+        self.0.settles(name, patience).await;
+        let (management, server) = (self.clone(), name.to_owned());
+        let read = tokio::task::spawn_blocking(move || management.server_details(&server)).await;
+        read.unwrap_or_else(|_| {
+            let error = format!("the entry of the server {name:?} could not be read");
+            Err(Failure::new(ErrorCode::Internal, error, "Try again.").of_server(name))
+        })
+    }
+
     /// The last lines that a server wrote to its stderr, also in earlier runs. Blocks.
     pub fn server_logs(&self, name: &str, n: usize) -> Result<LogLines, Failure> {
         self.server(name)?;
@@ -362,6 +380,30 @@ impl<B: Backing> Management<B> {
         }])
         .await?;
         Ok(ServerChange::of(self.server(name)?, &["added"]))
+    }
+
+    /// Changes what is named of a server's entry, and leaves the rest of it as it is. A person may change everything.
+    pub async fn patch_server(
+        &self,
+        name: &str,
+        patch: Map<String, Value>,
+    ) -> Result<ServerChange, Failure> {
+        let row = self.row_before_change(name)?;
+        let patch = read_patch(name, patch)?;
+        let (server, us) = (name.to_owned(), self.backing().our_address());
+        let planned = self
+            .change_seeing("patch", name, move |text| {
+                plan_patch(text, &server, &patch, &us, Rights::Person)
+            })
+            .await;
+        let planned = planned.map_err(|failure| self.not_in_file(name, failure))?;
+        drop(row);
+        self.backing().follows(name).await;
+        Ok(ServerChange {
+            server: self.server(name)?,
+            changed: planned.changed.clone(),
+            warnings: self.without_effect(name, &planned.changed),
+        })
     }
 
     /// Takes a server out of the configuration.

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -16,10 +17,11 @@ use crate::{
     config::{Policy, Provider, RateLimit, ServerAuth, duration},
     gate::Standing,
     process,
+    wire::Revision,
 };
 
 /// The answer of `GET /api/v1/status`.
-#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StatusReport {
     /// The daemon's version.
     pub version: String,
@@ -80,7 +82,7 @@ pub fn version_note(theirs: &str) -> Option<String> {
 }
 
 /// Where a daemon is. It does not change while it runs.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DaemonLocation {
     /// The data folder in use.
     pub data_dir: PathBuf,
@@ -114,7 +116,7 @@ impl DaemonLocation {
 }
 
 /// The answer of `POST /api/v1/ui/links`.
-#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PageLink {
     /// The address that logs one browser in, once.
     pub url: String,
@@ -123,7 +125,7 @@ pub struct PageLink {
 }
 
 /// How many servers there are.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServerCounts {
     /// Switched on and sound.
@@ -273,4 +275,29 @@ fn rate_limit(limit: RateLimit) -> String {
         "one request every {interval} for each caller, {} at once",
         limit.burst
     )
+}
+
+/// The commit of the sources, which whoever builds a release names; an empty one counts as none.
+const COMMIT: Option<&str> = option_env!("MCPPROXY_COMMIT");
+
+/// What this program is.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ProgramVersion {
+    /// Its version.
+    pub version: &'static str,
+    /// The commit that it was built from; null in a build that was not told of one.
+    pub commit: Option<&'static str>,
+    /// The revisions of the protocol that it speaks.
+    pub revisions: Vec<&'static str>,
+}
+
+impl ProgramVersion {
+    /// Ours.
+    pub fn own() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            commit: COMMIT.filter(|commit| !commit.is_empty()),
+            revisions: Revision::all().map(Revision::as_str).collect(),
+        }
+    }
 }

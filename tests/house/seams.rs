@@ -113,8 +113,8 @@ const SPAWNS: &[Exception] = &[
         "waited for at once; goes to its end when whoever asked leaves",
     ),
     ("management/entry_review.rs", 1, "waited for at once"),
-    ("management/over_daemon.rs", 1, "waited for at once"),
     ("management/over_files.rs", 1, "waited for at once"),
+    ("management/servers.rs", 1, "waited for at once"),
     ("process/container.rs", 1, "waited for at once"),
     (
         "process/log_file.rs",

@@ -1,41 +1,28 @@
-//! Where records come from: the daemon, or the file that nobody has open.
+//! Reads records page by page: from the daemon, or from the file that nobody has open.
 
-use http::Method;
+use bytes::Bytes;
 
 use super::rows::shown;
 use crate::{
     activity::{ActivityRecord, PAGE, RecordPage, RecordQuery},
-    cli::{failure::CommandFailure, output},
-    daemon_client::{self, AnswerDeadline, DaemonClient},
+    cli::failure::CommandFailure,
+    daemon_client::{self, DaemonClient},
     management::{Management, OverFiles},
 };
 
 /// Where records come from.
 pub(super) struct RecordSource {
     pub(super) files: Management<OverFiles>,
-    pub(super) daemon: Option<DaemonClient>,
+    pub(super) daemon: DaemonClient,
 }
 
 impl RecordSource {
     pub(super) async fn page(&mut self, query: RecordQuery) -> Result<RecordPage, CommandFailure> {
-        let Some(daemon) = &mut self.daemon else {
-            return Ok(self.files.activity(query).await?);
-        };
-        let path = path_of(&query);
-        let body = daemon
-            .send(Method::GET, &path, "", AnswerDeadline::Daemon)
-            .await?;
-        Ok(daemon_client::read(&path, &body)?)
+        Ok(self.daemon.fetch(&path_of(query)).await?)
     }
 
-    pub(super) async fn record(&mut self, id: u64) -> Result<Vec<u8>, CommandFailure> {
-        match &mut self.daemon {
-            Some(daemon) => Ok(daemon
-                .get(&format!("/api/v1/activity/{id}"))
-                .await?
-                .to_vec()),
-            None => output::as_json(&self.files.activity_record(id).await?),
-        }
+    pub(super) async fn record(&mut self, id: u64) -> Result<Bytes, CommandFailure> {
+        Ok(self.daemon.get(&format!("/api/v1/activity/{id}")).await?)
     }
 
     /// As many of the records as are wanted: a page may have looked at many and found few.
@@ -101,41 +88,21 @@ pub(super) fn go_on(query: &mut RecordQuery, next: u64) {
     }
 }
 
-fn path_of(query: &RecordQuery) -> String {
+fn path_of(query: RecordQuery) -> String {
     let number = |number: Option<u64>| number.map(|number| number.to_string());
     let parameters = [
-        ("kind", query.kind.clone()),
-        ("server", query.server.clone()),
-        ("tool", query.tool.clone()),
-        ("caller", query.caller.clone()),
-        ("outcome", query.outcome.clone()),
-        ("call", query.call.clone()),
+        ("kind", query.kind),
+        ("server", query.server),
+        ("tool", query.tool),
+        ("caller", query.caller),
+        ("outcome", query.outcome),
+        ("call", query.call),
         ("run", number(query.run)),
-        ("since", query.since.clone()),
-        ("until", query.until.clone()),
+        ("since", query.since),
+        ("until", query.until),
         ("cursor", number(query.cursor)),
         ("after", number(query.after)),
         ("limit", query.limit.map(|limit| limit.to_string())),
     ];
-    let parameters = parameters.into_iter().filter_map(|(key, value)| {
-        let value = value?;
-        Some(format!("{key}={}", daemon_client::encoded(&value)))
-    });
-    let parameters: Vec<String> = parameters.collect();
-    format!("/api/v1/activity?{}", parameters.join("&"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_query_is_an_address() {
-        let query = RecordQuery {
-            server: Some("a&b".to_owned()),
-            after: Some(3),
-            ..RecordQuery::default()
-        };
-        assert_eq!(path_of(&query), "/api/v1/activity?server=a%26b&after=3");
-    }
+    daemon_client::with_query("/api/v1/activity", &parameters)
 }

@@ -20,7 +20,7 @@ use crate::{
         client_of_word, client_rows, connect, disconnect, endpoint_path, entry_name, has_file,
         home_places, is_free, may_be_connected, our_address,
     },
-    daemon_client::{self, DaemonClient},
+    daemon_client::DaemonClient,
     management::{Management, OverFiles, ServerList},
 };
 
@@ -103,8 +103,7 @@ async fn check_named(
 ) -> Result<(), CommandFailure> {
     let mut servers = Vec::new();
     if let Some(daemon) = daemon {
-        let path = "/api/v1/servers";
-        let listed: ServerList = daemon_client::read(path, &daemon.get(path).await?)?;
+        let listed: ServerList = daemon.fetch("/api/v1/servers").await?;
         servers = listed.servers;
     }
     let settings = files.supposed_settings()?.settings;
@@ -123,7 +122,7 @@ impl ConnectCommand {
         }
         let files = location.files()?;
         let daemon = connection::open_if_running(&files, out).await?;
-        let location = import::location_of(daemon.as_ref());
+        let location = daemon.as_ref().and_then(import::location_of);
         let places = home_places()?;
         let us = our_address(&files, location.as_ref());
         let answers = match &location {
@@ -207,19 +206,9 @@ impl ConnectCommand {
                 .map(|done| done.client);
             file::say_hints(reaching, &connected.collect::<Vec<Client>>(), out);
         }
-        let (of, mut failures) = (
-            done.len(),
-            done.into_iter().filter_map(|(_, outcome)| outcome.err()),
-        );
-        match failures.next() {
-            None => Ok(()),
-            Some(failure) if of == 1 => Err(failure.shown()),
-            Some(first) => {
-                for failure in std::iter::once(first).chain(failures) {
-                    output::say_failure(&failure);
-                }
-                Err(CommandFailure::failed(format!("{failed} of {of} clients failed")).shown())
-            }
-        }
+        let of = done.len();
+        let failures = done.into_iter().filter_map(|(_, outcome)| outcome.err());
+        let what = format!("{failed} of {of} clients failed");
+        output::overall(failures.collect(), of, what)
     }
 }

@@ -11,13 +11,13 @@ use crate::{
         self, Client, ClientFile, ClientPlaces, ImportReport, home_places, our_address, real_path,
     },
     daemon_client::DaemonClient,
-    management::{DaemonLocation, Management, OverFiles, StatusReport},
+    management::{DaemonLocation, Management, OverFiles},
 };
 
 /// Reads the files of these clients and paths, or all that are known.
 pub(in crate::cli) fn gather(
     files: &Management<OverFiles>,
-    daemon: Option<&DaemonClient>,
+    daemon: &DaemonClient,
     from: &[String],
 ) -> Result<ImportReport, CommandFailure> {
     let places = home_places()?;
@@ -33,10 +33,9 @@ pub(in crate::cli) fn gather(
     gathered.map_err(CommandFailure::from)
 }
 
-/// Where the daemon that runs is.
-pub(in crate::cli) fn location_of(daemon: Option<&DaemonClient>) -> Option<DaemonLocation> {
-    let status = serde_json::from_slice(daemon?.status()).ok();
-    status.map(|status: StatusReport| status.location)
+/// Where the daemon is, if one runs.
+pub(in crate::cli) fn location_of(daemon: &DaemonClient) -> Option<DaemonLocation> {
+    Some(daemon.status_report()?.location)
 }
 
 fn named(

@@ -22,7 +22,6 @@ use super::{
 use crate::{
     clients::ImportReport,
     daemon_client::{AnswerDeadline, DaemonClient},
-    management::{Management, OverFiles},
 };
 
 /// Take over the servers that your AI clients and other proxies have in their files
@@ -69,8 +68,8 @@ Clients: claude-code, claude-desktop, cursor, vscode, windsurf, codex, gemini-cl
 impl ImportCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let mut daemon = connection::open_if_running(&files, out).await?;
-        let mut report = gather(&files, daemon.as_ref(), &self.from)?;
+        let mut daemon = connection::open_or_files(&files, out).await?;
+        let mut report = gather(&files, &daemon, &self.from)?;
         let is_decided = self.all || self.yes || !self.server.is_empty();
         let mut wanted = self.server.clone();
         wanted.retain(|name| !report.is_here(name));
@@ -91,7 +90,7 @@ impl ImportCommand {
         let takes = !self.dry_run && (is_decided || asks);
         report.choose(&chosen);
         if takes {
-            add(&files, daemon.as_mut(), &mut report, self.is_held, out).await;
+            add(&mut daemon, &mut report, self.is_held, out).await;
         }
         if out.is_json() {
             output::json(&output::as_json(&report)?)?;
@@ -112,10 +111,7 @@ impl ImportCommand {
         takes: bool,
         out: Output,
     ) {
-        let n = |n: usize| match n {
-            1 => "1 server".to_owned(),
-            n => format!("{n} servers"),
-        };
+        let n = |n: usize| output::count(n, "server");
         out.note(&if chosen == 0 && offered > 0 {
             format!("nothing was taken over; {} could be", n(offered))
         } else if chosen == 0 {
@@ -136,10 +132,9 @@ impl ImportCommand {
     }
 }
 
-/// Adds those that were chosen one after the other, through the daemon where one runs; what fails with one leaves the others alone.
+/// Adds those that were chosen one after the other; what fails with one leaves the others alone.
 pub(super) async fn add(
-    files: &Management<OverFiles>,
-    mut daemon: Option<&mut DaemonClient>,
+    daemon: &mut DaemonClient,
     report: &mut ImportReport,
     is_held: bool,
     out: Output,
@@ -148,17 +143,11 @@ pub(super) async fn add(
     let n = entries.len();
     for (done, (at, name, mut entry)) in entries.into_iter().enumerate() {
         out.progress(&format!("adding {name} ({} of {n})", done + 1));
-        let added = if let Some(daemon) = &mut daemon {
-            entry.insert("name".to_owned(), json!(name));
-            let body = Value::Object(entry).to_string();
-            let path = "/api/v1/servers";
-            let answer = daemon.send(Method::POST, path, body, AnswerDeadline::Daemon);
-            answer.await.map(drop).map_err(CommandFailure::from)
-        } else {
-            let added = files.add_server(&name, entry).await;
-            added.map(drop).map_err(CommandFailure::from)
-        };
-        let error = added.err().map(|failure| failure.what);
+        entry.insert("name".to_owned(), json!(name));
+        let body = Value::Object(entry).to_string();
+        let (path, deadline) = ("/api/v1/servers", AnswerDeadline::Daemon);
+        let added = daemon.send(Method::POST, path, body, deadline).await;
+        let error = added.err().map(|error| error.to_string());
         if let Some(error) = &error {
             out.warning(&format!("{name} was not added: {error}"));
         }

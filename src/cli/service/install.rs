@@ -21,7 +21,7 @@ use crate::{
     },
     config,
     daemon_client::DaemonClient,
-    management::{Management, OverFiles, StatusReport},
+    management::{Management, OverFiles},
     storage,
 };
 
@@ -45,7 +45,7 @@ pub(in crate::cli) struct InstallService {
 }
 
 /// What install did.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct InstallReport {
     file: String,
     /// Whether the file is another one now.
@@ -118,12 +118,10 @@ impl InstallService {
         let mut report = InstallReport {
             file: path,
             changed,
-            started: false,
-            state: ServiceState::default(),
             program: definition.command.program.clone(),
             config_file: files.config_file().display().to_string(),
             logs: logs(file.kind, &definition),
-            next_steps: Vec::new(),
+            ..InstallReport::default()
         };
         let other = other_daemon(files.data_dir()).await;
         self.tell(file.kind, other, &mut report).await?;
@@ -219,8 +217,7 @@ pub(in crate::cli) async fn install(
 /// The daemon that serves this data folder, whoever started it.
 async fn other_daemon(data_dir: &Path) -> Option<u32> {
     let daemon = DaemonClient::connect(data_dir).await.ok()?;
-    let status: StatusReport = serde_json::from_slice(daemon.status()).ok()?;
-    Some(status.pid)
+    Some(daemon.status_report()?.pid)
 }
 
 fn write(file: &ServiceFile, text: &str) -> Result<(), CommandFailure> {
@@ -326,7 +323,7 @@ fn print(report: &InstallReport, was_there: bool, out: Output) -> Result<(), Com
         ("configuration", report.config_file.clone()),
         ("log", report.logs.clone()),
     ];
-    output::facts(facts.map(|(name, value)| [name.to_owned(), value]))?;
+    output::facts(facts)?;
     for step in &report.next_steps {
         out.note(step);
     }

@@ -26,7 +26,7 @@ pub(in crate::cli) struct ServiceStatus {
 }
 
 /// How the service is.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct ServiceReport {
     installed: bool,
     file: String,
@@ -48,15 +48,9 @@ impl ServiceStatus {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let file = ServiceFile::of(&self.manager)?;
         let mut report = ServiceReport {
-            installed: false,
             file: file.path.display().to_string(),
             state: ServiceState::ask(file.kind).await,
-            program: None,
-            config_file: None,
-            arguments: Vec::new(),
-            logs: None,
-            differences: Vec::new(),
-            warnings: Vec::new(),
+            ..ServiceReport::default()
         };
         match file.read()? {
             Found::Nothing => (),
@@ -167,11 +161,7 @@ fn print(report: ServiceReport, out: Output) -> Result<(), CommandFailure> {
     let differences = report.differences.into_iter();
     facts.extend(differences.map(|line| ("difference", line)));
     facts.extend(report.warnings.into_iter().map(|text| ("warning", text)));
-    output::facts(
-        facts
-            .into_iter()
-            .map(|(name, value)| [name.to_owned(), value]),
-    )?;
+    output::facts(facts)?;
     if let Some(reason) = report.state.unknown {
         out.note(&format!(
             "the service manager cannot be reached from here: {reason}"

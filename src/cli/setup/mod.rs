@@ -31,7 +31,7 @@ use crate::{
     config::{self, EditError, Listen},
     daemon_client::{DaemonClient, bridge::BridgeHost},
     doctor,
-    management::{Management, OverFiles, StatusReport},
+    management::{Management, OverFiles},
 };
 
 /// From nothing to a connected client in a minute: takes over servers, starts the daemon, connects clients, and makes a call
@@ -193,7 +193,7 @@ async fn reachable(
     report: &mut SetupReport,
     out: Output,
 ) -> Result<DaemonClient, CommandFailure> {
-    let status: Option<StatusReport> = serde_json::from_slice(daemon.status()).ok();
+    let status = daemon.status_report();
     let Some((url, pid)) = status.and_then(|status| Some((status.location.url?, status.pid)))
     else {
         return Err(without_http(files).await);
@@ -247,7 +247,7 @@ fn chosen_address(
 /// Refuses another address than that of a daemon that runs: it would be in force at its next start only, and clients would be connected to
 /// an address where nobody is.
 fn check_address(listen: Listen, running: &DaemonClient) -> Result<(), CommandFailure> {
-    let location = import::location_of(Some(running));
+    let location = import::location_of(running);
     let ending = format!(":{}", listen.port());
     let mut listens = location.iter().flat_map(|location| &location.listen);
     if listens.any(|address| address.ends_with(&ending)) {
@@ -265,8 +265,10 @@ fn check_address(listen: Listen, running: &DaemonClient) -> Result<(), CommandFa
 
 /// A file that a daemon has read more of, and that is gone or empty now, is not begun anew.
 fn refuse_fault(daemon: &DaemonClient) -> Result<(), CommandFailure> {
-    let status: Option<StatusReport> = serde_json::from_slice(daemon.status()).ok();
-    match status.and_then(|status| status.config_error) {
+    match daemon
+        .status_report()
+        .and_then(|status| status.config_error)
+    {
         Some(error) => Err(CommandFailure::failed(error).next(CORRECT_THE_FILE)),
         None => Ok(()),
     }
@@ -307,8 +309,7 @@ fn configuration(
     let n = settings.servers.len() + settings.broken.len();
     let has = match n {
         0 => "no server yet".to_owned(),
-        1 => "1 server".to_owned(),
-        n => format!("{n} servers"),
+        n => output::count(n, "server"),
     };
     let did = if is_new { "made" } else { "is there" };
     step(
@@ -322,7 +323,7 @@ fn configuration(
 /// Takes servers over.
 async fn take_over(
     files: &Management<OverFiles>,
-    mut daemon: Option<DaemonClient>,
+    daemon: Option<DaemonClient>,
     choice: &Choice,
     report: &mut SetupReport,
     out: Output,
@@ -339,7 +340,8 @@ async fn take_over(
         Choice::All | Choice::Undecided | Choice::Ask => &[],
         Choice::Named(words) => words,
     };
-    let mut found = import::gather(files, daemon.as_ref(), from)?;
+    let mut daemon = daemon.unwrap_or_else(|| DaemonClient::over_files(files.clone()));
+    let mut found = import::gather(files, &daemon, from)?;
     let mut chosen = found.picked(&[])?;
     let offered = chosen.len();
     if !out.is_json() {
@@ -353,7 +355,7 @@ async fn take_over(
         chosen = import::pick(&chosen, out);
     }
     found.choose(&chosen);
-    import::add(files, daemon.as_mut(), &mut found, false, out).await;
+    import::add(&mut daemon, &mut found, false, out).await;
     import::say_readable(files.config_file(), &found, out);
     if !out.is_json() {
         import::say_needs(&found, true, out);
@@ -412,7 +414,7 @@ fn connect_clients(
     out: Output,
 ) -> Result<(), CommandFailure> {
     let places = home_places()?;
-    let location = import::location_of(Some(daemon));
+    let location = import::location_of(daemon);
     let us = our_address(files, location.as_ref());
     let mut rows = client_rows(&places, &us, true);
     rows.retain(|row| match choice {

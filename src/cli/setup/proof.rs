@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     config::Provider,
-    daemon_client::{self, DaemonClient},
+    daemon_client::DaemonClient,
     gate::Standing,
     management::{Management, OverFiles, ServerList, ServerRow, ServerState},
 };
@@ -44,7 +44,7 @@ pub(super) async fn call(
     report: &mut SetupReport,
     out: Output,
 ) -> Result<(), CommandFailure> {
-    let location = import::location_of(Some(daemon));
+    let location = import::location_of(daemon);
     let address = location
         .as_ref()
         .and_then(|location| location.listen.first());
@@ -147,8 +147,7 @@ pub(super) async fn wait_until_listed(
     let deadline = Instant::now() + LISTED_WITHIN;
     let mut shown = usize::MAX;
     loop {
-        let path = "/api/v1/servers";
-        let list: ServerList = daemon_client::read(path, &daemon.get(path).await?)?;
+        let list: ServerList = daemon.fetch("/api/v1/servers").await?;
         let usable = list
             .servers
             .iter()

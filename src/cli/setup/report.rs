@@ -14,7 +14,7 @@ use crate::{
 const MOST_PROBLEMS: usize = 5;
 
 /// Everything that was done.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct SetupReport {
     config_file: String,
     pub(super) config_created: bool,
@@ -67,18 +67,7 @@ impl SetupReport {
     pub(super) fn of(config_file: &Path) -> Self {
         Self {
             config_file: config_file.display().to_string(),
-            config_created: false,
-            imported: Vec::new(),
-            not_imported: Vec::new(),
-            offered: None,
-            daemon: None,
-            servers: Vec::new(),
-            tools: 0,
-            clients: Vec::new(),
-            not_connected: Vec::new(),
-            proof: None,
-            took_ms: 0,
-            next_steps: Vec::new(),
+            ..Self::default()
         }
     }
 

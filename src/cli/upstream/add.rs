@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
-    management::{LogLines, Management, OverFiles, ServerChange, ServerRow, ServerState, ToolList},
+    management::{LogLines, ServerChange, ServerRow, ServerState, ToolList},
     process::{is_command_line, is_run_mark},
     text::names::{BadServerName, ServerName},
 };
@@ -85,23 +85,17 @@ impl AddServer {
         let (name, is_checked) = (self.name.clone(), self.check);
         let entry = self.entry(out)?;
         let files = location.files()?;
-        let daemon = if is_checked {
-            Some(connection::open(&files, out).await?)
+        let mut daemon = if is_checked {
+            connection::open(&files, out).await?
         } else {
-            connection::open_if_running(&files, out).await?
+            connection::open_or_files(&files, out).await?
         };
-        let change = match daemon {
-            Some(mut daemon) => {
-                let change = add_through(&mut daemon, &name, entry, is_checked).await?;
-                if is_checked {
-                    check(&mut daemon, &name, &change.server, out).await?;
-                } else {
-                    outcome::say(out, "added", &change.server);
-                }
-                change
-            }
-            None => add_to_file(&files, &name, entry, out).await?,
-        };
+        let change = add(&mut daemon, &name, entry, is_checked).await?;
+        if is_checked {
+            check(&mut daemon, &name, &change.server, out).await?;
+        } else {
+            outcome::say(out, &daemon, "added", &change.server);
+        }
         if out.is_json() {
             output::json(&output::as_json(&change)?)?;
         }
@@ -165,7 +159,7 @@ impl AddServer {
     }
 }
 
-async fn add_through(
+async fn add(
     daemon: &mut DaemonClient,
     name: &ServerName,
     entry: Map<String, Value>,
@@ -174,29 +168,10 @@ async fn add_through(
     let mut body = Map::from_iter([("name".to_owned(), json!(name))]);
     body.extend(entry);
     let (path, body) = ("/api/v1/servers", Value::Object(body).to_string());
-    let answer = daemon
-        .send(Method::POST, path, body, AnswerDeadline::Daemon)
-        .await?;
-    let mut change: ServerChange = daemon_client::read("POST /api/v1/servers", &answer)?;
+    let adding = daemon.request(Method::POST, path, body, AnswerDeadline::Daemon);
+    let mut change: ServerChange = adding.await?;
     let seconds = is_checked.then_some(outcome::LONG_CONNECT_TIMEOUT);
     change.server = outcome::wait_for(daemon, name.as_str(), seconds).await?;
-    Ok(change)
-}
-
-async fn add_to_file(
-    files: &Management<OverFiles>,
-    name: &ServerName,
-    entry: Map<String, Value>,
-    out: Output,
-) -> Result<ServerChange, CommandFailure> {
-    let change = files.add_server(name.as_str(), entry).await?;
-    out.note(&format!(
-        "added {name:?} to {}; it will be there when the daemon starts",
-        files.config_file().display()
-    ));
-    if let (ServerState::Error, Some(error)) = (change.server.state, &change.server.last_error) {
-        out.note(&format!("as it is, the server cannot be used: {error}"));
-    }
     Ok(change)
 }
 
@@ -209,9 +184,8 @@ async fn check(
 ) -> Result<(), CommandFailure> {
     let path = format!("/api/v1/servers/{}", daemon_client::encoded(name.as_str()));
     if server.state == ServerState::Ready || server.tools.is_some_and(|tools| tools > 0) {
-        outcome::say(out, "added", server);
-        let path = format!("{path}/tools");
-        let known: ToolList = daemon_client::read(&path, &daemon.get(&path).await?)?;
+        outcome::say(out, daemon, "added", server);
+        let known: ToolList = daemon.fetch(&format!("{path}/tools")).await?;
         return if out.is_json() {
             Ok(())
         } else {
@@ -220,7 +194,7 @@ async fn check(
     }
     // Its log goes with it.
     let log = format!("{path}/logs?lines={LAST_WORDS}");
-    let log: LogLines = daemon_client::read(&log, &daemon.get(&log).await?)?;
+    let log: LogLines = daemon.fetch(&log).await?;
     daemon
         .send(Method::DELETE, &path, "", AnswerDeadline::Daemon)
         .await?;

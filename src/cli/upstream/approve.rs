@@ -11,13 +11,12 @@ use super::{
         failure::CommandFailure,
         output::{self, Output},
     },
-    inspect::{inspection, looks_dangerous, print_server, print_things},
+    inspect::{looks_dangerous, print_server, print_things},
 };
 use crate::{
-    config::OPERATOR,
     daemon_client::{self, AnswerDeadline},
     failure::error_code::ErrorCode,
-    management::{ApprovalBody, InspectedThing, Inspection, ServerChange, approver},
+    management::{ApprovalBody, InspectedThing, Inspection, ServerChange},
 };
 
 /// Approve a quarantined server as it is, or what is held of a server
@@ -59,8 +58,9 @@ struct Approved {
 impl ApproveServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let mut daemon = connection::open_if_running(&files, out).await?;
-        let shown = inspection(&files, daemon.as_mut(), &self.name).await?;
+        let mut daemon = connection::open_or_files(&files, out).await?;
+        let server = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
+        let shown: Inspection = daemon.fetch(&format!("{server}/inspect")).await?;
         check_unlocked(&shown)?;
         if self.has_nothing_to_approve(&shown) {
             if out.is_json() {
@@ -88,17 +88,9 @@ impl ApproveServer {
             all: self.all,
             by: None,
         };
-        let change = match &mut daemon {
-            Some(daemon) => {
-                let name = daemon_client::encoded(&self.name);
-                let path = format!("/api/v1/servers/{name}/approve");
-                let body = output::as_json(&body)?;
-                let deadline = AnswerDeadline::Daemon;
-                let answer = daemon.send(Method::POST, &path, body, deadline).await?;
-                daemon_client::read::<ServerChange>(&path, &answer)?
-            }
-            None => files.approve(&self.name, body, approver(OPERATOR)).await?,
-        };
+        let (path, body) = (format!("{server}/approve"), output::as_json(&body)?);
+        let approving = daemon.request(Method::POST, &path, body, AnswerDeadline::Daemon);
+        let change: ServerChange = approving.await?;
         if out.is_json() {
             let inspection = was_shown.then_some(shown);
             return output::json(&output::as_json(&Approved { change, inspection })?);

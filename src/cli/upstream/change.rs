@@ -20,7 +20,7 @@ use super::{
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     failure::error_code::ErrorCode,
-    management::{Enabled, Management, OverFiles, ServerChange},
+    management::ServerChange,
 };
 
 /// The servers that are meant.
@@ -55,22 +55,14 @@ impl NamedServers {
         out: Output,
     ) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let mut daemon = match connection::open(&files, out).await {
-            Ok(daemon) => Some(daemon),
-            Err(absent) if absent.is_absence() && verb != Verb::Restart => {
-                connection::go_on_without(&absent, out);
-                None
-            }
-            Err(error) => return Err(error.into()),
+        let mut daemon = match verb {
+            Verb::Restart => connection::open(&files, out).await?,
+            _ => connection::open_or_files(&files, out).await?,
         };
         let mut changes = Vec::new();
         let mut failures = Vec::new();
         for name in &self.names {
-            let done = match &mut daemon {
-                Some(daemon) => through(daemon, verb, name, out).await,
-                None => in_file(&files, verb, name, out).await,
-            };
-            match done {
+            match done(&mut daemon, verb, name, out).await {
                 Ok(change) => changes.push(serde_json::to_value(change).unwrap_or_default()),
                 Err(failure) => {
                     changes.push(failed(name, &failure));
@@ -81,29 +73,11 @@ impl NamedServers {
         if out.is_json() {
             output::json(&output::as_json(&Changes { changes })?)?;
         }
-        overall(failures, self.names.len())
-    }
-}
-
-/// One failure of one server is the command's; of several, each is printed by itself.
-fn overall(failures: Vec<(&String, CommandFailure)>, of: usize) -> Result<(), CommandFailure> {
-    let names: Vec<&str> = failures.iter().map(|(name, _)| name.as_str()).collect();
-    let what = format!(
-        "{} of {of} servers failed: {}",
-        names.len(),
-        names.join(", ")
-    );
-    let mut failures = failures.into_iter().map(|(_, failure)| failure.shown());
-    match failures.next() {
-        None => Ok(()),
-        Some(failure) if of == 1 => Err(failure),
-        Some(first) => {
-            let code = first.exit_code;
-            for failure in std::iter::once(first).chain(failures) {
-                output::say_failure(&failure);
-            }
-            Err(CommandFailure::with_code(what, code).shown())
-        }
+        let names: Vec<&str> = failures.iter().map(|(name, _)| name.as_str()).collect();
+        let (of, names) = (self.names.len(), names.join(", "));
+        let what = format!("{} of {of} servers failed: {names}", failures.len());
+        let failures = failures.into_iter().map(|(_, failure)| failure);
+        output::overall(failures.collect(), of, what)
     }
 }
 
@@ -116,45 +90,28 @@ fn failed(name: &str, failure: &CommandFailure) -> Value {
     })
 }
 
-async fn through(
+async fn done(
     daemon: &mut DaemonClient,
     verb: Verb,
     name: &str,
     out: Output,
 ) -> Result<ServerChange, CommandFailure> {
     let server = format!("/api/v1/servers/{}", daemon_client::encoded(name));
-    let (method, path, deadline) = match verb {
-        Verb::Remove => (Method::DELETE, server, AnswerDeadline::Daemon),
-        Verb::Enable => (
-            Method::POST,
-            format!("{server}/enable"),
-            AnswerDeadline::Daemon,
-        ),
-        Verb::Disable => (
-            Method::POST,
-            format!("{server}/disable"),
-            AnswerDeadline::Daemon,
-        ),
-        Verb::Quarantine => (
-            Method::POST,
-            format!("{server}/quarantine"),
-            AnswerDeadline::Daemon,
-        ),
-        // The answer comes when the server is up, and a first start may download.
-        Verb::Restart => (
-            Method::POST,
-            format!("{server}/restart"),
-            AnswerDeadline::Upstream,
-        ),
+    let (method, path) = match verb {
+        Verb::Remove => (Method::DELETE, server),
+        Verb::Enable => (Method::POST, format!("{server}/enable")),
+        Verb::Disable => (Method::POST, format!("{server}/disable")),
+        Verb::Quarantine => (Method::POST, format!("{server}/quarantine")),
+        Verb::Restart => (Method::POST, format!("{server}/restart")),
     };
-    let request = format!("{method} {path}");
-    let sending = daemon.send(method, &path, "", deadline);
-    let answer = if verb == Verb::Restart {
+    let mut change: ServerChange = if verb == Verb::Restart {
+        // The answer comes when the server is up, and a first start may download.
+        let sending = daemon.request(method, &path, "", AnswerDeadline::Upstream);
         with_wait_note(name, out, sending).await?
     } else {
+        let sending = daemon.request(method, &path, "", AnswerDeadline::Daemon);
         sending.await?
     };
-    let mut change: ServerChange = daemon_client::read(&request, &answer)?;
     if verb == Verb::Enable {
         change.server = outcome::wait_for(daemon, name, None).await?;
     }
@@ -171,9 +128,10 @@ async fn through(
     }
     match verb {
         Verb::Remove | Verb::Disable | Verb::Quarantine => {
-            out.note(&format!("{} {name:?}", past(verb)));
+            let file = daemon.in_file();
+            out.note(&format!("{} {name:?}{file}", past(verb)));
         }
-        Verb::Enable | Verb::Restart => outcome::say(out, past(verb), server),
+        Verb::Enable | Verb::Restart => outcome::say(out, daemon, past(verb), server),
     }
     Ok(change)
 }
@@ -191,27 +149,6 @@ async fn with_wait_note<T>(name: &str, out: Output, waiting: impl Future<Output 
          and Ctrl-C ends only the waiting"
     ));
     waiting.await
-}
-
-async fn in_file(
-    files: &Management<OverFiles>,
-    verb: Verb,
-    name: &str,
-    out: Output,
-) -> Result<ServerChange, CommandFailure> {
-    let change = match verb {
-        Verb::Remove => files.remove_server(name).await?,
-        Verb::Enable => files.set_enabled(name, Enabled::On).await?,
-        Verb::Disable => files.set_enabled(name, Enabled::Off).await?,
-        Verb::Quarantine => files.quarantine(name).await?,
-        Verb::Restart => return Err(CommandFailure::not_reachable("the daemon is not running")),
-    };
-    out.note(&format!(
-        "{} {name:?} in {}",
-        past(verb),
-        files.config_file().display()
-    ));
-    Ok(change)
 }
 
 fn past(verb: Verb) -> &'static str {

@@ -10,15 +10,15 @@ use super::{
         Location, connection,
         escapes::visible,
         failure::CommandFailure,
-        output::{self, Output},
+        output::{self, Output, count},
     },
     outcome::LONG_CONNECT_TIMEOUT,
     rest_of_definition::rest_of_definition,
 };
 use crate::{
-    daemon_client::{self, AnswerDeadline, DaemonClient},
+    daemon_client::{self, AnswerDeadline},
     gate::Standing,
-    management::{InspectedThing, Inspection, Management, OverFiles, ShownFinding},
+    management::{InspectedThing, Inspection, ShownFinding},
     text::names::as_argument,
 };
 
@@ -37,27 +37,18 @@ pub(in crate::cli) struct InspectServer {
 impl InspectServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let mut daemon = connection::open_if_running(&files, out).await?;
-        let path = path(&self.name);
-        let body = match &mut daemon {
-            Some(daemon) if self.connect => {
-                let path = format!("{path}?wait={LONG_CONNECT_TIMEOUT}");
-                let deadline = AnswerDeadline::Upstream;
-                daemon
-                    .send(Method::POST, &path, "", deadline)
-                    .await?
-                    .to_vec()
-            }
-            Some(daemon) => daemon.get(&path).await?.to_vec(),
-            None if self.connect => {
-                let failure = CommandFailure::not_reachable("only a daemon connects servers");
-                return Err(failure.next("start one with `mcpproxy serve`"));
-            }
-            None => {
-                let body = output::as_json(&files.inspect(&self.name)?)?;
-                out.note("the daemon is not running; this is what the files say");
-                body
-            }
+        let path = format!(
+            "/api/v1/servers/{}/inspect",
+            daemon_client::encoded(&self.name)
+        );
+        let body = if self.connect {
+            let mut daemon = connection::open(&files, out).await?;
+            let path = format!("{path}?wait={LONG_CONNECT_TIMEOUT}");
+            let deadline = AnswerDeadline::Upstream;
+            daemon.send(Method::POST, &path, "", deadline).await?
+        } else {
+            let mut daemon = connection::open_to_show(&files, out).await?;
+            daemon.get(&path).await?
         };
         out.answer(&path, &body, |inspection: Inspection| print(&inspection))?;
         let inspection: Option<Inspection> = serde_json::from_slice(&body).ok();
@@ -89,26 +80,6 @@ fn contacted(inspection: &Inspection) -> Result<(), CommandFailure> {
     )))
 }
 
-fn path(name: &str) -> String {
-    format!("/api/v1/servers/{}/inspect", daemon_client::encoded(name))
-}
-
-/// What is known of a server, from the daemon or the files.
-pub(super) async fn inspection(
-    files: &Management<OverFiles>,
-    daemon: Option<&mut DaemonClient>,
-    name: &str,
-) -> Result<Inspection, CommandFailure> {
-    match daemon {
-        Some(daemon) => {
-            let path = path(name);
-            let body = daemon.get(&path).await?;
-            Ok(daemon_client::read(&path, &body)?)
-        }
-        None => Ok(files.inspect(name)?),
-    }
-}
-
 fn print(inspection: &Inspection) -> Result<(), CommandFailure> {
     print_server(inspection)?;
     print_things(inspection, |_| true)?;
@@ -134,7 +105,7 @@ pub(super) fn print_server(inspection: &Inspection) -> Result<(), CommandFailure
         ("held", held(inspection).to_string()),
         ("seen", inspection.seen.clone()),
     ];
-    output::facts(facts.map(|(name, value)| [name.to_owned(), value]))?;
+    output::facts(facts)?;
     if let Some(entry) = &inspection.entry {
         output::json(&output::as_json(entry)?)?;
         print_entry_review(inspection)?;
@@ -212,11 +183,11 @@ fn summary(things: &[InspectedThing]) -> String {
         ("resource", "resource"),
         ("template", "resource template"),
     ];
-    let mut offered = counted(number("tool"), "tool");
+    let mut offered = count(number("tool"), "tool");
     for (kind, word) in kinds {
         if let number @ 1.. = number(kind) {
             offered.push_str(", ");
-            offered.push_str(&counted(number, word));
+            offered.push_str(&count(number, word));
         }
     }
     if number("instructions") > 0 {
@@ -229,13 +200,6 @@ fn summary(things: &[InspectedThing]) -> String {
         0 => format!("{offered}, none looks dangerous"),
         1 => format!("{offered}, 1 looks dangerous"),
         several => format!("{offered}, {several} look dangerous"),
-    }
-}
-
-fn counted(number: usize, word: &str) -> String {
-    match number {
-        1 => format!("1 {word}"),
-        number => format!("{number} {word}s"),
     }
 }
 

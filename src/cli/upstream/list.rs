@@ -12,7 +12,7 @@ use super::super::{
 };
 use crate::{
     gate::Standing,
-    management::{LeftOut, ServerList, ServerRow, StatusReport},
+    management::{LeftOut, ServerList, ServerRow},
 };
 
 /// List the servers: transport, state, tools, the last error and what to do about it
@@ -23,25 +23,16 @@ impl ListServers {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let path = "/api/v1/servers";
-        let body = if let Some(mut daemon) = connection::open_if_running(&files, out).await? {
-            let status = serde_json::from_slice::<StatusReport>(daemon.status()).ok();
-            if let Some(error) = status.and_then(|status| status.config_error) {
-                out.warning(&format!(
-                    "the configuration file as it stands is not in force: {error}; this is what the last good one says; next step: {CORRECT_THE_FILE}"
-                ));
-            }
-            daemon.get(path).await?.to_vec()
-        } else {
-            let body = output::as_json(&files.servers()?)?;
-            out.note(&match files.missing_file() {
-                Some(missing) => format!("the daemon is not running, and {missing}"),
-                None => format!(
-                    "the daemon is not running; this is what {} says",
-                    files.config_file().display()
-                ),
-            });
-            body
-        };
+        let mut daemon = connection::open_to_show(&files, out).await?;
+        if let Some(error) = daemon
+            .status_report()
+            .and_then(|status| status.config_error)
+        {
+            out.warning(&format!(
+                "the configuration file as it stands is not in force: {error}; this is what the last good one says; next step: {CORRECT_THE_FILE}"
+            ));
+        }
+        let body = daemon.get(path).await?;
         out.answer(path, &body, |list: ServerList| {
             if list.servers.is_empty() {
                 out.note(

@@ -13,10 +13,9 @@ use super::super::{
     Location, connection,
     escapes::visible,
     failure::CommandFailure,
-    output::{self, Output},
+    output::{self, Output, count},
 };
 use crate::{
-    daemon_client,
     gate::Standing,
     management::{ServerList, ServerRow},
     trust::approvals::{Lock, LockChanges},
@@ -38,15 +37,10 @@ pub(in crate::cli) struct WriteLock {
 impl WriteLock {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let (text, servers) = match connection::open_if_running(&files, out).await? {
-            Some(mut daemon) => {
-                let path = "/api/v1/servers";
-                let servers: ServerList = daemon_client::read(path, &daemon.get(path).await?)?;
-                let body = daemon.get("/api/v1/lock").await?;
-                (String::from_utf8_lossy(&body).into_owned(), servers)
-            }
-            None => (files.lock_text()?, files.servers()?),
-        };
+        let mut daemon = connection::open_or_files(&files, out).await?;
+        let servers: ServerList = daemon.fetch("/api/v1/servers").await?;
+        let text = daemon.get("/api/v1/lock").await?;
+        let text = String::from_utf8_lossy(&text).into_owned();
         let summary = contents(&text, &servers.servers);
         let Some(file) = self.file else {
             return output::exactly(text.trim_end());
@@ -131,7 +125,10 @@ fn would_lose(file: &Path, lost: &[String]) -> CommandFailure {
     let what = format!(
         "nothing was written: {} has {} that what is approved now does not have: {}",
         file.display(),
-        count(lost.len(), "entry", "entries"),
+        match lost.len() {
+            1 => "1 entry".to_owned(),
+            n => format!("{n} entries"),
+        },
         named(lost)
     );
     CommandFailure::refused(what).next(
@@ -151,13 +148,6 @@ fn named(tools: &[String]) -> String {
     }
 }
 
-fn count(count: usize, one: &str, several: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {several}"),
-    }
-}
-
 /// How much the file accepts, and what of the servers is left out.
 fn contents(text: &str, servers: &[ServerRow]) -> String {
     let locked: Value = serde_json::from_str(text).unwrap_or_default();
@@ -168,8 +158,8 @@ fn contents(text: &str, servers: &[ServerRow]) -> String {
         .collect();
     let mut summary = format!(
         "{} of {}",
-        count(tools.len(), "tool", "tools"),
-        count(of.len(), "server", "servers")
+        count(tools.len(), "tool"),
+        count(of.len(), "server")
     );
     let left_out: Vec<String> = servers
         .iter()

@@ -53,10 +53,8 @@ impl LogIn {
         let files = location.files()?;
         let mut daemon = connection::open(&files, out).await?;
         let path = path_of(&self.name, "login");
-        let answer = daemon
-            .send(Method::POST, &path, "", AnswerDeadline::Upstream)
-            .await?;
-        let started: LoginStarted = daemon_client::read(&path, &answer)?;
+        let deadline = AnswerDeadline::Upstream;
+        let started: LoginStarted = daemon.request(Method::POST, &path, "", deadline).await?;
         let opened = !self.no_browser && browser::open(&started.url).await;
         self.say(&started, opened, out)?;
 
@@ -88,7 +86,7 @@ impl LogIn {
         if out.is_json() {
             return output::json(&output::as_json(&json!({ "server": server }))?);
         }
-        outcome::say(out, "logged in to", &server);
+        outcome::say(out, &daemon, "logged in to", &server);
         Ok(())
     }
 
@@ -146,8 +144,8 @@ impl LogIn {
             }
             let body = output::as_json(&json!({ "redirect_url": line.trim() }))?;
             let deadline = AnswerDeadline::Upstream;
-            match daemon.send(Method::POST, path, body, deadline).await {
-                Ok(answer) => return Ok(daemon_client::read(path, &answer)?),
+            match daemon.request(Method::POST, path, body, deadline).await {
+                Ok(progress) => return Ok(progress),
                 // Whether it has ended all the same, the other question says.
                 Err(error) => out.note(&format!("that did not do it: {error}")),
             }
@@ -186,10 +184,8 @@ async fn waited_for(
 ) -> Result<LoginProgress, CommandFailure> {
     let question = format!("{path}?wait={STEP}");
     loop {
-        let answer = daemon
-            .send(Method::GET, &question, "", AnswerDeadline::Upstream)
-            .await?;
-        let progress = daemon_client::read(&question, &answer)?;
+        let deadline = AnswerDeadline::Upstream;
+        let progress = daemon.request(Method::GET, &question, "", deadline).await?;
         if progress != LoginProgress::Waiting {
             return Ok(progress);
         }

@@ -30,15 +30,10 @@ impl ShowLogs {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         self.part.check(out)?;
         let files = location.files()?;
-        let log: LogLines = match connection::open_if_running(&files, out).await? {
-            Some(mut daemon) => {
-                let name = daemon_client::encoded(&self.name);
-                let path = format!("/api/v1/servers/{name}/logs?lines={}", self.part.lines);
-                let body = daemon.get(&path).await?;
-                daemon_client::read(&path, &body)?
-            }
-            None => files.server_logs(&self.name, usize::from(self.part.lines))?,
-        };
+        let name = daemon_client::encoded(&self.name);
+        let path = format!("/api/v1/servers/{name}/logs?lines={}", self.part.lines);
+        let mut daemon = connection::open_or_files(&files, out).await?;
+        let log: LogLines = daemon.fetch(&path).await?;
         match &log.file {
             Some(file) if self.part.follow => {
                 let name = &self.name;

@@ -22,22 +22,23 @@ pub(super) async fn wait_for(
     let name = daemon_client::encoded(name);
     let seconds = seconds.unwrap_or(CONNECT_TIMEOUT);
     let path = format!("/api/v1/servers/{name}?wait={seconds}");
-    let answer = daemon
-        .send(http::Method::GET, &path, "", AnswerDeadline::Upstream)
-        .await?;
-    let ServerDetails { server, .. } = daemon_client::read(&path, &answer)?;
+    let deadline = AnswerDeadline::Upstream;
+    let settled = daemon.request(http::Method::GET, &path, "", deadline);
+    let ServerDetails { server, .. } = settled.await?;
     Ok(server)
 }
 
 /// Says what came of it.
-pub(super) fn say(out: Output, done: &str, server: &ServerRow) {
-    out.note(&format!("{done} {:?}: {}", server.name, sentence(server)));
+pub(super) fn say(out: Output, daemon: &DaemonClient, done: &str, server: &ServerRow) {
+    let sentence = sentence(server, daemon.is_over_files());
+    let file = daemon.in_file();
+    out.note(&format!("{done} {:?}{file}: {sentence}", server.name));
     if let Some(step) = server.next_step.as_ref().filter(|_| server.is_failing()) {
         out.note(&format!("next step: {step}"));
     }
 }
 
-fn sentence(server: &ServerRow) -> String {
+fn sentence(server: &ServerRow, is_over_files: bool) -> String {
     let tools = match server.tools {
         None => String::new(),
         Some(1) => ", 1 tool".to_owned(),
@@ -63,6 +64,9 @@ fn sentence(server: &ServerRow) -> String {
     match (server.state, &server.last_error) {
         (_, Some(error)) if server.is_failing() => format!("it does not work yet: {error}"),
         (ServerState::Ready, _) => format!("it is ready{tools}{held}"),
+        (ServerState::Disconnected, _) if is_over_files => {
+            format!("it will be there when the daemon starts{tools}{held}")
+        }
         (ServerState::Disconnected, _) => {
             format!("it is asleep and starts with the next call{tools}{held}")
         }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     config::read_unrepeated_object,
-    daemon_client::{self, AnswerDeadline, DaemonClient},
+    daemon_client::{self, AnswerDeadline},
     management::ServerChange,
 };
 
@@ -57,18 +57,18 @@ impl PatchServer {
             None => of_assignments(&self.assignments)?,
         };
         let files = location.files()?;
-        let change = if let Some(mut daemon) = connection::open_if_running(&files, out).await? {
-            self.through(&mut daemon, patch, out).await?
-        } else {
-            let change = files.patch_server(&self.name, patch).await?;
-            if !change.changed.is_empty() {
-                let file = files.config_file().display();
-                out.note(&format!("{} {:?} in {file}", summary(&change), self.name));
-            }
-            change
-        };
+        let mut daemon = connection::open_or_files(&files, out).await?;
+        let path = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
+        let body = Value::Object(patch).to_string();
+        let deadline = AnswerDeadline::Daemon;
+        let sending = daemon.request(Method::PATCH, &path, body, deadline);
+        let mut change: ServerChange = sending.await?;
         if change.changed.is_empty() {
             out.note(&format!("{:?} was so already", self.name));
+        } else {
+            change.server = outcome::wait_for(&mut daemon, &self.name, None).await?;
+            let done = format!("changed {} of", change.changed.join(", "));
+            outcome::say(out, &daemon, &done, &change.server);
         }
         for warning in &change.warnings {
             out.warning(&format!("{:?}: {warning}", self.name));
@@ -78,28 +78,6 @@ impl PatchServer {
         }
         Ok(())
     }
-
-    async fn through(
-        &self,
-        daemon: &mut DaemonClient,
-        patch: Map<String, Value>,
-        out: Output,
-    ) -> Result<ServerChange, CommandFailure> {
-        let server = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
-        let body = Value::Object(patch).to_string();
-        let sending = daemon.send(Method::PATCH, &server, body, AnswerDeadline::Daemon);
-        let answer = sending.await?;
-        let mut change: ServerChange = daemon_client::read(&format!("PATCH {server}"), &answer)?;
-        if !change.changed.is_empty() {
-            change.server = outcome::wait_for(daemon, &self.name, None).await?;
-            outcome::say(out, &summary(&change), &change.server);
-        }
-        Ok(change)
-    }
-}
-
-fn summary(change: &ServerChange) -> String {
-    format!("changed {} of", change.changed.join(", "))
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {

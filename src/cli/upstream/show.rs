@@ -23,13 +23,8 @@ impl ShowServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let path = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
-        let body = if let Some(mut daemon) = connection::open_if_running(&files, out).await? {
-            daemon.get(&path).await?.to_vec()
-        } else {
-            let body = output::as_json(&files.server_details(&self.name)?)?;
-            out.note("the daemon is not running; this is what the files say");
-            body
-        };
+        let mut daemon = connection::open_to_show(&files, out).await?;
+        let body = daemon.get(&path).await?;
         out.answer(&path, &body, print)
     }
 }
@@ -59,7 +54,7 @@ fn print(details: ServerDetails) -> Result<(), CommandFailure> {
         ("log", details.log_file.map(|log| log.display().to_string())),
     ];
     let facts = facts.into_iter();
-    output::facts(facts.filter_map(|(name, value)| Some([name.to_owned(), value?])))?;
+    output::facts(facts.filter_map(|(name, value)| Some((name, value?))))?;
     match details.entry {
         Some(entry) => output::json(&output::as_json(&entry)?),
         None => Ok(()),

@@ -1,12 +1,91 @@
-//! Following a log file: its last lines, and then what is added, also after the file was set aside for a new one.
+//! Logs on the disk: the last lines of one, and what is added to it. They outlive daemons and entries. How many lines may be asked for is
+//! the same for the command line, REST and the tool for agents.
 
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
+    ops::RangeInclusive,
     path::{Path, PathBuf},
 };
 
-use super::server_logs::last_lines_before;
+use serde::{Deserialize, Serialize};
+
+/// What a server wrote to its stderr.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LogLines {
+    /// The last lines, oldest first.
+    pub lines: Vec<String>,
+    /// Where all of them are; nothing for a remote server, which writes no log here.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// Why its entry cannot be used, so that it does not run; absent where it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unusable: Option<String>,
+}
+
+impl LogLines {
+    /// How many may be asked for. Limit: they are held in memory, and more is for the file itself.
+    pub const RANGE: RangeInclusive<usize> = 1..=500;
+
+    /// How many are shown unless asked otherwise.
+    pub const USUAL: usize = 50;
+
+    /// How many are meant; the error names what is accepted.
+    pub fn count(asked: Option<usize>) -> Result<usize, String> {
+        let lines = asked.unwrap_or(Self::USUAL);
+        if Self::RANGE.contains(&lines) {
+            return Ok(lines);
+        }
+        let (least, most) = (Self::RANGE.start(), Self::RANGE.end());
+        Err(format!("`lines` is {lines}; it is {least} to {most}"))
+    }
+}
+
+/// Limit: what is read of a file's end. 500 lines of the longest kind have 8 MB.
+const READ: u64 = 8 * 1024 * 1024;
+
+/// The last lines of a log file, at most `n`, oldest first; where it has fewer, also of the one that was set aside before it. No file
+/// has no lines. Blocks.
+pub fn last_lines(file: &Path, n: usize) -> io::Result<Vec<String>> {
+    last_lines_before(file, n, u64::MAX)
+}
+
+/// [`last_lines`] of the first `length` bytes: for whoever reads on from there.
+fn last_lines_before(file: &Path, n: usize, length: u64) -> io::Result<Vec<String>> {
+    let mut lines = end_of(file, n, length)?;
+    if lines.len() < n {
+        let mut older = end_of(&set_aside(file), n - lines.len(), u64::MAX)?;
+        older.append(&mut lines);
+        lines = older;
+    }
+    Ok(lines)
+}
+
+fn end_of(file: &Path, n: usize, length: u64) -> io::Result<Vec<String>> {
+    let mut file = match File::open(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        file => file?,
+    };
+    let length = file.metadata()?.len().min(length);
+    let start = length.saturating_sub(READ);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(length - start).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines: Vec<&str> = text.lines().collect();
+    if start > 0 && !lines.is_empty() {
+        // The first one is cut.
+        lines.remove(0);
+    }
+    let skipped = lines.len().saturating_sub(n);
+    Ok(lines.into_iter().skip(skipped).map(str::to_owned).collect())
+}
+
+fn set_aside(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".1");
+    name.into()
+}
 
 /// What is read of the file at once.
 const CHUNK: u64 = 1024 * 1024;
@@ -102,6 +181,33 @@ mod tests {
     use std::{fs, io::Write};
 
     use super::*;
+
+    #[test]
+    fn a_number_of_lines_outside_of_the_range_is_refused_with_the_range() {
+        let check = |asked: Option<usize>, expected: Result<usize, &str>| {
+            let count = LogLines::count(asked);
+            assert_eq!(count.as_ref().map_err(String::as_str).copied(), expected);
+        };
+        check(None, Ok(50));
+        check(Some(500), Ok(500));
+        check(Some(501), Err("`lines` is 501; it is 1 to 500"));
+        check(Some(0), Err("`lines` is 0; it is 1 to 500"));
+    }
+
+    #[test]
+    fn the_last_lines_come_from_both_files() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("server-a.log");
+        let read = |n| last_lines(&file, n).expect("readable");
+        assert_eq!(read(5), [] as [String; 0]);
+        fs::write(&file, "three\n\nfive\n").expect("written");
+        assert_eq!(read(2), ["", "five"]);
+        fs::write(set_aside(&file), "one\ntwo\n").expect("written");
+        assert_eq!(read(4), ["two", "three", "", "five"]);
+        assert_eq!(read(9).len(), 5);
+        let before = last_lines_before(&file, 2, 7).expect("readable");
+        assert_eq!(before, ["three", ""]);
+    }
 
     #[test]
     fn what_is_added_is_read_once_and_whole() {

@@ -1,0 +1,77 @@
+//! What the routes stand on that need no daemon: the parts of one that runs, or the files alone.
+
+use super::{Answer, Api};
+use crate::{
+    access::Caller,
+    failure::error_code::Failure,
+    management::{Backing, Management, OverDaemon, OverFiles},
+    router::search::{Detail, Search, search_lists},
+    wire::Raw,
+};
+
+/// The state of those routes.
+pub(super) trait Verbs: Clone + Send + Sync + 'static {
+    type Backing: Backing + 'static;
+
+    fn management(&self) -> &Management<Self::Backing>;
+
+    /// Puts an answer together off the workers of the runtime: a server may list twenty thousand things.
+    fn in_turn(
+        &self,
+        work: impl FnOnce(&Management<Self::Backing>) -> Answer + Send + 'static,
+    ) -> impl Future<Output = Answer> + Send;
+
+    fn search(
+        &self,
+        caller: &Caller,
+        search: &Search,
+        detail: Detail,
+    ) -> impl Future<Output = Result<Raw, Failure>> + Send;
+}
+
+impl Verbs for Api {
+    type Backing = OverDaemon;
+
+    fn management(&self) -> &Management {
+        &self.0.management
+    }
+
+    async fn in_turn(&self, work: impl FnOnce(&Management) -> Answer + Send + 'static) -> Answer {
+        let management = self.0.management.clone();
+        let working = self.0.router.long_work().run(move |_| work(&management));
+        working.await.map_err(Failure::from)?
+    }
+
+    async fn search(
+        &self,
+        caller: &Caller,
+        search: &Search,
+        detail: Detail,
+    ) -> Result<Raw, Failure> {
+        let found = self.0.router.search().answer(caller, search, detail).await;
+        found.map_err(|failure| self.0.management.for_operator(failure))
+    }
+}
+
+impl Verbs for Management<OverFiles> {
+    type Backing = OverFiles;
+
+    fn management(&self) -> &Self {
+        self
+    }
+
+    async fn in_turn(&self, work: impl FnOnce(&Self) -> Answer + Send + 'static) -> Answer {
+        work(self)
+    }
+
+    async fn search(
+        &self,
+        caller: &Caller,
+        search: &Search,
+        detail: Detail,
+    ) -> Result<Raw, Failure> {
+        let settings = self.settings()?;
+        let lists = self.lists(&settings);
+        search_lists(caller, &settings, &lists, search, detail)
+    }
+}
