@@ -86,7 +86,7 @@ async fn check(State(api): State<Api>) -> Answer {
 }
 
 async fn schema() -> Answer {
-    Ok(json_response(config::SCHEMA.into()))
+    Ok(json_response(config::schema().into()))
 }
 
 /// The file is looked at by itself; the secrets that it refers to are not.

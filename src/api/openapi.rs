@@ -258,7 +258,7 @@ fn query_parameters(object: &Schema, without: &[&str]) -> Vec<Value> {
 
 /// The part of the configuration's schema about servers, under names of its own.
 fn config_definitions() -> Map<String, Value> {
-    let schema: Value = serde_json::from_str(config::SCHEMA).unwrap_or_default();
+    let schema: Value = serde_json::from_str(config::schema()).unwrap_or_default();
     let definitions = schema.get("$defs").and_then(Value::as_object);
     let named = definitions.into_iter().flatten().map(|(name, schema)| {
         let mut schema = schema.clone();

@@ -72,7 +72,7 @@ impl ConfigCommand {
         match self {
             Self::Path(ConfigPath {}) => print_path(&files, out),
             Self::Check(check) => check.run(&files, out).await,
-            Self::Schema(ConfigSchema {}) => output::exactly(config::SCHEMA.trim_end()),
+            Self::Schema(ConfigSchema {}) => output::exactly(config::schema().trim_end()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::fields::{BadField, ObjectFields};
+use super::raw::RawActivity;
 
 /// What the activity log keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,72 +27,43 @@ impl ActivitySettings {
 }
 
 /// What the activity log keeps of what was sent or answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Kept {
     /// Nothing but its size.
     Off,
     /// Values without what looks like a credential, long ones cut.
+    #[default]
     Redacted,
     /// Values as they are, but for the secrets of the configuration, up to a limit.
     Full,
 }
 
-const KEYS: &[&str] = &[
-    "max_age",
-    "max_records",
-    "max_size_mb",
-    "arguments",
-    "results",
-];
-
-const WORDS: [(&str, Kept); 3] = [
-    ("off", Kept::Off),
-    ("redacted", Kept::Redacted),
-    ("full", Kept::Full),
-];
-
-/// Limit: a shorter age is somebody's mistake.
-const SHORTEST: Duration = Duration::from_mins(1);
-
-/// Limit: with more records a search through them takes too long.
-const MOST_RECORDS: usize = 10_000_000;
-
-/// Limit: an empty file takes a part of the smallest size.
-const SIZES: std::ops::RangeInclusive<usize> = 8..=100_000;
-
-impl Default for ActivitySettings {
-    fn default() -> Self {
+impl From<RawActivity> for ActivitySettings {
+    fn from(raw: RawActivity) -> Self {
         Self {
-            max_age: Duration::from_hours(90 * 24),
-            max_records: 100_000,
-            max_size_mb: 256,
-            arguments: Kept::Redacted,
-            results: Kept::Off,
+            max_age: raw.max_age.0,
+            max_records: raw.max_records.0,
+            max_size_mb: raw.max_size_mb.0,
+            arguments: raw.arguments.unwrap_or(Kept::Redacted),
+            results: raw.results.unwrap_or(Kept::Off),
         }
     }
 }
 
-/// Reads the object; warnings about keys that it does not have go to `warnings`.
-pub(super) fn read(
-    fields: &mut ObjectFields<'_>,
-    warnings: &mut Vec<String>,
-) -> Result<ActivitySettings, BadField> {
-    let mut settings = ActivitySettings::default();
-    if let Some(age) = fields.duration("max_age", SHORTEST)? {
-        settings.max_age = age;
+impl Default for ActivitySettings {
+    fn default() -> Self {
+        RawActivity::default().into()
     }
-    if let Some(count) = fields.count("max_records", 0..=MOST_RECORDS)? {
-        settings.max_records = count;
-    }
-    if let Some(size) = fields.count("max_size_mb", SIZES)? {
-        settings.max_size_mb = size;
-    }
-    if let Some(kept) = fields.choice("arguments", &WORDS)? {
-        settings.arguments = kept;
-    }
-    if let Some(kept) = fields.choice("results", &WORDS)? {
-        settings.results = kept;
-    }
-    warnings.extend(fields.unknown(KEYS));
-    Ok(settings)
 }

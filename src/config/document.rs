@@ -3,14 +3,18 @@
 use jsonc_parser::{CollectOptions, ParseOptions, ast, common::Ranged, parse_to_ast};
 use serde_json::{Map, Value};
 
-use super::{ConfigError, unknown_keys};
+use super::{ConfigError, finding::Finding, unknown_keys};
 
 /// The key under which the servers stand.
 pub(super) const SERVERS: &str = "mcpServers";
 
 /// A configuration file, read but not yet understood.
 #[derive(Debug, Default)]
-pub(super) struct Document {
+pub(super) struct Document<'a> {
+    /// The text, without a byte order mark.
+    pub(super) text: &'a str,
+    /// The tree of it, an object.
+    pub(super) root: Option<ast::Value<'a>>,
     /// Everything but the servers.
     pub(super) settings: Map<String, Value>,
     /// The servers in the order of the file; repeated names included.
@@ -81,46 +85,48 @@ pub fn json_and_repeated(text: &str) -> Result<(Value, Vec<String>), ConfigError
 }
 
 /// Reads the text. An empty one is an empty document.
-pub(super) fn read(text: &str) -> Result<Document, ConfigError> {
-    let mut document = Document::default();
+pub(super) fn read(text: &str) -> Result<Document<'_>, ConfigError> {
     // Editors on Windows put a byte order mark first.
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let root = match tree(text)? {
+    let mut document = Document {
+        text,
+        ..Document::default()
+    };
+    let root = tree(text)?;
+    let object = match &root {
         None => return Ok(document),
-        Some(ast::Value::Object(root)) => root,
+        Some(ast::Value::Object(object)) => object,
         Some(other) => {
             return Err(ConfigError::NotAnObject {
-                line: line(text, &other),
+                line: line(text, other),
             });
         }
     };
-    for property in &root.properties {
+    for property in &object.properties {
         let key = property.name.as_str();
         if key == SERVERS {
-            document.read_servers(&property.value)?;
+            document.read_servers(property)?;
         } else {
             let value = document.value(&property.value, key);
             document.put(key, value);
         }
     }
-    match misspelt_servers(&root, &document.settings) {
-        Some(key) => Err(ConfigError::BadValue {
-            place: None,
-            key: key.to_owned(),
-            problem: format!(
-                "is unknown, and there is no `{SERVERS}`: did you mean that? The servers under it would not be there"
-            ),
-        }),
-        None => Ok(document),
+    if let Some(property) = misspelt_servers(object, &document.settings) {
+        let problem = format!(
+            "is unknown, and there is no `{SERVERS}`: did you mean that? The servers under it would not be there"
+        );
+        return Err(document.fault(property, problem));
     }
+    document.root = root;
+    Ok(document)
 }
 
 /// The key under which servers stand that was probably meant for ours, where ours is not there. Taking such a file at its word would end
 /// every server that runs, and whoever adds one would get a second map.
-fn misspelt_servers<'k>(
-    root: &ast::Object<'_>,
-    settings: &'k Map<String, Value>,
-) -> Option<&'k str> {
+fn misspelt_servers<'r, 'a>(
+    root: &'r ast::Object<'a>,
+    settings: &Map<String, Value>,
+) -> Option<&'r ast::ObjectProp<'a>> {
     if root
         .properties
         .iter()
@@ -137,18 +143,53 @@ fn misspelt_servers<'k>(
         };
         has_entries && unknown_keys::meant(key, &[SERVERS]).is_some()
     });
-    found.next().map(|(key, _)| key.as_str())
+    let (key, _) = found.next()?;
+    let mut properties = root.properties.iter();
+    properties.find(|property| property.name.as_str() == key)
 }
 
-impl Document {
+impl<'a> Document<'a> {
+    /// The members of the top level.
+    pub(super) fn members(&self) -> &[ast::ObjectProp<'a>] {
+        match &self.root {
+            Some(ast::Value::Object(root)) => &root.properties,
+            _ => &[],
+        }
+    }
+
+    /// The values of the entries, in the order of `servers`.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &ast::Value<'a>> {
+        let members = self.members().iter();
+        let servers = members.filter(|member| member.name.as_str() == SERVERS);
+        servers.flat_map(|member| -> Box<dyn Iterator<Item = &ast::Value<'a>>> {
+            match &member.value {
+                ast::Value::Object(map) => Box::new(map.properties.iter().map(|one| &one.value)),
+                ast::Value::Array(array) => Box::new(array.elements.iter()),
+                _ => Box::new(std::iter::empty()),
+            }
+        })
+    }
+
+    fn fault(
+        &self,
+        property: &ast::ObjectProp<'_>,
+        problem: impl std::fmt::Display,
+    ) -> ConfigError {
+        let finding = Finding {
+            at: Some(property.start()),
+            ..Finding::new(property.name.as_str(), problem)
+        };
+        ConfigError::of(vec![finding], self.text)
+    }
+
     fn put(&mut self, key: &str, value: Value) {
         if self.settings.insert(key.to_owned(), value).is_some() {
             self.repeated.push(key.to_owned());
         }
     }
 
-    fn read_servers(&mut self, servers: &ast::Value<'_>) -> Result<(), ConfigError> {
-        match servers {
+    fn read_servers(&mut self, servers: &ast::ObjectProp<'_>) -> Result<(), ConfigError> {
+        match &servers.value {
             ast::Value::Object(map) => {
                 for property in &map.properties {
                     let name = property.name.as_str();
@@ -177,11 +218,8 @@ impl Document {
             }
             ast::Value::NullKeyword(_) => {}
             _ => {
-                return Err(ConfigError::BadValue {
-                    place: None,
-                    key: SERVERS.to_owned(),
-                    problem: "must be a map {\"name\": {…}} or an array [{\"name\": …}]".to_owned(),
-                });
+                let problem = "must be a map {\"name\": {…}} or an array [{\"name\": …}]";
+                return Err(self.fault(servers, problem));
             }
         }
         Ok(())
@@ -287,7 +325,7 @@ mod tests {
         check("\n[]", "line 2: the configuration must be an object {…}");
         check(
             "{\"mcpServers\": 3}",
-            "`mcpServers` must be a map {\"name\": {…}} or an array [{\"name\": …}]",
+            "line 1, column 2: `mcpServers` must be a map {\"name\": {…}} or an array [{\"name\": …}]",
         );
     }
 
@@ -297,7 +335,7 @@ mod tests {
             check(
                 &format!("{{\"{key}\": {{\"a\": {{\"command\": \"x\"}}}}}}"),
                 &format!(
-                    "`{key}` is unknown, and there is no `mcpServers`: did you mean that? The servers under it would not be there"
+                    "line 1, column 2: `{key}` is unknown, and there is no `mcpServers`: did you mean that? The servers under it would not be there"
                 ),
             );
         }

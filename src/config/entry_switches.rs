@@ -1,11 +1,9 @@
 //! What switches the entry of a server, and who has to look at it: read first, because it decides whether the rest is resolved.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{
-    fields::{BadField, ObjectFields},
-    server_entry::Author,
-};
+use super::server_entry::Author;
 
 /// What switches an entry, and who has to look at it.
 #[derive(Clone, Copy)]
@@ -15,20 +13,32 @@ pub(super) struct EntrySwitches {
     pub(super) changed_by: Author,
 }
 
+/// The same as it is written.
+#[derive(Deserialize)]
+struct RawSwitches {
+    enabled: Option<bool>,
+    disabled: Option<bool>,
+    quarantined: Option<bool>,
+    changed_by: Option<Author>,
+}
+
 impl EntrySwitches {
-    pub(super) fn read(entry: &Map<String, Value>) -> Result<Self, BadField> {
-        let mut fields = ObjectFields::new(entry.clone(), None);
-        let enabled = read_enabled(&mut fields)?;
-        let quarantined = fields.flag("quarantined")?.unwrap_or(false);
-        if fields.peek("changed_by").is_some_and(says_nothing) {
-            return Err(fields.bad("changed_by", "must be \"person\" or \"agent\""));
+    /// Nothing where one of them cannot be read.
+    pub(super) fn read(entry: &Map<String, Value>) -> Option<Self> {
+        let raw = RawSwitches::deserialize(entry).ok()?;
+        // Who wrote it is not left open by half.
+        if entry.get("changed_by").is_some_and(Value::is_null) {
+            return None;
         }
-        let authors = [("person", Author::Person), ("agent", Author::Agent)];
-        let changed_by = fields.choice("changed_by", &authors)?;
-        Ok(Self {
+        let enabled = match (raw.enabled, raw.disabled) {
+            (Some(enabled), Some(disabled)) if enabled == disabled => return None,
+            (Some(enabled), _) => enabled,
+            (None, disabled) => !disabled.unwrap_or(false),
+        };
+        Some(Self {
             enabled,
-            quarantined,
-            changed_by: changed_by.unwrap_or(Author::Person),
+            quarantined: raw.quarantined.unwrap_or(false),
+            changed_by: raw.changed_by.unwrap_or_default(),
         })
     }
 
@@ -59,25 +69,10 @@ impl EntryFlag {
 
     /// What an entry says, or leaves to the default; nothing where it cannot be read.
     pub fn written(self, entry: &Map<String, Value>) -> Option<bool> {
-        let switches = EntrySwitches::read(entry).ok()?;
+        let switches = EntrySwitches::read(entry)?;
         Some(match self {
             Self::Enabled => switches.enabled,
             Self::Quarantined => switches.quarantined,
         })
-    }
-}
-
-/// Whether a value is one of those that count as absent.
-fn says_nothing(value: &Value) -> bool {
-    value.is_null() || value.as_str().is_some_and(str::is_empty)
-}
-
-fn read_enabled(fields: &mut ObjectFields<'_>) -> Result<bool, BadField> {
-    match (fields.flag("enabled")?, fields.flag("disabled")?) {
-        (Some(enabled), Some(disabled)) if enabled == disabled => {
-            Err(fields.bad("disabled", "contradicts `enabled`"))
-        }
-        (Some(enabled), _) => Ok(enabled),
-        (None, disabled) => Ok(!disabled.unwrap_or(false)),
     }
 }

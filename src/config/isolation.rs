@@ -1,4 +1,4 @@
-//! A stdio server in a container: which one, and the arguments of `docker run` that follow. Reading it from JSON is `read_isolation`'s work,
+//! A stdio server in a container: which one, and the arguments of `docker run` that follow. Making it of what is written is `resolve`'s work,
 //! starting it `process`'s.
 
 use std::fmt;

@@ -9,7 +9,19 @@ use std::{
 use crate::text::secret::Secret;
 
 /// Where secrets are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum KeyringChoice {
     /// In the platform's keyring where one runs, else in a private file.
     #[default]

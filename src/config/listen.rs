@@ -6,8 +6,11 @@ use std::{
     str::FromStr,
 };
 
+use super::{raw::values::schema_as, references::Text};
+
 /// Where the daemon listens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "Text")]
 pub struct Listen {
     host: Host,
     port: u16,
@@ -91,6 +94,17 @@ impl Default for Listen {
             host: Host::Address(IpAddr::V4(Ipv4Addr::LOCALHOST)),
             port: 8080,
         }
+    }
+}
+
+schema_as!(Listen, String);
+
+impl TryFrom<Text> for Listen {
+    type Error = String;
+
+    fn try_from(text: Text) -> Result<Self, String> {
+        let read = text.value.parse();
+        read.map_err(|_| format!("is wrong: {}", BadListen(text.shown)))
     }
 }
 

@@ -157,8 +157,9 @@ pub(super) fn refuse_ourselves(settings: &mut Settings, us: &OurAddress) {
     settings
         .broken
         .extend(refused.map(|(name, entry)| BrokenEntry {
+            name: name.to_string(),
             quarantined: entry.quarantined,
-            ..BrokenEntry::new(name.to_string(), format!("it {BEHIND_ITSELF}"))
+            ..BrokenEntry::new(format!("it {BEHIND_ITSELF}"))
         }));
 }
 

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    edit::Change, read_entry::KEYS, redacted_values::StoredValue, unknown_keys,
+    edit::Change, raw::entry_keys, redacted_values::StoredValue, unknown_keys,
     unrepeated::read_unrepeated,
 };
 
@@ -173,11 +173,11 @@ fn proper(key: &str, value: Value) -> Result<(&'static str, Value), BadPatch> {
     if let Some(name) = base {
         return Ok((name, from_json_text(key, value)?));
     }
-    let Some(name) = KEYS.iter().find(|name| **name == key) else {
+    let Some(name) = entry_keys().iter().find(|name| **name == key) else {
         let shown = key.get(..key.floor_char_boundary(64)).unwrap_or_default();
-        let meant = match unknown_keys::meant(key, KEYS) {
+        let meant = match unknown_keys::meant(key, entry_keys()) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("an entry has {}", unknown_keys::listed(KEYS)),
+            None => format!("an entry has {}", unknown_keys::listed(entry_keys())),
         };
         return Err(wrong(shown, format_args!("is unknown; {meant}")));
     };

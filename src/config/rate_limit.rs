@@ -2,15 +2,18 @@
 
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::{
-    fields::{BadField, ObjectFields},
-    unknown_keys,
+use super::raw::{
+    Whole,
+    values::{Scalar, schema_as},
 };
 
 /// How often a caller may ask, and how much at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(from = "RawLimit")]
 pub struct RateLimit {
     /// The time after which one more request is allowed.
     pub interval: Duration,
@@ -31,39 +34,48 @@ impl RateLimit {
 }
 
 /// Limit: requests in one unit of time. More is no limit.
-const MOST: u32 = 1_000_000;
+const MOST: usize = 1_000_000;
 
-const ACCEPTED: &str =
-    "must be a number of requests a minute, or a text such as \"10/s\", \"600/m\" or \"1000/h\"";
-
-/// Reads the limit, and what should be said of it.
-pub(super) fn read(
-    fields: &mut ObjectFields<'_>,
-) -> Result<(Option<RateLimit>, Vec<String>), BadField> {
-    let Some(mut limit) = fields.object("rate_limit")? else {
-        return Ok((None, Vec::new()));
-    };
-    let written = limit.resolved("per_caller")?;
-    let known = ["per_caller", "burst"];
-    let Some(written) = written else {
-        let left = limit.keys();
-        let meant = left
-            .iter()
-            .find(|key| unknown_keys::meant(key, &known) == Some("per_caller"));
-        if let Some(key) = meant {
-            return Err(limit.bad(key, unknown_keys::refused(key, &known)));
-        }
-        return Err(limit.bad("per_caller", format_args!("is missing: it {ACCEPTED}")));
-    };
-    let (count, unit) = rate(&written).ok_or_else(|| limit.bad("per_caller", ACCEPTED))?;
-    let burst = limit.count("burst", 1..=MOST as usize)?;
-    let burst = burst.and_then(|burst| u32::try_from(burst).ok());
-    let read = RateLimit {
-        interval: unit / count,
-        burst: burst.unwrap_or(count),
-    };
-    Ok((Some(read), limit.unknown(&known)))
+/// `rate_limit` as it is written.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct RawLimit {
+    /// Requests a minute, or "10/s", "600/m", "1000/h".
+    per_caller: Rate,
+    /// How many at once; the number in per_caller if not given.
+    burst: Option<Whole<1, MOST, 1>>,
 }
+
+/// So many in this time.
+#[derive(Deserialize)]
+#[serde(try_from = "Scalar")]
+struct Rate(u32, Duration);
+schema_as!(Rate, Scalar);
+
+impl TryFrom<Scalar> for Rate {
+    type Error = &'static str;
+
+    fn try_from(written: Scalar) -> Result<Self, Self::Error> {
+        let (count, unit) = rate(&written.into()).ok_or(
+            "must be a number of requests a minute, or a text such as \"10/s\", \"600/m\" or \"1000/h\"",
+        )?;
+        Ok(Self(count, unit))
+    }
+}
+
+impl From<RawLimit> for RateLimit {
+    fn from(raw: RawLimit) -> Self {
+        let Rate(count, unit) = raw.per_caller;
+        let burst = raw.burst.and_then(|burst| u32::try_from(burst.0).ok());
+        Self {
+            interval: unit / count,
+            burst: burst.unwrap_or(count),
+        }
+    }
+}
+
+schema_as!(RateLimit, RawLimit);
 
 /// So many in this time.
 fn rate(written: &Value) -> Option<(u32, Duration)> {
@@ -83,7 +95,7 @@ fn rate(written: &Value) -> Option<(u32, Duration)> {
     };
     let count = u32::try_from(count)
         .ok()
-        .filter(|count| (1..=MOST).contains(count))?;
+        .filter(|count| (1..=MOST).contains(&(*count as usize)))?;
     Some((count, unit))
 }
 

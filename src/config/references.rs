@@ -29,7 +29,8 @@ impl<'a> ValueLookup<'a> {
 }
 
 /// A string of the configuration: its value, and how listings show it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(from = "TextParts")]
 pub(super) struct Text {
     pub(super) value: String,
     /// What is written, with every reference redacted.
@@ -38,10 +39,24 @@ pub(super) struct Text {
     pub(super) written: String,
 }
 
+/// How the reader of the file gives it.
+#[derive(serde::Deserialize)]
+#[serde(rename = "$text")]
+struct TextParts(String, String, String);
+
+impl From<TextParts> for Text {
+    fn from(TextParts(value, shown, written): TextParts) -> Self {
+        Self {
+            value,
+            shown,
+            written,
+        }
+    }
+}
+
 /// Why a string could not be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadReference {
-    // [`missing_variables`] reads the names out of it.
     #[error("refers to the environment variable {0}, which is not set")]
     Missing(String),
     #[error("refers to the keyring entry {name:?}, which {reason}")]
@@ -52,20 +67,6 @@ pub(super) enum BadReference {
     Unknown(String),
     #[error("has a \"${{\" without its \"}}\"; write \"$${{\" for a literal \"${{\"")]
     Unclosed,
-}
-
-/// Whether an entry cannot be used, for this reason, because a variable is missing where it was read.
-pub fn lacks_variable(reason: &str) -> bool {
-    missing_variables(reason).next().is_some()
-}
-
-/// The variables that are missing, for this reason, where the configuration was read.
-pub(super) fn missing_variables(reason: &str) -> impl Iterator<Item = &str> {
-    let parts = reason.split("refers to the environment variable ").skip(1);
-    parts.filter_map(|part| {
-        let (name, _) = part.split_once(", which is not set")?;
-        is_variable_name(name).then_some(name)
-    })
 }
 
 /// Takes a string as it stands, references included.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{patch::under_proper_names, read_entry::KEYS, references};
+use super::{patch::under_proper_names, raw::entry_keys, references};
 use crate::text::{
     redact::{TextKind, is_scheme, is_secret_flag, is_secret_name, redacted, redacted_value},
     secret::{MASK, Secrets},
@@ -165,7 +165,7 @@ impl<'a> View<'a> {
             _ if hides => self.setting(place, part.value),
             Some(name) => self.value(place, name, part.value),
             // The names of keys say nothing of what stands there.
-            None if KEYS.contains(&part.key) && !part.value.is_array() => {
+            None if entry_keys().contains(&part.key) && !part.value.is_array() => {
                 self.value(place, "", part.value)
             }
             None => self.value(place, part.key, part.value),

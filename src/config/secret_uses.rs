@@ -43,11 +43,11 @@ pub fn secrets_of(entry: &Map<String, Value>) -> BTreeSet<String> {
 }
 
 /// The secrets that have to be looked up: those of the top level and of servers that may be used.
-pub(super) fn wanted(document: &Document) -> BTreeSet<String> {
+pub(super) fn wanted(document: &Document<'_>) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let is_used = |entry: &Value| {
         let entry = entry.as_object();
-        let switches = entry.map(EntrySwitches::read).and_then(Result::ok);
+        let switches = entry.and_then(EntrySwitches::read);
         switches.is_some_and(EntrySwitches::let_it_be_used)
     };
     let servers = document.servers.iter().map(|server| &server.entry);

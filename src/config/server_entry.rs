@@ -1,4 +1,4 @@
-//! One server of the configuration, checked and with defaults filled in. Reading it from JSON is `read_entry`'s work.
+//! One server of the configuration, checked and with defaults filled in. Making it of what is written is `resolve`'s work.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
@@ -146,9 +146,22 @@ pub enum RemoteKind {
 }
 
 /// Who wrote an entry last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Author {
     /// Somebody with an editor, the command line or the page.
+    #[default]
     Person,
     /// An agent, through MCP. While it is quarantined such an entry is not contacted and its references stay unresolved.
     Agent,
@@ -171,19 +184,45 @@ pub enum IdleTimeout {
 }
 
 /// When a server is connected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Start {
     /// With the first call.
+    #[default]
     OnDemand,
     /// At start, to stay.
     Eager,
 }
 
 /// Who shares a connection to a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum SessionScope {
     /// All clients, until the server is seen to ask, or to log for one of several: from then on each client that can answer or wants log
     /// lines has a connection of its own.
+    #[default]
     Auto,
     /// All clients.
     Shared,
@@ -194,9 +233,22 @@ pub enum SessionScope {
 }
 
 /// How a server is opened that may speak with and without a handshake.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum ProtocolEra {
     /// It is found out: over pipes the handshake comes first, over HTTP the question what it speaks.
+    #[default]
     Auto,
     /// With a handshake.
     Legacy,
@@ -214,9 +266,22 @@ pub struct Root {
 }
 
 /// What happens when the definition of a trusted server's tool changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum ToolChanges {
     /// The tool is held until a person approves.
+    #[default]
     Hold,
     /// The new definition counts at once.
     Allow,
@@ -264,29 +329,12 @@ impl ServerEntry {
         put("enabled", json!(self.enabled));
         put("quarantined", json!(self.quarantined));
         put("idle_timeout", json!(self.idle_timeout.to_string()));
-        put(
-            "start",
-            json!(match self.start {
-                Start::OnDemand => "on_demand",
-                Start::Eager => "eager",
-            }),
-        );
-        let scope = match self.session_scope {
-            SessionScope::Auto => None,
-            SessionScope::Shared => Some("shared"),
-            SessionScope::Client => Some("client"),
-            SessionScope::Workspace => Some("workspace"),
-        };
-        if let Some(scope) = scope {
-            put("session_scope", json!(scope));
+        put("start", json!(self.start));
+        if self.session_scope != SessionScope::Auto {
+            put("session_scope", json!(self.session_scope));
         }
-        let era = match self.protocol_era {
-            ProtocolEra::Auto => None,
-            ProtocolEra::Legacy => Some("legacy"),
-            ProtocolEra::Modern => Some("modern"),
-        };
-        if let Some(era) = era {
-            put("protocol_era", json!(era));
+        if self.protocol_era != ProtocolEra::Auto {
+            put("protocol_era", json!(self.protocol_era));
         }
         if let Some(enabled) = &self.tools.enabled {
             put("enabled_tools", json!(enabled.patterns()));
@@ -294,13 +342,7 @@ impl ServerEntry {
         if !self.tools.disabled.is_empty() {
             put("disabled_tools", json!(self.tools.disabled.patterns()));
         }
-        put(
-            "tool_changes",
-            json!(match self.tool_changes {
-                ToolChanges::Hold => "hold",
-                ToolChanges::Allow => "allow",
-            }),
-        );
+        put("tool_changes", json!(self.tool_changes));
         put("init_timeout", json!(duration::show(self.init_timeout)));
         put(
             "call_tool_timeout",
@@ -314,7 +356,7 @@ impl ServerEntry {
             put("roots", json!(uris));
         }
         if self.changed_by == Author::Agent {
-            put("changed_by", json!("agent"));
+            put("changed_by", json!(self.changed_by));
         }
         Value::Object(shown)
     }

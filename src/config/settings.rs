@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
 
 use super::{
-    activity::ActivitySettings, keyring::KeyringChoice, listen::Listen, otlp::OtlpEndpoint,
-    profiles::Profile, rate_limit::RateLimit, server_auth::ServerAuth, server_entry::ServerEntry,
-    tool_filter::Globs,
+    activity::ActivitySettings, finding::Finding, keyring::KeyringChoice, listen::Listen,
+    otlp::OtlpEndpoint, profiles::Profile, rate_limit::RateLimit, server_auth::ServerAuth,
+    server_entry::ServerEntry, tool_filter::Globs,
 };
 use crate::text::{
     names::ServerName,
@@ -77,43 +77,6 @@ pub struct Settings {
     pub warnings: Vec<String>,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            listen: Listen::default(),
-            data_dir: None,
-            lock_file: None,
-            routing_mode: RoutingMode::RetrieveTools,
-            tools_limit: 15,
-            top_k: 5,
-            legacy_call_tool: false,
-            management: AgentManagement::Full,
-            code_execution: CodeExecution::default(),
-            tool_response_limit: 0,
-            tool_discovery_interval: Some(Duration::from_mins(5)),
-            idle_check_interval: Duration::from_secs(30),
-            health_check_interval: Duration::from_secs(30),
-            api_key: None,
-            session_key: None,
-            keyring: KeyringChoice::default(),
-            lacks_secrets: false,
-            server_auth: None,
-            profiles: BTreeMap::new(),
-            rate_limit: None,
-            trusted_hosts: Vec::new(),
-            trusted_origins: Vec::new(),
-            strict_server_validation: true,
-            activity: ActivitySettings::default(),
-            otlp_endpoint: None,
-            environment: Environment::default(),
-            servers: BTreeMap::new(),
-            demo: None,
-            broken: Vec::new(),
-            warnings: Vec::new(),
-        }
-    }
-}
-
 /// How the bundled demo server was started.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
@@ -135,6 +98,9 @@ pub struct BrokenEntry {
     pub name: String,
     /// What is wrong with it.
     pub reason: String,
+    /// The same as data, where it is about keys of the entry.
+    #[serde(skip)]
+    pub findings: Vec<Finding>,
     /// Whether it says that a person has to approve it, which counts all the same.
     #[serde(skip)]
     pub quarantined: bool,
@@ -145,21 +111,20 @@ pub struct BrokenEntry {
 
 impl BrokenEntry {
     /// One that cannot be used for this reason.
-    pub(super) fn new(name: String, reason: String) -> Self {
+    pub(super) fn new(reason: String) -> Self {
         Self {
-            name,
+            name: String::new(),
             reason,
+            findings: Vec::new(),
             quarantined: false,
             unresolved: None,
         }
     }
 
-    /// The same with what stands there of its approval.
-    pub(super) fn of(self, entry: &serde_json::Value) -> Self {
-        Self {
-            quarantined: entry.get("quarantined") == Some(&serde_json::Value::Bool(true)),
-            ..self
-        }
+    /// Whether a variable is missing where it was read.
+    pub fn lacks_variable(&self) -> bool {
+        let mut variables = self.findings.iter().filter_map(Finding::missing_variable);
+        variables.next().is_some()
     }
 }
 
@@ -185,9 +150,22 @@ impl Settings {
 }
 
 /// What `/mcp` lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum RoutingMode {
     /// Search and call.
+    #[default]
     RetrieveTools,
     /// Every upstream tool as `server__tool`.
     Direct,
@@ -250,9 +228,22 @@ impl Default for CodeExecution {
 }
 
 /// What agents may do with `upstream_servers`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum AgentManagement {
     /// List and change.
+    #[default]
     Full,
     /// List only.
     Read,

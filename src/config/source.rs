@@ -12,13 +12,12 @@ use super::{
     ConfigError,
     blank::{Blank, says_nothing},
     file::{folder_of, read_text},
+    finding::Finding,
     keyring::{KeyringLookup, KeyringPlace},
-    keyring_place::keyring_place,
     listen::Listen,
     ourselves::{Whereabouts, refuse_ourselves},
-    parse::{parse, parse_with_secrets},
     places::Places,
-    references::lacks_variable,
+    resolve::{keyring_place, parse, parse_with_secrets},
     settings::{DemoOrigin, RoutingMode, Settings},
     surroundings::Surroundings,
 };
@@ -120,13 +119,22 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// The variables that are missing, without which the file cannot be used as a whole.
+    pub fn missing_variables(&self) -> impl Iterator<Item = &str> {
+        let findings: &[Finding] = match self {
+            Self::Unusable { reason, .. } => reason.findings(),
+            _ => &[],
+        };
+        findings.iter().filter_map(Finding::missing_variable)
+    }
+
     /// What to do about it.
     pub fn next_step(&self) -> String {
         match self {
             Self::Unreadable { .. } => {
                 "see that this user may read the file, or name another with --config".to_owned()
             }
-            Self::Unusable { .. } if lacks_variable(&self.to_string()) => {
+            Self::Unusable { .. } if self.missing_variables().next().is_some() => {
                 "set the variable where the daemon is started; `mcpproxy config check` shows whether anything else is wrong".to_owned()
             }
             Self::Unusable { .. } => {

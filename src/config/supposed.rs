@@ -6,7 +6,6 @@ use std::{collections::BTreeSet, sync::Arc};
 use super::{
     keyring::KeyringLookup,
     places::Places,
-    references::missing_variables,
     settings::Settings,
     source::{LoadError, Variables, load},
 };
@@ -39,8 +38,7 @@ pub fn load_supposing(
             Err(error) => error,
         };
         let known = missing.len();
-        let reason = error.to_string();
-        missing.extend(missing_variables(&reason).map(str::to_owned));
+        missing.extend(error.missing_variables().map(str::to_owned));
         if missing.len() == known {
             return Err(error);
         }

@@ -1,11 +1,15 @@
 //! Globs on an upstream's own tool names: which tools are offered, and how a person classified them.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
+use super::raw::{Word, values::schema_as};
 use crate::text::visible::letters;
 
 /// A set of globs, compiled once. Equal when its patterns are.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(try_from = "Vec<Word>")]
 pub struct Globs {
     patterns: Vec<String>,
     set: GlobSet,
@@ -76,6 +80,22 @@ impl Globs {
     }
 }
 
+schema_as!(Globs, Vec<String>);
+
+impl TryFrom<Vec<Word>> for Globs {
+    type Error = String;
+
+    fn try_from(words: Vec<Word>) -> Result<Self, String> {
+        let patterns = words.iter().map(|word| word.0.value.clone()).collect();
+        Self::new(patterns).map_err(|mut bad| {
+            // What a reference gave may be a secret.
+            let word = words.iter().find(|word| word.0.value == bad.pattern);
+            bad.pattern = word.map_or_else(String::new, |word| word.0.shown.clone());
+            format!("cannot be used: {bad}")
+        })
+    }
+}
+
 impl PartialEq for Globs {
     fn eq(&self, other: &Self) -> bool {
         self.patterns == other.patterns
@@ -112,13 +132,15 @@ pub enum ToolClass {
 }
 
 /// `tool_acl` of one server: a person's classification where annotations are missing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
 pub struct ToolAcl {
-    /// Tools that only look.
+    /// Names of tools that read, * for any characters.
     pub read: Globs,
-    /// Tools that change something.
+    /// Names of tools that write, * for any characters.
     pub write: Globs,
-    /// Tools that may destroy something.
+    /// Names of tools that destroy, * for any characters.
     pub destructive: Globs,
 }
 

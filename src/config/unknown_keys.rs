@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::finding::{Finding, FindingKind};
 use crate::text::names;
 
 /// What other programs, and people, call keys of ours.
@@ -37,33 +38,37 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("mode", "routing_mode"),
     ("allowed_hosts", "trusted_hosts"),
     ("allowed_origins", "trusted_origins"),
+    ("servers", "tools"),
+    ("user", "subjects"),
+    ("users", "subjects"),
+    ("subject", "subjects"),
+    ("group", "roles"),
+    ("groups", "roles"),
+    ("action", "policy"),
+    ("effect", "policy"),
 ];
 
 /// The key of `known` that was meant.
 pub(super) fn meant<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
-    let by_word = OTHER_WORDS
+    let words = OTHER_WORDS
         .iter()
-        .find(|(word, _)| word.eq_ignore_ascii_case(key))
-        .and_then(|(_, ours)| known.iter().find(|known| *known == ours));
+        .filter(|(word, _)| word.eq_ignore_ascii_case(key));
+    let mut ours = words.filter_map(|(_, ours)| known.iter().find(|known| *known == ours));
+    let by_word = ours.next();
     by_word
         .copied()
         .or_else(|| names::closest(key, known.iter().copied()))
 }
 
 /// What is said of a key that is ignored.
-pub(super) fn ignored(path: &str, key: &str, known: &[&str]) -> String {
-    match meant(key, known) {
-        Some(close) => format!("`{path}` is unknown and ignored; did you mean `{close}`?"),
-        None => format!("`{path}` is unknown and ignored"),
-    }
-}
-
-/// What is said of a key that refuses what it stands in.
-pub(super) fn refused(key: &str, known: &[&str]) -> String {
-    match meant(key, known) {
-        Some(close) => format!("is unknown; did you mean `{close}`?"),
-        None => format!("is unknown; there are {}", quoted(known)),
-    }
+pub(super) fn ignored(finding: &Finding) -> String {
+    let meant = match finding.kind {
+        FindingKind::Unknown {
+            meant: Some(meant), ..
+        } => format!("; did you mean `{meant}`?"),
+        _ => String::new(),
+    };
+    format!("`{}` is unknown and ignored{meant}", finding.key)
 }
 
 /// Keys one by one, those that only spell another one differently left out.
@@ -72,11 +77,6 @@ pub(super) fn listed(known: &[&str]) -> String {
     let proper = known.iter().filter(|key| !other_spellings.contains(key));
     let proper: Vec<String> = proper.map(|key| format!("`{key}`")).collect();
     proper.join(", ")
-}
-
-fn quoted(keys: &[&str]) -> String {
-    let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
-    keys.join(" and ")
 }
 
 /// Keys of an entry that keep something from being used.
@@ -92,20 +92,16 @@ const GUARDS: &[&str] = &[
     "isolation",
 ];
 
-/// The first key of an entry that is unknown and was probably meant for one that guards it; and for which. A value that would not guard
-/// anything makes no difference.
-pub(super) fn misspelt_guard<'e, 'k>(
-    entry: &'e Map<String, Value>,
-    known: &[&'k str],
-) -> Option<(&'e str, &'k str)> {
-    let unknown = entry
-        .iter()
-        .filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null());
-    let mut guards = unknown.filter_map(|(key, value)| {
-        let meant = meant(key, known).filter(|meant| GUARDS.contains(meant))?;
-        (!is_open(meant, value)).then_some((key.as_str(), meant))
-    });
-    guards.next()
+/// Whether a key of an entry was probably meant for one that guards it, with a value that guards something.
+pub(super) fn is_misspelt_guard(finding: &Finding, entry: &Map<String, Value>) -> bool {
+    let FindingKind::Unknown {
+        meant: Some(meant), ..
+    } = finding.kind
+    else {
+        return false;
+    };
+    let value = entry.get(&finding.key);
+    GUARDS.contains(&meant) && value.is_some_and(|value| !is_open(meant, value))
 }
 
 /// What is said of an entry in which a key that guards it stands twice, or one inside of it: which of the two was meant nobody can tell.
@@ -126,20 +122,6 @@ fn is_open(guard: &str, value: &Value) -> bool {
         "enabled_tools" => *value == serde_json::json!(["*"]),
         _ => false,
     }
-}
-
-/// What is said of the unknown keys of an entry that cannot be used: one of them may be what is missing.
-pub(super) fn in_broken_entry<'a>(
-    keys: impl Iterator<Item = &'a String>,
-    known: &[&str],
-) -> String {
-    let unknown = keys.filter(|key| !known.contains(&key.as_str()));
-    unknown
-        .map(|key| match meant(key, known) {
-            Some(close) => format!("; `{key}` is unknown, did you mean `{close}`?"),
-            None => format!("; `{key}` is unknown"),
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -171,11 +153,10 @@ mod tests {
 
     #[test]
     fn a_misspelt_guard_is_found_unless_it_would_guard_nothing() {
-        let known = [GUARDS, &["command", "args", "call_tool_timeout"]].concat();
+        let known = crate::config::raw::entry_keys();
         for (key, value, expected) in [
             ("quarantin", "true", Some("quarantined")),
             ("quarantin", "false", None),
-            ("quarantin", "null", None),
             ("changedBy", "\"agent\"", Some("changed_by")),
             ("changed-by", "\"agent\"", Some("changed_by")),
             ("CHANGED_BY", "\"agent\"", Some("changed_by")),
@@ -201,7 +182,12 @@ mod tests {
         ] {
             let value: Value = serde_json::from_str(value).expect(key);
             let entry = Map::from_iter([(key.to_owned(), value)]);
-            let found = misspelt_guard(&entry, &known).map(|(_, meant)| meant);
+            let meant = meant(key, known).filter(|_| !known.contains(&key));
+            let finding = Finding {
+                key: key.to_owned(),
+                ..Finding::of(FindingKind::Unknown { meant, known })
+            };
+            let found = meant.filter(|_| is_misspelt_guard(&finding, &entry));
             assert_eq!(found, expected, "{key}");
         }
     }

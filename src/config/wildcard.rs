@@ -5,11 +5,12 @@
 
 use std::cell::OnceCell;
 
-use super::fields::BadField;
+use super::{raw::values::schema_as, references::Text};
 use crate::text::visible::{letters, uris};
 
 /// One pattern.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "Text")]
 pub struct Wildcard {
     pattern: Box<str>,
     /// Whether it has no `*`. Most have none, and are many.
@@ -75,7 +76,8 @@ impl Wildcard {
 
 /// A pattern of tools or prompts: `server__name`, `server:name`, or one without a server, for built-in tools and for whatever
 /// `server__name` it matches.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "Text")]
 pub struct NamePattern {
     whole: Wildcard,
     parts: Option<(Wildcard, Wildcard)>,
@@ -139,6 +141,25 @@ impl<'a> ComparedName<'a> {
         self.folded_whole.get_or_init(make)
     }
 }
+
+/// Patterns are read out of texts of the file.
+macro_rules! pattern {
+    ($name:ident, $read:expr) => {
+        schema_as!($name, String);
+
+        impl TryFrom<Text> for $name {
+            type Error = String;
+
+            fn try_from(text: Text) -> Result<Self, String> {
+                $read(&text.value)
+            }
+        }
+    };
+}
+
+pattern!(Wildcard, plain);
+pattern!(NamePattern, NamePattern::parse);
+pattern!(UriPattern, UriPattern::parse);
 
 /// How much of a server a pattern matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -263,7 +284,8 @@ fn ambiguous((server, name): (&str, &str), rest: &str) -> String {
 }
 
 /// A pattern of resources: on the URI, or `server__URI`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "Text")]
 pub struct UriPattern {
     server: Option<Wildcard>,
     uri: UriWildcard,
@@ -382,18 +404,6 @@ fn check(pattern: &str) -> Result<(), String> {
         )),
         None => Ok(()),
     }
-}
-
-/// Reads the patterns of a list of the top level.
-pub(super) fn all<T>(
-    key: &str,
-    written: &[String],
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>, BadField> {
-    let patterns = written.iter().enumerate().map(|(index, pattern)| {
-        read(pattern).map_err(|why| BadField::new(format!("{key}[{index}]"), why))
-    });
-    patterns.collect()
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ impl<B: Backing> Management<B> {
         let quarantined = gate::is_quarantined(settings, &broken.name);
         let entry = broken.unresolved.as_deref();
         let listed = listed(lists, &broken.name, entry);
-        let correct = correct_entry(&broken.reason, self.config_file());
+        let correct = correct_entry(broken, self.config_file());
         let review = next_step(ErrorCode::ServerQuarantined, &broken.name, lists);
         let step = match review.filter(|_| quarantined) {
             // What it lacks need not be there for a review.
@@ -53,7 +53,7 @@ impl<B: Backing> Management<B> {
 
     /// Why what a server lists that waits for approval is not known, where its entry cannot be used, and what to do.
     pub(super) fn why_not_listed(&self, broken: &BrokenEntry) -> String {
-        let step = correct_entry(&broken.reason, self.config_file());
+        let step = correct_entry(broken, self.config_file());
         format!("{}; {step}", broken.reason)
     }
 }

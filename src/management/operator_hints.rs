@@ -7,7 +7,7 @@ use super::{
     gated::{self, call_variant, login_step},
 };
 use crate::{
-    config::{self, Settings},
+    config::{BrokenEntry, Settings},
     failure::error_code::{ErrorCode, Failure},
     text::names::{self, ServerName, as_argument},
 };
@@ -36,8 +36,10 @@ impl Management {
                 server.unwrap_or_default(),
             )),
             (ErrorCode::UnknownTool, Some(server)) => Some(self.closest_tool(server, failure)),
-            (ErrorCode::ServerMisconfigured, _) => {
-                Some(correct_entry(&failure.error, self.config_file()))
+            (ErrorCode::ServerMisconfigured, Some(server)) => {
+                let settings = self.settings_in_force();
+                let broken = settings.broken_entry(server);
+                broken.map(|broken| correct_entry(broken, self.config_file()))
             }
             (ErrorCode::AccessDenied, _) => {
                 let thing = match (server, failure.tool.as_deref()) {
@@ -142,14 +144,14 @@ fn to_the_user_itself(hint: &str) -> String {
     hint.to_owned()
 }
 
-/// What to do about an entry that cannot be used, for this reason.
-pub(super) fn correct_entry(reason: &str, file: &Path) -> String {
-    let file = file.display();
+/// What to do about an entry that cannot be used.
+pub(super) fn correct_entry(broken: &BrokenEntry, file: &Path) -> String {
+    let (reason, file) = (&broken.reason, file.display());
     let quoted = |word: &&str| word.starts_with("mcpproxy secret set ");
     if let Some(command) = reason.split('`').find(quoted) {
         return format!("`{command}`");
     }
-    if config::lacks_variable(reason) {
+    if broken.lacks_variable() {
         return format!(
             "set the variable where the daemon runs and start it again, or change the entry in {file}"
         );

@@ -75,7 +75,7 @@ impl ConfigReport {
             row.is_some_and(|row| !row.unusable)
         };
         let lacking = self.broken.extract_if(.., |broken| {
-            config::lacks_variable(&broken.reason) && is_sound(&broken.name)
+            broken.lacks_variable() && is_sound(&broken.name)
         });
         let lacking: Vec<BrokenEntry> = lacking.collect();
         self.servers += lacking.len();
@@ -287,13 +287,12 @@ fn rewrite(
 }
 
 fn unusable(error: &LoadError) -> Failure {
-    let error = error.to_string();
-    let hint = if config::lacks_variable(&error) {
+    let hint = if error.missing_variables().next().is_some() {
         "Set the variable for this command, too, as it is for the daemon; `mcpproxy config check` shows whether anything else is wrong."
     } else {
         "`mcpproxy config check` shows the mistake."
     };
-    Failure::new(ErrorCode::ConfigUnusable, error, hint)
+    Failure::new(ErrorCode::ConfigUnusable, error.to_string(), hint)
 }
 
 impl Backing for OverFiles {

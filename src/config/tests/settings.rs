@@ -105,7 +105,7 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
     );
     check(
         r#"{"trusted_hosts": "h"}"#,
-        "`trusted_hosts` must be an array of strings",
+        "`trusted_hosts` must be an array […]",
     );
     check(
         r#"{"environment": {"set": {"A=B": "x"}}}"#,
@@ -149,8 +149,8 @@ fn unknown_keys_are_reported_and_never_fatal() {
         settings.warnings,
         [
             "`top_k` stands twice; the last one counts",
-            "`activity.max_ag` is unknown and ignored; did you mean `max_age`?",
             "`listne` is unknown and ignored; did you mean `listen`?",
+            "`activity.max_ag` is unknown and ignored; did you mean `max_age`?",
             "`servers` is unknown and ignored; did you mean `mcpServers`?",
             "server \"s\": `comand` is unknown and ignored; did you mean `command`?",
         ]

@@ -8,7 +8,7 @@ use mcpproxy::{
         acl::{Asked, Reading, RulesFor},
         bearer_token, forwarded_user,
     },
-    config::{Acl, ConfigError, Forwarded, Policy, Surroundings, Wildcard, parse},
+    config::{Acl, Forwarded, Policy, Surroundings, Wildcard, parse},
     wire::header_value,
 };
 use serde_json::{Value, json};
@@ -123,17 +123,16 @@ fn check_acl(input: &[u8]) {
                 );
             }
         }
-        Err(ConfigError::AccessControl { line, column, .. }) => {
-            let place = text
-                .split('\n')
-                .nth(line - 1)
-                .map(|line| line.chars().count() + 1);
-            assert!(
-                place.is_some_and(|longest| column <= longest),
-                "{line}:{column} of {text}"
-            );
+        Err(error) => {
+            for place in error.findings().iter().filter_map(|found| found.place) {
+                let line = text.split('\n').nth(place.line - 1);
+                let longest = line.map(|line| line.chars().count() + 1);
+                assert!(
+                    longest.is_some_and(|longest| place.column <= longest),
+                    "{place} of {text}"
+                );
+            }
         }
-        Err(_) => (),
     }
 }
 

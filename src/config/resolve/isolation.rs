@@ -1,16 +1,12 @@
 //! What an entry and `docker_isolation` say about containers, and the image where none is named.
 
-use std::collections::BTreeMap;
-
-use serde_json::Map;
-
-use super::{
+use super::super::{
     container_options,
-    fields::{BadField, ObjectFields},
+    finding::Finding,
     isolation::{Isolation, Named, is_name_for_containers, program_name},
-    references::Text,
+    raw::{RawDefaults, RawIsolation, Word},
+    references::{self, Text},
     server_entry::{Stdio, Transport},
-    unknown_keys,
 };
 use crate::text::redact::{self, TextKind, redacted};
 
@@ -20,7 +16,7 @@ pub(super) struct ContainerDefaults {
     /// Whether servers run in containers whose entries say nothing about it.
     enabled: bool,
     /// Images by command, before ours.
-    images: BTreeMap<String, Text>,
+    images: Vec<(String, Word)>,
     network_mode: Option<Text>,
     extra_args: Vec<Text>,
 }
@@ -51,65 +47,35 @@ const IMAGES: &[(&str, &str)] = &[
 /// Programs that run containers themselves.
 const RUNTIMES: &[&str] = &["docker", "podman", "nerdctl"];
 
-/// Keys of `isolation`.
-const KEYS: &[&str] = &[
-    "enabled",
-    "image",
-    "network_mode",
-    "extra_args",
-    "working_dir",
-];
-
-/// Keys of the Go program about the container's log, which is the server's standard error here.
-const LOG_KEYS: &[&str] = &["log_driver", "log_max_size", "log_max_files"];
-
 /// Reads `docker_isolation`.
-pub(super) fn read_defaults(
-    fields: &mut ObjectFields<'_>,
-    warnings: &mut Vec<String>,
-) -> Result<ContainerDefaults, BadField> {
-    let Some(mut written) = fields.object("docker_isolation")? else {
-        return Ok(ContainerDefaults::default());
-    };
-    let images = written.named_texts("default_images")?;
-    let mut defaults = ContainerDefaults {
-        enabled: written.flag("enabled")?.unwrap_or(false),
-        images: images.into_iter().collect(),
-        network_mode: written.text("network_mode")?,
-        extra_args: written.texts("extra_args")?.unwrap_or_default(),
-    };
-    refuse_options(&written, &defaults.extra_args)?;
-    for (key, option) in [("memory_limit", "--memory"), ("cpu_limit", "--cpus")] {
-        if let Some(limit) = written.text(key)? {
-            let literal = super::references::literal(option);
-            defaults.extra_args.extend([literal, limit]);
+pub(super) fn defaults(raw: RawDefaults) -> Result<ContainerDefaults, Finding> {
+    let mut extra_args = texts(raw.extra_args);
+    refuse_options("docker_isolation.extra_args", &extra_args, true)?;
+    for (option, limit) in [("--memory", raw.memory_limit), ("--cpus", raw.cpu_limit)] {
+        if let Some(limit) = limit {
+            extra_args.extend([references::literal(option), limit]);
         }
     }
-    let known = [
-        "enabled",
-        "default_images",
-        "network_mode",
-        "extra_args",
-        "memory_limit",
-        "cpu_limit",
-    ];
-    warnings.extend(written.unknown(&known));
-    Ok(defaults)
+    Ok(ContainerDefaults {
+        enabled: raw.enabled,
+        images: raw.default_images.0,
+        network_mode: raw.network_mode,
+        extra_args,
+    })
 }
 
-/// Reads `isolation` and makes the server one of a container where it, or the default, says so.
-pub(super) fn read(
-    fields: &mut ObjectFields<'_>,
+/// Makes the server one of a container where `isolation`, or the default, says so.
+pub(super) fn isolate_if_wanted(
+    raw: RawIsolation,
     transport: &mut Transport,
     defaults: &ContainerDefaults,
+    is_filled: bool,
     warnings: &mut Vec<String>,
-) -> Result<(), BadField> {
-    let written = fields.object("isolation")?;
+) -> Result<(), Finding> {
     let stdio = match transport {
         Transport::Stdio(stdio) => stdio,
         Transport::Remote(_) => {
-            if written.is_some_and(|mut written| matches!(written.flag("enabled"), Ok(Some(true))))
-            {
+            if raw.enabled == Some(true) {
                 warnings.push("`isolation` has no effect on a remote server".to_owned());
             }
             return Ok(());
@@ -118,17 +84,7 @@ pub(super) fn read(
     let runs_containers = RUNTIMES.contains(&program_name(&stdio.command));
     // A command that runs a container is isolated already, as far as a default goes.
     let by_default = defaults.enabled && !runs_containers;
-    let Some(mut written) = written else {
-        let nothing = || ObjectFields::new(Map::new(), None);
-        return if by_default {
-            isolate(nothing(), stdio, defaults, warnings)
-        } else {
-            Ok(())
-        };
-    };
-    let says_something = !written.keys().is_empty();
-    let enabled = written.flag("enabled")?;
-    if !enabled.unwrap_or(says_something || by_default) {
+    if !raw.enabled.unwrap_or(raw.says_something() || by_default) {
         return Ok(());
     }
     if runs_containers {
@@ -136,46 +92,57 @@ pub(super) fn read(
             "cannot be on: the command {:?} runs a container itself",
             program_name(&stdio.command)
         );
-        return Err(written.bad("enabled", problem));
+        return Err(Finding::new("isolation.enabled", problem));
     }
-    isolate(written, stdio, defaults, warnings)
+    isolate(raw, stdio, defaults, is_filled, warnings)
+}
+
+impl RawIsolation {
+    /// Whether it says how to isolate.
+    fn says_something(&self) -> bool {
+        let texts = [&self.image, &self.network_mode, &self.working_dir];
+        let logs = [&self.log_driver, &self.log_max_size, &self.log_max_files];
+        texts.iter().any(|text| text.is_some())
+            || logs.iter().any(|word| word.is_some())
+            || self.extra_args.is_some()
+    }
 }
 
 fn isolate(
-    mut written: ObjectFields<'_>,
+    raw: RawIsolation,
     stdio: &mut Stdio,
     defaults: &ContainerDefaults,
+    is_filled: bool,
     warnings: &mut Vec<String>,
-) -> Result<(), BadField> {
-    let image = written.text("image")?;
-    let network_mode = written.text("network_mode")?;
-    let extra_args = written.texts("extra_args")?.unwrap_or_default();
-    let working_dir = written.text("working_dir")?;
-    refuse_options(&written, &extra_args)?;
-    for key in LOG_KEYS {
-        if written.value(key).is_some() {
+) -> Result<(), Finding> {
+    let extra_args = texts(raw.extra_args.unwrap_or_default());
+    refuse_options("isolation.extra_args", &extra_args, is_filled)?;
+    for (key, word) in [
+        ("log_driver", raw.log_driver),
+        ("log_max_size", raw.log_max_size),
+        ("log_max_files", raw.log_max_files),
+    ] {
+        if word.is_some() {
             warnings.push(format!("`isolation.{key}` is ignored: what the server writes to standard error is in its log"));
         }
     }
-    if let Some(key) = written.keys().first() {
-        return Err(written.bad(key, unknown_keys::refused(key, KEYS)));
-    }
     let program = program_name(&stdio.command);
-    let named = image.is_some();
-    let image = image
-        .or_else(|| defaults.images.get(program).cloned())
-        .or_else(|| default_image(program).map(super::references::literal));
+    let named = raw.image.is_some();
+    let by_default = || {
+        let mut images = defaults.images.iter();
+        let found = images.find(|(command, _)| command == program);
+        let found = found.map(|(_, image)| image.0.clone());
+        found.or_else(|| default_image(program).map(references::literal))
+    };
+    let image = raw.image.or_else(by_default);
     let Some(image) = image.filter(|image| !image.value.starts_with('-')) else {
-        let problem = format_args!(
-            "is needed: there is no image for the command {:?} to fall back on",
-            redacted(program, TextKind::Word)
-        );
-        let place = if named { "image" } else { "isolation.image" };
-        return Err(if named {
-            written.bad(place, "is no name of an image")
+        let problem = if named {
+            "is no name of an image".to_owned()
         } else {
-            BadField::new(place, problem)
-        });
+            let program = redacted(program, TextKind::Word);
+            format!("is needed: there is no image for the command {program:?} to fall back on")
+        };
+        return Err(Finding::new("isolation.image", problem));
     };
     // The path of a program of this machine means nothing in an image that was chosen by the program's name.
     let within = |command: &str| {
@@ -185,7 +152,8 @@ fn isolate(
             program_name(command).to_owned()
         }
     };
-    let network_mode = network_mode.or_else(|| defaults.network_mode.clone());
+    let network_mode = raw.network_mode.or_else(|| defaults.network_mode.clone());
+    let working_dir = raw.working_dir;
     let extra: Vec<Text> = [defaults.extra_args.clone(), extra_args].concat();
     let of = |part: fn(&Text) -> String, command: &str| Isolation {
         image: part(&image),
@@ -203,7 +171,7 @@ fn isolate(
         .run_arguments(&Named::default(), &[], &[])
         .into_iter();
     if parts.any(|part| part.contains('\0')) {
-        return Err(BadField::new("isolation", "has a NUL character in it"));
+        return Err(Finding::new("isolation", "has a NUL character in it"));
     }
     if stdio.cwd.take().is_some() {
         stdio.shown_cwd = None;
@@ -221,21 +189,25 @@ fn default_image(program: &str) -> Option<&'static str> {
     found.map(|(_, image)| *image)
 }
 
-fn refuse_options(written: &ObjectFields<'_>, extra_args: &[Text]) -> Result<(), BadField> {
-    match container_options::fault(extra_args, written.resolves()) {
+fn texts(words: Vec<Word>) -> Vec<Text> {
+    words.into_iter().map(|word| word.0).collect()
+}
+
+fn refuse_options(key: &str, extra_args: &[Text], is_filled: bool) -> Result<(), Finding> {
+    match container_options::fault(extra_args, is_filled) {
         None => Ok(()),
-        Some(problem) => Err(written.bad("extra_args", problem)),
+        Some(problem) => Err(Finding::new(key, problem)),
     }
 }
 
 /// Refuses variables that cannot be passed to a container by their names.
-fn check_variables(stdio: &Stdio) -> Result<(), BadField> {
+fn check_variables(stdio: &Stdio) -> Result<(), Finding> {
     let mut names = stdio.env.keys();
     match names.find(|name| !is_name_for_containers(name)) {
         None => Ok(()),
         Some(name) => {
             let problem = "cannot be passed to a container: only letters, digits and `_`, and no digit first, are in names there";
-            Err(BadField::new(
+            Err(Finding::new(
                 format!("env.{}", name.escape_debug()),
                 problem,
             ))

@@ -1,0 +1,235 @@
+//! What is wrong in a configuration, as data: the place, the key and the kind. Values never stand in it, because they may be secrets.
+
+use std::fmt;
+
+use serde::de;
+
+use super::unknown_keys;
+
+/// Limit: findings that are named; of more it is said how many there are.
+const NAMED: usize = 20;
+
+/// Limit: more keys than these are not listed where one is unknown.
+const LISTED: usize = 8;
+
+/// A place in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineColumn {
+    /// Counted from 1.
+    pub line: usize,
+    /// Counted from 1, in characters.
+    pub column: usize,
+}
+
+impl LineColumn {
+    /// Of what stands at this byte.
+    pub(super) fn of_byte(text: &str, at: usize) -> Self {
+        let before = text.get(..at).unwrap_or_default();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        Self {
+            line: 1 + before.matches('\n').count(),
+            column: 1 + line.chars().count(),
+        }
+    }
+}
+
+impl fmt::Display for LineColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// Something that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Where its key or element begins, where there is a file.
+    pub place: Option<LineColumn>,
+    /// The key's path; in an entry the path within it.
+    pub key: String,
+    /// What is wrong.
+    pub kind: FindingKind,
+    /// The byte of the place; nothing until the reader says it.
+    pub(super) at: Option<usize>,
+}
+
+/// What is wrong with a key or its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FindingKind {
+    /// The value cannot be used, for this reason.
+    Value(String),
+    /// The key means nothing.
+    Unknown {
+        /// The key that was probably meant.
+        meant: Option<&'static str>,
+        /// Those that there are.
+        known: &'static [&'static str],
+    },
+    /// The key has been there before.
+    Repeated,
+    /// This key is not there.
+    Missing(&'static str),
+    /// It refers to this variable, which is not set.
+    LacksVariable(String),
+    /// It refers to this secret, which cannot be had.
+    LacksSecret {
+        /// The secret's name.
+        name: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// An empty text, which counts as an absent key.
+    Blank,
+    /// It follows from another finding.
+    Follows,
+}
+
+impl Finding {
+    /// At a place that the caller's caller knows.
+    pub(super) fn of(kind: FindingKind) -> Self {
+        Self {
+            place: None,
+            key: String::new(),
+            kind,
+            at: None,
+        }
+    }
+
+    /// A value that cannot be used.
+    pub(super) fn new(key: impl Into<String>, problem: impl fmt::Display) -> Self {
+        Self {
+            key: key.into(),
+            ..Self::of(FindingKind::Value(problem.to_string()))
+        }
+    }
+
+    /// The variable that is missing, if one is.
+    pub(super) fn missing_variable(&self) -> Option<&str> {
+        match &self.kind {
+            FindingKind::LacksVariable(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// With the line and column of its byte in this text.
+    pub(super) fn placed(self, text: &str) -> Self {
+        Self {
+            place: self.at.map(|at| LineColumn::of_byte(text, at)),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = self.place {
+            write!(f, "{place}: ")?;
+        }
+        write!(f, "`{}` {}", self.key, self.kind)
+    }
+}
+
+impl fmt::Display for FindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(problem) => f.write_str(problem),
+            Self::Unknown {
+                meant: Some(meant), ..
+            } => write!(f, "is unknown; did you mean `{meant}`?"),
+            Self::Unknown { meant: None, known } if known.len() <= LISTED => {
+                write!(f, "is unknown; there are {}", unknown_keys::listed(known))
+            }
+            Self::Unknown { .. } => f.write_str("is unknown"),
+            Self::Repeated => f.write_str("stands there twice"),
+            Self::Missing(key) => write!(f, "has no `{key}`"),
+            Self::LacksVariable(name) => {
+                write!(
+                    f,
+                    "refers to the environment variable {name}, which is not set"
+                )
+            }
+            Self::LacksSecret { name, reason } => {
+                write!(f, "refers to the keyring entry {name:?}, which {reason}")
+            }
+            Self::Blank | Self::Follows => f.write_str("is empty"),
+        }
+    }
+}
+
+impl std::error::Error for Finding {}
+
+impl de::Error for Finding {
+    fn custom<T: fmt::Display>(problem: T) -> Self {
+        Self::new("", problem)
+    }
+
+    fn invalid_type(_: de::Unexpected<'_>, wanted: &dyn de::Expected) -> Self {
+        Self::new("", format_args!("must be {wanted}"))
+    }
+
+    fn invalid_value(_: de::Unexpected<'_>, wanted: &dyn de::Expected) -> Self {
+        Self::new("", format_args!("must be {wanted}"))
+    }
+
+    fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
+        let meant = unknown_keys::meant(key, known);
+        Self::of(FindingKind::Unknown { meant, known })
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Self::of(FindingKind::Missing(key))
+    }
+
+    fn duplicate_field(_: &'static str) -> Self {
+        Self::of(FindingKind::Repeated)
+    }
+}
+
+/// Why a configuration as a whole cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The text is not JSON with comments.
+    #[error("line {line}, column {column}: {problem}")]
+    Syntax {
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1, in characters.
+        column: usize,
+        /// What the parser stumbled over.
+        problem: String,
+    },
+    /// The text is JSON, but no object.
+    #[error("line {line}: the configuration must be an object {{…}}")]
+    NotAnObject {
+        /// Where the value begins, counted from 1.
+        line: usize,
+    },
+    /// Values that cannot be used, in the order of the file; never without any.
+    #[error("{}", listed(.0))]
+    Findings(Vec<Finding>),
+}
+
+impl ConfigError {
+    /// These, found in this text.
+    pub(super) fn of(findings: Vec<Finding>, text: &str) -> Self {
+        let mut findings: Vec<Finding> = findings.into_iter().map(|one| one.placed(text)).collect();
+        findings.sort_by_key(|finding| finding.at);
+        findings.dedup();
+        Self::Findings(findings)
+    }
+
+    /// What is wrong, where the text is JSON.
+    pub fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Findings(findings) => findings,
+            _ => &[],
+        }
+    }
+}
+
+/// Findings in one sentence.
+pub(super) fn listed(findings: &[Finding]) -> String {
+    let named = findings.iter().take(NAMED).map(Finding::to_string);
+    let more = findings.len().saturating_sub(NAMED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    named.chain(more).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,344 @@
+//! The file as it is written: its keys, what may stand there, their defaults and their documentation. The reader, the schema for editors
+//! and `docs/configuration-reference.md` follow from these types.
+
+mod entry;
+pub(super) mod values;
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+pub(super) use self::{
+    entry::{Entry, Kind, RawIsolation, RawOAuth, RawRoot, entry_keys},
+    values::{Apart, Pairs, Span, Variables, Whole, Word},
+};
+use super::{
+    activity::Kept,
+    keyring::KeyringChoice,
+    listen::Listen,
+    otlp::OtlpEndpoint,
+    profiles::{Profile, ProfileName},
+    rate_limit::RateLimit,
+    references::Text,
+    server_auth::ServerAuth,
+    settings::{AgentManagement, RoutingMode},
+    spanned,
+    tool_filter::Globs,
+};
+
+/// JSON with comments and trailing commas. Strings may hold ${VAR}, ${env:VAR} and ${VAR:-default}; write $${ for a literal ${.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(title = "mcpproxy configuration")]
+pub(super) struct File {
+    #[serde(rename = "$schema")]
+    #[schemars(with = "String")]
+    pub(super) schema: Apart,
+    /// The servers, as a map by name or as an array of entries with a name.
+    #[serde(rename = "mcpServers")]
+    #[schemars(with = "entry::Servers")]
+    pub(super) servers: Apart,
+    /// Where the daemon listens; "localhost:8080" and ":8080" mean loopback. Anything else needs --insecure. Counts after a restart.
+    #[schemars(extend("default" = "127.0.0.1:8080"))]
+    pub(super) listen: Listen,
+    /// Where data is kept; the platform's data folder by default. Counts after a restart.
+    pub(super) data_dir: Option<Text>,
+    /// What /mcp lists.
+    pub(super) routing_mode: RoutingMode,
+    /// Default and ceiling of a search's limit.
+    pub(super) tools_limit: Whole<1, 1_000, 15>,
+    /// How many search results carry the full input schema.
+    pub(super) top_k: Whole<0, 1_000, 5>,
+    /// Whether call_tool is listed.
+    pub(super) legacy_call_tool: bool,
+    /// What agents may do with upstream_servers.
+    pub(super) management: AgentManagement,
+    /// Another spelling of management: read.
+    pub(super) read_only_mode: Option<bool>,
+    /// Another spelling of management: off.
+    pub(super) disable_management: Option<bool>,
+    /// How often awake servers are listed again; 0s is off.
+    pub(super) tool_discovery_interval: Span<300_000, 0>,
+    /// How often idle servers are looked for.
+    pub(super) idle_check_interval: Span<30_000, 100>,
+    /// How long nothing is heard of a connected server before it is asked for a sign of life.
+    pub(super) health_check_interval: Span<30_000, 100>,
+    /// What operators show as X-API-Key to use REST over TCP; at least 12 characters, or it is ignored. Made and kept in the data folder by
+    /// default.
+    pub(super) api_key: Option<Text>,
+    /// A lock file as `mcpproxy upstream lock` writes it: exactly the tools that it has are accepted. Relative to the folder of this file. A
+    /// file that is missing or broken refuses to start. `serve --locked` wins. Counts after a restart.
+    #[schemars(length(min = 1))]
+    pub(super) lock_file: Option<Text>,
+    /// Seals session ids, so that any daemon with this key can continue a session; at least 32 characters. Made and kept in the data folder
+    /// by default. $MCPPROXY_SESSION_KEY wins. Counts after a restart.
+    #[schemars(length(min = 32))]
+    pub(super) session_key: Option<Text>,
+    /// Where ${keyring:NAME} is looked up: in the platform's keyring (the Secret Service on Linux, the keychain on macOS) and, where there is
+    /// none, in a private file in the data folder; only in the keyring; only in the file. $MCPPROXY_KEYRING counts more.
+    pub(super) keyring: KeyringChoice,
+    /// Who clients are, and what they may have. Whatever is unknown here refuses to start. See docs/access.md.
+    #[serde(rename = "serverAuth")]
+    pub(super) server_auth: Option<ServerAuth>,
+    /// The Go program's access control. Refused without a provider in serverAuth.
+    pub(super) require_mcp_auth: Option<bool>,
+    /// Parts of what there is, by name: /mcp/p/NAME shows only these servers and tools.
+    #[schemars(with = "BTreeMap<String, Profile>")]
+    pub(super) profiles: BTreeMap<ProfileName, Option<Profile>>,
+    /// How much one caller may ask; without it, as much as it likes.
+    pub(super) rate_limit: Option<RateLimit>,
+    /// Whether agents may run scripts with code_execution.
+    pub(super) enable_code_execution: bool,
+    /// Default and ceiling of a script's timeout_ms.
+    pub(super) code_execution_timeout_ms: Whole<1, 600_000, 120_000>,
+    /// Default and ceiling of a script's max_tool_calls; 0: as many as it likes.
+    pub(super) code_execution_max_tool_calls: Whole<0, 1_000_000, 0>,
+    /// Characters of text in a tool's result above which it is cut, and the whole kept for read_cache; 0: off, else at least 1000.
+    pub(super) tool_response_limit: Whole<0, 100_000_000, 0>,
+    /// What the log of calls and changes keeps, and for how long.
+    pub(super) activity: RawActivity,
+    /// A collector that speaks OTLP over HTTP: gets a span of each call and of what is sent to a server for it. `/v1/traces` is appended
+    /// where it is missing.
+    #[schemars(extend("format" = "uri", "examples" = ["http://127.0.0.1:4318"]))]
+    pub(super) otlp_endpoint: Option<OtlpEndpoint>,
+    /// How strictly declared calls are held against what servers say of their tools.
+    pub(super) intent_declaration: RawIntent,
+    /// Further Host values that are let in.
+    pub(super) trusted_hosts: Vec<Word>,
+    /// Further Origin values that are let in.
+    pub(super) trusted_origins: Vec<Word>,
+    /// Which variables the servers' processes get.
+    pub(super) environment: RawEnvironment,
+    /// The Go program's key: where enabled, stdio servers run in containers unless their entry says "isolation": {"enabled": false}. Its other
+    /// keys are defaults for servers in containers.
+    pub(super) docker_isolation: RawDefaults,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(inline)]
+pub(super) struct RawActivity {
+    /// Older records are removed.
+    pub(super) max_age: Span<7_776_000_000, 60_000>,
+    /// More records are not kept; with 0 nothing is written to disk.
+    pub(super) max_records: Whole<0, 10_000_000, 100_000>,
+    /// About how large the file may be, in megabytes.
+    pub(super) max_size_mb: Whole<8, 100_000, 256>,
+    /// What is kept of the arguments of calls.
+    #[schemars(extend("default" = "redacted"))]
+    pub(super) arguments: Option<Kept>,
+    /// What is kept of their results.
+    #[schemars(extend("default" = "off"))]
+    pub(super) results: Option<Kept>,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(inline)]
+pub(super) struct RawIntent {
+    /// Whether a call variant that contradicts a tool's annotations is refused.
+    #[schemars(extend("default" = true))]
+    pub(super) strict_server_validation: Option<bool>,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(inline)]
+pub(super) struct RawEnvironment {
+    /// A safe list, all, none, or names and globs on top of the safe list.
+    #[schemars(extend("default" = "safe"))]
+    pub(super) inherit: Option<RawInherit>,
+    /// Variables that every process gets.
+    pub(super) set: Variables,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename = "$kind", rename_all = "lowercase")]
+#[schemars(inline, untagged)]
+pub(super) enum RawInherit {
+    String(InheritWord),
+    Array(Globs),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum InheritWord {
+    Safe,
+    All,
+    None,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(inline)]
+pub(super) struct RawDefaults {
+    /// Whether stdio servers run in containers.
+    pub(super) enabled: bool,
+    /// Images by command, before those that mcpproxy knows.
+    pub(super) default_images: Pairs<String, Word>,
+    /// docker run --network: none, bridge, …
+    pub(super) network_mode: Option<Text>,
+    /// Before those of the entry.
+    pub(super) extra_args: Vec<Word>,
+    /// docker run --memory
+    pub(super) memory_limit: Option<Text>,
+    /// docker run --cpus
+    pub(super) cpu_limit: Option<Text>,
+}
+
+/// Where the file says that secrets are kept, which is read before everything else.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct RawPlace {
+    pub(super) keyring: KeyringChoice,
+    pub(super) data_dir: Option<Text>,
+}
+
+/// Every key of the top level.
+pub(super) fn file_keys() -> &'static [&'static str] {
+    static KEYS: LazyLock<&[&str]> = LazyLock::new(spanned::keys_of::<File>);
+    &KEYS
+}
+
+/// The JSON Schema of the file, for editors and for `config schema`.
+pub fn schema() -> &'static str {
+    static SCHEMA: LazyLock<String> = LazyLock::new(|| {
+        let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(simplify));
+        let schema = settings.into_generator().into_root_schema_for::<File>();
+        format!("{:#}\n", schema.to_value())
+    });
+    &SCHEMA
+}
+
+/// Says in a schema what people need: a null is an absent key, and so are empty defaults.
+fn simplify(schema: &mut Schema) {
+    let is_null = |schema: &Value| *schema == json!({ "type": "null" });
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        *text = text.replace('\n', " ");
+    }
+    for key in ["type", "enum"] {
+        if let Some(Value::Array(choices)) = schema.get_mut(key) {
+            choices.retain(|choice| !choice.is_null() && *choice != "null");
+            if let ("type", [only]) = (key, &choices[..]) {
+                let only = only.clone();
+                schema.insert(key.to_owned(), only);
+            }
+        }
+    }
+    if let Some(Value::Array(choices)) = schema.get_mut("anyOf") {
+        choices.retain(|choice| !is_null(choice));
+        if let [Value::Object(only)] = &choices[..] {
+            let only = only.clone();
+            schema.remove("anyOf");
+            for (key, value) in only {
+                schema.ensure_object().entry(key).or_insert(value);
+            }
+        }
+    }
+    let default = schema.get("default");
+    let says_nothing = [Value::Null, json!([]), json!({})];
+    if default.is_some_and(|default| says_nothing.contains(default)) {
+        schema.remove("default");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::{entry_keys, file_keys, schema};
+
+    /// Every key that is read, of the top level and of servers.
+    fn all_keys() -> impl Iterator<Item = &'static str> {
+        let keys = file_keys().iter().chain(entry_keys()).copied();
+        keys.filter(|key| *key != "$schema")
+    }
+
+    #[test]
+    fn the_page_of_the_configuration_names_every_key() {
+        let page = include_str!("../../../docs/configuration.md");
+        // Restrictions of the Go program stand in docs/migrating.md.
+        let of_go_program = [
+            "require_mcp_auth",
+            "read_only_mode",
+            "disable_management",
+            "docker_isolation",
+        ];
+        let is_missing = |key: &&str| {
+            let is_named = page.contains(&format!("`{key}`")) || page.contains(&format!("`{key}."));
+            !is_named && !of_go_program.contains(key)
+        };
+        let missing: Vec<&str> = all_keys().filter(is_missing).collect();
+        assert!(
+            missing.is_empty(),
+            "docs/configuration.md lacks {missing:?}"
+        );
+    }
+
+    #[test]
+    fn the_page_of_the_configuration_names_no_other_key() {
+        let page = include_str!("../../../docs/configuration.md");
+        let tables = page
+            .split("\n## ")
+            .filter(|part| part.starts_with("Servers\n") || part.starts_with("Top level\n"));
+        let cells = tables
+            .flat_map(str::lines)
+            .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        let named: Vec<&str> = cells
+            .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+            .map(|key| key.split('.').next().unwrap_or(key))
+            .collect();
+        assert!(named.len() > 40, "the tables are there: {named:?}");
+        let known: BTreeSet<&str> = all_keys().collect();
+        let unknown: Vec<&&str> = named.iter().filter(|key| !known.contains(**key)).collect();
+        assert!(unknown.is_empty(), "nothing reads {unknown:?}");
+    }
+
+    /// Also the keys inside of others: `activity.max_age`, `serverAuth.acl`.
+    #[test]
+    fn some_page_names_every_key_of_the_schema() {
+        fn inner_keys(value: &Value, found: &mut BTreeSet<String>) {
+            let inner: Vec<&Value> = match value {
+                Value::Object(map) => {
+                    if let Some(Value::Object(keys)) = map.get("properties") {
+                        found.extend(keys.keys().cloned());
+                    }
+                    map.values().collect()
+                }
+                Value::Array(all) => all.iter().collect(),
+                _ => return,
+            };
+            for value in inner {
+                inner_keys(value, found);
+            }
+        }
+        const PAGES: &[&str] = &[
+            include_str!("../../../docs/configuration.md"),
+            include_str!("../../../docs/access.md"),
+            include_str!("../../../docs/activity.md"),
+            include_str!("../../../docs/isolation.md"),
+            include_str!("../../../docs/migrating.md"),
+            include_str!("../../../docs/oauth.md"),
+        ];
+        let schema: Value = serde_json::from_str(schema()).expect("good JSON");
+        let mut keys = BTreeSet::new();
+        inner_keys(&schema, &mut keys);
+        // Of an editor, not of ours.
+        keys.remove("$schema");
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let words: BTreeSet<&str> = PAGES
+            .iter()
+            .flat_map(|page| page.split(|c| !is_word(c)))
+            .collect();
+        let missing: Vec<&String> = keys
+            .iter()
+            .filter(|key| !words.contains(key.as_str()))
+            .collect();
+        assert!(missing.is_empty(), "no page names {missing:?}");
+    }
+}

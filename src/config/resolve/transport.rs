@@ -1,0 +1,364 @@
+//! The part of an entry that says how its server is reached: a command, or a URL.
+
+use http::{HeaderName, HeaderValue, Uri, header};
+use serde_json::{Map, Value, json};
+
+use super::{values, variables};
+use crate::{
+    config::{
+        finding::Finding,
+        keyring,
+        oauth::OAuth,
+        raw::{Entry, Kind, Pairs, RawOAuth, Word},
+        references::{References, Text},
+        server_entry::{Remote, RemoteKind, Stdio, Transport},
+        surroundings::Surroundings,
+    },
+    text::{
+        redact::{self, ListContext, TextKind, is_secret_name, redacted},
+        secret::{MASK, Secret},
+    },
+    wire::instance::INSTANCE,
+};
+
+/// Takes `type`, and the keys of a stdio or a remote server.
+pub(super) fn transport(
+    raw: &mut Entry,
+    surroundings: &Surroundings<'_>,
+    is_filled: bool,
+    warnings: &mut Vec<String>,
+) -> Result<Transport, Finding> {
+    let kinds = [
+        ("type", raw.kind),
+        ("protocol", raw.protocol),
+        ("transport", raw.transport),
+    ];
+    let kind = same(&kinds)?.map(|kind| match kind {
+        Kind::Stdio => None,
+        Kind::Sse => Some(RemoteKind::Sse),
+        Kind::Auto => Some(RemoteKind::Auto),
+        _ => Some(RemoteKind::Http),
+    });
+    match (kind, raw.command.take(), raw.url.take()) {
+        (_, Some(_), Some(_)) => Err(Finding::new(
+            "url",
+            "stands beside `command`; only one can be meant",
+        )),
+        (None | Some(None), Some(command), None) => {
+            stdio(raw, surroundings, command, warnings).map(Transport::Stdio)
+        }
+        (None | Some(Some(_)), None, Some(url)) => {
+            let kind = kind.flatten().unwrap_or_else(|| kind_by_shape(&url.value));
+            let remote = remote(raw, surroundings, &url, kind, is_filled, warnings);
+            remote.map(Transport::Remote)
+        }
+        (Some(Some(_)), ..) => Err(Finding::new("url", "is missing")),
+        (Some(None), ..) => Err(Finding::new("command", "is missing")),
+        (None, None, None) => Err(Finding::new("command", "is missing, and so is `url`")),
+    }
+}
+
+/// What is said under several spellings of a key.
+fn same<T: PartialEq + Clone>(spellings: &[(&str, Option<T>)]) -> Result<Option<T>, Finding> {
+    let mut given = spellings
+        .iter()
+        .filter_map(|(key, value)| Some((key, value.clone()?)));
+    let Some((first, value)) = given.next() else {
+        return Ok(None);
+    };
+    match given.find(|(_, other)| *other != value) {
+        Some((key, _)) => Err(Finding::new(
+            *key,
+            format_args!("says something else than `{first}`"),
+        )),
+        None => Ok(Some(value)),
+    }
+}
+
+/// By convention HTTP+SSE servers live under `/sse`; a Streamable HTTP one may still answer there.
+fn kind_by_shape(url: &str) -> RemoteKind {
+    let place = url.split(['?', '#']).next().unwrap_or_default();
+    if place.trim_end_matches('/').ends_with("/sse") {
+        RemoteKind::Auto
+    } else {
+        RemoteKind::Http
+    }
+}
+
+fn stdio(
+    raw: &mut Entry,
+    surroundings: &Surroundings<'_>,
+    command: Text,
+    warnings: &mut Vec<String>,
+) -> Result<Stdio, Finding> {
+    let args = std::mem::take(&mut raw.args).into_iter();
+    let args: Vec<Text> = args.map(|arg| arg.0).collect();
+    warnings.extend(visible_secrets(&args));
+    let cwd = same(&[
+        ("cwd", raw.cwd.take()),
+        ("working_dir", raw.working_dir.take()),
+    ])?;
+    let shown_args: Vec<String> = args.iter().map(|arg| arg.shown.clone()).collect();
+    let has_nul = |part: &Text| part.value.contains('\0');
+    if has_nul(&command) || args.iter().any(has_nul) {
+        let problem = "or its `args` have a NUL character in them";
+        return Err(Finding::new("command", problem));
+    }
+    let line = std::iter::once(&command).chain(&args);
+    Ok(Stdio {
+        written_line: line.map(|text| text.written.clone()).collect(),
+        shown_command: redacted(&command.shown, TextKind::Word).into_owned(),
+        shown_args: redact::redacted_arguments(&shown_args),
+        command: command.value,
+        args: args.into_iter().map(|arg| arg.value).collect(),
+        env: variables(std::mem::take(&mut raw.env)),
+        cwd: cwd.as_ref().map(|cwd| surroundings.path(&cwd.value)),
+        shown_cwd: cwd.map(|cwd| cwd.shown),
+        isolation: None,
+        shown_isolation: None,
+        written_isolation: None,
+    })
+}
+
+/// What is said of arguments that are secrets, as far as that shows in how they are written: whoever may list the processes of the machine
+/// reads them there, and nothing here can hide them.
+fn visible_secrets(args: &[Text]) -> Option<String> {
+    let mut written = ListContext::default();
+    let (mut references, mut is_literal) = (Vec::new(), false);
+    for arg in args {
+        let follows = written.hide(&arg.written);
+        let key = arg.written.split_once("=${").map(|(key, _)| key);
+        let is_named = key.is_some_and(|key| is_secret_name(key.trim_start_matches('-')));
+        let mut of_arg = secret_references(&arg.written, follows || is_named).peekable();
+        let has_reference = References::of(&arg.written).next().is_some();
+        is_literal |=
+            !has_reference && (follows || redacted(&arg.written, TextKind::Prose) != arg.written);
+        if of_arg.peek().is_some() {
+            references.extend(of_arg);
+        }
+    }
+    let what = match (&references[..], is_literal) {
+        ([], false) => return None,
+        ([], true) => "have a secret in them".to_owned(),
+        (names, _) => format!("get the secret of {}", names.join(", ")),
+    };
+    Some(format!(
+        "`args` {what}, which every user of this machine can read in the list of its processes; give it to the server in `env`, if it takes it there"
+    ))
+}
+
+/// The references of a text that lead to secrets: those into the keyring, and variables that are called like one or stand where one is
+/// expected.
+fn secret_references(text: &str, is_expected: bool) -> impl Iterator<Item = String> {
+    References::of(text).filter(move |reference| {
+        let inside = reference.trim_start_matches("${").trim_end_matches('}');
+        let name = inside.split(":-").next().unwrap_or(inside);
+        let is_kept = name.starts_with(keyring::PREFIX);
+        is_kept || is_expected || is_secret_name(name.trim_start_matches("env:"))
+    })
+}
+
+fn remote(
+    raw: &mut Entry,
+    surroundings: &Surroundings<'_>,
+    url: &Text,
+    kind: RemoteKind,
+    is_filled: bool,
+    warnings: &mut Vec<String>,
+) -> Result<Remote, Finding> {
+    if is_filled {
+        check_url(&url.value).map_err(|problem| Finding::new("url", problem))?;
+    }
+    let headers = headers(std::mem::take(&mut raw.headers))?;
+    let (ca_file, client_cert) = (raw.ca_file.take(), raw.client_cert.take());
+    let oauth = oauth(std::mem::take(&mut raw.oauth), is_filled)?;
+    let mut names = headers.iter().map(|(name, _)| name);
+    let is_authorized = names.any(|name| name.eq_ignore_ascii_case("authorization"));
+    if is_authorized && !oauth.is_empty() {
+        warnings
+            .push("`oauth` has no effect beside an `Authorization` header in `headers`".to_owned());
+    }
+    let path = |file: &Option<Text>| Some(surroundings.path(&file.as_ref()?.value));
+    Ok(Remote {
+        oauth,
+        is_authorized,
+        url: url.value.clone(),
+        shown_url: redacted(&url.shown, TextKind::Word).into_owned(),
+        headers,
+        ca_file: path(&ca_file),
+        client_cert: path(&client_cert),
+        shown_files: [("ca_file", ca_file), ("client_cert", client_cert)]
+            .into_iter()
+            .filter_map(|(key, file)| Some((key, file?.shown)))
+            .collect(),
+        kind,
+    })
+}
+
+fn headers(written: Pairs<String, Word>) -> Result<Vec<(String, Secret)>, Finding> {
+    let mut headers: Vec<(String, Secret)> = Vec::new();
+    for (name, text) in written.0 {
+        let bad = |problem: &str| {
+            let key = format!("headers.{}", name.escape_debug());
+            Err(Finding::new(key, problem))
+        };
+        match HeaderName::from_bytes(name.as_bytes()) {
+            Ok(known) if is_set_for_each_request(&known) => {
+                return bad("must not be there: it is set for every request anew");
+            }
+            Ok(_) if HeaderValue::from_str(&text.0.value).is_ok() => (),
+            _ => return bad("cannot be an HTTP header"),
+        }
+        let mut before = headers.iter();
+        if let Some((other, _)) = before.find(|(other, _)| other.eq_ignore_ascii_case(&name)) {
+            return bad(&format!(
+                "names the same header as `{other}`: case does not count; only one can be meant"
+            ));
+        }
+        headers.push((name, Secret::new(text.0.value)));
+    }
+    Ok(headers)
+}
+
+/// Headers that describe one message or one connection. They are not the configuration's to set.
+const SET_FOR_EACH_REQUEST: [HeaderName; 11] = [
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    header::EXPECT,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    header::ACCEPT_ENCODING,
+    HeaderName::from_static("mcp-session-id"),
+    INSTANCE,
+];
+
+/// Whether a header is none that an entry can set, because every request has its own.
+pub fn is_set_for_each_request(name: &HeaderName) -> bool {
+    SET_FOR_EACH_REQUEST.contains(name)
+}
+
+/// The text of the problem never repeats the URL: it may hold a secret.
+fn check_url(url: &str) -> Result<(), &'static str> {
+    let uri: Uri = url.parse().map_err(|_| "is no URL")?;
+    if !matches!(uri.scheme_str(), Some("http" | "https")) {
+        return Err("must begin with http:// or https://");
+    }
+    if uri.host().is_none_or(str::is_empty) {
+        return Err("names no host");
+    }
+    Ok(())
+}
+
+/// Parameters that protect a login: nobody may choose them.
+const OURS: &[&str] = &[
+    "client_id",
+    "client_secret",
+    "code",
+    "code_challenge",
+    "code_challenge_method",
+    "code_verifier",
+    "grant_type",
+    "redirect_uri",
+    "refresh_token",
+    "response_type",
+    "state",
+];
+
+/// What is arranged for logging in, and how listings show it.
+fn oauth(raw: RawOAuth, is_filled: bool) -> Result<OAuth, Finding> {
+    let mut shown = Map::new();
+    if let Some(id) = &raw.client_id {
+        shown.insert("client_id".to_owned(), json!(id.shown));
+    }
+    if raw.client_secret.is_some() {
+        shown.insert("client_secret".to_owned(), json!(MASK));
+    }
+    if !raw.scopes.is_empty() {
+        let scopes: Vec<&str> = raw.scopes.iter().map(|scope| &*scope.0.shown).collect();
+        shown.insert("scopes".to_owned(), json!(scopes));
+    }
+    if let Some(uri) = &raw.redirect_uri {
+        let uri = redacted(&uri.shown, TextKind::Word);
+        shown.insert("redirect_uri".to_owned(), json!(uri));
+    }
+    let extra_params = raw.extra_params.0;
+    if !extra_params.is_empty() {
+        let names = extra_params.iter();
+        let masked = names.map(|(name, _)| (name.clone(), json!(MASK)));
+        shown.insert("extra_params".to_owned(), Value::Object(masked.collect()));
+    }
+    if raw.client_secret.is_some() && raw.client_id.is_none() {
+        let problem = "stands there without `client_id`";
+        return Err(Finding::new("oauth.client_secret", problem));
+    }
+    let scopes = values(raw.scopes);
+    if is_filled && !scopes.iter().all(|scope| is_scope(scope)) {
+        let problem = "has something in it that is no scope; each stands there by itself";
+        return Err(Finding::new("oauth.scopes", problem));
+    }
+    let redirect_uri = raw.redirect_uri.map(|uri| uri.value);
+    if is_filled && redirect_uri.as_deref().is_some_and(|uri| !is_redirect(uri)) {
+        let problem = "is no address of a browser";
+        return Err(Finding::new("oauth.redirect_uri", problem));
+    }
+    if let Some((name, _)) = extra_params
+        .iter()
+        .find(|(name, _)| OURS.contains(&&**name))
+    {
+        let key = format!("oauth.extra_params.{name}");
+        return Err(Finding::new(key, "is set for every login anew"));
+    }
+    let extra_params = extra_params.into_iter();
+    Ok(OAuth {
+        client_id: raw.client_id.map(|id| id.value),
+        client_secret: raw.client_secret.map(|secret| Secret::new(secret.value)),
+        scopes,
+        redirect_uri,
+        extra_params: extra_params
+            .map(|(name, text)| (name, Secret::new(text.0.value)))
+            .collect(),
+        shown: Value::Object(shown),
+    })
+}
+
+/// RFC 6749, 3.3.
+fn is_scope(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| matches!(b, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
+}
+
+fn is_redirect(text: &str) -> bool {
+    let uri: Option<Uri> = text.parse().ok();
+    uri.is_some_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some()
+    })
+}
+
+/// Names the keys that say something and mean nothing to this kind of server.
+pub(super) fn without_effect(entry: &Map<String, Value>, transport: &Transport) -> Vec<String> {
+    let (keys, kind): (&[&str], _) = match transport {
+        Transport::Stdio(_) => (&["headers", "ca_file", "client_cert", "oauth"], "a stdio"),
+        Transport::Remote(_) => (&["args", "env", "cwd", "working_dir"], "a remote"),
+    };
+    let said = keys
+        .iter()
+        .filter(|key| entry.get(**key).is_some_and(|value| !is_empty(value)));
+    said.map(|key| format!("`{key}` has no effect on {kind} server"))
+        .collect()
+}
+
+/// Empty values are what the Go program writes for absent ones.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(array) => array.is_empty(),
+        Value::Object(object) => object.is_empty(),
+        _ => false,
+    }
+}

@@ -1,0 +1,307 @@
+//! `serverAuth` as it is written, and what of it cannot be meant.
+
+use std::net::IpAddr;
+
+use http::HeaderName;
+use ipnet::IpNet;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Acl, BearerToken, Forwarded, MOST_TOKENS, Provider, ServerAuth, TokenHash, check_name,
+    check_subject,
+};
+use crate::{
+    config::{
+        raw::{Pairs, values::schema_as},
+        references::Text,
+    },
+    text::{
+        redact::{TextKind, redacted},
+        secret::Secret,
+    },
+};
+
+/// A token that is shorter can be guessed.
+pub(super) const SHORT: usize = 16;
+
+/// Headers that mean something else already.
+const TAKEN: [&str; 8] = [
+    "authorization",
+    "connection",
+    "content-length",
+    "content-type",
+    "cookie",
+    "host",
+    "origin",
+    "transfer-encoding",
+];
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct RawAuth {
+    /// A token in Authorization, or a header of a trusted proxy.
+    provider: Option<Provider>,
+    /// Asked in this order.
+    #[schemars(length(min = 1))]
+    providers: Option<Vec<Provider>>,
+    /// Clients show a token.
+    bearer: Option<RawBearer>,
+    /// A trusted reverse proxy names the user.
+    forwarded: Option<Forwarded>,
+    /// Who may have what.
+    acl: Option<Acl>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct RawBearer {
+    /// Whose each token is. Tokens may be references: "${TEAM_TOKEN}".
+    tokens: Tokens,
+}
+
+#[derive(Deserialize)]
+#[serde(try_from = "Pairs<Token, Owner>")]
+struct Tokens(Vec<BearerToken>);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename = "$kind", rename_all = "lowercase")]
+#[schemars(inline, untagged)]
+enum Owner {
+    String(Subject),
+    Object(User),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct User {
+    /// Whose it is.
+    subject: Subject,
+    /// What these are, for rules.
+    #[serde(default)]
+    roles: Vec<Role>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct RawForwarded {
+    /// Names the user.
+    #[schemars(extend("default" = "x-forwarded-user"))]
+    header: Option<Header>,
+    /// Names the user's roles, with commas between them.
+    groups_header: Option<Header>,
+    /// Addresses and networks whose headers are believed.
+    #[schemars(length(min = 1), extend("default" = ["127.0.0.0/8", "::1/128"]))]
+    trusted_proxies: Option<Vec<Proxy>>,
+}
+
+/// A text of access control that is held against a rule.
+macro_rules! checked {
+    ($name:ident($inner:ty), $read:expr) => {
+        #[derive(Deserialize)]
+        #[serde(try_from = "Text")]
+        struct $name($inner);
+        schema_as!($name, String);
+
+        impl TryFrom<Text> for $name {
+            type Error = String;
+
+            fn try_from(text: Text) -> Result<Self, String> {
+                $read(text.value).map(Self)
+            }
+        }
+    };
+}
+
+checked!(Token(String), token);
+checked!(Subject(String), |name: String| {
+    check_subject(&name)?;
+    Ok::<_, String>(name)
+});
+checked!(Role(String), |name: String| {
+    check_name(&name)?;
+    Ok::<_, String>(name)
+});
+checked!(Header(HeaderName), header);
+checked!(Proxy(IpNet), |text: String| network(&text));
+
+schema_as!(Tokens, Pairs<Token, Owner>);
+schema_as!(Forwarded, RawForwarded);
+schema_as!(ServerAuth, RawAuth);
+
+impl TryFrom<RawAuth> for ServerAuth {
+    type Error = String;
+
+    fn try_from(raw: RawAuth) -> Result<Self, String> {
+        let providers = match (raw.provider, raw.providers) {
+            (Some(_), Some(_)) => {
+                return Err("has `providers` beside `provider`: give one of both".to_owned());
+            }
+            (Some(provider), None) => vec![provider],
+            (None, Some(providers)) => providers,
+            (None, None) => Vec::new(),
+        };
+        let has = |provider| providers.contains(&provider);
+        let sections = [
+            ("bearer", Provider::Bearer, raw.bearer.is_some()),
+            ("forwarded", Provider::Forwarded, raw.forwarded.is_some()),
+        ];
+        for (key, provider, is_there) in sections {
+            if is_there && !has(provider) {
+                return Err(format!(
+                    "has `{key}`, which has no effect: add `\"provider\": \"{key}\"`, or take it out"
+                ));
+            }
+        }
+        let is_second = |(at, provider)| providers.iter().take(at).any(|first| first == provider);
+        if providers.iter().enumerate().any(is_second) {
+            return Err("names in `providers` what stands there twice".to_owned());
+        }
+        if providers.is_empty() && raw.acl.is_none() {
+            return Err("says nothing: it needs a `provider` (\"bearer\" or \"forwarded\"), an `acl`, or both".to_owned());
+        }
+        if has(Provider::Bearer) && raw.bearer.is_none() {
+            return Err("has no `bearer.tokens`, so nobody could come in".to_owned());
+        }
+        Ok(Self {
+            providers,
+            tokens: raw.bearer.map_or_else(Vec::new, |bearer| bearer.tokens.0),
+            forwarded: raw.forwarded.unwrap_or_default(),
+            acl: raw.acl,
+        })
+    }
+}
+
+impl TryFrom<Pairs<Token, Owner>> for Tokens {
+    type Error = String;
+
+    fn try_from(Pairs(pairs): Pairs<Token, Owner>) -> Result<Self, String> {
+        if pairs.is_empty() {
+            return Err("is empty, so nobody could come in".to_owned());
+        }
+        if pairs.len() > MOST_TOKENS {
+            return Err(format!("has more than {MOST_TOKENS} tokens"));
+        }
+        let mut tokens: Vec<BearerToken> = Vec::with_capacity(pairs.len());
+        // By their numbers: the tokens themselves must not show.
+        for (index, (Token(token), owner)) in pairs.into_iter().enumerate() {
+            let (subject, roles) = match owner {
+                Owner::String(Subject(subject)) => (subject, Vec::new()),
+                Owner::Object(user) => (user.subject.0, user.roles),
+            };
+            if looks_swapped(&token, &subject) {
+                return Err(format!(
+                    "has as subject number {index} what looks like a token; the token stands before the subject: {{\"TOKEN\": \"SUBJECT\"}}"
+                ));
+            }
+            let hash = TokenHash::of(&token);
+            if tokens.iter().any(|other| other.hash == hash) {
+                return Err(format!(
+                    "has as number {index} a token that stands there already"
+                ));
+            }
+            tokens.push(BearerToken {
+                hash,
+                token: Secret::new(token),
+                subject,
+                roles: roles.into_iter().map(|role| role.0).collect(),
+            });
+        }
+        Ok(Self(tokens))
+    }
+}
+
+impl TryFrom<RawForwarded> for Forwarded {
+    type Error = &'static str;
+
+    fn try_from(raw: RawForwarded) -> Result<Self, Self::Error> {
+        let default = Self::default();
+        let header = raw.header.map_or(default.header, |header| header.0);
+        let groups_header = raw.groups_header.map(|header| header.0);
+        if groups_header.as_ref() == Some(&header) {
+            return Err("names one header for users and groups");
+        }
+        let proxies = raw.trusted_proxies;
+        if proxies.as_ref().is_some_and(Vec::is_empty) {
+            return Err("has empty `trusted_proxies`, so nobody would be believed");
+        }
+        Ok(Self {
+            header,
+            groups_header,
+            trusted_proxies: proxies.map_or(default.trusted_proxies, |proxies| {
+                proxies.into_iter().map(|proxy| proxy.0).collect()
+            }),
+        })
+    }
+}
+
+fn token(text: String) -> Result<String, String> {
+    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(text);
+    }
+    Err("is no token: clients could not send it; letters, digits and marks of ASCII are allowed, and no blanks".to_owned())
+}
+
+fn header(name: String) -> Result<HeaderName, String> {
+    let name = HeaderName::try_from(name).map_err(|_| "is no name of a header")?;
+    if TAKEN.contains(&name.as_str()) || name.as_str().starts_with("mcp-") {
+        return Err("is a header that means something else".to_owned());
+    }
+    Ok(name)
+}
+
+/// Whether a subject is the token, and the token the subject: what can be guessed stands before something that cannot, or the subject
+/// has a run of characters in it that only credentials have.
+fn looks_swapped(token: &str, subject: &str) -> bool {
+    let has = |text: &str, of: fn(&u8) -> bool| text.bytes().any(|byte| of(&byte));
+    let is_random = |run: &str| {
+        run.len() >= SHORT && has(run, u8::is_ascii_digit) && has(run, u8::is_ascii_alphabetic)
+    };
+    let is_mixed = |run: &str| is_random(run) && is_unlike_words(run);
+    if subject.contains(['@', ' ']) {
+        return false;
+    }
+    let mut runs = subject.split(|c: char| !c.is_ascii_alphanumeric());
+    let is_credential = redacted(subject, TextKind::Prose) != subject || runs.any(is_mixed);
+    is_credential || (token.len() < SHORT && is_random(subject))
+}
+
+/// Whether letters and digits change places often, as they do in hexadecimal and random texts and not in words with a number.
+fn is_unlike_words(run: &str) -> bool {
+    let bytes = run.as_bytes();
+    let digits = |byte: &u8| byte.is_ascii_digit();
+    let all_hex = bytes.iter().all(u8::is_ascii_hexdigit);
+    let changes = bytes.windows(2).filter(|pair| {
+        let [first, second] = pair else { return false };
+        digits(first) != digits(second)
+    });
+    all_hex || changes.count() > 3
+}
+
+/// An address, or a network as `10.0.0.0/8`.
+fn network(text: &str) -> Result<IpNet, String> {
+    if let Ok(address) = text.parse::<IpAddr>() {
+        return Ok(address.to_canonical().into());
+    }
+    match text.parse::<IpNet>() {
+        Ok(network) if network.prefix_len() == 0 => {
+            Err("is everybody; name the addresses of the proxies".to_owned())
+        }
+        Ok(network) if network.trunc() != network => Err(format!(
+            "has bits beyond its prefix; {} is the network",
+            network.trunc()
+        )),
+        Ok(network) => Ok(network),
+        Err(_) => Err("is neither an address nor a network such as 10.0.0.0/8".to_owned()),
+    }
+}
+
+/// This machine.
+pub(super) fn loopback() -> Vec<IpNet> {
+    let texts = ["127.0.0.0/8", "::1/128"];
+    texts.iter().filter_map(|text| text.parse().ok()).collect()
+}
