@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use super::raw::RawActivity;
-
 /// What the activity log keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActivitySettings {
@@ -48,22 +46,4 @@ pub enum Kept {
     Redacted,
     /// Values as they are, but for the secrets of the configuration, up to a limit.
     Full,
-}
-
-impl From<RawActivity> for ActivitySettings {
-    fn from(raw: RawActivity) -> Self {
-        Self {
-            max_age: raw.max_age.0,
-            max_records: raw.max_records.0,
-            max_size_mb: raw.max_size_mb.0,
-            arguments: raw.arguments.unwrap_or(Kept::Redacted),
-            results: raw.results.unwrap_or(Kept::Off),
-        }
-    }
-}
-
-impl Default for ActivitySettings {
-    fn default() -> Self {
-        RawActivity::default().into()
-    }
 }

@@ -3,7 +3,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use percent_encoding::percent_decode_str;
 
-use super::settings::is_safe_variable;
+use super::safe_variables::is_safe_variable;
 use crate::text::redact::{self, TextKind, is_secret_name};
 
 /// Of the arguments of a command.

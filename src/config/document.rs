@@ -3,10 +3,13 @@
 use jsonc_parser::{CollectOptions, ParseOptions, ast, common::Ranged, parse_to_ast};
 use serde_json::{Map, Value};
 
-use super::{ConfigError, finding::Finding, unknown_keys};
+use super::{ConfigError, finding::ConfigFinding, unknown_keys};
 
 /// The key under which the servers stand.
 pub(super) const SERVERS: &str = "mcpServers";
+
+/// The key of access control, below which everything is read strictly.
+pub(super) const SERVER_AUTH: &str = "serverAuth";
 
 /// A configuration file, read but not yet understood.
 #[derive(Debug, Default)]
@@ -175,9 +178,9 @@ impl<'a> Document<'a> {
         property: &ast::ObjectProp<'_>,
         problem: impl std::fmt::Display,
     ) -> ConfigError {
-        let finding = Finding {
+        let finding = ConfigFinding {
             at: Some(property.start()),
-            ..Finding::new(property.name.as_str(), problem)
+            ..ConfigFinding::new(property.name.as_str(), problem)
         };
         ConfigError::of(vec![finding], self.text)
     }

@@ -41,7 +41,7 @@ impl fmt::Display for LineColumn {
 
 /// Something that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct ConfigFinding {
     /// Where its key or element begins, where there is a file.
     pub place: Option<LineColumn>,
     /// The key's path; in an entry the path within it.
@@ -83,7 +83,7 @@ pub enum FindingKind {
     Follows,
 }
 
-impl Finding {
+impl ConfigFinding {
     /// At a place that the caller's caller knows.
     pub(super) fn of(kind: FindingKind) -> Self {
         Self {
@@ -119,7 +119,7 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for ConfigFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = self.place {
             write!(f, "{place}: ")?;
@@ -155,9 +155,9 @@ impl fmt::Display for FindingKind {
     }
 }
 
-impl std::error::Error for Finding {}
+impl std::error::Error for ConfigFinding {}
 
-impl de::Error for Finding {
+impl de::Error for ConfigFinding {
     fn custom<T: fmt::Display>(problem: T) -> Self {
         Self::new("", problem)
     }
@@ -205,20 +205,21 @@ pub enum ConfigError {
     },
     /// Values that cannot be used, in the order of the file; never without any.
     #[error("{}", listed(.0))]
-    Findings(Vec<Finding>),
+    Findings(Vec<ConfigFinding>),
 }
 
 impl ConfigError {
     /// These, found in this text.
-    pub(super) fn of(findings: Vec<Finding>, text: &str) -> Self {
-        let mut findings: Vec<Finding> = findings.into_iter().map(|one| one.placed(text)).collect();
+    pub(super) fn of(findings: Vec<ConfigFinding>, text: &str) -> Self {
+        let mut findings: Vec<ConfigFinding> =
+            findings.into_iter().map(|one| one.placed(text)).collect();
         findings.sort_by_key(|finding| finding.at);
         findings.dedup();
         Self::Findings(findings)
     }
 
     /// What is wrong, where the text is JSON.
-    pub fn findings(&self) -> &[Finding] {
+    pub fn findings(&self) -> &[ConfigFinding] {
         match self {
             Self::Findings(findings) => findings,
             _ => &[],
@@ -227,8 +228,8 @@ impl ConfigError {
 }
 
 /// Findings in one sentence.
-pub(super) fn listed(findings: &[Finding]) -> String {
-    let named = findings.iter().take(NAMED).map(Finding::to_string);
+pub(super) fn listed(findings: &[ConfigFinding]) -> String {
+    let named = findings.iter().take(NAMED).map(ConfigFinding::to_string);
     let more = findings.len().saturating_sub(NAMED);
     let more = (more > 0).then(|| format!("and {more} more"));
     named.chain(more).collect::<Vec<_>>().join("; ")

@@ -3,7 +3,14 @@
 
 use jsonc_parser::{ast, common::Ranged};
 
-use super::{document::Document, finding::Finding, raw::file_keys, server_auth, unknown_keys};
+use serde_json::{Map, Value};
+
+use super::{
+    document::{Document, SERVER_AUTH},
+    finding::{ConfigFinding, FindingKind},
+    raw::file_keys,
+    unknown_keys,
+};
 
 /// The key of the lock file.
 const LOCK_FILE: &str = "lock_file";
@@ -29,12 +36,12 @@ const PARTS: &[(&str, &str)] = &[
 const AUTH_WORDS: [&str; 4] = ["auth", "authentication", "authorization", "accesscontrol"];
 
 /// What is wrong with such keys.
-pub(super) fn findings(document: &Document<'_>) -> Vec<Finding> {
+pub(super) fn findings(document: &Document<'_>) -> Vec<ConfigFinding> {
     let members = document.members();
     let mut findings = Vec::new();
     for (index, member) in members.iter().enumerate() {
         let key = member.name.as_str();
-        let is_guard = key == LOCK_FILE || key == server_auth::KEY;
+        let is_guard = key == LOCK_FILE || key == SERVER_AUTH;
         let mut before = members.iter().take(index);
         let problem = match &member.value {
             _ if is_guard && before.any(|other| other.name.as_str() == key) => {
@@ -48,9 +55,9 @@ pub(super) fn findings(document: &Document<'_>) -> Vec<Finding> {
             }
             value => misspelt(key, matches!(value, ast::Value::NullKeyword(_))),
         };
-        findings.extend(problem.map(|problem| Finding {
+        findings.extend(problem.map(|problem| ConfigFinding {
             at: Some(member.start()),
-            ..Finding::new(key, problem)
+            ..ConfigFinding::new(key, problem)
         }));
     }
     findings
@@ -74,15 +81,112 @@ fn misspelt(key: &str, is_null: bool) -> Option<String> {
         return None;
     }
     if let Some((_, place)) = PARTS.iter().find(|(part, _)| *part == letters) {
-        return Some(format!("belongs under `{}{place}`", server_auth::KEY));
+        return Some(format!("belongs under `{}{place}`", SERVER_AUTH));
     }
-    let is_auth = letters == server_auth::KEY.to_ascii_lowercase()
+    let is_auth = letters == SERVER_AUTH.to_ascii_lowercase()
         || AUTH_WORDS.contains(&&*letters)
-        || meant == Some(server_auth::KEY);
-    is_auth.then(|| {
-        format!(
-            "is unknown; access control is called `{}`",
-            server_auth::KEY
-        )
-    })
+        || meant == Some(SERVER_AUTH);
+    is_auth.then(|| format!("is unknown; access control is called `{}`", SERVER_AUTH))
+}
+
+/// What is said of a key that is ignored.
+pub(super) fn ignored(finding: &ConfigFinding) -> String {
+    let meant = match finding.kind {
+        FindingKind::Unknown {
+            meant: Some(meant), ..
+        } => format!("; did you mean `{meant}`?"),
+        _ => String::new(),
+    };
+    format!("`{}` is unknown and ignored{meant}", finding.key)
+}
+
+/// Keys of an entry that keep something from being used.
+const GUARDS: &[&str] = &[
+    "quarantined",
+    "changed_by",
+    "enabled",
+    "disabled",
+    "enabled_tools",
+    "disabled_tools",
+    "tool_changes",
+    "tool_acl",
+    "isolation",
+];
+
+/// Whether a key of an entry was probably meant for one that guards it, with a value that guards something.
+pub(super) fn is_misspelt_guard(finding: &ConfigFinding, entry: &Map<String, Value>) -> bool {
+    let FindingKind::Unknown {
+        meant: Some(meant), ..
+    } = finding.kind
+    else {
+        return false;
+    };
+    let value = entry.get(&finding.key);
+    GUARDS.contains(&meant) && value.is_some_and(|value| !is_open(meant, value))
+}
+
+/// What is said of an entry in which a key that guards it stands twice, or one inside of it: which of the two was meant nobody can tell.
+pub(super) fn repeated_guard(repeated: &[String]) -> Option<String> {
+    let guards = |path: &&String| GUARDS.contains(&path.split(['.', '[']).next().unwrap_or(path));
+    let twice = repeated.iter().find(guards)?;
+    Some(format!(
+        "`{twice}` stands twice, and the server would be guarded by the last one only; take one out"
+    ))
+}
+
+/// Whether a guard with this value keeps nothing from being used.
+fn is_open(guard: &str, value: &Value) -> bool {
+    match guard {
+        "enabled" => *value == Value::Bool(true),
+        "changed_by" => *value == Value::String("person".to_owned()),
+        "quarantined" | "disabled" => *value == Value::Bool(false),
+        "enabled_tools" => *value == serde_json::json!(["*"]),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_guard_is_found_unless_it_would_guard_nothing() {
+        let known = crate::config::raw::entry_keys();
+        for (key, value, expected) in [
+            ("quarantin", "true", Some("quarantined")),
+            ("quarantin", "false", None),
+            ("changedBy", "\"agent\"", Some("changed_by")),
+            ("changed-by", "\"agent\"", Some("changed_by")),
+            ("CHANGED_BY", "\"agent\"", Some("changed_by")),
+            ("changedBy", "\"person\"", None),
+            ("disable", "true", Some("disabled")),
+            ("enable", "false", Some("enabled")),
+            ("active", "true", None),
+            ("active", "false", Some("enabled")),
+            ("enabled_tool", "[\"x\"]", Some("enabled_tools")),
+            ("tools", "[\"*\"]", None),
+            ("excludeTools", "[\"x\"]", Some("disabled_tools")),
+            ("toolChanges", "\"hold\"", Some("tool_changes")),
+            ("acl", "{}", Some("tool_acl")),
+            ("argz", "[]", None),
+            ("timeout", "5", None),
+            ("autoApprove", "[]", None),
+            ("description", "\"x\"", None),
+            ("trust", "true", None),
+            ("alwaysAllow", "[]", None),
+            ("isActive", "true", None),
+            ("name", "\"x\"", None),
+            ("disabled", "true", None),
+        ] {
+            let value: Value = serde_json::from_str(value).expect(key);
+            let entry = Map::from_iter([(key.to_owned(), value)]);
+            let meant = unknown_keys::meant(key, known).filter(|_| !known.contains(&key));
+            let finding = ConfigFinding {
+                key: key.to_owned(),
+                ..ConfigFinding::of(FindingKind::Unknown { meant, known })
+            };
+            let found = meant.filter(|_| is_misspelt_guard(&finding, &entry));
+            assert_eq!(found, expected, "{key}");
+        }
+    }
 }

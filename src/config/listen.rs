@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-use super::{raw::values::schema_as, references::Text};
+use super::{references::Text, values::schema_as};
 
 /// Where the daemon listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]

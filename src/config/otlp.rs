@@ -4,7 +4,7 @@ use std::fmt;
 
 use http::{Uri, uri::Scheme};
 
-use super::{credentials, raw::values::schema_as, references::Text};
+use super::{credentials, references::Text, values::schema_as};
 use crate::text::{
     redact::{TextKind, redacted},
     secret::{MASK, Secret},

@@ -6,10 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::raw::{
-    Whole,
-    values::{Scalar, schema_as},
-};
+use super::values::{Scalar, WholeNumber, schema_as};
 
 /// How often a caller may ask, and how much at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -44,7 +41,7 @@ struct RawLimit {
     /// Requests a minute, or "10/s", "600/m", "1000/h".
     per_caller: Rate,
     /// How many at once; the number in per_caller if not given.
-    burst: Option<Whole<1, MOST, 1>>,
+    burst: Option<WholeNumber<1, MOST, 1>>,
 }
 
 /// So many in this time.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
 
 use super::{
-    activity::ActivitySettings, finding::Finding, keyring::KeyringChoice, listen::Listen,
+    activity::ActivitySettings, finding::ConfigFinding, keyring::KeyringChoice, listen::Listen,
     otlp::OtlpEndpoint, profiles::Profile, rate_limit::RateLimit, server_auth::ServerAuth,
     server_entry::ServerEntry, tool_filter::Globs,
 };
@@ -100,7 +100,7 @@ pub struct BrokenEntry {
     pub reason: String,
     /// The same as data, where it is about keys of the entry.
     #[serde(skip)]
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ConfigFinding>,
     /// Whether it says that a person has to approve it, which counts all the same.
     #[serde(skip)]
     pub quarantined: bool,
@@ -123,7 +123,10 @@ impl BrokenEntry {
 
     /// Whether a variable is missing where it was read.
     pub fn lacks_variable(&self) -> bool {
-        let mut variables = self.findings.iter().filter_map(Finding::missing_variable);
+        let mut variables = self
+            .findings
+            .iter()
+            .filter_map(ConfigFinding::missing_variable);
         variables.next().is_some()
     }
 }
@@ -280,77 +283,6 @@ impl Default for Inherit {
             also: Globs::default(),
         }
     }
-}
-
-/// Variables that programs need to find their way and that hold no secrets as a rule. `PATH` is here for the name's sake:
-/// children get the login shell's.
-const SAFE_VARIABLES: &[&str] = &[
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TERM",
-    "TMPDIR",
-    "TMP",
-    "TEMP",
-    "DISPLAY",
-    "WAYLAND_DISPLAY",
-    "XAUTHORITY",
-    "DOCKER_HOST",
-    "DOCKER_CONTEXT",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "ALL_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-    "all_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-    "REQUESTS_CA_BUNDLE",
-    "NIX_SSL_CERT_FILE",
-    "NVM_DIR",
-    "VOLTA_HOME",
-    "FNM_DIR",
-    "ASDF_DIR",
-    "MISE_DATA_DIR",
-    "PNPM_HOME",
-    "BUN_INSTALL",
-    "CARGO_HOME",
-    "RUSTUP_HOME",
-    "GOPATH",
-    "JAVA_HOME",
-    "SYSTEMROOT",
-    "SYSTEMDRIVE",
-    "WINDIR",
-    "COMSPEC",
-    "PATHEXT",
-    "APPDATA",
-    "LOCALAPPDATA",
-    "PROGRAMDATA",
-    "PROGRAMFILES",
-    "USERPROFILE",
-    "USERNAME",
-    "HOMEDRIVE",
-    "HOMEPATH",
-    "NUMBER_OF_PROCESSORS",
-    "PROCESSOR_ARCHITECTURE",
-];
-
-/// Families of such variables, by the beginning of their names.
-const SAFE_FAMILIES: &[&str] = &["LC_", "XDG_"];
-
-/// Whether a variable of this name holds no secret as a rule.
-pub(super) fn is_safe_variable(name: &str) -> bool {
-    SAFE_VARIABLES.contains(&name)
-        || SAFE_FAMILIES.iter().any(|family| name.starts_with(family))
-        || cfg!(windows) && SAFE_VARIABLES.contains(&name.to_ascii_uppercase().as_str())
 }
 
 impl Settings {

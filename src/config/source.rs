@@ -12,7 +12,7 @@ use super::{
     ConfigError,
     blank::{Blank, says_nothing},
     file::{folder_of, read_text},
-    finding::Finding,
+    finding::ConfigFinding,
     keyring::{KeyringLookup, KeyringPlace},
     listen::Listen,
     ourselves::{Whereabouts, refuse_ourselves},
@@ -121,11 +121,11 @@ pub enum LoadError {
 impl LoadError {
     /// The variables that are missing, without which the file cannot be used as a whole.
     pub fn missing_variables(&self) -> impl Iterator<Item = &str> {
-        let findings: &[Finding] = match self {
+        let findings: &[ConfigFinding] = match self {
             Self::Unusable { reason, .. } => reason.findings(),
             _ => &[],
         };
-        findings.iter().filter_map(Finding::missing_variable)
+        findings.iter().filter_map(ConfigFinding::missing_variable)
     }
 
     /// What to do about it.

@@ -4,7 +4,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::raw::{Word, values::schema_as};
+use super::values::{Word, schema_as};
 use crate::text::visible::letters;
 
 /// A set of globs, compiled once. Equal when its patterns are.

@@ -5,7 +5,7 @@
 
 use std::cell::OnceCell;
 
-use super::{raw::values::schema_as, references::Text};
+use super::{references::Text, values::schema_as};
 use crate::text::visible::{letters, uris};
 
 /// One pattern.

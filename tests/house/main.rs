@@ -73,7 +73,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "api",
             "authorization/pending",
             "clients",
-            "config/settings",
+            "config",
             "doctor",
             "management",
             "router/search",

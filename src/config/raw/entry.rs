@@ -5,24 +5,24 @@ use std::{borrow::Cow, sync::LazyLock};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-use super::values::{Apart, Pairs, Scalar, Span, Variables, Whole, Word};
 use crate::config::{
     references::Text,
     server_entry::{Author, ProtocolEra, SessionScope, Start, ToolChanges},
     spanned,
     tool_filter::{Globs, ToolAcl},
+    values::{Apart, Pairs, RawVariables, Scalar, Span, WholeNumber, Word},
 };
 
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "server")]
-pub(in crate::config) struct Entry {
+pub(in crate::config) struct RawEntry {
     /// The program of a stdio server.
     pub(in crate::config) command: Option<Text>,
     /// Its arguments; no shell splits them.
     pub(in crate::config) args: Vec<Word>,
-    /// Variables of its process.
-    pub(in crate::config) env: Variables,
+    /// RawVariables of its process.
+    pub(in crate::config) env: RawVariables,
     /// The folder it starts in; a relative one is relative to this file's folder.
     pub(in crate::config) cwd: Option<Text>,
     /// Another spelling of cwd.
@@ -37,11 +37,11 @@ pub(in crate::config) struct Entry {
     pub(in crate::config) client_cert: Option<Text>,
     /// How the server speaks; by default stdio for a command, http for a url, auto for a url that ends in /sse.
     #[serde(rename = "type")]
-    pub(in crate::config) kind: Option<Kind>,
+    pub(in crate::config) kind: Option<RawKind>,
     /// Another spelling of type.
-    pub(in crate::config) protocol: Option<Kind>,
+    pub(in crate::config) protocol: Option<RawKind>,
     /// Another spelling of type.
-    pub(in crate::config) transport: Option<Kind>,
+    pub(in crate::config) transport: Option<RawKind>,
     /// Whether it is there at all.
     #[schemars(extend("default" = true))]
     pub(in crate::config) enabled: Option<bool>,
@@ -82,7 +82,7 @@ pub(in crate::config) struct Entry {
     /// How long a call may go without an answer or progress.
     pub(in crate::config) call_tool_timeout: Span<120_000, 100>,
     /// How many requests the server has at a time. Others wait for their turn.
-    pub(in crate::config) max_concurrent_requests: Option<Whole<1, 100_000, 1>>,
+    pub(in crate::config) max_concurrent_requests: Option<WholeNumber<1, 100_000, 1>>,
     /// What is arranged with the authorization server of a remote server. Most servers need none of it: `mcpproxy upstream login NAME` is
     /// enough.
     pub(in crate::config) oauth: RawOAuth,
@@ -102,7 +102,7 @@ const NOTES: [&str; 3] = ["created", "updated", "name"];
 /// Every key of an entry that means something.
 pub(in crate::config) fn entry_keys() -> &'static [&'static str] {
     static KEYS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-        let keys = spanned::keys_of::<Entry>().iter();
+        let keys = spanned::keys_of::<RawEntry>().iter();
         keys.copied().filter(|key| !NOTES.contains(key)).collect()
     });
     &KEYS
@@ -112,7 +112,7 @@ pub(in crate::config) fn entry_keys() -> &'static [&'static str] {
 #[derive(Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
-pub(in crate::config) enum Kind {
+pub(in crate::config) enum RawKind {
     Stdio,
     Http,
     StreamableHttp,
@@ -194,7 +194,7 @@ impl JsonSchema for Servers {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let server = generator.subschema_for::<Entry>();
+        let server = generator.subschema_for::<RawEntry>();
         let name = json_schema!({ "type": "string", "pattern": "^(?!.*__)[A-Za-z0-9._-]{1,64}$" });
         json_schema!({ "anyOf": [
             { "type": "object", "propertyNames": name, "additionalProperties": server },

@@ -2,7 +2,6 @@
 //! and `docs/configuration-reference.md` follow from these types.
 
 mod entry;
-pub(super) mod values;
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -10,10 +9,7 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::Recursiv
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-pub(super) use self::{
-    entry::{Entry, Kind, RawIsolation, RawOAuth, RawRoot, entry_keys},
-    values::{Apart, Pairs, Span, Variables, Whole, Word},
-};
+pub(super) use self::entry::{RawEntry, RawIsolation, RawKind, RawOAuth, RawRoot, entry_keys};
 use super::{
     activity::Kept,
     keyring::KeyringChoice,
@@ -26,6 +22,7 @@ use super::{
     settings::{AgentManagement, RoutingMode},
     spanned,
     tool_filter::Globs,
+    values::{Apart, Pairs, RawVariables, Span, WholeNumber, Word},
 };
 
 /// JSON with comments and trailing commas. Strings may hold ${VAR}, ${env:VAR} and ${VAR:-default}; write $${ for a literal ${.
@@ -48,9 +45,9 @@ pub(super) struct File {
     /// What /mcp lists.
     pub(super) routing_mode: RoutingMode,
     /// Default and ceiling of a search's limit.
-    pub(super) tools_limit: Whole<1, 1_000, 15>,
+    pub(super) tools_limit: WholeNumber<1, 1_000, 15>,
     /// How many search results carry the full input schema.
-    pub(super) top_k: Whole<0, 1_000, 5>,
+    pub(super) top_k: WholeNumber<0, 1_000, 5>,
     /// Whether call_tool is listed.
     pub(super) legacy_call_tool: bool,
     /// What agents may do with upstream_servers.
@@ -92,11 +89,11 @@ pub(super) struct File {
     /// Whether agents may run scripts with code_execution.
     pub(super) enable_code_execution: bool,
     /// Default and ceiling of a script's timeout_ms.
-    pub(super) code_execution_timeout_ms: Whole<1, 600_000, 120_000>,
+    pub(super) code_execution_timeout_ms: WholeNumber<1, 600_000, 120_000>,
     /// Default and ceiling of a script's max_tool_calls; 0: as many as it likes.
-    pub(super) code_execution_max_tool_calls: Whole<0, 1_000_000, 0>,
+    pub(super) code_execution_max_tool_calls: WholeNumber<0, 1_000_000, 0>,
     /// Characters of text in a tool's result above which it is cut, and the whole kept for read_cache; 0: off, else at least 1000.
-    pub(super) tool_response_limit: Whole<0, 100_000_000, 0>,
+    pub(super) tool_response_limit: WholeNumber<0, 100_000_000, 0>,
     /// What the log of calls and changes keeps, and for how long.
     pub(super) activity: RawActivity,
     /// A collector that speaks OTLP over HTTP: gets a span of each call and of what is sent to a server for it. `/v1/traces` is appended
@@ -123,9 +120,9 @@ pub(super) struct RawActivity {
     /// Older records are removed.
     pub(super) max_age: Span<7_776_000_000, 60_000>,
     /// More records are not kept; with 0 nothing is written to disk.
-    pub(super) max_records: Whole<0, 10_000_000, 100_000>,
+    pub(super) max_records: WholeNumber<0, 10_000_000, 100_000>,
     /// About how large the file may be, in megabytes.
-    pub(super) max_size_mb: Whole<8, 100_000, 256>,
+    pub(super) max_size_mb: WholeNumber<8, 100_000, 256>,
     /// What is kept of the arguments of calls.
     #[schemars(extend("default" = "redacted"))]
     pub(super) arguments: Option<Kept>,
@@ -150,8 +147,8 @@ pub(super) struct RawEnvironment {
     /// A safe list, all, none, or names and globs on top of the safe list.
     #[schemars(extend("default" = "safe"))]
     pub(super) inherit: Option<RawInherit>,
-    /// Variables that every process gets.
-    pub(super) set: Variables,
+    /// RawVariables that every process gets.
+    pub(super) set: RawVariables,
 }
 
 #[derive(Deserialize, JsonSchema)]

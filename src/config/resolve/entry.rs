@@ -14,16 +14,16 @@ use crate::{
     config::{
         credentials, duration,
         entry_switches::EntrySwitches,
-        finding::Finding,
+        finding::ConfigFinding,
         fingerprint::{fingerprint, fingerprint_as_written},
-        raw::{Entry, RawRoot},
+        guards,
+        raw::{RawEntry, RawRoot},
         references::{SecretLookup, ValueLookup},
         server_entry::{IdleTimeout, ProtocolEra, RemoteKind, Root, ServerEntry, Transport},
         settings::Environment,
-        spanned::{self, Found},
+        spanned::{self, ReadValue},
         surroundings::Surroundings,
         tool_filter::{Globs, ToolFilter},
-        unknown_keys,
     },
     runtime::sync::Guarded,
     text::{
@@ -60,7 +60,7 @@ pub(super) fn read_entry(
     written: &ast::Value<'_>,
     context: &Context<'_>,
     wanted: bool,
-) -> Result<(ServerEntry, Vec<String>), Vec<Finding>> {
+) -> Result<(ServerEntry, Vec<String>), Vec<ConfigFinding>> {
     let resolved = Guarded::new(Vec::new());
     let noting = |name: &str| {
         let value = (context.surroundings.lookup)(name)?;
@@ -82,7 +82,8 @@ pub(super) fn read_entry(
     };
     let switches = EntrySwitches::read(entry);
     let is_filled = wanted && switches.is_some_and(EntrySwitches::let_it_be_used);
-    let Found { read, ignored } = spanned::read::<Entry>(written, is_filled.then_some(lookup));
+    let ReadValue { read, ignored } =
+        spanned::read::<RawEntry>(written, is_filled.then_some(lookup));
     let read = read.and_then(|raw| {
         let switches = switches.ok_or_else(|| vec![bad_switches(entry)])?;
         let made = made(name, raw, entry, context, is_filled);
@@ -100,13 +101,13 @@ pub(super) fn read_entry(
         Ok(_)
             if ignored
                 .iter()
-                .any(|key| unknown_keys::is_misspelt_guard(key, entry)) =>
+                .any(|key| guards::is_misspelt_guard(key, entry)) =>
         {
             return Err(ignored);
         }
         Ok(read) => read,
     };
-    warnings.extend(ignored.iter().map(unknown_keys::ignored));
+    warnings.extend(ignored.iter().map(guards::ignored));
     let found = std::mem::take(&mut *found.lock());
     entry.uses_secrets = !found.is_empty();
     let found = [found, context.secrets_of_settings.to_vec()].concat();
@@ -123,23 +124,22 @@ pub(super) fn read_entry(
 }
 
 /// What is wrong with keys of which each by itself can be read.
-fn bad_switches(entry: &Map<String, Value>) -> Finding {
-    match entry.get("changed_by") {
-        Some(Value::Null | Value::String(_)) => {
-            Finding::new("changed_by", "must be \"person\" or \"agent\"")
-        }
-        _ => Finding::new("disabled", "contradicts `enabled`"),
+fn bad_switches(entry: &Map<String, Value>) -> ConfigFinding {
+    let [enabled, disabled] = ["enabled", "disabled"].map(|key| entry.get(key));
+    if enabled.is_some_and(Value::is_boolean) && enabled == disabled {
+        return ConfigFinding::new("disabled", "contradicts `enabled`");
     }
+    ConfigFinding::new("changed_by", "must be \"person\" or \"agent\"")
 }
 
 /// The entry but for what decides whether it is used and what depends on its references; and what has no effect.
 fn made(
     name: &ServerName,
-    mut raw: Entry,
+    mut raw: RawEntry,
     entry: &Map<String, Value>,
     context: &Context<'_>,
     is_filled: bool,
-) -> Result<(ServerEntry, Vec<String>), Finding> {
+) -> Result<(ServerEntry, Vec<String>), ConfigFinding> {
     let mut warnings = Vec::new();
     let mut transport = transport(&mut raw, context.surroundings, is_filled, &mut warnings)?;
     warnings.splice(..0, without_effect(entry, &transport));
@@ -157,7 +157,8 @@ fn made(
         &mut warnings,
     )?;
     let roots = raw.roots.into_iter().enumerate();
-    let roots: Result<Vec<Root>, Finding> = roots.map(|(at, written)| root(at, written)).collect();
+    let roots: Result<Vec<Root>, ConfigFinding> =
+        roots.map(|(at, written)| root(at, written)).collect();
     if raw.enabled_tools.as_ref().is_some_and(Globs::is_empty) {
         warnings.push("`enabled_tools` is empty: none of the server's tools is offered".to_owned());
     }
@@ -228,16 +229,16 @@ fn secrets(transport: &Transport, environment: &Environment, resolved: Vec<Strin
 }
 
 fn idle_timeout(
-    raw: &mut Entry,
+    raw: &mut RawEntry,
     is_stdio: bool,
     warnings: &mut Vec<String>,
-) -> Result<IdleTimeout, Finding> {
+) -> Result<IdleTimeout, ConfigFinding> {
     let least = raw.min_idle_timeout.map(|time| time.0);
     let most = raw.max_idle_timeout.map(|time| time.0);
     let (min, max) = match (least, most) {
         (Some(min), Some(max)) if min > max => {
             let problem = "is longer than `max_idle_timeout`";
-            return Err(Finding::new("min_idle_timeout", problem));
+            return Err(ConfigFinding::new("min_idle_timeout", problem));
         }
         (Some(min), Some(max)) => (min, max),
         // Where only one is given, the default of the other makes room for it.
@@ -257,7 +258,7 @@ fn idle_timeout(
             .ok_or_else(|| {
                 let accepted =
                     "must be \"adaptive\", \"never\" or a duration of at least 1s such as \"2m\"";
-                Finding::new("idle_timeout", accepted)
+                ConfigFinding::new("idle_timeout", accepted)
             })?,
     };
     if chosen != adaptive && (least.is_some() || most.is_some()) {
@@ -281,7 +282,7 @@ fn init_timeouts(transport: &Transport) -> (Duration, Duration) {
 }
 
 /// Roots are URIs, absolute paths, or objects with `uri` and `name`.
-fn root(at: usize, written: RawRoot) -> Result<Root, Finding> {
+fn root(at: usize, written: RawRoot) -> Result<Root, ConfigFinding> {
     let (uri, name) = match written {
         RawRoot::String(uri) => (uri, None),
         RawRoot::Object(root) => (root.uri, root.name),
@@ -289,7 +290,7 @@ fn root(at: usize, written: RawRoot) -> Result<Root, Finding> {
     let uri = root_uri(&uri.value);
     Ok(Root {
         uri: uri.ok_or_else(|| {
-            Finding::new(format!("roots[{at}]"), "is no absolute path and no URI")
+            ConfigFinding::new(format!("roots[{at}]"), "is no absolute path and no URI")
         })?,
         name: name.map(|name| name.value),
     })

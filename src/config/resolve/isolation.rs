@@ -2,11 +2,12 @@
 
 use super::super::{
     container_options,
-    finding::Finding,
+    finding::ConfigFinding,
     isolation::{Isolation, Named, is_name_for_containers, program_name},
-    raw::{RawDefaults, RawIsolation, Word},
+    raw::{RawDefaults, RawIsolation},
     references::{self, Text},
     server_entry::{Stdio, Transport},
+    values::Word,
 };
 use crate::text::redact::{self, TextKind, redacted};
 
@@ -48,7 +49,7 @@ const IMAGES: &[(&str, &str)] = &[
 const RUNTIMES: &[&str] = &["docker", "podman", "nerdctl"];
 
 /// Reads `docker_isolation`.
-pub(super) fn defaults(raw: RawDefaults) -> Result<ContainerDefaults, Finding> {
+pub(super) fn defaults(raw: RawDefaults) -> Result<ContainerDefaults, ConfigFinding> {
     let mut extra_args = texts(raw.extra_args);
     refuse_options("docker_isolation.extra_args", &extra_args, true)?;
     for (option, limit) in [("--memory", raw.memory_limit), ("--cpus", raw.cpu_limit)] {
@@ -71,7 +72,7 @@ pub(super) fn isolate_if_wanted(
     defaults: &ContainerDefaults,
     is_filled: bool,
     warnings: &mut Vec<String>,
-) -> Result<(), Finding> {
+) -> Result<(), ConfigFinding> {
     let stdio = match transport {
         Transport::Stdio(stdio) => stdio,
         Transport::Remote(_) => {
@@ -92,7 +93,7 @@ pub(super) fn isolate_if_wanted(
             "cannot be on: the command {:?} runs a container itself",
             program_name(&stdio.command)
         );
-        return Err(Finding::new("isolation.enabled", problem));
+        return Err(ConfigFinding::new("isolation.enabled", problem));
     }
     isolate(raw, stdio, defaults, is_filled, warnings)
 }
@@ -114,7 +115,7 @@ fn isolate(
     defaults: &ContainerDefaults,
     is_filled: bool,
     warnings: &mut Vec<String>,
-) -> Result<(), Finding> {
+) -> Result<(), ConfigFinding> {
     let extra_args = texts(raw.extra_args.unwrap_or_default());
     refuse_options("isolation.extra_args", &extra_args, is_filled)?;
     for (key, word) in [
@@ -142,7 +143,7 @@ fn isolate(
             let program = redacted(program, TextKind::Word);
             format!("is needed: there is no image for the command {program:?} to fall back on")
         };
-        return Err(Finding::new("isolation.image", problem));
+        return Err(ConfigFinding::new("isolation.image", problem));
     };
     // The path of a program of this machine means nothing in an image that was chosen by the program's name.
     let within = |command: &str| {
@@ -171,7 +172,7 @@ fn isolate(
         .run_arguments(&Named::default(), &[], &[])
         .into_iter();
     if parts.any(|part| part.contains('\0')) {
-        return Err(Finding::new("isolation", "has a NUL character in it"));
+        return Err(ConfigFinding::new("isolation", "has a NUL character in it"));
     }
     if stdio.cwd.take().is_some() {
         stdio.shown_cwd = None;
@@ -193,21 +194,21 @@ fn texts(words: Vec<Word>) -> Vec<Text> {
     words.into_iter().map(|word| word.0).collect()
 }
 
-fn refuse_options(key: &str, extra_args: &[Text], is_filled: bool) -> Result<(), Finding> {
+fn refuse_options(key: &str, extra_args: &[Text], is_filled: bool) -> Result<(), ConfigFinding> {
     match container_options::fault(extra_args, is_filled) {
         None => Ok(()),
-        Some(problem) => Err(Finding::new(key, problem)),
+        Some(problem) => Err(ConfigFinding::new(key, problem)),
     }
 }
 
 /// Refuses variables that cannot be passed to a container by their names.
-fn check_variables(stdio: &Stdio) -> Result<(), Finding> {
+fn check_variables(stdio: &Stdio) -> Result<(), ConfigFinding> {
     let mut names = stdio.env.keys();
     match names.find(|name| !is_name_for_containers(name)) {
         None => Ok(()),
         Some(name) => {
             let problem = "cannot be passed to a container: only letters, digits and `_`, and no digit first, are in names there";
-            Err(Finding::new(
+            Err(ConfigFinding::new(
                 format!("env.{}", name.escape_debug()),
                 problem,
             ))

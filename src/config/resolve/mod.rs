@@ -20,20 +20,22 @@ use self::{
 };
 use super::{
     ConfigError,
+    activity::{ActivitySettings, Kept},
     document::{self, Document, SERVERS, WrittenServer, tree},
-    finding::{Finding, listed},
+    finding::{ConfigFinding, listed},
     guards,
     keyring::{KeyringLookup, KeyringPlace},
     ourselves::{BEHIND_ITSELF, LeadsTo, OurAddress},
-    raw::{File, InheritWord, RawInherit, RawPlace, Variables, Word, entry_keys},
+    raw::{File, InheritWord, RawActivity, RawInherit, RawPlace, entry_keys},
     references::{Text, ValueLookup, VariableLookup},
     rule_warnings, secret_uses,
     server_auth::ServerAuth,
     server_entry::ServerEntry,
     settings::{AgentManagement, BrokenEntry, CodeExecution, Environment, Inherit, Settings},
-    spanned::{self, Found},
+    spanned::{self, ReadValue},
     surroundings::Surroundings,
-    unknown_keys, unknown_servers,
+    unknown_servers,
+    values::{RawVariables, Word},
 };
 use crate::{
     runtime::sync::Guarded,
@@ -84,9 +86,9 @@ pub(super) fn parse_with_secrets(
         variables: surroundings.lookup,
         secrets: &noting,
     };
-    let Found { read, ignored } = match &document.root {
+    let ReadValue { read, ignored } = match &document.root {
         Some(root) => spanned::read::<File>(root, Some(lookup)),
-        None => Found {
+        None => ReadValue {
             read: Ok(File::default()),
             ignored: Vec::new(),
         },
@@ -107,7 +109,7 @@ pub(super) fn parse_with_secrets(
     settings.lacks_secrets = values.values().any(Result::is_err);
     let repeated = document.repeated.iter();
     let repeated = repeated.map(|path| format!("`{path}` stands twice; the last one counts"));
-    let ignored = ignored.iter().map(unknown_keys::ignored);
+    let ignored = ignored.iter().map(guards::ignored);
     settings.warnings.splice(..0, repeated.chain(ignored));
     let init_timeout = read_mcp_timeout(surroundings.lookup, &mut settings.warnings);
     let context = Context {
@@ -127,13 +129,13 @@ pub(super) fn parse_with_secrets(
 }
 
 /// A finding with the place of the key of the top level that it is about.
-fn located(finding: Finding, document: &Document<'_>) -> Finding {
+fn located(finding: ConfigFinding, document: &Document<'_>) -> ConfigFinding {
     use jsonc_parser::common::Ranged;
 
     let key = finding.key.split(['.', '[']).next();
     let mut members = document.members().iter().rev();
     let member = members.find(|member| Some(member.name.as_str()) == key);
-    Finding {
+    ConfigFinding {
         at: finding.at.or(member.map(Ranged::start)),
         ..finding
     }
@@ -253,28 +255,46 @@ impl Default for Settings {
     }
 }
 
+impl From<RawActivity> for ActivitySettings {
+    fn from(raw: RawActivity) -> Self {
+        Self {
+            max_age: raw.max_age.0,
+            max_records: raw.max_records.0,
+            max_size_mb: raw.max_size_mb.0,
+            arguments: raw.arguments.unwrap_or(Kept::Redacted),
+            results: raw.results.unwrap_or(Kept::Off),
+        }
+    }
+}
+
+impl Default for ActivitySettings {
+    fn default() -> Self {
+        RawActivity::default().into()
+    }
+}
+
 /// What is wrong at the top level that takes more than one key, or more than the text.
-fn check(file: &File, lookup: VariableLookup<'_>) -> Option<Finding> {
+fn check(file: &File, lookup: VariableLookup<'_>) -> Option<ConfigFinding> {
     let path = file.lock_file.as_ref();
     if path.is_some_and(|path| path.value.trim().is_empty()) {
         let problem = "is empty once its references are filled in";
-        return Some(Finding::new("lock_file", problem));
+        return Some(ConfigFinding::new("lock_file", problem));
     }
     let interval = file.tool_discovery_interval.0;
     if !interval.is_zero() && interval < SHORTEST_INTERVAL {
         let problem = "must be 0s (off) or at least 100ms";
-        return Some(Finding::new("tool_discovery_interval", problem));
+        return Some(ConfigFinding::new("tool_discovery_interval", problem));
     }
     let auth = file.server_auth.as_ref();
     let asks = auth.is_some_and(ServerAuth::asks_for_credentials);
     if file.require_mcp_auth == Some(true) && !asks {
         let problem = "asks for credentials that this program does not know: say with `serverAuth` who may come in";
-        return Some(Finding::new("require_mcp_auth", problem));
+        return Some(ConfigFinding::new("require_mcp_auth", problem));
     }
     let keys = session_keys(file.session_key.as_ref(), lookup);
     let (name, _) = keys.into_iter().find(|(_, key)| is_guessable(key))?;
     let problem = "is too easy to guess: whoever knows it can make session ids. It must have at least 32 characters, 12 different ones among them, as `openssl rand -base64 32` prints them; without it a key is made and kept in the data folder";
-    Some(Finding::new(name, problem))
+    Some(ConfigFinding::new(name, problem))
 }
 
 /// The keys of session ids; the first counts.
@@ -308,8 +328,8 @@ fn inherit(raw: Option<RawInherit>) -> Inherit {
     }
 }
 
-/// Variables as a process gets them.
-fn variables(written: Variables) -> BTreeMap<String, Secret> {
+/// RawVariables as a process gets them.
+fn variables(written: RawVariables) -> BTreeMap<String, Secret> {
     let pairs = written.0.into_iter();
     pairs
         .map(|(name, value)| (name.0, Secret::new(value.0.value)))
@@ -396,7 +416,7 @@ fn read_servers(document: &Document<'_>, context: &Context<'_>, settings: &mut S
     let entries = document.servers.iter().zip(document.entries());
     for (index, (written, value)) in entries.enumerate() {
         let read = read_server(written, value, context, &mut taken);
-        let read = match unknown_keys::repeated_guard(&written.repeated) {
+        let read = match guards::repeated_guard(&written.repeated) {
             Some(why) => read.and(Err(BrokenEntry::new(why))),
             None => read,
         };

@@ -6,13 +6,14 @@ use serde_json::{Map, Value, json};
 use super::{values, variables};
 use crate::{
     config::{
-        finding::Finding,
+        finding::ConfigFinding,
         keyring,
         oauth::OAuth,
-        raw::{Entry, Kind, Pairs, RawOAuth, Word},
+        raw::{RawEntry, RawKind, RawOAuth},
         references::{References, Text},
         server_entry::{Remote, RemoteKind, Stdio, Transport},
         surroundings::Surroundings,
+        values::{Pairs, Word},
     },
     text::{
         redact::{self, ListContext, TextKind, is_secret_name, redacted},
@@ -23,24 +24,24 @@ use crate::{
 
 /// Takes `type`, and the keys of a stdio or a remote server.
 pub(super) fn transport(
-    raw: &mut Entry,
+    raw: &mut RawEntry,
     surroundings: &Surroundings<'_>,
     is_filled: bool,
     warnings: &mut Vec<String>,
-) -> Result<Transport, Finding> {
+) -> Result<Transport, ConfigFinding> {
     let kinds = [
         ("type", raw.kind),
         ("protocol", raw.protocol),
         ("transport", raw.transport),
     ];
     let kind = same(&kinds)?.map(|kind| match kind {
-        Kind::Stdio => None,
-        Kind::Sse => Some(RemoteKind::Sse),
-        Kind::Auto => Some(RemoteKind::Auto),
+        RawKind::Stdio => None,
+        RawKind::Sse => Some(RemoteKind::Sse),
+        RawKind::Auto => Some(RemoteKind::Auto),
         _ => Some(RemoteKind::Http),
     });
     match (kind, raw.command.take(), raw.url.take()) {
-        (_, Some(_), Some(_)) => Err(Finding::new(
+        (_, Some(_), Some(_)) => Err(ConfigFinding::new(
             "url",
             "stands beside `command`; only one can be meant",
         )),
@@ -52,14 +53,14 @@ pub(super) fn transport(
             let remote = remote(raw, surroundings, &url, kind, is_filled, warnings);
             remote.map(Transport::Remote)
         }
-        (Some(Some(_)), ..) => Err(Finding::new("url", "is missing")),
-        (Some(None), ..) => Err(Finding::new("command", "is missing")),
-        (None, None, None) => Err(Finding::new("command", "is missing, and so is `url`")),
+        (Some(Some(_)), ..) => Err(ConfigFinding::new("url", "is missing")),
+        (Some(None), ..) => Err(ConfigFinding::new("command", "is missing")),
+        (None, None, None) => Err(ConfigFinding::new("command", "is missing, and so is `url`")),
     }
 }
 
 /// What is said under several spellings of a key.
-fn same<T: PartialEq + Clone>(spellings: &[(&str, Option<T>)]) -> Result<Option<T>, Finding> {
+fn same<T: PartialEq + Clone>(spellings: &[(&str, Option<T>)]) -> Result<Option<T>, ConfigFinding> {
     let mut given = spellings
         .iter()
         .filter_map(|(key, value)| Some((key, value.clone()?)));
@@ -67,7 +68,7 @@ fn same<T: PartialEq + Clone>(spellings: &[(&str, Option<T>)]) -> Result<Option<
         return Ok(None);
     };
     match given.find(|(_, other)| *other != value) {
-        Some((key, _)) => Err(Finding::new(
+        Some((key, _)) => Err(ConfigFinding::new(
             *key,
             format_args!("says something else than `{first}`"),
         )),
@@ -86,11 +87,11 @@ fn kind_by_shape(url: &str) -> RemoteKind {
 }
 
 fn stdio(
-    raw: &mut Entry,
+    raw: &mut RawEntry,
     surroundings: &Surroundings<'_>,
     command: Text,
     warnings: &mut Vec<String>,
-) -> Result<Stdio, Finding> {
+) -> Result<Stdio, ConfigFinding> {
     let args = std::mem::take(&mut raw.args).into_iter();
     let args: Vec<Text> = args.map(|arg| arg.0).collect();
     warnings.extend(visible_secrets(&args));
@@ -102,7 +103,7 @@ fn stdio(
     let has_nul = |part: &Text| part.value.contains('\0');
     if has_nul(&command) || args.iter().any(has_nul) {
         let problem = "or its `args` have a NUL character in them";
-        return Err(Finding::new("command", problem));
+        return Err(ConfigFinding::new("command", problem));
     }
     let line = std::iter::once(&command).chain(&args);
     Ok(Stdio {
@@ -159,15 +160,15 @@ fn secret_references(text: &str, is_expected: bool) -> impl Iterator<Item = Stri
 }
 
 fn remote(
-    raw: &mut Entry,
+    raw: &mut RawEntry,
     surroundings: &Surroundings<'_>,
     url: &Text,
     kind: RemoteKind,
     is_filled: bool,
     warnings: &mut Vec<String>,
-) -> Result<Remote, Finding> {
+) -> Result<Remote, ConfigFinding> {
     if is_filled {
-        check_url(&url.value).map_err(|problem| Finding::new("url", problem))?;
+        check_url(&url.value).map_err(|problem| ConfigFinding::new("url", problem))?;
     }
     let headers = headers(std::mem::take(&mut raw.headers))?;
     let (ca_file, client_cert) = (raw.ca_file.take(), raw.client_cert.take());
@@ -195,12 +196,12 @@ fn remote(
     })
 }
 
-fn headers(written: Pairs<String, Word>) -> Result<Vec<(String, Secret)>, Finding> {
+fn headers(written: Pairs<String, Word>) -> Result<Vec<(String, Secret)>, ConfigFinding> {
     let mut headers: Vec<(String, Secret)> = Vec::new();
     for (name, text) in written.0 {
         let bad = |problem: &str| {
             let key = format!("headers.{}", name.escape_debug());
-            Err(Finding::new(key, problem))
+            Err(ConfigFinding::new(key, problem))
         };
         match HeaderName::from_bytes(name.as_bytes()) {
             Ok(known) if is_set_for_each_request(&known) => {
@@ -268,7 +269,7 @@ const OURS: &[&str] = &[
 ];
 
 /// What is arranged for logging in, and how listings show it.
-fn oauth(raw: RawOAuth, is_filled: bool) -> Result<OAuth, Finding> {
+fn oauth(raw: RawOAuth, is_filled: bool) -> Result<OAuth, ConfigFinding> {
     let mut shown = Map::new();
     if let Some(id) = &raw.client_id {
         shown.insert("client_id".to_owned(), json!(id.shown));
@@ -292,24 +293,24 @@ fn oauth(raw: RawOAuth, is_filled: bool) -> Result<OAuth, Finding> {
     }
     if raw.client_secret.is_some() && raw.client_id.is_none() {
         let problem = "stands there without `client_id`";
-        return Err(Finding::new("oauth.client_secret", problem));
+        return Err(ConfigFinding::new("oauth.client_secret", problem));
     }
     let scopes = values(raw.scopes);
     if is_filled && !scopes.iter().all(|scope| is_scope(scope)) {
         let problem = "has something in it that is no scope; each stands there by itself";
-        return Err(Finding::new("oauth.scopes", problem));
+        return Err(ConfigFinding::new("oauth.scopes", problem));
     }
     let redirect_uri = raw.redirect_uri.map(|uri| uri.value);
     if is_filled && redirect_uri.as_deref().is_some_and(|uri| !is_redirect(uri)) {
         let problem = "is no address of a browser";
-        return Err(Finding::new("oauth.redirect_uri", problem));
+        return Err(ConfigFinding::new("oauth.redirect_uri", problem));
     }
     if let Some((name, _)) = extra_params
         .iter()
         .find(|(name, _)| OURS.contains(&&**name))
     {
         let key = format!("oauth.extra_params.{name}");
-        return Err(Finding::new(key, "is set for every login anew"));
+        return Err(ConfigFinding::new(key, "is set for every login anew"));
     }
     let extra_params = extra_params.into_iter();
     Ok(OAuth {

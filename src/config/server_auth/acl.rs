@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::{
-    raw::values::schema_as,
+    values::schema_as,
     wildcard::{NamePattern, UriPattern, Wildcard},
 };
 

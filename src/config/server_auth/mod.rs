@@ -13,10 +13,8 @@ use serde::Deserialize;
 
 pub use self::acl::{Acl, AclRule, Policy};
 use self::raw::{RawAuth, RawForwarded, SHORT};
+use super::document::SERVER_AUTH;
 use crate::text::secret::Secret;
-
-/// The key of access control.
-pub(super) const KEY: &str = "serverAuth";
 
 /// The subject of clients that show no credential where none is asked for.
 pub const ANONYMOUS: &str = "anonymous";
@@ -50,7 +48,7 @@ impl ServerAuth {
         let tokens = self.tokens.iter().enumerate();
         let short = tokens.filter(|(_, token)| token.token.reveal().len() < SHORT);
         short.map(|(index, _)| {
-            format!("`{KEY}.bearer.tokens[{index}]` is a token of fewer than {SHORT} characters, which can be guessed")
+            format!("`{SERVER_AUTH}.bearer.tokens[{index}]` is a token of fewer than {SHORT} characters, which can be guessed")
         })
     }
 

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     config::{
-        raw::{Pairs, values::schema_as},
         references::Text,
+        values::{Pairs, schema_as},
     },
     text::{
         redact::{TextKind, redacted},

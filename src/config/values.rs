@@ -77,12 +77,12 @@ pub(in crate::config) struct Apart;
 
 /// A whole number within these bounds, and its default.
 #[derive(Clone, Copy)]
-pub(in crate::config) struct Whole<const MIN: usize, const MAX: usize, const DEFAULT: usize>(
+pub(in crate::config) struct WholeNumber<const MIN: usize, const MAX: usize, const DEFAULT: usize>(
     pub(in crate::config) usize,
 );
 
 impl<const MIN: usize, const MAX: usize, const DEFAULT: usize> Default
-    for Whole<MIN, MAX, DEFAULT>
+    for WholeNumber<MIN, MAX, DEFAULT>
 {
     fn default() -> Self {
         Self(DEFAULT)
@@ -90,7 +90,7 @@ impl<const MIN: usize, const MAX: usize, const DEFAULT: usize> Default
 }
 
 impl<const MIN: usize, const MAX: usize, const DEFAULT: usize> Serialize
-    for Whole<MIN, MAX, DEFAULT>
+    for WholeNumber<MIN, MAX, DEFAULT>
 {
     fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(into)
@@ -98,14 +98,14 @@ impl<const MIN: usize, const MAX: usize, const DEFAULT: usize> Serialize
 }
 
 impl<'de, const MIN: usize, const MAX: usize, const DEFAULT: usize> Deserialize<'de>
-    for Whole<MIN, MAX, DEFAULT>
+    for WholeNumber<MIN, MAX, DEFAULT>
 {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_u64(Within(MIN, MAX)).map(Self)
     }
 }
 
-schema!([const MIN: usize, const MAX: usize, const DEFAULT: usize] Whole<MIN, MAX, DEFAULT>, _generator => {
+schema!([const MIN: usize, const MAX: usize, const DEFAULT: usize] WholeNumber<MIN, MAX, DEFAULT>, _generator => {
     json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
 });
 
@@ -267,5 +267,5 @@ impl TryFrom<Word> for VariableValue {
     }
 }
 
-/// Variables with their values.
-pub(in crate::config) type Variables = Pairs<VariableName, VariableValue>;
+/// RawVariables with their values.
+pub(in crate::config) type RawVariables = Pairs<VariableName, VariableValue>;

@@ -1,0 +1,233 @@
+//! A deserializer over the syntax tree of a text, which knows where everything stands. Types say what may stand there; each of their faults
+//! gets its key and its place here, and references in texts are resolved here.
+//!
+//! What serde cannot say by itself is said by reserved names: a tuple struct `$text` is a text with its references resolved, as it is shown,
+//! and as it is written; `$word` takes numbers and booleans, too; an enum `$kind` has a variant for each kind of JSON that may stand there,
+//! as `untagged` would, but without its buffer, in which places get lost; a unit struct `$apart` is read by somebody else.
+
+mod deserializer;
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    fmt,
+};
+
+use jsonc_parser::{ast, common::Ranged};
+use serde::de::{DeserializeOwned, Error as _};
+
+use super::{
+    document::tree,
+    finding::{ConfigFinding, FindingKind},
+    references::{self, BadReference, Text, ValueLookup},
+};
+
+/// Limit: faults of one text that are looked for.
+const MOST_FAULTS: usize = 100;
+
+/// What was read out of a value.
+pub(super) struct ReadValue<T> {
+    /// It, or all that is wrong.
+    pub(super) read: Result<T, Vec<ConfigFinding>>,
+    /// Keys that mean nothing and are ignored.
+    pub(super) ignored: Vec<ConfigFinding>,
+}
+
+/// Reads a value. Without a lookup texts are taken as they stand. A fault is found by the first error of serde; then the member that has it
+/// is left out and the type is read once more, until there is none.
+pub(super) fn read<T: DeserializeOwned>(
+    value: &ast::Value<'_>,
+    lookup: Option<ValueLookup<'_>>,
+) -> ReadValue<T> {
+    let reading = Reading::new(lookup);
+    let mut faults = Vec::new();
+    let mut read = None;
+    while read.is_none() {
+        match T::deserialize(Node::root(value, &reading)) {
+            Ok(found) => read = Some(found),
+            Err(fault) => {
+                let is_blank = fault.kind == FindingKind::Blank;
+                let mut left_out = reading.left_out.borrow_mut();
+                let goes_on = fault
+                    .at
+                    .is_some_and(|at| left_out.insert(at, !is_blank).is_none());
+                if !is_blank && fault.kind != FindingKind::Follows {
+                    faults.push(fault);
+                }
+                if !goes_on || faults.len() >= MOST_FAULTS {
+                    break;
+                }
+            }
+        }
+    }
+    let mut ignored = reading.ignored.into_inner();
+    ignored.sort_by_key(|finding| finding.at);
+    ignored.dedup();
+    faults.sort_by_key(|finding| finding.at);
+    ReadValue {
+        read: match read {
+            Some(read) if faults.is_empty() => Ok(read),
+            _ => Err(faults),
+        },
+        ignored,
+    }
+}
+
+/// The keys of a type.
+pub(super) fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
+    let reading = Reading::new(None);
+    if let Ok(Some(empty)) = tree("{}") {
+        drop(T::deserialize(Node::root(&empty, &reading)));
+    }
+    reading.keys.get()
+}
+
+/// How a value is read, and what is found on the way.
+struct Reading<'l> {
+    lookup: Option<ValueLookup<'l>>,
+    /// Where the members begin that are left out, and whether they have a fault.
+    left_out: RefCell<HashMap<usize, bool>>,
+    ignored: RefCell<Vec<ConfigFinding>>,
+    /// Those of the outermost object.
+    keys: Cell<&'static [&'static str]>,
+}
+
+impl<'l> Reading<'l> {
+    fn new(lookup: Option<ValueLookup<'l>>) -> Self {
+        Self {
+            lookup,
+            left_out: RefCell::default(),
+            ignored: RefCell::default(),
+            keys: Cell::new(&[]),
+        }
+    }
+}
+
+/// The way to a value.
+#[derive(Clone, Copy)]
+enum Path<'p> {
+    Root,
+    Key(&'p Path<'p>, &'p str),
+    /// An element, or a member whose key may be a secret.
+    Index(&'p Path<'p>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Key(Self::Root, key) => write!(f, "{}", key.escape_debug()),
+            Self::Key(before, key) => write!(f, "{before}.{}", key.escape_debug()),
+            Self::Index(before, index) => write!(f, "{before}[{index}]"),
+        }
+    }
+}
+
+/// A value of the tree, and the way to it.
+#[derive(Clone, Copy)]
+struct Node<'n> {
+    value: &'n ast::Value<'n>,
+    path: Path<'n>,
+    reading: &'n Reading<'n>,
+    /// Where its key or itself begins.
+    at: usize,
+    /// Whether nothing may be unknown, empty or said twice.
+    is_strict: bool,
+    /// The keys that the object knows whose member it is.
+    beside: Option<&'static [&'static str]>,
+    /// For a key: told when it may be a secret.
+    hides: Option<&'n Cell<bool>>,
+}
+
+fn kind(value: &ast::Value<'_>) -> &'static str {
+    match value {
+        ast::Value::StringLit(_) => "string",
+        ast::Value::NumberLit(_) => "number",
+        ast::Value::BooleanLit(_) => "boolean",
+        ast::Value::Object(_) => "object",
+        ast::Value::Array(_) => "array",
+        ast::Value::NullKeyword(_) => "null",
+    }
+}
+
+fn wrong<T>(problem: &str) -> Result<T, ConfigFinding> {
+    Err(ConfigFinding::custom(problem))
+}
+
+impl<'n> Node<'n> {
+    fn root(value: &'n ast::Value<'n>, reading: &'n Reading<'n>) -> Self {
+        Self {
+            value,
+            path: Path::Root,
+            reading,
+            at: value.start(),
+            is_strict: false,
+            beside: None,
+            hides: None,
+        }
+    }
+
+    /// What is wrong with this value, unless it is known to be wrong further inside.
+    fn placed(self, fault: ConfigFinding) -> ConfigFinding {
+        if fault.at.is_some() {
+            return fault;
+        }
+        let kind = if self.is_consequence(&fault.kind) {
+            FindingKind::Follows
+        } else {
+            fault.kind
+        };
+        ConfigFinding {
+            place: None,
+            key: self.path.to_string(),
+            kind,
+            at: Some(self.at),
+        }
+    }
+
+    /// Whether it is wrong only because something in it, which has a fault, was left out.
+    fn is_consequence(self, fault: &FindingKind) -> bool {
+        let left_out = self.reading.left_out.borrow();
+        let is_faulty = |at: usize| left_out.get(&at) == Some(&true);
+        match (fault, self.value) {
+            (FindingKind::Missing(key), ast::Value::Object(object)) => {
+                let mut members = object.properties.iter();
+                members.any(|member| member.name.as_str() == *key && is_faulty(member.start()))
+            }
+            (FindingKind::Value(_), value) => {
+                let inside = value.start()..value.end();
+                let mut faulty = left_out.iter().filter(|(_, is_faulty)| **is_faulty);
+                faulty.any(|(at, _)| inside.contains(at))
+            }
+            _ => false,
+        }
+    }
+
+    fn is_null(self) -> bool {
+        matches!(self.value, ast::Value::NullKeyword(_))
+    }
+
+    /// A text with its references resolved; a key as it is written.
+    fn text(self, written: &str) -> Result<Text, ConfigFinding> {
+        let lookup = self.reading.lookup;
+        let Some(lookup) = lookup.filter(|_| self.hides.is_none_or(Cell::get)) else {
+            return Ok(references::literal(written));
+        };
+        references::expand(written, lookup).map_err(|bad| {
+            ConfigFinding::of(match bad {
+                BadReference::Missing(name) => FindingKind::LacksVariable(name),
+                BadReference::Keyring { name, reason } => FindingKind::LacksSecret { name, reason },
+                other => FindingKind::Value(other.to_string()),
+            })
+        })
+    }
+
+    /// Refuses an empty text, which counts as an absent key where it is the value of one.
+    fn check_blank(self, text: &str) -> Result<(), ConfigFinding> {
+        match (text, self.is_strict, self.beside) {
+            ("", false, Some(_)) => Err(ConfigFinding::of(FindingKind::Blank)),
+            ("", ..) => wrong("is empty"),
+            _ => Ok(()),
+        }
+    }
+}
