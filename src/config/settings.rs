@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, 
 
 use super::{
     activity::ActivitySettings, finding::ConfigFinding, keyring::KeyringChoice, listen::Listen,
-    otlp::OtlpEndpoint, profiles::Profile, rate_limit::RateLimit, server_auth::ServerAuth,
-    server_entry::ServerEntry, tool_filter::Globs,
+    otlp::OtlpEndpoint, profiles::Profile, rate_limit::RateLimit, safe_variables::is_safe_variable,
+    server_auth::ServerAuth, server_entry::ServerEntry, tool_filter::Globs,
 };
 use crate::text::{
     names::ServerName,
