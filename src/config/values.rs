@@ -267,5 +267,5 @@ impl TryFrom<Word> for VariableValue {
     }
 }
 
-/// RawVariables with their values.
+/// Variables with their values.
 pub(in crate::config) type RawVariables = Pairs<VariableName, VariableValue>;

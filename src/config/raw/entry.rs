@@ -21,7 +21,7 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) command: Option<Text>,
     /// Its arguments; no shell splits them.
     pub(in crate::config) args: Vec<Word>,
-    /// RawVariables of its process.
+    /// Variables of its process.
     pub(in crate::config) env: RawVariables,
     /// The folder it starts in; a relative one is relative to this file's folder.
     pub(in crate::config) cwd: Option<Text>,
@@ -61,9 +61,11 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) max_idle_timeout: Option<Span<0, 1_000>>,
     /// Connected with the first call, or at start to stay.
     pub(in crate::config) start: Start,
-    /// Who shares a connection.
+    /// Who shares a connection: all clients until the server is seen to ask or to log for one of several, and from then on those
+    /// that cannot answer and want no log lines (auto); all clients; nobody (one for each client); clients with the same roots.
     pub(in crate::config) session_scope: SessionScope,
-    /// How a server that speaks with and without a handshake is opened.
+    /// How a server that speaks with and without a handshake is opened: auto (over pipes with a handshake, over HTTP without),
+    /// legacy (with), modern (without).
     pub(in crate::config) protocol_era: ProtocolEra,
     /// What the server is told when it asks: absolute paths or URIs.
     pub(in crate::config) roots: Vec<RawRoot>,

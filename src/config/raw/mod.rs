@@ -147,7 +147,7 @@ pub(super) struct RawEnvironment {
     /// A safe list, all, none, or names and globs on top of the safe list.
     #[schemars(extend("default" = "safe"))]
     pub(super) inherit: Option<RawInherit>,
-    /// RawVariables that every process gets.
+    /// Variables that every process gets.
     pub(super) set: RawVariables,
 }
 

@@ -328,7 +328,7 @@ fn inherit(raw: Option<RawInherit>) -> Inherit {
     }
 }
 
-/// RawVariables as a process gets them.
+/// Variables as a process gets them.
 fn variables(written: RawVariables) -> BTreeMap<String, Secret> {
     let pairs = written.0.into_iter();
     pairs

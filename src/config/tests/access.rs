@@ -83,7 +83,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": null, "acl": {"default": "deny"}}"#,
-            "must be a string",
+            r#"must be "bearer" or "forwarded""#,
         ),
         (r#"{"provider": "bearer"}"#, "has no `bearer.tokens`"),
         (r#"{"provider": "bearer", "bearer": {}}"#, "has no `tokens`"),
