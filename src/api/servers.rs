@@ -29,6 +29,7 @@ use crate::{
         ToolList, approver,
     },
     process,
+    text::names::ServerName,
 };
 
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
@@ -181,7 +182,7 @@ fn new_server(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "allOf": [{ "$ref": "#/components/schemas/config_server" }],
         "type": "object",
-        "properties": { "name": { "$ref": "#/components/schemas/config_name" } },
+        "properties": { "name": { "type": "string", "pattern": ServerName::PATTERN } },
         "required": ["name"],
     })
 }

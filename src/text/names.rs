@@ -47,6 +47,9 @@ pub enum BadServerName {
 }
 
 impl ServerName {
+    /// What schemas say of a name; they leave out `.` and `..`.
+    pub const PATTERN: &str = "^(?!.*__)[A-Za-z0-9._-]{1,64}$";
+
     /// The longest name, in characters.
     pub const MAX_LEN: usize = 64;
 

@@ -5,12 +5,15 @@ use std::{borrow::Cow, sync::LazyLock};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-use crate::config::{
-    references::Text,
-    server_entry::{Author, ProtocolEra, SessionScope, Start, ToolChanges},
-    spanned,
-    tool_filter::{Globs, ToolAcl},
-    values::{Apart, Pairs, RawVariables, Scalar, Span, WholeNumber, Word},
+use crate::{
+    config::{
+        references::Text,
+        server_entry::{Author, ProtocolEra, SessionScope, Start, ToolChanges},
+        spanned,
+        tool_filter::{Globs, ToolAcl},
+        values::{Apart, Pairs, RawVariables, Scalar, Span, WholeNumber, Word},
+    },
+    text::names::ServerName,
 };
 
 #[derive(Default, Deserialize, JsonSchema)]
@@ -197,7 +200,7 @@ impl JsonSchema for Servers {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let server = generator.subschema_for::<RawEntry>();
-        let name = json_schema!({ "type": "string", "pattern": "^(?!.*__)[A-Za-z0-9._-]{1,64}$" });
+        let name = json_schema!({ "type": "string", "pattern": ServerName::PATTERN });
         json_schema!({ "anyOf": [
             { "type": "object", "propertyNames": name, "additionalProperties": server },
             {

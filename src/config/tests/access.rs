@@ -156,7 +156,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
             &format!(r#"{{"provider": "bearer", "provider": "bearer", {tokens}}}"#),
             "stands there twice",
         ),
-        (r#"{"providers": []}"#, "is empty"),
+        (r#"{"providers": []}"#, "says nothing"),
         (
             r#"{"provider": "forwarded", "forwarded": {"header": "a b"}}"#,
             "is no name of a header",
