@@ -126,7 +126,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         operation["requestBody"] = request_body(body, &mut schemas.read);
     }
     let content = contents(answers, &mut schemas.written);
-    operation["responses"] = responses(route.path, content, failures);
+    operation["responses"] = responses(route.path, &content, failures);
     if route.path == PATH {
         operation["security"] = json!([]);
     }
@@ -159,7 +159,7 @@ fn contents(answers: &[Answers], written: &mut SchemaGenerator) -> Map<String, V
 }
 
 /// The responses of an operation, by status.
-fn responses(path: &str, content: Map<String, Value>, failures: &[ErrorCode]) -> Value {
+fn responses(path: &str, content: &Map<String, Value>, failures: &[ErrorCode]) -> Value {
     let mut responses = Map::new();
     let done = if content.contains_key(EVENTS) {
         "A stream of events."
