@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Shared,
+    call_tallies::CallTally,
     figures::FigurePeriod,
-    known_calls::CallTally,
     redaction::Redaction,
     seen_call::{SeenCall, ThingCalled},
     store::{ActivityStore, LookedBack},

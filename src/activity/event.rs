@@ -129,15 +129,15 @@ pub(super) struct ServerNews {
 pub(super) const MOST_THINGS: usize = 20;
 
 impl EventKind {
-    /// In bytes, what is held of strangers' texts until its record is made.
-    pub(super) fn held(&self) -> usize {
+    /// The bytes that it keeps of strangers' texts until its record is made.
+    pub(super) fn held_bytes(&self) -> usize {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let named = |things: &[TouchedThing]| {
             let names = things.iter().map(|thing| thing.name.len());
             names.sum::<usize>() + size_of_val(things)
         };
         match self {
-            Self::Call(call) => call.held(),
+            Self::Call(call) => call.held_bytes(),
             Self::Refusal(refusal) => {
                 let path = refusal.path.as_ref().map_or(0, |path| path.len());
                 refusal.error.len() + path

@@ -5,6 +5,8 @@
 
 mod block;
 mod bounds;
+mod call_kind;
+mod call_tallies;
 mod counting;
 mod course;
 mod difference;

@@ -8,14 +8,14 @@ use super::{
     event::EventKind,
     redaction::LARGEST_BODY,
     seen_call::{
-        CallEnd, CallEntrance, SeenBody, SeenCall, StatedIntent, ThingCalled, bounded, held,
-        says_error, small_client, small_error, well_known,
+        CallEnd, CallEntrance, SeenBody, SeenCall, StatedIntent, ThingCalled, bounded, kept_copy,
+        small_client, small_error, well_known,
     },
 };
 use crate::{
     failure::error_code::Failure,
     telemetry::spans::CallTrace,
-    wire::{Raw, RpcError, Thing},
+    wire::{Raw, RpcError, Thing, tool_result},
 };
 
 /// A request of a caller from its beginning.
@@ -74,12 +74,12 @@ impl OpenCall {
         let (kept, request_bytes) = match body {
             CallBody::Params(params) => {
                 kept(&activity, params, |params| match params.get("arguments") {
-                    Some(arguments) => SeenBody::Arguments(held(&arguments)),
-                    None => SeenBody::Params(held(params)),
+                    Some(arguments) => SeenBody::Arguments(kept_copy(&arguments)),
+                    None => SeenBody::Params(kept_copy(params)),
                 })
             }
             CallBody::Arguments(arguments) => kept(&activity, arguments, |arguments| {
-                SeenBody::Arguments(held(arguments))
+                SeenBody::Arguments(kept_copy(arguments))
             }),
         };
         let began = Instant::now();
@@ -130,8 +130,8 @@ impl OpenCall {
         let size = result.as_bytes().len();
         let is_small = size <= LARGEST_BODY;
         // Of a large one it is looked here, so that it is not held.
-        let is_error = !is_small && says_error(result);
-        let kept = is_small.then(|| held(result));
+        let is_error = !is_small && tool_result::says_error(result);
+        let kept = is_small.then(|| kept_copy(result));
         self.end(CallEnd::Result {
             size,
             kept,
@@ -203,7 +203,7 @@ mod tests {
         let some = "y".repeat(2 * COPIED);
         let frame = Raw::author(&serde_json::json!({ "arguments": { "a": some }, "junk": long }));
         let few = Raw::author(&serde_json::json!({ "arguments": { "a": 1 }, "junk": long }));
-        let small = held(&few.get("arguments").expect("it is there"));
+        let small = kept_copy(&few.get("arguments").expect("it is there"));
         assert!(few.bytes().is_unique(), "a part of it is held: {small:?}");
         let arguments = frame.get("arguments").expect("it is there");
         let mut call = OpenCall::new(
@@ -227,7 +227,11 @@ mod tests {
             kept: small_error(&error),
         };
         assert_eq!(call.method.len(), LONGEST_TEXT);
-        assert!(call.held() < 3 * LONGEST_TEXT, "{}", call.held());
+        assert!(
+            call.held_bytes() < 3 * LONGEST_TEXT,
+            "{}",
+            call.held_bytes()
+        );
         let mut event = ActivityEvent {
             time: SystemTime::UNIX_EPOCH,
             what: EventKind::Call(call),

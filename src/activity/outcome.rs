@@ -1,9 +1,9 @@
 //! How a call ended, in a word. Pure.
 
-use super::seen_call::{CallEnd, IS_ERROR, is_true};
+use super::seen_call::CallEnd;
 use crate::{
     failure::error_code::ErrorCode,
-    wire::{Raw, result_type},
+    wire::{Raw, result_type, tool_result},
 };
 
 impl CallEnd {
@@ -21,9 +21,9 @@ impl CallEnd {
 }
 
 fn outcome_of_result(result: &Raw) -> &'static str {
-    let [is_error, kind] = result.look_up([IS_ERROR, result_type::KEY]);
+    let [is_error, kind] = result.look_up([tool_result::IS_ERROR, result_type::KEY]);
     let kind = kind.value.and_then(|kind| kind.string());
-    if is_error.value.is_some_and(|value| is_true(&value)) {
+    if is_error.value.is_some_and(|value| value.is_true()) {
         "tool_error"
     } else if kind.as_deref() == Some(result_type::INPUT_REQUIRED) {
         "asked"

@@ -47,7 +47,7 @@ pub(super) struct Waiting {
 
 impl ActivityQueue {
     pub(super) fn push(&mut self, event: ActivityEvent) -> Alarm {
-        let size = event.what.held();
+        let size = event.what.held_bytes();
         if self.is_closed {
             return Alarm::None;
         }

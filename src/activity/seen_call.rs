@@ -1,5 +1,5 @@
-//! A call, as far as the log knows it, holding what is there already, and copies of what is small. Nothing is formatted or redacted here;
-//! that is done where records are made.
+//! What the log keeps of a call until its record is made: what is there already, and copies of what is small. Nothing is formatted or
+//! redacted here.
 
 use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
 
@@ -48,7 +48,7 @@ pub struct StatedIntent {
     pub reason: Option<String>,
 }
 
-/// A call, as far as the log knows it.
+/// A call that ended, with all that its record is made of.
 #[derive(Debug)]
 pub(super) struct SeenCall {
     pub(super) id: u64,
@@ -141,8 +141,8 @@ impl SeenCall {
         }
     }
 
-    /// In bytes, what is held of what was sent and answered.
-    pub(super) fn held(&self) -> usize {
+    /// The bytes that it keeps of what was sent and answered.
+    pub(super) fn held_bytes(&self) -> usize {
         let body = match &self.body {
             SeenBody::Nothing => 0,
             SeenBody::Params(raw) | SeenBody::Arguments(raw) => raw.as_bytes().len(),
@@ -158,25 +158,13 @@ impl SeenCall {
     }
 }
 
-/// A part of a message until its record is made.
-pub(super) fn held(raw: &Raw) -> Raw {
+/// What is kept of a part of a message until its record is made.
+pub(super) fn kept_copy(raw: &Raw) -> Raw {
     if raw.as_bytes().len() <= COPIED {
         raw.detached()
     } else {
         raw.clone()
     }
-}
-
-/// Whether a tool's result says that the tool failed.
-pub(super) fn says_error(result: &Raw) -> bool {
-    result.get(IS_ERROR).is_some_and(|value| is_true(&value))
-}
-
-/// The member that says so.
-pub(super) const IS_ERROR: &str = "isError";
-
-pub(super) fn is_true(value: &Raw) -> bool {
-    value.as_bytes() == b"true"
 }
 
 pub(super) fn well_known(method: &str) -> Cow<'static, str> {

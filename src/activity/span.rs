@@ -6,7 +6,7 @@ use super::{
     redaction::Redaction,
     seen_call::CallEnd,
 };
-use crate::telemetry::spans::{EndedSpan, Spans};
+use crate::telemetry::spans::{EndedCall, Spans};
 
 /// Hands over what the record of an event says, if that is a call with a place in a trace.
 pub(super) fn export(
@@ -24,7 +24,7 @@ pub(super) fn export(
     let has_rpc_code = matches!(call.end, CallEnd::RpcError { .. } | CallEnd::Invalid { .. });
     let code = record.code.as_deref();
     let request_id = trace.request_id().map(|id| redaction.name(id));
-    spans.export(&EndedSpan {
+    spans.export(&EndedCall {
         trace,
         began: call.began,
         ended: call.ended,

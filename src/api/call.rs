@@ -120,7 +120,7 @@ async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<By
     } = call;
     let (router, params) = (&api.0.router, notices::progress_params());
     let (args, params) = (args.as_ref(), Some(&params));
-    let answering = router.call_tool(context, variant, &server, &tool, args, params);
+    let answering = router.call_for_operator(context, variant, &server, &tool, args, params);
     let answer = answering.logged_in(context.logged_as.clone()).await;
     let answer = answer?;
     let (key, payload) = match answer {

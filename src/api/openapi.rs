@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     json_response,
-    routes::{About, Body, EVENTS, Route},
+    routes::{About, Answers, Body, EVENTS, Route},
 };
 use crate::{config, failure::error_code::ErrorCode};
 
@@ -122,21 +122,31 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
     }
-    if let Some(Body {
-        schema,
-        is_required,
-    }) = body
-    {
-        let schema = schema(&mut schemas.read);
-        operation["requestBody"] = json!({
-            "required": is_required,
-            "content": { "application/json": { "schema": schema } },
-        });
+    if let Some(body) = body {
+        operation["requestBody"] = request_body(body, &mut schemas.read);
     }
+    let content = contents(answers, &mut schemas.written);
+    operation["responses"] = responses(route.path, &content, failures);
+    if route.path == PATH {
+        operation["security"] = json!([]);
+    }
+    operation
+}
+
+fn request_body(body: &Body, read: &mut SchemaGenerator) -> Value {
+    let schema = (body.schema)(read);
+    json!({
+        "required": body.is_required,
+        "content": { "application/json": { "schema": schema } },
+    })
+}
+
+/// What an operation answers, by media type.
+fn contents(answers: &[Answers], written: &mut SchemaGenerator) -> Map<String, Value> {
     let mut content = Map::new();
     for answer in answers {
         let schema = match answer.schema {
-            Some(schema) => schema(&mut schemas.written).to_value(),
+            Some(schema) => schema(written).to_value(),
             None => json!({ "type": "string" }),
         };
         let described = match content.remove(answer.media) {
@@ -145,6 +155,11 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         };
         content.insert(answer.media.to_owned(), described);
     }
+    content
+}
+
+/// The responses of an operation, by status.
+fn responses(path: &str, content: &Map<String, Value>, failures: &[ErrorCode]) -> Value {
     let mut responses = Map::new();
     let done = if content.contains_key(EVENTS) {
         "A stream of events."
@@ -156,7 +171,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         json!({ "description": done, "content": content }),
     );
     let mut failures = failures.to_vec();
-    if route.path.contains('{') {
+    if path.contains('{') {
         // An empty name makes another path.
         failures.push(ErrorCode::UnknownPath);
     }
@@ -169,11 +184,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         });
         responses.insert(status.to_string(), answer);
     }
-    operation["responses"] = responses.into();
-    if route.path == PATH {
-        operation["security"] = json!([]);
-    }
-    operation
+    responses.into()
 }
 
 /// The statuses of failures, with the codes that each has.

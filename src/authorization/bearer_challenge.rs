@@ -1,4 +1,4 @@
-//! What a `WWW-Authenticate` says that concerns tokens (RFC 6750, 3; RFC 9110, 11.6.1). Pure.
+//! Reads what a `WWW-Authenticate` says that concerns tokens (RFC 6750, 3; RFC 9110, 11.6.1). Pure.
 
 /// The parts of a challenge that decide what is done.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -16,10 +16,10 @@ const MOST_SCOPES: usize = 64;
 const LONGEST_SCOPE: usize = 128;
 
 impl BearerChallenge {
-    /// Reads all challenges of a response.
+    /// Reads all challenges of a response. `error` and `scope` are read whatever their scheme is.
     pub fn read(text: &str) -> Self {
         let mut challenge = Self::default();
-        for part in parts(text) {
+        for part in split_at_commas(text) {
             let part = match part.split_once(' ') {
                 // A scheme stands before its first parameter. Blanks may stand around the sign of one.
                 Some((scheme, first))
@@ -30,29 +30,29 @@ impl BearerChallenge {
                 }
                 _ => part,
             };
-            if !part.contains('=') {
-                challenge.is_bearer |= part.eq_ignore_ascii_case("bearer");
-                continue;
-            }
-            let Some((name, value)) = part.split_once('=') else {
-                continue;
-            };
-            let value = unquoted(value.trim());
-            match name.trim().to_ascii_lowercase().as_str() {
-                "error" => challenge.error = Some(value),
-                "scope" => {
-                    let scopes = value.split_ascii_whitespace().filter(|one| is_scope(one));
-                    let scopes = scopes.take(MOST_SCOPES);
-                    challenge.scopes = scopes.map(str::to_owned).collect();
-                }
-                _ => (),
+            match part.split_once('=') {
+                Some((name, value)) => challenge.read_parameter(name.trim(), value.trim()),
+                None => challenge.is_bearer |= part.eq_ignore_ascii_case("bearer"),
             }
         }
         challenge
     }
 
+    fn read_parameter(&mut self, name: &str, value: &str) {
+        let value = unquote(value);
+        match name.to_ascii_lowercase().as_str() {
+            "error" => self.error = Some(value),
+            "scope" => {
+                let scopes = value.split_ascii_whitespace().filter(|one| is_scope(one));
+                let scopes = scopes.take(MOST_SCOPES);
+                self.scopes = scopes.map(str::to_owned).collect();
+            }
+            _ => (),
+        }
+    }
+
     /// Whether the token lacks a permission (RFC 6750, 3.1).
-    pub fn wants_more(&self) -> bool {
+    pub fn lacks_scope(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
     }
 }
@@ -63,8 +63,8 @@ fn is_scope(text: &str) -> bool {
     text.len() <= LONGEST_SCOPE && text.bytes().all(is_allowed)
 }
 
-/// What stands between commas, those in quotes apart.
-fn parts(text: &str) -> Vec<&str> {
+/// Splits at the commas that do not stand in quotes.
+fn split_at_commas(text: &str) -> Vec<&str> {
     let (mut parts, mut begin) = (Vec::new(), 0);
     let (mut quoted, mut escaped) = (false, false);
     for (at, c) in text.char_indices() {
@@ -84,7 +84,7 @@ fn parts(text: &str) -> Vec<&str> {
     trimmed.filter(|part| !part.is_empty()).collect()
 }
 
-fn unquoted(value: &str) -> String {
+fn unquote(value: &str) -> String {
     let inner = value
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'));

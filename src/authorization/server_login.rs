@@ -180,7 +180,7 @@ impl ServerLogin {
     fn forbidden(&self, challenge: &Challenge) {
         let header = challenge.www_authenticate.as_deref().unwrap_or_default();
         let read = BearerChallenge::read(header);
-        if !read.wants_more() {
+        if !read.lacks_scope() {
             return;
         }
         // What it named for its 401 is what a login needs in any case.

@@ -132,7 +132,7 @@ impl CallContext {
         let request = TracedRequest {
             id: id.map(|id| logged_call::shown(id.as_str().trim_matches('"'))),
             revision: self.revision.as_str(),
-            is_from_params: in_params.is_some(),
+            is_in_params: in_params.is_some(),
         };
         self.trace = spans.begin(in_params.or_else(|| in_headers.cloned()), request);
     }

@@ -6,12 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::last_known;
+use super::saved_listings;
 use crate::{storage, text::names::ServerName};
 
 /// Notes that a server asks. `entry` is the fingerprint of its configuration: under another one it may be another program.
 pub(super) fn save(data_dir: &Path, server: &ServerName, entry: &str) -> io::Result<()> {
-    storage::create_private_subfolder(&last_known::folder(data_dir))?;
+    storage::create_private_subfolder(&saved_listings::folder(data_dir))?;
     storage::write_atomically(&file(data_dir, server), entry.as_bytes())
 }
 
@@ -21,8 +21,8 @@ pub(super) fn load(data_dir: &Path, server: &ServerName, entry: &str) -> bool {
 }
 
 fn file(data_dir: &Path, server: &ServerName) -> PathBuf {
-    let name = format!("{server}.{}", last_known::ASKING);
-    last_known::folder(data_dir).join(name)
+    let name = format!("{server}.{}", saved_listings::ASKING);
+    saved_listings::folder(data_dir).join(name)
 }
 
 #[cfg(test)]
@@ -39,7 +39,7 @@ mod tests {
             assert!(load(folder.path(), server, "e1"));
         }
         assert!(!load(folder.path(), &a, "e2"), "of another configuration");
-        last_known::prune(folder.path(), |name| name == "b.c");
+        saved_listings::prune(folder.path(), |name| name == "b.c");
         assert!(!load(folder.path(), &a, "e1"), "of a server that is gone");
         assert!(load(folder.path(), &b, "e1"));
     }

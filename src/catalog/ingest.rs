@@ -1,12 +1,14 @@
 //! Turns the raw lists of one server into what the catalog keeps: every definition as it came, with the few parsed fields that routing
 //! and search need. A definition that cannot be read is left out and reported; the rest is kept.
 
+mod lookups;
+
 use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+use self::lookups::Lookups;
 use super::{
-    indexes::Lookups,
     shapes,
     suspicion::{has_suspicious_instructions, is_grave},
     uri_templates::LooseTemplate,
@@ -65,7 +67,7 @@ pub struct ServerCatalog {
     /// Whether the scanner objects to the server's instructions.
     pub has_suspicious_instructions: bool,
     tools_by_name: QuickMap<Box<str>, usize>,
-    pub(super) lookups: Lookups,
+    lookups: Lookups,
     /// Whether it takes a log level: each call reads this.
     takes_log_level: bool,
 }

@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{ServerCatalog, asking_servers, last_known, pinning::not_saved};
+use super::{ServerCatalog, asking_servers, pinning::not_saved, saved_listings};
 use crate::{
     failure::error_code::Failure,
     text::names::ServerName,
@@ -139,12 +139,12 @@ impl Waiting {
             }
         }
         if let Some(kept) = &self.kept {
-            last_known::prune(data_dir, |name| {
+            saved_listings::prune(data_dir, |name| {
                 kept.iter().any(|kept| kept.as_str() == name)
             });
         }
         for (name, known) in &self.lists {
-            let saved = last_known::save(data_dir, name, &known.entry, &known.listing);
+            let saved = saved_listings::save(data_dir, name, &known.entry, &known.listing);
             if let Err(error) = saved {
                 tracing::warn!(server = %name, %error, "the last known lists could not be saved");
             }

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ApprovalRequest, Listing, Searcher, ServerCatalog, Snapshot, asking_servers,
     indexer::Indexer,
-    last_known,
     pinning::{self, Pinning},
+    saved_listings,
     saver::Saver,
 };
 use crate::{
@@ -139,7 +139,7 @@ impl Catalog {
         let known = servers
             .iter()
             .filter_map(|KnownServer { name, entry, .. }| {
-                let listing = last_known::load(data_dir, name, entry)?;
+                let listing = saved_listings::load(data_dir, name, entry)?;
                 let known = ServerCatalog::ingest(name, entry, listing);
                 Some((name.clone(), Arc::new(known)))
             });

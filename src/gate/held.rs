@@ -1,7 +1,7 @@
-//! What is held of a server, and how its refusal reads. Pure.
+//! Finds out what is held of a server, and words its refusal. Pure.
 
 use crate::{
-    catalog::{ComparedUri, ServerCatalog, Snapshot, literal_length},
+    catalog::{ComparedUri, ServerCatalog, Snapshot, Template, literal_length},
     config::{ServerEntry, ToolChanges},
     failure::error_code::{ErrorCode, Failure},
     text::visible::uris,
@@ -14,19 +14,19 @@ use crate::{
 };
 
 /// Why the thing is held; nothing if it is not. Where changes are allowed only a lock file holds.
-pub(super) fn hold(
+pub(super) fn hold_of(
     snapshot: &Snapshot,
     entry: &ServerEntry,
     thing: &Thing<'_>,
 ) -> Option<(ThingKind, Hold)> {
     let pins = snapshot.pins.get(&entry.name)?;
-    let held = |kind, name: &str| pins.hold(kind, name).map(|hold| (kind, *hold));
+    let pinned = |kind, name: &str| pins.hold(kind, name).map(|hold| (kind, *hold));
     let found = match thing {
-        Thing::Tool(name) => held(ThingKind::Tool, name),
-        Thing::Prompt(name) => held(ThingKind::Prompt, name),
-        Thing::Resource(uri) => held(ThingKind::Resource, uri)
-            .or_else(|| held(ThingKind::Template, uri))
-            .or_else(|| unlisted(snapshot, entry, pins, uri)),
+        Thing::Tool(name) => pinned(ThingKind::Tool, name),
+        Thing::Prompt(name) => pinned(ThingKind::Prompt, name),
+        Thing::Resource(uri) => pinned(ThingKind::Resource, uri)
+            .or_else(|| pinned(ThingKind::Template, uri))
+            .or_else(|| hold_of_unlisted(snapshot, entry, pins, uri)),
         Thing::Task(_) | Thing::Nothing => None,
     };
     found.filter(|(_, hold)| {
@@ -34,9 +34,13 @@ pub(super) fn hold(
     })
 }
 
-/// The same for a URI that no list has: another spelling of one that is held, an expansion of a template that is, unless one that is not
-/// held describes it more closely, or, while anything is held, whatever nothing describes.
-fn unlisted(
+/// The same for a URI that no list has. While anything is held, these are held too:
+///
+/// * a URI that does not say where it leads;
+/// * another spelling of a URI that is held;
+/// * an expansion of a template that is held, unless one that is not held describes it more closely;
+/// * a URI that nothing describes.
+fn hold_of_unlisted(
     snapshot: &Snapshot,
     entry: &ServerEntry,
     pins: &Pins,
@@ -51,30 +55,34 @@ fn unlisted(
         return None;
     }
     if !uris::leads_where_it_says(uri) {
-        return may_be_any(pins);
+        return first_hold(pins);
     }
     let compared = ComparedUri::new(uri);
     let mut alike = known.resources_like(&compared);
     if let Some(hold) = alike.find_map(|one| pins.hold(ThingKind::Resource, &one.uri)) {
         return Some((ThingKind::Resource, *hold));
     }
-    // Of two that are equally close the held one counts.
-    let fitting = known.templates_of(&compared).map(|one| &*one.uri_template);
-    let closest = fitting.max_by_key(|template| {
-        let is_held = pins.hold(ThingKind::Template, template).is_some();
-        (literal_length(template), is_held)
-    });
-    let Some(closest) = closest else {
+    let hold_of_template = |known: &Template| pins.hold(ThingKind::Template, &known.uri_template);
+    let is_held = |known: &Template| hold_of_template(known).is_some();
+    let Some(closest) = closest_template(known.templates_of(&compared), is_held) else {
         // Nothing that is listed describes it, so nobody knows what the server takes it for.
-        return may_be_any(pins);
+        return first_hold(pins);
     };
-    let hold = pins.hold(ThingKind::Template, closest)?;
-    Some((ThingKind::Template, *hold))
+    Some((ThingKind::Template, *hold_of_template(closest)?))
+}
+
+/// The one of these templates that describes a URI most closely: it has the most literal text. Of two that are equally close the bad one
+/// counts.
+fn closest_template<'a>(
+    templates: impl Iterator<Item = &'a Template>,
+    is_bad: impl Fn(&Template) -> bool,
+) -> Option<&'a Template> {
+    templates.max_by_key(|known| (literal_length(&known.uri_template), is_bad(known)))
 }
 
 /// Why a prompt or resource may not be had of an instance that describes it otherwise than the server is known to: the scanner objects, and
 /// nobody approved that text.
-pub(super) fn hold_of_instance(
+pub(super) fn hold_of_listed(
     snapshot: &Snapshot,
     entry: &ServerEntry,
     listed: &ServerCatalog,
@@ -83,7 +91,7 @@ pub(super) fn hold_of_instance(
     if entry.tool_changes != ToolChanges::Hold {
         return None;
     }
-    let (kind, name, definition) = suspicious(listed, thing)?;
+    let (kind, name, definition) = find_suspicious(listed, thing)?;
     let fingerprint = Fingerprint::of_value(definition);
     let pins = snapshot.pins.get(&entry.name);
     let approved = pins.and_then(|pins| pins.ledger.approved.get(&(kind, name.into())));
@@ -99,7 +107,7 @@ pub(super) fn hold_of_instance(
 }
 
 /// The definition of a prompt or a resource in a list, if the scanner objects to it.
-fn suspicious<'a>(
+fn find_suspicious<'a>(
     listed: &'a ServerCatalog,
     thing: &Thing<'_>,
 ) -> Option<(ThingKind, &'a str, &'a Raw)> {
@@ -121,8 +129,7 @@ fn suspicious<'a>(
             let compared = ComparedUri::new(uri);
             let written = listed.template(uri).into_iter();
             let fitting = written.chain(listed.templates_of(&compared));
-            let closest = fitting
-                .max_by_key(|known| (literal_length(&known.uri_template), known.is_suspicious))?;
+            let closest = closest_template(fitting, |known| known.is_suspicious)?;
             let is_suspicious = closest.is_suspicious;
             is_suspicious.then_some((
                 ThingKind::Template,
@@ -135,7 +142,7 @@ fn suspicious<'a>(
 }
 
 /// What a URI may lead to that does not say where it leads: anything that is held. The first by name.
-fn may_be_any(pins: &Pins) -> Option<(ThingKind, Hold)> {
+fn first_hold(pins: &Pins) -> Option<(ThingKind, Hold)> {
     let kinds = [ThingKind::Resource, ThingKind::Template];
     kinds.into_iter().find_map(|kind| {
         let first = pins.names(kind).min_by_key(|(name, _)| *name)?;
@@ -254,7 +261,7 @@ mod tests {
         let servers = [(server.clone(), known)].into();
         let snapshot = Snapshot::judged(1, servers, [(server, Arc::new(pins))].into(), None);
         let entry = settings.servers.get("s").expect("the entry");
-        hold(&snapshot, entry, &Thing::Resource(compared.into())).is_some()
+        hold_of(&snapshot, entry, &Thing::Resource(compared.into())).is_some()
     }
 
     #[test]

@@ -137,7 +137,7 @@ impl<'a> Rules<'a> {
         {
             return Err(Refusal::ToolOff(tool));
         }
-        if let Some((kind, hold)) = held::hold(self.snapshot, entry, target.thing()) {
+        if let Some((kind, hold)) = held::hold_of(self.snapshot, entry, target.thing()) {
             return Err(Refusal::Held(target.thing(), kind, hold));
         }
         let tool = match target.thing() {
@@ -177,7 +177,7 @@ impl<'a> Rules<'a> {
         let Ok(entry) = self.find(server) else {
             return Ok(());
         };
-        match held::hold_of_instance(self.snapshot, entry, listed, thing) {
+        match held::hold_of_listed(self.snapshot, entry, listed, thing) {
             Some((kind, hold)) => Err(held::refusal(server, thing, kind, hold).of_server(server)),
             None => Ok(()),
         }

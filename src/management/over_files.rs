@@ -15,7 +15,7 @@ use super::{Backing, Connections, Management, ServerRow, entry_review, writing::
 use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
     authorization::Logins,
-    catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, last_known},
+    catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, saved_listings},
     config::{
         self, Blank, BrokenEntry, Change, EditError, KeyringLookup, LoadError, OurAddress, Places,
         Settings, Supposed, Variables, WriteError,
@@ -319,7 +319,7 @@ impl Backing for OverFiles {
 
     fn lists(&self, settings: &Settings) -> Arc<Snapshot> {
         let known = settings.listed_entries().filter_map(|entry| {
-            let listing = last_known::load(&self.data_dir, &entry.name, &entry.fingerprint)?;
+            let listing = saved_listings::load(&self.data_dir, &entry.name, &entry.fingerprint)?;
             let server = ServerCatalog::ingest(&entry.name, &entry.fingerprint, listing);
             Some((entry.name.clone(), Arc::new(server)))
         });

@@ -6,6 +6,7 @@ mod built_in;
 mod calls;
 mod changes;
 mod cutting;
+mod declared_call;
 mod definitions;
 mod discovery;
 mod echoed_arguments;

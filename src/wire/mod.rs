@@ -26,6 +26,7 @@ mod rpc_error;
 mod scan;
 mod splice;
 mod target;
+pub mod tool_result;
 mod trace_parent;
 
 pub use frame::{

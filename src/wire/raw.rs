@@ -171,6 +171,11 @@ impl Raw {
         &self.text[..] == b"null"
     }
 
+    /// Whether the value is `true`.
+    pub fn is_true(&self) -> bool {
+        &self.text[..] == b"true"
+    }
+
     /// The members of an object in their order; none for any other value.
     pub fn members(&self) -> impl Iterator<Item = MemberSpan> + '_ {
         let known = self.known_members();

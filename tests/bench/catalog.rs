@@ -8,7 +8,7 @@ use mcpproxy::{
     activity::Activity,
     authorization::Logins,
     call_context::{CallContext, CallIds},
-    catalog::{Catalog, Listing, Matching, Query, ServerCatalog, Snapshot, Writer, last_known},
+    catalog::{Catalog, Listing, Matching, Query, ServerCatalog, Snapshot, Writer, saved_listings},
     code_execution::Scripts,
     config::{Keeper, Overrides, RoutingMode, Settings, Surroundings, parse},
     gate::Gate,
@@ -137,7 +137,7 @@ fn lists(c: &mut Criterion) {
         let folder = tempfile::tempdir().expect("a folder");
         let listings = listings(size);
         for (name, listing) in &listings {
-            last_known::save(folder.path(), name, "entry", listing).expect("a writable folder");
+            saved_listings::save(folder.path(), name, "entry", listing).expect("a writable folder");
         }
         let known: Vec<_> = listings
             .iter()

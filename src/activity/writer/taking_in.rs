@@ -5,9 +5,9 @@ use std::time::SystemTime;
 use super::{
     super::{
         block::NewRecord,
+        call_kind::CallMoment,
         counting,
         event::{ActivityEvent, EventKind},
-        known_calls::CallMoment,
         queue::Waiting,
         record::{ActivityRecord, RecordMaker},
         seen_call::SeenCall,
@@ -52,7 +52,7 @@ impl RecordWriter {
             redaction: &self.redaction,
             settings: &self.settings.activity,
         };
-        let kind = self.known.note(&maker, call, moment);
+        let kind = self.known.tally(&maker, call, moment);
         if kind.is_none() {
             let counted = (millis, moment.outcome);
             counting::count_call(&self.shared, &self.redaction, call, counted);

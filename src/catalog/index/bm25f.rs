@@ -16,10 +16,13 @@ const B: f32 = 0.75;
 const REPETITION: f32 = 0.3;
 
 /// The weight of a synonym, relative to the word in the query.
-const SIMILAR: f32 = 0.2;
+pub(super) const SIMILAR: f32 = 0.2;
 
 /// What a tool that has every word of a query gains over comparable others.
-const ALL_WORDS: f32 = 1.25;
+pub(super) const ALL_WORDS: f32 = 1.25;
+
+/// What a term can add at most.
+pub(super) const MOST: f32 = K1 + 1.0;
 
 /// The mean lengths of the fields.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,35 +48,20 @@ impl Means {
     }
 }
 
-/// The weight of a synonym, relative to the word itself.
-pub(super) const fn similar_share() -> f32 {
-    SIMILAR
-}
-
 /// How rare a term is that `having` of `all` tools have.
 pub(super) fn rarity(having: usize, all: usize) -> f32 {
     let (having, all) = (count(having), count(all));
     (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
 }
 
-/// What a term adds to a tool's score; below [`most`] for any `weight`.
+/// What a term adds to a tool's score; below [`MOST`] for any `weight`.
 pub(super) fn saturated(weight: f32) -> f32 {
-    weight * (K1 + 1.0) / (weight + K1)
-}
-
-/// What a term can add at most.
-pub(super) const fn most() -> f32 {
-    K1 + 1.0
+    weight * MOST / (weight + K1)
 }
 
 /// The weight of a term that occurs in the query this often.
 pub(super) fn repeated(times: usize) -> f32 {
     1.0 + REPETITION * count(times.max(1)).ln()
-}
-
-/// The factor for tools that have every word of the query.
-pub(super) const fn all_words() -> f32 {
-    ALL_WORDS
 }
 
 #[expect(

@@ -124,7 +124,7 @@ fn oracle(snapshot: &Snapshot, query: &str) -> BTreeMap<String, f32> {
             .iter()
             .filter(|other| !terms.contains_key(*other));
         let others: f32 = others.map(|other| weight(other, tokens, lengths)).sum();
-        weight(term, tokens, lengths) + bm25f::similar_share() * others
+        weight(term, tokens, lengths) + bm25f::SIMILAR * others
     };
     let mut scores = BTreeMap::new();
     for (name, tokens, lengths) in &tools {
@@ -144,7 +144,7 @@ fn oracle(snapshot: &Snapshot, query: &str) -> BTreeMap<String, f32> {
         }
         let has = |term: &str| tokens.iter().flatten().any(|token| token.text == term);
         if required.iter().all(|term| has(term)) {
-            score *= bm25f::all_words();
+            score *= bm25f::ALL_WORDS;
         }
         if score > 0.0 {
             scores.insert(name.clone(), score);

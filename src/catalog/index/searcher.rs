@@ -192,7 +192,7 @@ impl Searcher {
             return Ok(self.hits(all.collect(), Vec::new()));
         }
         let scores = self.scores(index, &wanted.terms, stop).map_err(&failed)?;
-        let most = scores.most * bm25f::all_words();
+        let most = scores.most * bm25f::ALL_WORDS;
         let ranked = scores
             .of
             .iter()
@@ -203,7 +203,7 @@ impl Searcher {
                 if *score <= 0.0 || (matching == Matching::All && !has_all) || !allowed(place) {
                     return None;
                 }
-                let factor = if has_all { bm25f::all_words() } else { 1.0 };
+                let factor = if has_all { bm25f::ALL_WORDS } else { 1.0 };
                 let share = (score * factor / most).clamp(f32::MIN_POSITIVE, 1.0);
                 Some(Ranked {
                     score: share.to_bits(),
@@ -237,7 +237,7 @@ impl Searcher {
             most: 0.0,
         };
         self.each_term(index, wanted, stop, |term, factor, found| {
-            scores.most += factor * bm25f::most();
+            scores.most += factor * bm25f::MOST;
             for place in found.itself() {
                 scores.covered[*place] |= term.covers;
             }
@@ -269,7 +269,7 @@ impl Searcher {
             found.n_itself = found.having.len();
             let others = similar(&term.text).iter();
             for other in others.filter(|other| terms.iter().all(|one| one.text != **other)) {
-                self.add_postings(index, other, bm25f::similar_share(), &mut found)?;
+                self.add_postings(index, other, bm25f::SIMILAR, &mut found)?;
             }
             // A word that no tool has is as rare as its synonyms.
             let n_having = match found.n_itself {

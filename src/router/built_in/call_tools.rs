@@ -14,7 +14,7 @@ use crate::{
     gate::Variant,
     router::{
         Reply, RequestError,
-        tool_calls::{Audience, DeclaredCall},
+        declared_call::{Audience, DeclaredCall},
     },
 };
 
@@ -142,7 +142,7 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
         intent,
         audience: Audience::Client,
     };
-    call.calls.call(call.context, declared, call.params).await
+    call.calls.make(call.context, declared, call.params).await
 }
 
 /// What is wrong is what the call is for, not what is called.
@@ -161,7 +161,7 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure>
     if let Some((server, tool)) = name.split_once(':') {
         return Ok((server.to_owned(), tool.to_owned()));
     }
-    if let Some((server, tool)) = call.calls.offered(&call.context.caller, name) {
+    if let Some((server, tool)) = call.calls.find_offered(&call.context.caller, name) {
         return Ok((server.to_string(), tool.into()));
     }
     let error = format!("{name:?} is not of the form server:tool");
@@ -181,7 +181,7 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     let server = &required(&call.arguments, "server").map_err(wrong)?;
     let tool = &required(&call.arguments, "tool").map_err(wrong)?;
     let arguments = passed_on(&call.arguments).map_err(wrong)?;
-    let variant = call.calls.call_with(call.context, server, tool).await?;
+    let variant = call.calls.variant_for(call.context, server, tool).await?;
     if variant == Some(Variant::Destructive) {
         // One tool for everything cannot be approved separately.
         let error = format!(
@@ -202,7 +202,7 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
         intent: None,
         audience: Audience::Client,
     };
-    call.calls.call(call.context, declared, call.params).await
+    call.calls.make(call.context, declared, call.params).await
 }
 
 /// Whether `call_tool` is listed; its successors always are.

@@ -1,8 +1,8 @@
-//! What is read of a result at once, as places in its texts.
+//! One page of a long result, as byte ranges of its texts.
 
 use std::ops::Range;
 
-/// What is read at once. Characters are counted over all texts of the result.
+/// One page. Characters are counted over all texts of the result.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Page {
     /// Where it begins and ends.
@@ -17,6 +17,7 @@ pub struct Page {
 /// A part of one of the texts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Piece {
+    /// The index of the text.
     pub(super) part: usize,
     pub(super) bytes: Range<usize>,
     /// Whether it is all of its text.

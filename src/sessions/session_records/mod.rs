@@ -21,11 +21,11 @@ use self::{
     ended::EndedIds,
     files::Files,
     kept::KeptIndex,
-    queue::{SessionAction, SessionOrders},
+    queue::{SessionAction, SessionCommands},
 };
 use crate::runtime::sync::Guarded;
 
-/// How long anybody waits for the disk. What was ordered is still done.
+/// How long anybody waits for the disk. What was commanded is still done.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// For how long a session can be continued after its id was given, in seconds: a week, so that a holiday of a few days is no reason to
@@ -80,22 +80,22 @@ struct Shared {
     ended: Guarded<EndedIds>,
     kept: Guarded<KeptIndex>,
     /// Without a data folder there are none.
-    orders: Option<Arc<SessionOrders>>,
+    commands: Option<Arc<SessionCommands>>,
 }
 
 impl SessionRecords {
     /// Opens what is in this data folder. What is damaged is set aside.
     pub fn open(data_dir: &Path) -> io::Result<(Self, SessionRecordsTask)> {
         let (files, ended, kept) = Files::open(&folder(data_dir), now())?;
-        let orders = Arc::new(SessionOrders::default());
+        let commands = Arc::new(SessionCommands::default());
         let records = Self(Arc::new(Shared {
             data_dir: Some(data_dir.to_owned()),
             origin: files.origin(),
             ended: Guarded::new(ended),
             kept: Guarded::new(kept),
-            orders: Some(orders.clone()),
+            commands: Some(commands.clone()),
         }));
-        let task = SessionRecordsTask::new(records.clone(), files, orders);
+        let task = SessionRecordsTask::new(records.clone(), files, commands);
         Ok((records, task))
     }
 
@@ -112,10 +112,10 @@ impl SessionRecords {
     /// From this call on the id must not be continued, and when the future is done not after a restart either.
     pub fn end(&self, session: RecordedSession) -> impl Future<Output = ()> + Send + use<> {
         let is_news = self.0.ended.lock().insert(session);
-        let ordered = is_news.then(|| self.order(session, SessionAction::End));
+        let ending = is_news.then(|| self.send(session, SessionAction::End));
         async move {
-            if let Some(ordered) = ordered {
-                ordered.await;
+            if let Some(ending) = ending {
+                ending.await;
             }
         }
     }
@@ -124,7 +124,7 @@ impl SessionRecords {
     /// kept ends the id: a session must not be continued with half of what it agreed on.
     pub async fn keep(&self, session: RecordedSession, content: Content) {
         if !self.has_ended(session) {
-            self.order(session, SessionAction::Keep(content)).await;
+            self.send(session, SessionAction::Keep(content)).await;
         }
     }
 
@@ -150,16 +150,17 @@ impl SessionRecords {
         self.0.kept.lock().remove(session.digest);
     }
 
-    /// Orders something; the future waits for it.
-    fn order(
+    /// Sends a command; the future waits for it.
+    fn send(
         &self,
         of: RecordedSession,
         action: SessionAction,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let ordered = self.0.orders.as_ref().map(|orders| orders.add(of, action));
+        let commands = self.0.commands.as_ref();
+        let sent = commands.map(|commands| commands.add(of, action));
         async move {
-            let Some(done) = ordered else { return };
-            // Its sender is dropped when the order is carried out, and where nobody carries out any.
+            let Some(done) = sent else { return };
+            // Its sender is dropped when the command is carried out, and where nobody carries out any.
             if timeout(CONFIRM_TIMEOUT, done).await.is_err() {
                 tracing::warn!("the disk is slow: what is to be kept of a session waits for it");
             }

@@ -1,5 +1,5 @@
-//! What waits for the disk: at most one order of each session, so that nothing is lost however slow the disk is, and no more waits than there
-//! are sessions.
+//! What waits for the disk: at most one command of each session, so that nothing is lost however slow the disk is, and no more waits than
+//! there are sessions.
 
 use std::{collections::HashMap, mem};
 
@@ -8,8 +8,8 @@ use tokio::sync::{Notify, oneshot};
 use super::{Content, RecordedSession, SessionDigest};
 use crate::runtime::sync::Guarded;
 
-/// An order to the task, and who waits for it.
-pub(super) struct SessionOrder {
+/// A command to the task, and who waits for it.
+pub(super) struct SessionCommand {
     pub(super) of: RecordedSession,
     pub(super) action: SessionAction,
     pub(super) waiters: Vec<oneshot::Sender<()>>,
@@ -22,41 +22,41 @@ pub(super) enum SessionAction {
     Keep(Content),
 }
 
-/// The orders.
+/// The commands.
 #[derive(Default)]
-pub(super) struct SessionOrders {
+pub(super) struct SessionCommands {
     waiting: Guarded<Waiting>,
     news: Notify,
 }
 
 #[derive(Default)]
 struct Waiting {
-    orders: HashMap<SessionDigest, SessionOrder>,
+    commands: HashMap<SessionDigest, SessionCommand>,
     /// Nobody carries out any more.
     is_closed: bool,
 }
 
-impl SessionOrders {
-    /// Adds an order, in place of what was to be kept before. What has ended stays so. The receiver ends when it is carried out, and where
-    /// nobody carries out any.
+impl SessionCommands {
+    /// Adds a command, in place of what was to be kept before. What has ended stays so. The receiver ends when it is carried out, and
+    /// where nobody carries out any.
     pub(super) fn add(&self, of: RecordedSession, action: SessionAction) -> oneshot::Receiver<()> {
         let (waiter, done) = oneshot::channel();
         let mut waiting = self.waiting.lock();
         if waiting.is_closed {
             return done;
         }
-        let order = waiting
-            .orders
+        let command = waiting
+            .commands
             .entry(of.digest)
-            .or_insert_with(|| SessionOrder {
+            .or_insert_with(|| SessionCommand {
                 of,
                 action: SessionAction::Keep(Box::new(|| None)),
                 waiters: Vec::new(),
             });
-        if !matches!(order.action, SessionAction::End) {
-            order.action = action;
+        if !matches!(command.action, SessionAction::End) {
+            command.action = action;
         }
-        order.waiters.push(waiter);
+        command.waiters.push(waiter);
         drop(waiting);
         self.news.notify_one();
         done
@@ -68,13 +68,13 @@ impl SessionOrders {
     }
 
     /// Those that wait.
-    pub(super) fn take(&self) -> Vec<SessionOrder> {
-        let orders = mem::take(&mut self.waiting.lock().orders);
-        orders.into_values().collect()
+    pub(super) fn take(&self) -> Vec<SessionCommand> {
+        let commands = mem::take(&mut self.waiting.lock().commands);
+        commands.into_values().collect()
     }
 
     /// Those that wait; none is taken from now on.
-    pub(super) fn close(&self) -> Vec<SessionOrder> {
+    pub(super) fn close(&self) -> Vec<SessionCommand> {
         self.waiting.lock().is_closed = true;
         self.take()
     }
@@ -85,13 +85,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_each_session_one_order_waits_and_an_end_stays() {
+    fn of_each_session_one_command_waits_and_an_end_stays() {
         let session = |name: &str| RecordedSession {
             digest: SessionDigest::of(name),
             expires: 1_000,
         };
         let keep = |text: &'static str| SessionAction::Keep(Box::new(move || Some(text.into())));
-        let orders = SessionOrders::default();
+        let commands = SessionCommands::default();
         let mut done: Vec<_> = [
             ("a", keep("1")),
             ("a", keep("2")),
@@ -100,10 +100,10 @@ mod tests {
             ("b", keep("4")),
         ]
         .into_iter()
-        .map(|(name, action)| orders.add(session(name), action))
+        .map(|(name, action)| commands.add(session(name), action))
         .collect();
-        let mut taken = orders.take();
-        taken.sort_by_key(|order| order.waiters.len());
+        let mut taken = commands.take();
+        taken.sort_by_key(|command| command.waiters.len());
         let [kept, ended] = taken.try_into().ok().expect("two sessions");
         assert_eq!((kept.of, kept.waiters.len()), (session("a"), 2));
         let SessionAction::Keep(content) = kept.action else {
@@ -113,12 +113,12 @@ mod tests {
         assert_eq!((ended.of, ended.waiters.len()), (session("b"), 3));
         assert!(matches!(ended.action, SessionAction::End));
         assert!(done.iter_mut().all(|done| done.try_recv().is_err()));
-        assert_eq!(orders.close().len(), 0);
-        let mut refused = orders.add(session("c"), SessionAction::End);
+        assert_eq!(commands.close().len(), 0);
+        let mut refused = commands.add(session("c"), SessionAction::End);
         assert_eq!(
             refused.try_recv(),
             Err(oneshot::error::TryRecvError::Closed)
         );
-        assert_eq!(orders.take().len(), 0);
+        assert_eq!(commands.take().len(), 0);
     }
 }

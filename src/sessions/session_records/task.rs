@@ -1,4 +1,4 @@
-//! The one task that writes the folder, many orders at a time.
+//! The one task that writes the folder, many commands at a time.
 
 use std::{
     sync::Arc,
@@ -8,10 +8,10 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    RecordedSession, SessionRecords,
+    Content, RecordedSession, SessionRecords,
     files::Files,
     now,
-    queue::{SessionAction, SessionOrder, SessionOrders},
+    queue::{SessionAction, SessionCommand, SessionCommands},
 };
 use crate::{runtime::sync::Guarded, telemetry::log_throttle::LogThrottle};
 
@@ -21,14 +21,14 @@ const PRUNE: Duration = Duration::from_hours(1);
 /// How often it is looked whether the folder is still there while nothing happens.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// How many orders are carried out in one turn.
+/// How many commands are carried out in one turn.
 const AT_ONCE: usize = 256;
 
 /// Writes what is kept of sessions.
 pub struct SessionRecordsTask {
     records: SessionRecords,
     writer: Arc<Guarded<Writer>>,
-    orders: Arc<SessionOrders>,
+    commands: Arc<SessionCommands>,
 }
 
 struct Writer {
@@ -39,7 +39,11 @@ struct Writer {
 }
 
 impl SessionRecordsTask {
-    pub(super) fn new(records: SessionRecords, files: Files, orders: Arc<SessionOrders>) -> Self {
+    pub(super) fn new(
+        records: SessionRecords,
+        files: Files,
+        commands: Arc<SessionCommands>,
+    ) -> Self {
         let writer = Writer {
             files,
             failures: LogThrottle::default(),
@@ -49,32 +53,32 @@ impl SessionRecordsTask {
         Self {
             records,
             writer: Arc::new(Guarded::new(writer)),
-            orders,
+            commands,
         }
     }
 
-    /// Runs until shutdown, and carries out what was ordered before.
+    /// Runs until shutdown, and carries out what was commanded before.
     pub async fn run(self, shutdown: CancellationToken) {
         loop {
-            let (mut orders, ends) = tokio::select! {
-                () = self.orders.wait() => (self.orders.take(), false),
+            let (mut commands, is_last) = tokio::select! {
+                () = self.commands.wait() => (self.commands.take(), false),
                 () = tokio::time::sleep(LOOK) => (Vec::new(), false),
-                () = shutdown.cancelled() => (self.orders.close(), true),
+                () = shutdown.cancelled() => (self.commands.close(), true),
             };
-            // Waits end turn by turn. Without orders there is one turn that tidies up.
+            // Waits end turn by turn. Without commands there is one turn that tidies up.
             loop {
-                let later = orders.split_off(orders.len().min(AT_ONCE));
+                let later = commands.split_off(commands.len().min(AT_ONCE));
                 let (records, writer) = (self.records.clone(), self.writer.clone());
-                let writing = move || writer.lock().carry_out(orders, &records);
+                let writing = move || writer.lock().carry_out(commands, &records);
                 if let Err(error) = tokio::task::spawn_blocking(writing).await {
                     tracing::warn!(%error, "keeping sessions was cut short");
                 }
                 if later.is_empty() {
                     break;
                 }
-                orders = later;
+                commands = later;
             }
-            if ends {
+            if is_last {
                 return;
             }
         }
@@ -82,39 +86,27 @@ impl SessionRecordsTask {
 }
 
 impl Writer {
-    /// Carries out the orders; those without any only tidy up. Blocks.
-    fn carry_out(&mut self, orders: Vec<SessionOrder>, records: &SessionRecords) {
+    /// Carries out the commands; those without any only tidy up. Blocks.
+    fn carry_out(&mut self, commands: Vec<SessionCommand>, records: &SessionRecords) {
         if self.files.is_removed() {
             self.begin_anew(records);
         }
-        if orders.is_empty() && self.pruned.elapsed() >= PRUNE {
+        if commands.is_empty() && self.pruned.elapsed() >= PRUNE {
             self.prune(records);
         }
         // Dropping the senders at the end wakes all that wait.
-        let mut done = Vec::with_capacity(orders.len());
-        for SessionOrder {
+        let mut done = Vec::with_capacity(commands.len());
+        for SessionCommand {
             of,
             action,
             waiters,
-        } in orders
+        } in commands
         {
             match action {
                 SessionAction::End => self.end(of, records),
                 // It has ended since.
                 SessionAction::Keep(_) if records.has_ended(of) => (),
-                SessionAction::Keep(content) => {
-                    let room = records.0.kept.lock().room(of.digest);
-                    match self.files.keep(of, content, room) {
-                        Ok(Some(bytes)) => records.0.kept.lock().insert(of, bytes),
-                        Ok(None) => records.0.kept.lock().remove(of.digest),
-                        Err(error) => {
-                            self.failed(&error, "a session cannot be kept and will begin anew");
-                            if records.0.ended.lock().insert(of) {
-                                self.end(of, records);
-                            }
-                        }
-                    }
-                }
+                SessionAction::Keep(content) => self.keep(of, content, records),
             }
             done.push(waiters);
         }
@@ -123,12 +115,26 @@ impl Writer {
         }
     }
 
+    fn keep(&mut self, session: RecordedSession, content: Content, records: &SessionRecords) {
+        let room = records.0.kept.lock().room(session.digest);
+        match self.files.keep(session, content, room) {
+            Ok(Some(bytes)) => records.0.kept.lock().insert(session, bytes),
+            Ok(None) => records.0.kept.lock().remove(session.digest),
+            Err(error) => {
+                self.log_failure(&error, "a session cannot be kept and will begin anew");
+                if records.0.ended.lock().insert(session) {
+                    self.end(session, records);
+                }
+            }
+        }
+    }
+
     fn end(&mut self, session: RecordedSession, records: &SessionRecords) {
         records.0.kept.lock().remove(session.digest);
         if let Err(error) = self.files.end(session) {
             let what =
                 "it cannot be kept that a session has ended: it may be continued after a restart";
-            self.failed(&error, what);
+            self.log_failure(&error, what);
         }
     }
 
@@ -159,11 +165,11 @@ impl Writer {
             ended.clone()
         };
         if let Err(error) = self.files.rewrite(&ended) {
-            self.failed(&error, "the list of ended sessions cannot be written");
+            self.log_failure(&error, "the list of ended sessions cannot be written");
         }
     }
 
-    fn failed(&self, error: &std::io::Error, what: &str) {
+    fn log_failure(&self, error: &std::io::Error, what: &str) {
         if let Some(times) = self.failures.due() {
             tracing::warn!(%error, times, "{what}");
         }
@@ -201,7 +207,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_ordered_is_done_though_nobody_waits_for_it() {
+    async fn what_is_commanded_is_done_though_nobody_waits_for_it() {
         const SESSIONS: usize = 2 * AT_ONCE + 1;
         let ground = tempfile::tempdir().expect("a folder");
         let session = |number: usize| RecordedSession {

@@ -18,13 +18,13 @@ pub struct CallTrace {
     pub(super) sent: TraceParent,
     /// The span that the call is part of.
     pub(super) parent: Option<[u8; 8]>,
-    /// Whether that is one of ours: another call caused this one.
-    pub(super) is_inner: bool,
+    /// Whether that is the span of another call, which caused this one.
+    pub(super) has_parent_call: bool,
     pub(super) state: Option<Box<str>>,
     request_id: Option<Box<str>>,
     pub(super) revision: &'static str,
     /// Whether the state stands in the params already, so that it goes on to the server by itself.
-    is_of_params: bool,
+    is_in_params: bool,
     pub(super) exchange: Guarded<ExchangeTimes>,
 }
 
@@ -43,7 +43,7 @@ pub struct TracedRequest<'a> {
     /// The revision that the client speaks.
     pub revision: &'static str,
     /// Whether what is said of the trace stands in its params.
-    pub is_from_params: bool,
+    pub is_in_params: bool,
 }
 
 impl CallTrace {
@@ -62,11 +62,11 @@ impl CallTrace {
             own: new_span(trace_id, flags),
             sent: new_span(trace_id, flags),
             parent,
-            is_inner: false,
+            has_parent_call: false,
             state,
             request_id: request.id.map(Box::from),
             revision: request.revision,
-            is_of_params: parent.is_some() && request.is_from_params,
+            is_in_params: parent.is_some() && request.is_in_params,
             exchange: Guarded::default(),
         })
     }
@@ -79,11 +79,11 @@ impl CallTrace {
             own: new_span(trace_id, flags),
             sent: new_span(trace_id, flags),
             parent: Some(self.own.span_id),
-            is_inner: true,
+            has_parent_call: true,
             state: self.state.clone(),
             request_id: None,
             revision: self.revision,
-            is_of_params: self.is_of_params,
+            is_in_params: self.is_in_params,
             exchange: Guarded::default(),
         }
     }
@@ -92,7 +92,7 @@ impl CallTrace {
     pub fn edits(&self) -> Vec<(&'static str, Edit<'static>)> {
         let parent = Raw::author(&self.sent.to_string());
         let mut edits = vec![(meta::TRACEPARENT, Edit::Set(parent))];
-        if !self.is_of_params {
+        if !self.is_in_params {
             let state = self.state.as_ref();
             let state = state.map_or(Edit::Remove, |state| Edit::Set(Raw::author(state)));
             edits.push((meta::TRACESTATE, state));
@@ -134,7 +134,7 @@ mod tests {
     const REQUEST: TracedRequest<'_> = TracedRequest {
         id: Some("7"),
         revision: "2025-06-18",
-        is_from_params: true,
+        is_in_params: true,
     };
 
     fn said(flags: &str) -> Option<RequestTrace> {
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn what_headers_say_goes_on_in_the_params() {
         let request = TracedRequest {
-            is_from_params: false,
+            is_in_params: false,
             ..REQUEST
         };
         let trace = CallTrace::begin(said("01"), request).expect("it is recorded");
@@ -201,7 +201,7 @@ mod tests {
         let inner = outer.child();
         assert_eq!(inner.own.trace_id, outer.own.trace_id);
         assert_eq!(inner.parent, Some(outer.own.span_id));
-        assert!(inner.is_inner && !outer.is_inner);
+        assert!(inner.has_parent_call && !outer.has_parent_call);
         assert_eq!(inner.request_id, None);
     }
 }

@@ -5,7 +5,7 @@
 
 mod call_trace;
 mod collector;
-mod ended_span;
+mod ended_call;
 mod health;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -16,7 +16,7 @@ use opentelemetry_sdk::trace::{BatchSpanProcessor, SpanProcessor};
 pub use self::{
     call_trace::{CallTrace, TracedRequest},
     collector::{BadCollector, Collector, PostSpans},
-    ended_span::EndedSpan,
+    ended_call::EndedCall,
 };
 use crate::wire::RequestTrace;
 
@@ -50,7 +50,7 @@ impl Spans {
     }
 
     /// Hands over the spans of a call that ended.
-    pub fn export(&self, ended: &EndedSpan<'_>) {
+    pub fn export(&self, ended: &EndedCall<'_>) {
         if let Some(processor) = &*self.0.load() {
             for span in ended.spans() {
                 processor.on_end(span);

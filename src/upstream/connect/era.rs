@@ -1,16 +1,11 @@
 //! Finds out whether a server is opened with a handshake: asks it to describe itself, which those with one do not understand
 //! (revision 2026-07-28, versioning, "Backward Compatibility").
 
-use std::time::Duration;
-
 use super::own_requests;
 use crate::{
     link::{Link, LinkError},
     wire::{Outcome, Raw, Revision, RpcError, instance::IS_OURSELVES, method},
 };
-
-/// How long a server may take that was never met before. Many with a handshake say nothing to what they do not know.
-pub(in crate::upstream) const PROBE: Duration = Duration::from_secs(2);
 
 /// What a server turned out to be.
 #[derive(Debug)]
@@ -64,11 +59,11 @@ pub(in crate::upstream) async fn probe(link: &Link) -> Result<Era, ProbeError> {
     loop {
         link.speak(Some(revision));
         match verdict(link, revision).await? {
-            Verdict::Is(Era::Legacy) => {
+            Verdict::Decided(Era::Legacy) => {
                 link.speak(None);
                 return Ok(Era::Legacy);
             }
-            Verdict::Is(era) => return Ok(era),
+            Verdict::Decided(era) => return Ok(era),
             // It refused what it says that it speaks: once may be a slip.
             Verdict::SpeakInstead(same) if same == revision => {
                 if std::mem::replace(&mut was_repeated, true) {
@@ -84,7 +79,7 @@ pub(in crate::upstream) async fn probe(link: &Link) -> Result<Era, ProbeError> {
 }
 
 enum Verdict {
-    Is(Era),
+    Decided(Era),
     SpeakInstead(Revision),
 }
 
@@ -103,17 +98,17 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
             | LinkError::Ourselves
             | LinkError::Status { status: 401, .. }),
         ) => Err(ProbeError::Link(error)),
-        Err(LinkError::Broken(_) | LinkError::Status { .. }) => Ok(Verdict::Is(Era::Legacy)),
+        Err(LinkError::Broken(_) | LinkError::Status { .. }) => Ok(Verdict::Decided(Era::Legacy)),
     }
 }
 
 fn described(text: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
     // Some servers give the same answer to every request.
     let Some(versions) = text.get("supportedVersions").and_then(|v| names(&v)) else {
-        return Ok(Verdict::Is(Era::Legacy));
+        return Ok(Verdict::Decided(Era::Legacy));
     };
     if versions.iter().any(|version| version == revision.as_str()) {
-        return Ok(Verdict::Is(Era::Modern(Description {
+        return Ok(Verdict::Decided(Era::Modern(Description {
             text: text.detached(),
             revision,
         })));
@@ -139,7 +134,7 @@ fn refused(error: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
                 message: message.unwrap_or_default(),
             })
         }
-        _ => Ok(Verdict::Is(Era::Legacy)),
+        _ => Ok(Verdict::Decided(Era::Legacy)),
     }
 }
 
@@ -147,7 +142,7 @@ fn refused(error: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
 fn chosen(versions: &[String], refused: Revision) -> Result<Verdict, ProbeError> {
     let known = versions.iter().filter_map(|name| Revision::parse(name));
     match known.filter(|revision| *revision <= refused).max() {
-        Some(revision) if revision.has_handshake() => Ok(Verdict::Is(Era::Legacy)),
+        Some(revision) if revision.has_handshake() => Ok(Verdict::Decided(Era::Legacy)),
         Some(revision) => Ok(Verdict::SpeakInstead(revision)),
         None => Err(ProbeError::Foreign {
             theirs: if versions.is_empty() {

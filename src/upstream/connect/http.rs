@@ -1,11 +1,11 @@
 //! Reaches a remote server over the transport that it speaks, the configured one, or the newer one and then the older; and opens
 //! the connection with or without a handshake as it wants it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use super::{
     ConnectError, Ready,
-    era::{Era, PROBE, ProbeError, probe},
+    era::{Era, ProbeError, probe},
     handshake::{Declared, OpenError},
     shake_hands,
 };
@@ -15,6 +15,9 @@ use crate::{
     upstream::calls::handle::UpstreamShared,
     wire::{RequestNumbers, Revision, instance::InstanceId},
 };
+
+/// How long a server may take that was never met before. Many with a handshake say nothing to what they do not know.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Connects. `remembered` is what this server spoke when it was last met under this configuration.
 pub(in crate::upstream) async fn reach(
@@ -81,7 +84,7 @@ async fn streamable(
     let answer = match (entry.protocol_era, remembered) {
         (ProtocolEra::Legacy, _) => None,
         (ProtocolEra::Auto, Some(revision)) if revision.has_handshake() => None,
-        (ProtocolEra::Auto, None) => tokio::time::timeout(PROBE, probe(&connection.link))
+        (ProtocolEra::Auto, None) => tokio::time::timeout(PROBE_TIMEOUT, probe(&connection.link))
             .await
             .ok(),
         // One that was met before may take its time, and one of which it is known.

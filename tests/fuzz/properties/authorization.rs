@@ -79,7 +79,7 @@ fn check_written_challenge(error: &str, scope: &str, realm: &str) {
     ] {
         assert_eq!(BearerChallenge::read(&text), expected, "{text:?}");
     }
-    assert_eq!(expected.wants_more(), error == "insufficient_scope");
+    assert_eq!(expected.lacks_scope(), error == "insufficient_scope");
 }
 
 /// What scopes are made of (RFC 6749, 3.3).

@@ -49,7 +49,7 @@ impl Searcher {
             &wanted.terms,
             &Stop::default(),
             |term, factor, found| {
-                most += factor * bm25f::most();
+                most += factor * bm25f::MOST;
                 let word = word_of(&mut words, term, tools.len());
                 for (n, place) in places.iter().enumerate() {
                     let Some(place) = *place else { continue };
@@ -66,13 +66,13 @@ impl Searcher {
             },
         )
         .map_err(IndexError::new("search the index"))?;
-        let most = most * bm25f::all_words();
+        let most = most * bm25f::ALL_WORDS;
         words.retain(|word| {
             word.bits != 0 || word.shares.iter().flatten().any(|share| *share > 0.0)
         });
         let of_tool = |(n, covered): (usize, &u64)| {
             let has_all = *covered == wanted.required;
-            let factor = if has_all { bm25f::all_words() } else { 1.0 };
+            let factor = if has_all { bm25f::ALL_WORDS } else { 1.0 };
             let share = |word: &Word| WordShare {
                 word: word.text.clone(),
                 has: covered & word.bits != 0,

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use crate::{
     code_execution::{ScriptEnd, ScriptFailure},
     router::{Reply, built_in::structured},
-    wire::{Edit, Raw, splice},
+    wire::{Edit, Raw, splice, tool_result},
 };
 
 /// A script that has ended.
@@ -73,7 +73,7 @@ impl<'a> ScriptAnswer<'a> {
         let reply = structured(&Raw::author(self));
         match reply {
             Reply::Own(result) if !self.ok => {
-                let edits = [("isError", Edit::Set(Raw::author(&true)))];
+                let edits = [(tool_result::IS_ERROR, Edit::Set(Raw::author(&true)))];
                 let marked = splice(&result, &edits);
                 Reply::Own(marked.unwrap_or(result))
             }

@@ -3,6 +3,7 @@
 
 mod answer;
 mod arguments;
+mod call_answer;
 mod catalogue;
 mod conversation;
 mod inner_calls;

@@ -15,7 +15,7 @@ use crate::{
     gate::Variant,
     router::{
         Reply, RequestError,
-        tool_calls::{Audience, DeclaredCall},
+        declared_call::{Audience, DeclaredCall},
     },
     wire::{Edit, Outcome, Raw, Target, splice},
 };
@@ -49,7 +49,7 @@ async fn tool(call: &Call<'_>, path: String, args: Option<Raw>) -> Result<Reply,
                 intent: None,
                 audience: Audience::Client,
             };
-            call.calls.call(call.context, declared, call.params).await?
+            call.calls.make(call.context, declared, call.params).await?
         }
     };
     let annotate = |result: Raw| {

@@ -1,8 +1,41 @@
-//! What one server lists, by name or URI, and by what a server that is lenient about spelling may take one for. None of it looks through
-//! a whole list.
+//! Finds what one server lists, by name or URI, and by what a server that is lenient about spelling may take one for.
 
-use super::{ComparedUri, Prompt, Resource, ServerCatalog, Template, Tool, uri_templates::loosely};
-use crate::text::visible::letters;
+use super::{Prompt, Resource, ServerCatalog, Template, Tool};
+use crate::{
+    catalog::uri_templates::{ComparedUri, loosely},
+    runtime::text_index::TextIndex,
+    text::visible::letters,
+};
+
+/// The indexes of one server's lists.
+#[derive(Debug, Default)]
+pub(super) struct Lookups {
+    prompts: TextIndex,
+    resources: TextIndex,
+    templates: TextIndex,
+    /// Tools, by the letters of their names.
+    tools_by_letters: TextIndex,
+    /// Resources, by their URIs without what servers are lenient about.
+    resources_by_spelling: TextIndex,
+}
+
+impl Lookups {
+    /// Of the names and URIs of these lists.
+    pub(super) fn new<'a>(
+        tools: impl Iterator<Item = &'a str>,
+        prompts: impl Iterator<Item = &'a str>,
+        resources: impl Iterator<Item = &'a str> + Clone,
+        templates: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        Self {
+            prompts: TextIndex::of_all(prompts),
+            resources: TextIndex::of_all(resources.clone()),
+            templates: TextIndex::of_all(templates),
+            tools_by_letters: TextIndex::new(tools.map(letters::loosely).enumerate()),
+            resources_by_spelling: TextIndex::new(resources.map(loosely).enumerate()),
+        }
+    }
+}
 
 impl ServerCatalog {
     /// A prompt by the server's own name.
@@ -47,7 +80,7 @@ impl ServerCatalog {
     }
 
     /// How many tools are new, or have another fingerprint than before.
-    pub(super) fn changed_tools(&self, before: Option<&Self>) -> usize {
+    pub(in crate::catalog) fn changed_tools(&self, before: Option<&Self>) -> usize {
         let is_same = |tool: &&Tool| {
             let known = before.and_then(|before| before.tool(&tool.name));
             known.is_some_and(|known| known.fingerprint == tool.fingerprint)

@@ -1,11 +1,14 @@
-//! The lists on disk, so that the tools of sleeping servers are known at the next start. One file a server; deleting them is safe.
+//! Saves the lists of servers on disk, so that the tools of sleeping servers are known at the next start. One file a server; deleting
+//! them is safe.
 
 use std::{
+    borrow::Cow,
     fs, io,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::Listing;
 use crate::{
@@ -14,43 +17,28 @@ use crate::{
     wire::{Raw, Revision},
 };
 
-/// The version of the file format. A file of another version is ignored, and the server is discovered again.
+/// The version of the file format. A file of another version is not used: the server is discovered anew, and its lists replace the file.
 const VERSION: u32 = 2;
 
 /// How the names of files end that hold a server's lists, and of those that note that it asks clients.
 const LISTS: &str = "json";
 pub(super) const ASKING: &str = "asking";
 
-#[derive(Serialize)]
-struct Written<'a> {
-    version: u32,
-    server: &'a ServerName,
-    entry: &'a str,
-    revision: &'a str,
-    initialize: &'a Raw,
-    tools: &'a [Raw],
-    prompts: &'a [Raw],
-    resources: &'a [Raw],
-    templates: &'a [Raw],
-}
-
-#[derive(Deserialize)]
-struct Stored<'a> {
+/// A file. It is written from `&Raw` and `&[Raw]`, and read as values that borrow from its text.
+#[derive(Serialize, Deserialize)]
+struct SavedListing<'a, Value, List> {
     version: u32,
     #[serde(borrow)]
-    entry: std::borrow::Cow<'a, str>,
+    server: Cow<'a, str>,
     #[serde(borrow)]
-    revision: std::borrow::Cow<'a, str>,
+    entry: Cow<'a, str>,
     #[serde(borrow)]
-    initialize: &'a serde_json::value::RawValue,
-    #[serde(borrow)]
-    tools: Vec<&'a serde_json::value::RawValue>,
-    #[serde(borrow)]
-    prompts: Vec<&'a serde_json::value::RawValue>,
-    #[serde(borrow)]
-    resources: Vec<&'a serde_json::value::RawValue>,
-    #[serde(borrow)]
-    templates: Vec<&'a serde_json::value::RawValue>,
+    revision: Cow<'a, str>,
+    initialize: Value,
+    tools: List,
+    prompts: List,
+    resources: List,
+    templates: List,
 }
 
 /// Writes a server's lists. `entry` is the fingerprint of its configuration: lists of another configuration are not used.
@@ -60,26 +48,27 @@ pub fn save(
     entry: &str,
     listing: &Listing,
 ) -> io::Result<()> {
-    let text = serde_json::to_vec(&Written {
+    let text = serde_json::to_vec(&SavedListing {
         version: VERSION,
-        server,
-        entry,
-        revision: listing.revision.as_str(),
+        server: server.as_str().into(),
+        entry: entry.into(),
+        revision: listing.revision.as_str().into(),
         initialize: &listing.initialize,
-        tools: &listing.tools,
-        prompts: &listing.prompts,
-        resources: &listing.resources,
-        templates: &listing.templates,
+        tools: &*listing.tools,
+        prompts: &*listing.prompts,
+        resources: &*listing.resources,
+        templates: &*listing.templates,
     })?;
     storage::create_private_subfolder(&folder(data_dir))?;
     storage::write_atomically(&file(data_dir, server), &text)
 }
 
-/// Reads a server's lists; `None` if there are none, they are unreadable, or of another configuration.
+/// Reads a server's lists; `None` if there are none, they are unreadable, or of another version or configuration.
 pub fn load(data_dir: &Path, server: &ServerName, entry: &str) -> Option<Listing> {
     let path = file(data_dir, server);
     let text = fs::read(&path).ok()?;
-    let stored: Stored<'_> = match serde_json::from_slice(&text) {
+    let read = serde_json::from_slice::<SavedListing<'_, &RawValue, Vec<&RawValue>>>(&text);
+    let stored = match read {
         Ok(stored) => stored,
         Err(error) => {
             tracing::warn!(%server, %error, "the last known lists are unreadable; the server is discovered anew");
@@ -89,8 +78,7 @@ pub fn load(data_dir: &Path, server: &ServerName, entry: &str) -> Option<Listing
     if stored.version != VERSION || stored.entry != entry {
         return None;
     }
-    let raws =
-        |values: &[&serde_json::value::RawValue]| values.iter().map(|v| Raw::from(*v)).collect();
+    let raws = |values: &[&RawValue]| values.iter().map(|value| Raw::from(*value)).collect();
     Some(Listing {
         initialize: stored.initialize.into(),
         revision: Revision::parse(&stored.revision)?,

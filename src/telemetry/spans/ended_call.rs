@@ -1,4 +1,4 @@
-//! What is said of a call that ended, as spans: one of the call, and one of what was sent to a server for it (OpenTelemetry's semantic
+//! Makes the spans of a call that ended: one of the call, and one of what was sent to a server for it (OpenTelemetry's semantic
 //! conventions for MCP).
 
 use std::{
@@ -18,7 +18,7 @@ use crate::wire::{TraceParent, method};
 
 /// A call that ended. All texts are as records have them: redacted, and bounded.
 #[derive(Debug, Clone, Copy)]
-pub struct EndedSpan<'a> {
+pub struct EndedCall<'a> {
     /// Its place.
     pub trace: &'a CallTrace,
     /// When it began.
@@ -57,10 +57,10 @@ pub struct EndedSpan<'a> {
     pub error: Option<&'a str>,
 }
 
-impl EndedSpan<'_> {
+impl EndedCall<'_> {
     pub(super) fn spans(&self) -> impl Iterator<Item = SpanData> {
         let trace = self.trace;
-        let kind = if trace.is_inner {
+        let kind = if trace.has_parent_call {
             SpanKind::Internal
         } else {
             SpanKind::Server
@@ -69,14 +69,14 @@ impl EndedSpan<'_> {
         let sent = exchange.sent.map(|sent| {
             let answered = exchange.answered.unwrap_or(self.ended);
             let parent = Some(trace.own.span_id);
-            let attributes = self.attributes_of_both();
+            let attributes = self.shared_attributes();
             let span = self.span(trace.sent, parent, SpanKind::Client, attributes);
-            self.lasting(span, sent, answered)
+            self.with_times(span, sent, answered)
         });
         let own = self.span(trace.own, trace.parent, kind, self.attributes());
         let own = SpanData {
-            parent_span_is_remote: trace.parent.is_some() && !trace.is_inner,
-            ..self.lasting(own, self.began, self.ended)
+            parent_span_is_remote: trace.parent.is_some() && !trace.has_parent_call,
+            ..self.with_times(own, self.began, self.ended)
         };
         sent.into_iter().chain([own])
     }
@@ -113,7 +113,7 @@ impl EndedSpan<'_> {
         }
     }
 
-    fn lasting(&self, span: SpanData, from: Instant, to: Instant) -> SpanData {
+    fn with_times(&self, span: SpanData, from: Instant, to: Instant) -> SpanData {
         let at = |moment: Instant| {
             let before = self.ended.saturating_duration_since(moment);
             self.ended_at.checked_sub(before).unwrap_or(self.ended_at)
@@ -141,7 +141,7 @@ impl EndedSpan<'_> {
     }
 
     /// What both spans say.
-    fn attributes_of_both(&self) -> Vec<KeyValue> {
+    fn shared_attributes(&self) -> Vec<KeyValue> {
         let operation = (self.method == method::TOOLS_CALL).then_some("execute_tool");
         let all = [
             ("mcp.method.name", Some(self.method)),
@@ -158,7 +158,7 @@ impl EndedSpan<'_> {
     }
 
     fn attributes(&self) -> Vec<KeyValue> {
-        let mut attributes = self.attributes_of_both();
+        let mut attributes = self.shared_attributes();
         // Operators and inner calls speak none.
         let revision = self.request_id.map(|_| self.trace.revision);
         attributes.extend(pairs(&[

@@ -1,0 +1,100 @@
+//! Counts tool calls that are alike together.
+
+use std::{mem, sync::Arc, time::Duration};
+
+use super::{
+    call_kind::{CallMoment, KindNames},
+    seen_call::SeenCall,
+};
+use crate::telemetry::metrics::CountedCall;
+
+pub(super) const MINUTE: u64 = 60_000;
+
+/// The tallies that nobody has taken yet.
+#[derive(Default)]
+pub(super) struct CallTallies {
+    tallies: Vec<CallTally>,
+    /// How often they were taken.
+    round: u64,
+}
+
+/// Where a tally is found until all are taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TallyPlace {
+    round: u64,
+    index: usize,
+}
+
+impl CallTallies {
+    /// Counts a call of these names in their last tally, or in a new one where that is taken or of other calls; gives its place.
+    pub(super) fn add(
+        &mut self,
+        names: &Arc<KindNames>,
+        last: Option<TallyPlace>,
+        call: &SeenCall,
+        moment: CallMoment,
+    ) -> TallyPlace {
+        let took = call.ended - call.began;
+        let last = last.filter(|place| place.round == self.round);
+        if let Some(place) = last
+            && let Some(tally) = self.tallies.get_mut(place.index)
+            && tally.is_of(call, moment)
+        {
+            tally.took.push(took);
+            tally.millis = tally.millis.max(moment.millis);
+            return place;
+        }
+        self.tallies.push(CallTally {
+            names: names.clone(),
+            outcome: moment.outcome,
+            is_caused: call.parent.is_some(),
+            millis: moment.millis,
+            took: vec![took],
+        });
+        TallyPlace {
+            round: self.round,
+            index: self.tallies.len() - 1,
+        }
+    }
+
+    /// Those since this was called last.
+    pub(super) fn take(&mut self) -> Vec<CallTally> {
+        self.round += 1;
+        mem::take(&mut self.tallies)
+    }
+}
+
+/// Calls of one kind that ended alike in one minute.
+#[derive(Debug)]
+pub(super) struct CallTally {
+    names: Arc<KindNames>,
+    outcome: &'static str,
+    is_caused: bool,
+    /// When the last one ended.
+    millis: u64,
+    took: Vec<Duration>,
+}
+
+impl CallTally {
+    fn is_of(&self, call: &SeenCall, moment: CallMoment) -> bool {
+        self.outcome == moment.outcome
+            && self.is_caused == call.parent.is_some()
+            && self.millis / MINUTE == moment.millis / MINUTE
+    }
+
+    /// As they are counted.
+    pub(super) fn counted(&self) -> CountedCall<'_> {
+        CountedCall {
+            millis: self.millis,
+            calls: u64::try_from(self.took.len()).unwrap_or(u64::MAX),
+            is_caused: self.is_caused,
+            server: self.names.shown_server.as_deref(),
+            tool: self.names.shown_tool.as_deref(),
+            method: &self.names.method,
+            outcome: self.outcome,
+            took: &self.took,
+            client: self.names.client.as_deref(),
+            caller: self.names.caller.as_deref(),
+        }
+    }
+}

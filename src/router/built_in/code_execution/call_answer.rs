@@ -1,0 +1,187 @@
+//! Writes what a script gets of a call: `{"ok": true, "result"}` or `{"ok": false, "error": {"code", "message", …}}`.
+
+use serde::Serialize;
+
+use crate::{
+    code_execution::limits,
+    failure::error_code::{ErrorCode, Failure},
+    router::{Reply, RequestError},
+    wire::{Outcome, Raw, tool_result},
+};
+
+#[derive(Serialize)]
+struct CallAnswer<'a> {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<CallFailure<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a Raw>,
+}
+
+#[derive(Serialize)]
+struct CallFailure<'a> {
+    code: &'a str,
+    message: &'a str,
+    /// The code that the same failure has outside of scripts, or that of the server's own error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+/// The answer for a call that was made, or refused.
+pub(super) fn answer_for(called: &Result<Reply, RequestError>) -> Vec<u8> {
+    match called {
+        Ok(Reply::Own(result) | Reply::Passed(Outcome::Result(result))) => write_result(result),
+        Ok(Reply::Passed(Outcome::Error(error))) => write_rpc_error(error),
+        Err(RequestError::Failed(failure)) => write_failure(failure),
+        Err(RequestError::Rpc(error)) => write_refusal("INVALID_ARGS", &error.message),
+    }
+}
+
+/// How scripts know the codes of our failures.
+fn script_code(code: ErrorCode) -> String {
+    let known = match code {
+        ErrorCode::InvalidArguments => "INVALID_ARGS",
+        ErrorCode::ServerQuarantined => "QUARANTINED",
+        ErrorCode::WrongVariant => "DESTRUCTIVE_NOT_ALLOWED",
+        ErrorCode::ServerUnavailable
+        | ErrorCode::LoginRequired
+        | ErrorCode::ConnectionLost
+        | ErrorCode::TimedOut
+        | ErrorCode::BadUpstreamAnswer
+        | ErrorCode::QuestionUnanswered => "UPSTREAM_ERROR",
+        other => return other.as_str().to_uppercase(),
+    };
+    known.to_owned()
+}
+
+/// A result of a server.
+fn write_result(result: &Raw) -> Vec<u8> {
+    let is_error = tool_result::says_error(result);
+    let message = is_error.then(|| error_text(result));
+    let error = message.as_deref().map(|message| CallFailure {
+        code: "UPSTREAM_ERROR",
+        message,
+        reason: None,
+        hint: None,
+    });
+    write_json(&CallAnswer {
+        ok: !is_error,
+        error,
+        result: Some(result),
+    })
+}
+
+/// The first text of a result that is an error.
+fn error_text(result: &Raw) -> String {
+    let content = result.get("content");
+    let blocks = content.iter().flat_map(Raw::elements);
+    let mut texts = blocks.filter_map(|block| block.get("text")?.string());
+    let mut text = texts
+        .next()
+        .unwrap_or_else(|| "the server reports an error without words".to_owned());
+    text.truncate(text.floor_char_boundary(limits::SHOWN));
+    text
+}
+
+/// A JSON-RPC error of a server.
+fn write_rpc_error(error: &Raw) -> Vec<u8> {
+    let message = error.get("message").and_then(|message| message.string());
+    let code = error.get("code");
+    write_json(&CallAnswer {
+        ok: false,
+        error: Some(CallFailure {
+            code: "UPSTREAM_ERROR",
+            message: message.as_deref().unwrap_or("the server refused the call"),
+            reason: code.as_ref().map(Raw::as_str),
+            hint: None,
+        }),
+        result: None,
+    })
+}
+
+fn write_failure(failure: &Failure) -> Vec<u8> {
+    write_json(&CallAnswer {
+        ok: false,
+        error: Some(CallFailure {
+            code: &script_code(failure.code),
+            message: &failure.error,
+            reason: Some(failure.code.as_str()),
+            hint: Some(&failure.hint),
+        }),
+        result: None,
+    })
+}
+
+pub(super) fn write_refusal(code: &str, message: &str) -> Vec<u8> {
+    write_json(&CallAnswer {
+        ok: false,
+        error: Some(CallFailure {
+            code,
+            message,
+            reason: None,
+            hint: None,
+        }),
+        result: None,
+    })
+}
+
+/// Where the results of a batch are too large with this one of so many bytes.
+pub(super) fn write_too_large(size: usize) -> Vec<u8> {
+    let message = format!(
+        "the result has {size} bytes, with which the results of this batch are larger than {} MiB; the call was made",
+        limits::RESULTS >> 20
+    );
+    write_refusal("RESULT_TOO_LARGE", &message)
+}
+
+fn write_json(answer: &CallAnswer<'_>) -> Vec<u8> {
+    serde_json::to_vec(answer).expect("texts and raw JSON can be written to memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(written: Vec<u8>, expected: &str) {
+        assert_eq!(String::from_utf8(written).expect("text"), expected);
+    }
+
+    #[test]
+    fn results_stay_as_they_are() {
+        let raw = |text| Raw::parse_str(text).expect("JSON");
+        let result = r#"{"content":[{"type":"video","x":1.10}],"isError":false}"#;
+        check(
+            write_result(&raw(result)),
+            &format!(r#"{{"ok":true,"result":{result}}}"#),
+        );
+        let result = r#"{"content":[{"type":"text","text":"no such file"}],"isError":true}"#;
+        let error = r#"{"code":"UPSTREAM_ERROR","message":"no such file"}"#;
+        check(
+            write_result(&raw(result)),
+            &format!(r#"{{"ok":false,"error":{error},"result":{result}}}"#),
+        );
+        let silent = "the server reports an error without words";
+        assert_eq!(error_text(&raw(r#"{"isError":true}"#)), silent);
+        let error = r#"{"code":"UPSTREAM_ERROR","message":"nope","reason":"-32000"}"#;
+        check(
+            write_rpc_error(&raw(r#"{"code":-32000,"message":"nope"}"#)),
+            &format!(r#"{{"ok":false,"error":{error}}}"#),
+        );
+    }
+
+    #[test]
+    fn failures_have_codes_of_scripts_and_of_everybody() {
+        let check = |code: ErrorCode, expected: &str| assert_eq!(script_code(code), expected);
+        check(ErrorCode::AccessDenied, "ACCESS_DENIED");
+        check(ErrorCode::ServerQuarantined, "QUARANTINED");
+        check(ErrorCode::ConnectionLost, "UPSTREAM_ERROR");
+        check(ErrorCode::UnknownTool, "UNKNOWN_TOOL");
+        check(ErrorCode::WrongVariant, "DESTRUCTIVE_NOT_ALLOWED");
+        let failure = Failure::new(ErrorCode::ToolHeld, "it is held", "Ask");
+        let expected = r#"{"ok":false,"error":{"code":"TOOL_HELD","message":"it is held","reason":"tool_held","hint":"Ask"}}"#;
+        assert_eq!(write_failure(&failure), expected.as_bytes());
+    }
+}

@@ -1,0 +1,166 @@
+//! A call of a tool by server and own name, declared as a variant: records it, and sends it through the gate to its server.
+
+use super::{RequestError, Router, echoed_arguments::echoed, recording, tasks::NOT_AS_A_TASK};
+use crate::{
+    activity::{CallBody, CallEntrance, OpenCall, StatedIntent},
+    call_context::CallContext,
+    failure::error_code::{ErrorCode, Failure},
+    forward::{EndpointKind, ForwardRequest},
+    gate::Variant,
+    wire::{Edit, Outcome, Raw, Target, Thing, method},
+};
+
+/// Who reads the outcome of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Audience {
+    /// The client whose call it is.
+    Client,
+    /// The script that makes it.
+    Script,
+    /// An operator, who needs the steps of a person.
+    Operator,
+}
+
+/// What is called, and as what.
+pub(super) struct DeclaredCall<'a> {
+    pub(super) variant: Variant,
+    /// Whether the caller stated it, rather than the router found it out.
+    pub(super) is_stated: bool,
+    pub(super) server: &'a str,
+    /// The server's own name for it.
+    pub(super) tool: &'a str,
+    /// An object, or nothing.
+    pub(super) arguments: Option<Raw>,
+    /// What the caller says that it is for.
+    pub(super) intent: Option<StatedIntent>,
+    /// Who reads the outcome.
+    pub(super) audience: Audience,
+}
+
+impl Router {
+    /// Makes the call of an operator, declared as a variant. `args` must be an object; `params` are sent beside it.
+    pub async fn call_for_operator(
+        &self,
+        context: &CallContext,
+        variant: Variant,
+        server: &str,
+        tool: &str,
+        args: Option<&Raw>,
+        params: Option<&Raw>,
+    ) -> Result<Outcome, Failure> {
+        let declared = DeclaredCall {
+            variant,
+            is_stated: true,
+            server,
+            tool,
+            arguments: args.cloned(),
+            intent: None,
+            audience: Audience::Operator,
+        };
+        let called = self.make_recorded_call(context, declared, params).await;
+        called.map_err(as_failure)
+    }
+
+    /// Makes a call and records it.
+    pub(super) async fn make_recorded_call(
+        &self,
+        context: &CallContext,
+        mut declared: DeclaredCall<'_>,
+        params: Option<&Raw>,
+    ) -> Result<Outcome, RequestError> {
+        let audience = declared.audience;
+        let mut record = self.begin_declared(context, &declared);
+        if declared.is_stated {
+            record.is_declared(declared.variant.as_str(), declared.intent.take());
+        }
+        let sent = declared.arguments.clone();
+        let (server, tool) = (declared.server, declared.tool);
+        let called = self.forward_declared(context, declared, params).await;
+        let called = match (called, audience) {
+            (Err(RequestError::Failed(failure)), Audience::Operator)
+                if failure.code == ErrorCode::AccessDenied =>
+            {
+                // So that the next step names it.
+                let failure = failure.of_server(server).of_tool(tool);
+                Err(self.for_operator(failure.into()))
+            }
+            (Err(error), Audience::Operator) => Err(self.for_operator(error)),
+            (Err(RequestError::Failed(failure)), Audience::Client) => {
+                self.note_blocked(context, &failure, || echoed(sent.as_ref()));
+                Err(RequestError::Failed(failure))
+            }
+            (called, _) => called,
+        };
+        recording::end_with(record, &called);
+        called
+    }
+
+    /// Begins the record of a call. Those of operators are made in the course of no other.
+    pub(super) fn begin_declared(
+        &self,
+        context: &CallContext,
+        declared: &DeclaredCall<'_>,
+    ) -> OpenCall {
+        let is_operator = declared.audience == Audience::Operator;
+        let entrance = is_operator.then_some(CallEntrance::Path("/api/v1/call"));
+        let body = CallBody::Arguments(declared.arguments.as_ref());
+        let mut record = self.begin(context, entrance, method::TOOLS_CALL, body);
+        record.is_of(Some(declared.server), &Thing::Tool(declared.tool.into()));
+        record
+    }
+
+    /// The failure of an operator's request, in words for people.
+    pub(super) fn for_operator(&self, error: RequestError) -> RequestError {
+        let management = &self.0.management;
+        RequestError::Failed(management.for_operator(as_failure(error)))
+    }
+
+    /// Sends a call through the gate to its server.
+    async fn forward_declared(
+        &self,
+        context: &CallContext,
+        declared: DeclaredCall<'_>,
+        params: Option<&Raw>,
+    ) -> Result<Outcome, RequestError> {
+        let DeclaredCall {
+            variant,
+            is_stated: _,
+            server,
+            tool,
+            arguments,
+            intent: _,
+            audience: _,
+        } = declared;
+        let target = Target::tool(tool);
+        self.ensure_known_for(context, server, &target).await?;
+        let gate = &self.0.gate;
+        let decide = || gate.admit_as(&context.caller, variant, server, tool);
+        let admitted = self.admit_awake(context, (server, &target), decide).await?;
+        let edits = [
+            // Servers that hold arguments against a schema refuse a call without any.
+            (
+                "arguments",
+                Edit::Set(arguments.unwrap_or_else(Raw::empty_object)),
+            ),
+            NOT_AS_A_TASK,
+        ];
+        let request = ForwardRequest {
+            params,
+            edits: &edits,
+            endpoint: EndpointKind::ManyServers,
+        };
+        self.forward(context, &admitted, request).await
+    }
+}
+
+/// As operators hear of it.
+pub(super) fn as_failure(error: RequestError) -> Failure {
+    match error {
+        RequestError::Failed(failure) => failure,
+        RequestError::Rpc(error) => Failure::new(
+            ErrorCode::InvalidArguments,
+            error.message,
+            "Correct the request.",
+        ),
+    }
+}
