@@ -28,7 +28,7 @@ pub(super) struct StopCommand {}
 /// Ten seconds for calls in flight, and then the servers' grace.
 const ENDS_WITHIN: Duration = Duration::from_secs(30);
 
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Serialize)]
 struct Stopped {
@@ -59,11 +59,12 @@ impl StopCommand {
         // It takes its socket away last of all; one that is killed meanwhile cannot.
         while socket.exists() && platform::is_alive(pid) {
             if Instant::now() > deadline {
-                let what = format!("the daemon, process {pid}, is still ending after 30 s");
+                let waited = ENDS_WITHIN.as_secs();
+                let what = format!("the daemon, process {pid}, is still ending after {waited} s");
                 let step = format!("look at its log; a second signal ends it at once: kill {pid}");
                 return Err(CommandFailure::failed(what).next(step));
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         if out.is_json() {
             let stopped = Stopped { stopped: true, pid };

@@ -23,11 +23,11 @@ pub(super) struct SearchTools {
     limit: Option<usize>,
     /// Whether some of the words are enough
     #[arg(long = "match", value_name = "WHICH", default_value = "any")]
-    matching: Words,
+    matching: MatchMode,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Words {
+enum MatchMode {
     /// Tools with more of the words come first
     Any,
     /// Only tools with all of them
@@ -36,13 +36,15 @@ enum Words {
 
 #[derive(Deserialize)]
 struct Found {
-    tools: Vec<Row>,
+    tools: Vec<FoundTool>,
     total: u64,
     notice: Option<String>,
+    #[serde(default)]
+    held: bool,
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct FoundTool {
     name: String,
     description: String,
     score: f64,
@@ -64,8 +66,8 @@ impl SearchTools {
         out: Output,
     ) -> Result<(), CommandFailure> {
         let matching = match self.matching {
-            Words::Any => "any",
-            Words::All => "all",
+            MatchMode::Any => "any",
+            MatchMode::All => "all",
         };
         let query = [
             ("q", Some(self.query.join(" "))),
@@ -89,11 +91,7 @@ fn print(found: Found, limit: Option<usize>, out: Output) -> Result<(), CommandF
         out.note(notice);
     }
     if found.tools.is_empty() {
-        // What is held back was found, as the notice says.
-        let is_held = found
-            .notice
-            .is_some_and(|notice| notice.contains("held back"));
-        out.note(if is_held {
+        out.note(if found.held {
             "no tool was found that may be called"
         } else {
             "no tool was found"
@@ -122,7 +120,7 @@ fn print(found: Found, limit: Option<usize>, out: Output) -> Result<(), CommandF
     Ok(())
 }
 
-fn row(tool: Row) -> [String; 4] {
+fn row(tool: FoundTool) -> [String; 4] {
     let first_line = tool
         .description
         .trim_start()

@@ -1,4 +1,4 @@
-//! Which programs of our name there are, and whether the daemon is the same one.
+//! The program and daemon checks: which programs of our name there are, and whether the daemon has the same version.
 
 use std::{
     env, fs,
@@ -100,7 +100,8 @@ mod tests {
             assert!(found.what.contains(says), "{found:?}");
         };
         check(&[], DoctorSeverity::Ok, "not on PATH");
-        check(&[&link, &a], DoctorSeverity::Ok, "mcpproxy 0");
+        let version = concat!("mcpproxy ", env!("CARGO_PKG_VERSION"));
+        check(&[&link, &a], DoctorSeverity::Ok, version);
         check(&[&a, &b], DoctorSeverity::Warn, "several");
         check(&[&b, &a], DoctorSeverity::Warn, "another one");
     }

@@ -192,7 +192,7 @@ impl ServedClient {
         let mut context = self.context(method, to_client);
         match &self.session {
             Some(session) => {
-                let (agreed, log_level) = session.spoken();
+                let (agreed, log_level) = session.agreed_and_log_level();
                 context.revision = agreed.revision;
                 context.client = agreed.client;
                 context.log_level = log_level;

@@ -122,8 +122,8 @@ impl Inbound {
     fn run(&self, session: &Arc<LegacySession>, work: impl Future<Output = ()> + Send + 'static) {
         let (sessions, of) = (self.0.sessions.clone(), session.clone());
         session.spawn(async move {
-            of.over().run_until_cancelled(work).await;
-            if of.over().is_cancelled() {
+            of.session_end().run_until_cancelled(work).await;
+            if of.session_end().is_cancelled() {
                 sessions.close(&of);
             }
         });

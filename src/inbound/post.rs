@@ -61,7 +61,9 @@ impl Inbound {
             | Work::Listening(_, answering) => answering,
             work => return without_answer(work).await,
         };
-        let over = client.session().map(|session| session.over().clone());
+        let over = client
+            .session()
+            .map(|session| session.session_end().clone());
         let unanswered = || match over {
             // It was not withdrawn by its client: the session has ended meanwhile.
             Some(over) if over.is_cancelled() => answer::no_session(request.as_ref()),

@@ -126,7 +126,7 @@ impl Inbound {
             });
             tokio::select! {
                 () = subscribing => (),
-                () = session.over().cancelled() => (),
+                () = session.session_end().cancelled() => (),
                 () = closing.cancelled() => (),
             }
         });

@@ -92,7 +92,7 @@ async fn write_own(stream: Arc<Resumable>, own: OwnStream, closing: Cancellation
     };
     tokio::select! {
         () = writing => (),
-        () = own.over.cancelled() => (),
+        () = own.closed.cancelled() => (),
         () = closing.cancelled() => (),
     }
 }

@@ -2,20 +2,23 @@
 //! session of Streamable HTTP outlives its stream; the others end with theirs.
 
 mod interests;
+mod listening;
+mod running_request;
 
 use std::{sync::Arc, time::Instant};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::interests::Interests;
+pub(super) use self::listening::OwnStream;
+use self::{interests::Interests, listening::Listener};
 use super::{
     agreed::Agreed, event_id::StreamOf, presence::Present, resumable::Resumable,
     resumable_streams::ResumableStreams,
 };
 use crate::{
     access::Caller,
-    call_context::{Binding, ClientReceiver, ClientSender, ClientSession},
-    router::{Announcement, Known, LogSubscription, Router, View},
+    call_context::{Binding, ClientSender, ClientSession},
+    router::{LogSubscription, View},
     runtime::{
         memory_budget::{MemoryBudget, MemoryShare},
         quick_map::QuickMap,
@@ -42,7 +45,7 @@ pub(super) struct LegacySession {
     /// The requests of a conversation.
     tasks: TaskTracker,
     /// Cancelled when the session ends; ends whatever stream there is, one that a request opens at the same moment too.
-    over: CancellationToken,
+    session_end: CancellationToken,
     _present: Present,
 }
 
@@ -100,24 +103,6 @@ struct SessionState {
     missed: bool,
 }
 
-/// The stream that the client has open, if any.
-#[derive(Default)]
-struct Listener {
-    /// Ends the stream that is open.
-    over: CancellationToken,
-    /// The lists as the client has seen them since it listens.
-    seen: Option<Known>,
-    /// The same stream, where the client can take it up again.
-    resumable: Option<Arc<Resumable>>,
-}
-
-/// A client's own stream while it is open.
-pub(super) struct OwnStream {
-    pub(super) receiver: ClientReceiver,
-    /// The session ended, or the client opened another stream.
-    pub(super) over: CancellationToken,
-}
-
 impl LegacySession {
     pub(super) fn new(
         identity: SessionIdentity,
@@ -156,7 +141,7 @@ impl LegacySession {
             }),
             memory: memory.clone(),
             tasks: TaskTracker::new(),
-            over: CancellationToken::new(),
+            session_end: CancellationToken::new(),
             _present: present,
         }
     }
@@ -167,7 +152,7 @@ impl LegacySession {
     }
 
     /// What was agreed, and the log lines that the client wants to see.
-    pub(super) fn spoken(&self) -> (Agreed, Option<LogLevel>) {
+    pub(super) fn agreed_and_log_level(&self) -> (Agreed, Option<LogLevel>) {
         let state = self.state.lock();
         let agreed = state.agreed.clone().unwrap_or_default();
         let level = state.interests.log.as_ref().map(LogSubscription::level);
@@ -199,16 +184,6 @@ impl LegacySession {
         self.state.lock().last_seen = Instant::now();
     }
 
-    /// When there was a sign of its client; `None` while it listens, which is one.
-    pub(super) fn silent_since(&self) -> Option<Instant> {
-        let state = self.state.lock();
-        let is_listening = match &state.listener.resumable {
-            Some(stream) => stream.is_read(),
-            None => self.to_client().is_heard(),
-        };
-        (!is_listening).then_some(state.last_seen)
-    }
-
     /// The last sign of its client other than that it listens.
     pub(super) fn last_seen(&self) -> Instant {
         self.state.lock().last_seen
@@ -220,116 +195,13 @@ impl LegacySession {
     }
 
     /// Cancelled when the session is over.
-    pub(super) fn over(&self) -> &CancellationToken {
-        &self.over
+    pub(super) fn session_end(&self) -> &CancellationToken {
+        &self.session_end
     }
 
     /// Whether it has ended, or is about to be forgotten.
     pub(super) fn is_over(&self) -> bool {
-        self.over.is_cancelled() || self.client.ended().is_cancelled()
-    }
-
-    /// Runs a request of a conversation.
-    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.tasks.spawn(work);
-    }
-
-    /// How many of them run.
-    pub(super) fn in_flight(&self) -> usize {
-        self.tasks.len()
-    }
-
-    /// Waits until none does.
-    pub(super) async fn idle(&self) {
-        self.tasks.close();
-        self.tasks.wait().await;
-    }
-
-    /// Notes a request that begins, so that the client can withdraw it by its id.
-    pub(super) fn begin(self: &Arc<Self>, id: &Id) -> RunningRequest {
-        let token = CancellationToken::new();
-        let id = id.detached();
-        // Some clients use an id again while its request still runs.
-        let mut state = self.state.lock();
-        let tokens = state.running.entry(id.clone()).or_default();
-        tokens.push(token.clone());
-        drop(state);
-        RunningRequest {
-            session: self.clone(),
-            id,
-            token,
-        }
-    }
-
-    /// The client withdraws a request.
-    pub(super) fn cancel(&self, id: &Id) {
-        for token in self.state.lock().running.get(id).into_iter().flatten() {
-            token.cancel();
-        }
-    }
-
-    /// Opens the client's stream in place of one that may be open.
-    pub(super) fn listen(&self, router: &Router) -> OwnStream {
-        let (to_client, receiver) = ClientSender::new(&self.memory);
-        let over = self.over.child_token();
-        self.listen_on(router, to_client, &over, None);
-        OwnStream { receiver, over }
-    }
-
-    /// Opens the stream of a conversation, on which it is answered too. The session is over when its client does not read it.
-    pub(super) fn converse(&self, router: &Router) -> OwnStream {
-        let over = self.over.clone();
-        let (to_client, receiver) = ClientSender::with_answers(&self.memory, over.clone());
-        self.listen_on(router, to_client, &over, None);
-        OwnStream { receiver, over }
-    }
-
-    /// Opens the client's stream where it can take it up again. What comes while it is away is kept, as far as there is room.
-    pub(super) fn listen_resumably(&self, router: &Router) -> (Arc<Resumable>, OwnStream) {
-        let (to_client, receiver) = ClientSender::new(&self.memory);
-        let (over, stream) = (
-            self.over.child_token(),
-            Arc::new(Resumable::new(&self.memory, &StreamOf::Session)),
-        );
-        self.listen_on(router, to_client, &over, Some(stream.clone()));
-        (stream, OwnStream { receiver, over })
-    }
-
-    fn listen_on(
-        &self,
-        router: &Router,
-        to_client: ClientSender,
-        over: &CancellationToken,
-        resumable: Option<Arc<Resumable>>,
-    ) {
-        let mut state = self.state.lock();
-        self.client.listens_on(to_client);
-        let new = Listener {
-            over: over.clone(),
-            // Taken under the lock: a change after this finds us here.
-            seen: Some(router.known_now(&self.caller)),
-            resumable,
-        };
-        let old = std::mem::replace(&mut state.listener, new);
-        drop(state);
-        old.over.cancel();
-    }
-
-    /// Which lists changed since the client saw them; none while it does not listen.
-    pub(super) fn news(&self, announcement: &mut Announcement<'_>) -> [bool; 3] {
-        let mut state = self.state.lock();
-        let Some(seen) = &mut state.listener.seen else {
-            return [false; 3];
-        };
-        let news = announcement.news(seen, &self.caller, &self.view);
-        [news.tools, news.prompts, news.resources]
-    }
-
-    /// The client's own stream, if this is an event of it, and the event's number.
-    pub(super) fn own_stream_of(&self, event_id: &str) -> Option<(Arc<Resumable>, u64)> {
-        let stream = self.state.lock().listener.resumable.clone()?;
-        let number = stream.number(event_id)?;
-        Some((stream, number))
+        self.session_end.is_cancelled() || self.client.ended().is_cancelled()
     }
 
     /// The stream of a request, if this is an event of it, and the event's number.
@@ -355,7 +227,7 @@ impl LegacySession {
 
     /// Ends it: its requests are withdrawn, its streams and subscriptions end.
     pub(super) fn end(&self) {
-        self.over.cancel();
+        self.session_end.cancel();
         self.client.end();
         let mut state = self.state.lock();
         for token in state.running.values().flatten() {
@@ -364,34 +236,5 @@ impl LegacySession {
         let interests = std::mem::take(&mut state.interests);
         drop(state);
         drop(interests);
-    }
-}
-
-/// A request of a session while it runs.
-pub(super) struct RunningRequest {
-    session: Arc<LegacySession>,
-    id: Id,
-    token: CancellationToken,
-}
-
-impl RunningRequest {
-    /// What comes of the work on the request; `None` when the client withdrew it first.
-    pub(super) async fn unless_withdrawn<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        self.token.run_until_cancelled(work).await
-    }
-}
-
-impl Drop for RunningRequest {
-    fn drop(&mut self) {
-        let mut state = self.session.state.lock();
-        let Some(tokens) = state.running.get_mut(&self.id) else {
-            return;
-        };
-        // Those that were withdrawn are of no use either.
-        self.token.cancel();
-        tokens.retain(|token| !token.is_cancelled());
-        if tokens.is_empty() {
-            state.running.remove(&self.id);
-        }
     }
 }

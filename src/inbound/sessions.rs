@@ -318,7 +318,8 @@ impl Sessions {
             frame(method::RESOURCES_CHANGED),
         ];
         for session in self.0.by_id.lock().values() {
-            let changed = session.news(announcement);
+            let changes = session.list_changes(announcement);
+            let changed = [changes.tools, changes.prompts, changes.resources];
             for (frame, _) in frames.iter().zip(changed).filter(|(_, changed)| *changed) {
                 session.to_client().send(frame.clone());
             }

@@ -171,12 +171,12 @@ async fn heard(
     let closed = async {
         closing.cancelled().await;
         if let Some(owner) = owner {
-            owner.session.idle().await;
+            owner.session.wait_until_idle().await;
         }
     };
     tokio::select! {
         biased;
-        () = own.over.cancelled() => None,
+        () = own.closed.cancelled() => None,
         frame = own.receiver.next() => Some(event(&frame)),
         () = closed => None,
         () = tokio::time::sleep(KEEP_ALIVE) => Some(comment()),

@@ -69,6 +69,9 @@ pub struct ServerRow {
     pub last_output: Option<String>,
     /// Why the last attempt failed, the last connection ended, or the entry cannot be used.
     pub last_error: Option<String>,
+    /// The reason in `last_error` alone, where that also says how often it failed and when it is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// In how many seconds it is tried again by itself; absent if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_attempt_in_seconds: Option<u64>,
@@ -307,7 +310,8 @@ impl<B: Backing> Management<B> {
                 let step = one.next_step(&entry.name, error);
                 (one.explained_whenever(&error.reason), step)
             };
-            Some((reason, self.with_log_or_without(entry, step)))
+            let alone = (reason != error.reason).then(|| error.reason.clone());
+            Some((reason, alone, self.with_log_or_without(entry, step)))
         });
         let state = state(&connections);
         let detail = first_start(&connections);
@@ -317,9 +321,11 @@ impl<B: Backing> Management<B> {
         let wanted = wants_more(&entry.name, &connections.missing_scopes);
         let stuck = connections.login_trouble.as_ref();
         let stuck = stuck.map(|trouble| login_stuck(&entry.name, trouble));
-        let (last_error, next_step) = match stuck.or(last_error).or(wanted) {
-            Some((reason, next_step)) => (Some(reason), Some(next_step)),
-            None => (None, refusal.map(|failure| as_step(&failure.hint))),
+        let whole = |(error, step)| (error, None, step);
+        let last_error = stuck.map(whole).or(last_error);
+        let (last_error, reason, next_step) = match last_error.or(wanted.map(whole)) {
+            Some((error, reason, next_step)) => (Some(error), reason, Some(next_step)),
+            None => (None, None, refusal.map(|failure| as_step(&failure.hint))),
         };
         let listed = lists.servers.get(&entry.name);
         let held = held_step(settings, lists, &entry.name);
@@ -341,6 +347,7 @@ impl<B: Backing> Management<B> {
             detail,
             last_output,
             last_error,
+            reason,
             next_attempt_in_seconds: connections
                 .all()
                 .find_map(Status::next_attempt_in)

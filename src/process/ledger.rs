@@ -86,7 +86,7 @@ impl ChildLedger {
     pub fn open(data_dir: &Path) -> Result<Self, LedgerError> {
         let pid = std::process::id();
         let daemon = DaemonRecord {
-            numbering: process_table::numbering(),
+            numbering: process_table::pid_namespace(),
             pid,
             start: process_table::start_of(pid),
         };

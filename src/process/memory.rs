@@ -15,7 +15,7 @@ pub fn own_memory() -> Option<u64> {
 /// The same of the processes of a server that this daemon started, with what they started themselves; nothing where none runs, or what
 /// runs is in a container. Blocks for some milliseconds.
 pub fn memory_of_server(data_dir: &Path, server: &str) -> Option<u64> {
-    let (own, numbering) = (std::process::id(), process_table::numbering());
+    let (own, numbering) = (std::process::id(), process_table::pid_namespace());
     let entries = fs::read_dir(data_dir.join(FOLDER)).ok()?;
     let groups = entries.filter_map(|entry| {
         let (announced, started) = ledger::parse(&ledger::read(&entry.ok()?.path()).ok()?)?;

@@ -46,9 +46,9 @@ impl Signal {
     }
 }
 
-/// Names the space in which process numbers are unique: this boot of this machine, and in a container its own numbering.
-pub(super) fn numbering() -> String {
-    platform::numbering()
+/// Names the space in which process numbers are unique: this boot of this machine, and in a container the container.
+pub(super) fn pid_namespace() -> String {
+    platform::pid_namespace()
 }
 
 /// Every process that we may see.

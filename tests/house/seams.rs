@@ -157,11 +157,6 @@ const WORDS_OF_FAILURES: &[Exception] = &[
         "a field is missing: what counts after a restart",
     ),
     (
-        "cli/tools_search.rs",
-        1,
-        "a field is missing: what is held back",
-    ),
-    (
         "code_execution/engine/mod.rs",
         1,
         "the engine of scripts gives only words",

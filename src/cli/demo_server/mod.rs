@@ -1,6 +1,6 @@
 //! The bundled demo server, run as `mcpproxy demo-server`: a small MCP server on stdin and stdout to try things with.
 //!
-//! It speaks the revisions that open with `initialize`, and keeps everything in memory. It shares no code with the proxy, so
+//! It speaks the revisions that open with `initialize`, and keeps everything in memory. It shares no protocol code with the proxy, so
 //! that the two cannot agree on the same mistake.
 
 mod content;

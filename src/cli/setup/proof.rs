@@ -1,4 +1,4 @@
-//! That what was set up works: the servers are listed, and one call of a tool is made as a client makes it, over HTTP at the address
+//! The fifth step: what was set up works, that is, the servers are listed, and one call of a tool is made as a client makes it, over HTTP at the address
 //! that clients are given.
 
 use std::{
@@ -16,7 +16,7 @@ use tokio::{
 use super::{
     super::{failure::CommandFailure, import, output::Output},
     report::{ProofRow, SetupReport},
-    step,
+    step::Step,
 };
 use crate::{
     config::Provider,
@@ -29,7 +29,7 @@ use crate::{
 const LISTED_WITHIN: Duration = Duration::from_secs(20);
 
 /// Between two looks at the servers.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A search costs milliseconds.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
@@ -49,7 +49,7 @@ pub(super) async fn call(
         .as_ref()
         .and_then(|location| location.listen.first());
     let Some(address) = address.and_then(|address| address.parse::<SocketAddr>().ok()) else {
-        step(5, "call: not made, because the daemon serves no HTTP", out);
+        Step::Call.say("call: not made, because the daemon serves no HTTP", out);
         return Ok(());
     };
     let token = std::env::var("MCPPROXY_TOKEN")
@@ -61,8 +61,7 @@ pub(super) async fn call(
         .and_then(|found| found.settings.server_auth);
     let needs_token = auth.is_some_and(|auth| auth.providers.contains(&Provider::Bearer));
     if needs_token && token.is_none() {
-        step(
-            5,
+        Step::Call.say(
             "call: not made, because clients have to show a token; set MCPPROXY_TOKEN to try it",
             out,
         );
@@ -87,8 +86,7 @@ pub(super) async fn call(
         tool: "retrieve_tools",
         milliseconds,
     });
-    step(
-        5,
+    Step::Call.say(
         &format!(
             "call: retrieve_tools answered in {milliseconds:.0} ms, and searches {} tools",
             report.tools
@@ -164,7 +162,7 @@ pub(super) async fn wait_until_listed(
                 "waiting for the tools of {waiting} of {of} servers"
             ));
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! The daemon's local socket as a bridge uses it: one connection, taken over for lines after a single HTTP exchange.
+//! Opens a connection to the daemon's local socket and turns it into a line stream (HTTP upgrade).
 
 use std::{io, path::PathBuf, time::Duration};
 
@@ -44,6 +44,13 @@ pub struct DaemonSocket {
 /// Lines both ways.
 pub(super) type DaemonConnection = TokioIo<Upgraded>;
 
+/// A connection that is open.
+pub(super) struct OpenedSocket {
+    pub(super) connection: DaemonConnection,
+    /// What to tell a person of a daemon of another version.
+    pub(super) version_note: Option<String>,
+}
+
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DaemonSocketError {
@@ -78,16 +85,14 @@ impl DaemonSocketError {
 
 impl DaemonSocket {
     /// Connects. A daemon of another version comes with a note about it.
-    pub(super) async fn connect(
-        &self,
-    ) -> Result<(DaemonConnection, Option<String>), DaemonSocketError> {
+    pub(super) async fn connect(&self) -> Result<OpenedSocket, DaemonSocketError> {
         match timeout(UPGRADE_WITHIN, self.upgrade()).await {
             Ok(opened) => opened,
             Err(_) => Err(DaemonSocketError::TimedOut(self.path.clone())),
         }
     }
 
-    async fn upgrade(&self) -> Result<(DaemonConnection, Option<String>), DaemonSocketError> {
+    async fn upgrade(&self) -> Result<OpenedSocket, DaemonSocketError> {
         let stream = open_socket(&self.path)
             .await
             .map_err(|error| match error.kind() {
@@ -110,9 +115,12 @@ impl DaemonSocket {
             StatusCode::LOOP_DETECTED => return Err(DaemonSocketError::Ourselves),
             _ => return Err(self.refused(answer).await),
         }
-        let note = version_of(answer.headers()).and_then(management::version_note);
+        let version_note = version_of(answer.headers()).and_then(management::version_note);
         let upgraded = upgrade::on(answer).await.map_err(|_| self.not_running())?;
-        Ok((TokioIo::new(upgraded), note))
+        Ok(OpenedSocket {
+            connection: TokioIo::new(upgraded),
+            version_note,
+        })
     }
 
     fn request(&self) -> Result<Request<Empty<Bytes>>, DaemonSocketError> {

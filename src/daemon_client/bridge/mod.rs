@@ -255,11 +255,11 @@ impl<H: BridgeHost> Bridge<H> {
         let mut started = false;
         loop {
             match self.socket.connect().await {
-                Ok((connection, note)) => {
-                    if let Some(note) = note {
+                Ok(opened) => {
+                    if let Some(note) = opened.version_note {
                         self.host.note(&note);
                     }
-                    return Ok(connection);
+                    return Ok(opened.connection);
                 }
                 Err(DaemonSocketError::NotRunning(_)) if Instant::now() < deadline => (),
                 Err(error) => {

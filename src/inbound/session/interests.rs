@@ -43,7 +43,7 @@ impl LegacySession {
         let mut state = self.state.lock();
         let is_known = state.interests.by_uri.contains_key(uri);
         let has_room = is_known || state.memory.try_grow(cost_of_subscription(uri));
-        let unwanted = if has_room && !self.over.is_cancelled() {
+        let unwanted = if has_room && !self.session_end.is_cancelled() {
             let by_uri = &mut state.interests.by_uri;
             by_uri.insert(uri.into(), Some(subscription)).flatten()
         } else {
@@ -57,7 +57,7 @@ impl LegacySession {
     /// Keeps the log level for as long as the session lasts.
     pub(in crate::inbound) fn keep_log_subscription(&self, subscription: LogSubscription) {
         let mut state = self.state.lock();
-        let unwanted = if self.over.is_cancelled() {
+        let unwanted = if self.session_end.is_cancelled() {
             Some(subscription)
         } else {
             state.interests.log.replace(subscription)
@@ -82,7 +82,7 @@ impl LegacySession {
     /// Keeps a subscription that was expected, if it still is.
     pub(in crate::inbound) fn fill_subscription(&self, uri: &str, subscription: Subscription) {
         let mut state = self.state.lock();
-        let is_over = self.over.is_cancelled();
+        let is_over = self.session_end.is_cancelled();
         let unwanted = match state.interests.by_uri.get_mut(uri) {
             Some(expected @ None) if !is_over => expected.replace(subscription),
             _ => Some(subscription),

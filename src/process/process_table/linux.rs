@@ -9,7 +9,7 @@ use rustix::{
 
 use super::{Seen, Signal};
 
-pub(super) fn numbering() -> String {
+pub(super) fn pid_namespace() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     format!("{} {}", boot.trim(), space.display())

@@ -19,7 +19,7 @@ const WITH_ENVIRONMENT: &str = if cfg!(target_vendor = "apple") {
     "-eww"
 };
 
-pub(super) fn numbering() -> String {
+pub(super) fn pid_namespace() -> String {
     // A process number with its start time is unique enough over boots.
     String::new()
 }
@@ -90,4 +90,30 @@ fn parse(line: &str) -> Option<Seen> {
         start,
         living,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn a_line_of_ps_is_a_process() {
+        let line = "  812   800 Ss   Mon Nov 23 09:05:01 2026    ";
+        let seen = parse(line).expect("it is a whole line");
+        assert_eq!((seen.pid, seen.group, seen.living), (812, 800, true));
+        assert_eq!(seen.start, "Mon Nov 23 09:05:01 2026");
+    }
+
+    #[test]
+    fn a_zombie_is_not_living() {
+        let seen = parse("812 800 Z+ Mon Nov 23 09:05:01 2026").expect("it is a whole line");
+        assert!(!seen.living);
+    }
+
+    #[test]
+    fn a_line_without_a_start_time_is_no_process() {
+        for line in ["", "812", "812 800", "812 800 S", "PID PGID STAT STARTED"] {
+            assert_eq!(parse(line), None, "{line:?}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Seen, Signal};
 
-pub(super) fn numbering() -> String {
+pub(super) fn pid_namespace() -> String {
     String::new()
 }
 

@@ -152,7 +152,7 @@ async fn a_sweep_finds_what_a_child_started_in_a_session_of_its_own() {
 /// Never the identity of a running process.
 fn dead_daemon() -> DaemonRecord {
     DaemonRecord {
-        numbering: process_table::numbering(),
+        numbering: process_table::pid_namespace(),
         pid: std::process::id(),
         start: Some("never".into()),
     }

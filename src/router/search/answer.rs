@@ -45,6 +45,9 @@ pub struct SearchAnswer<'a> {
     total: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<&'a str>,
+    /// Whether tools fit, and all of them are held back; absent if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    held: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     listed: Option<WholeList>,
 }
@@ -115,6 +118,7 @@ pub(super) fn of(found: &Found, settings: &Settings, query: &str, detail: Detail
         query,
         total: found.total,
         notice: found.notice.as_deref(),
+        held: found.is_held,
         listed: found.listed,
     })
 }

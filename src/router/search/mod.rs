@@ -53,6 +53,8 @@ pub struct Found {
     pub total: usize,
     /// What the caller should know: where more may be, and what is held back.
     pub notice: Option<String>,
+    /// Whether tools fit, and all of them are held back.
+    pub is_held: bool,
     /// How much all tools are that the caller may call, where that is to be explained.
     pub listed: Option<WholeList>,
 }

@@ -77,6 +77,7 @@ impl SearchState<'_> {
             } else {
                 notice::held_back(&held, self.is_a_person())
             };
+            found.is_held = !held.is_empty();
             found.notice = Some(notice);
         }
         if query.was_cut {

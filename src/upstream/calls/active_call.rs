@@ -5,58 +5,17 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    call_clock::CallClock, handle::Upstream, log_subscriptions::LogSubscription,
+    call_clock::CallClock,
+    call_guards::{InFlightGuard, QuestionStream},
+    log_subscriptions::LogSubscription,
     request_slots::RequestSlot,
 };
 use crate::{
-    call_context::ClientSender,
     failure::error_code::{ErrorCode, Failure},
     link::{Exchange, Incoming, Link, News},
     text::names::ServerName,
     wire::{Id, Outcome, Raw, Request, Revision, bridge, method, result_type},
 };
-
-/// Counts a call from its first step to its last, so that a server is not put to sleep under it.
-pub(in crate::upstream) struct Counted(Upstream);
-
-impl Counted {
-    pub(in crate::upstream) fn begin(upstream: Upstream) -> Self {
-        upstream.0.usage.begin(Instant::now());
-        Self(upstream)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.0.usage.end(Instant::now());
-    }
-}
-
-/// Counts a call whose stream can carry questions that the server asks outside of calls.
-pub(in crate::upstream) struct QuestionStream {
-    upstream: Upstream,
-    number: u64,
-}
-
-impl QuestionStream {
-    pub(in crate::upstream) fn begin(
-        upstream: &Upstream,
-        number: u64,
-        stream: &ClientSender,
-    ) -> Self {
-        upstream.0.client_streams.enter(number, stream.clone());
-        Self {
-            upstream: upstream.clone(),
-            number,
-        }
-    }
-}
-
-impl Drop for QuestionStream {
-    fn drop(&mut self) {
-        self.upstream.0.client_streams.leave(self.number);
-    }
-}
 
 /// A request in flight. Dropping it before the answer cancels it upstream.
 pub struct ActiveCall {
@@ -67,7 +26,7 @@ pub struct ActiveCall {
     pub(in crate::upstream) open: Vec<Request>,
     /// The server has answered.
     pub(in crate::upstream) is_answered: bool,
-    pub(in crate::upstream) counted: Counted,
+    pub(in crate::upstream) in_flight: InFlightGuard,
     pub(in crate::upstream) _questions: Option<QuestionStream>,
     pub(in crate::upstream) _log: Option<LogSubscription>,
     pub(super) clock: CallClock,
@@ -99,13 +58,13 @@ impl ActiveCall {
             {
                 slot.set_server_busy(false);
             }
-            let inbound = arrived.map_err(|error| self.counted.0.failure(&error))?;
+            let inbound = arrived.map_err(|error| self.in_flight.upstream().failure(&error))?;
             match &inbound {
                 Incoming::Notice(notice) if &*notice.method == method::PROGRESS => {
                     self.clock.progress(Instant::now());
                 }
                 Incoming::Question(question) => {
-                    if let Some(outcome) = self.counted.0.0.own_answer(question) {
+                    if let Some(outcome) = self.in_flight.upstream().0.own_answer(question) {
                         // Boxed, because it is large and seldom.
                         Box::pin(self.answer(&question.id, &outcome)).await?;
                         continue;
@@ -126,7 +85,7 @@ impl ActiveCall {
 
     /// Logs that a question of the server was refused.
     pub fn log_refusal(&self, method: &str, why: &str) {
-        self.counted.0.0.log_refusal(method, why);
+        self.in_flight.upstream().0.log_refusal(method, why);
     }
 
     /// A result of a kind that nobody knows is none (revision 2026-07-28, basic, "Results").
@@ -143,7 +102,7 @@ impl ActiveCall {
     /// Stops the clock: the call waits for its client, not for the server.
     pub fn hold(&mut self) {
         if self.clock.hold(Instant::now()) {
-            self.counted.0.0.usage.hold();
+            self.in_flight.upstream().0.usage.hold();
         }
     }
 
@@ -161,18 +120,18 @@ impl ActiveCall {
     /// Lets the clock go on.
     pub fn resume(&mut self) {
         if self.clock.resume(Instant::now()) {
-            self.counted.0.0.usage.resume();
+            self.in_flight.upstream().0.usage.resume();
         }
     }
 
     /// Cancelled when the server is not wanted any more as it is.
     pub fn stop(&self) -> CancellationToken {
-        self.counted.0.0.stop.clone()
+        self.in_flight.upstream().0.stop.clone()
     }
 
     /// The server that it runs at.
     pub fn server(&self) -> &ServerName {
-        self.counted.0.name()
+        self.in_flight.upstream().name()
     }
 
     /// Answers a question that came as part of this call.
@@ -181,7 +140,7 @@ impl ActiveCall {
         self.link
             .answer(id, outcome)
             .await
-            .map_err(|error| self.counted.0.failure(&error))
+            .map_err(|error| self.in_flight.upstream().failure(&error))
     }
 }
 

@@ -8,8 +8,9 @@ use std::{
 use tokio::sync::oneshot;
 
 use super::{
-    active_call::{ActiveCall, Counted, QuestionStream},
+    active_call::ActiveCall,
     call_clock::CallClock,
+    call_guards::{InFlightGuard, QuestionStream},
     handle::{Command, Live, Upstream},
     log_subscriptions::{LogSubscription, LogTerm},
     request_slots::{NoSlot, RequestSlot},
@@ -77,7 +78,7 @@ impl Upstream {
         let message = outgoing.message;
         let admitted = message.admitted();
         self.check_recipient(admitted)?;
-        let counted = Counted::begin(self.clone());
+        let in_flight = InFlightGuard::begin(self.clone());
         let (timeout, bound) = self.limits();
         let question_stream = self
             .asks_its_client()
@@ -142,7 +143,7 @@ impl Upstream {
                         link: live.link.clone(),
                         open: Vec::new(),
                         is_answered: false,
-                        counted,
+                        in_flight,
                         _questions: question_stream,
                         _log: log,
                         clock,
@@ -228,7 +229,7 @@ impl Upstream {
             return Err(NotSubscribed::Failed(misdirected(self.name())));
         };
         // Until it is in the table it has to be counted elsewhere.
-        let _counted = Counted::begin(self.clone());
+        let _in_flight = InFlightGuard::begin(self.clone());
         let (timeout, _) = self.limits();
         let of_us = |failure: Failure| NotSubscribed::Failed(failure.of_server(self.name()));
         let live = self.live().await.map_err(NotSubscribed::Failed)?;

@@ -38,50 +38,34 @@ pub(in crate::upstream) async fn start(
     parts: StartParts<'_>,
     remembered: Option<Revision>,
 ) -> Result<(Ready, Process), ConnectError> {
-    let StartParts {
-        settings,
-        connect_context,
-        stderr,
-        declared,
-        numbers,
-        noise,
-    } = parts;
-    let login_path = connect_context.login_path.get().await;
+    let login_path = parts.connect_context.login_path.get().await;
     let program = Program {
         launch: Launch::of(entry, stdio),
-        environment: BaseEnvironment::new(&settings.environment, login_path.as_deref()),
-        connect_context,
-        stderr,
-        declared,
-        numbers,
-        noise,
+        environment: BaseEnvironment::new(&parts.settings.environment, login_path.as_deref()),
+        parts,
     };
     let opened = match entry.protocol_era {
         ProtocolEra::Legacy => program.shake_hands().await,
-        ProtocolEra::Modern => program.ask(Otherwise::Refuse).await,
+        ProtocolEra::Modern => program.probe_first(Otherwise::Refuse).await,
         ProtocolEra::Auto if remembered.is_none_or(Revision::has_handshake) => {
-            program.shake_hands_or_ask().await
+            program.handshake_then_probe().await
         }
-        ProtocolEra::Auto => match program.ask(Otherwise::ShakeHands).await {
+        ProtocolEra::Auto => match program.probe_first(Otherwise::ShakeHands).await {
             Err(Failed::Opening(error)) if error.is_an_end() => {
                 tracing::debug!(server = %entry.name, %error, "the server is started again and offered a handshake");
-                program.shake_hands_or_ask().await
+                program.handshake_then_probe().await
             }
             opened => opened,
         },
     };
-    opened.map_err(|failed| failed.of(entry))
+    opened.map_err(|failed| failed.into_connect_error(entry))
 }
 
 /// What it takes to start the server, once or again.
 struct Program<'a> {
+    parts: StartParts<'a>,
     launch: Launch,
     environment: BaseEnvironment,
-    connect_context: &'a ConnectContext,
-    stderr: &'a StderrLog,
-    declared: &'a Declared,
-    numbers: &'a RequestNumbers,
-    noise: &'a Noise,
 }
 
 /// What to do with a server that answers the probe by wanting a handshake.
@@ -97,18 +81,18 @@ enum Failed {
     Starting(ConnectError),
     /// The handshake failed.
     Opening(OpenError),
-    /// The server is stateless, but not with us.
-    Asking(ProbeError),
+    /// The server has no handshake, and no revision in common with us.
+    Probing(ProbeError),
     /// The configuration wants a server without a handshake, and this one has one.
     WantsHandshake,
 }
 
 impl Failed {
-    fn of(self, entry: &ServerEntry) -> ConnectError {
+    fn into_connect_error(self, entry: &ServerEntry) -> ConnectError {
         match self {
             Self::Starting(error) => error,
             Self::Opening(error) => ConnectError::of_handshake(entry, &error),
-            Self::Asking(error) => ConnectError::of_probe(entry, &error),
+            Self::Probing(error) => ConnectError::of_probe(entry, &error),
             Self::WantsHandshake => ConnectError::wants_handshake(),
         }
     }
@@ -116,12 +100,12 @@ impl Failed {
 
 impl Program<'_> {
     fn spawn(&self) -> Result<(Connection, Process), ConnectError> {
-        let (connect_context, environment) = (self.connect_context, &self.environment);
+        let parts = &self.parts;
         let (process, input, output) = process::spawn(
             &self.launch,
-            environment,
-            &connect_context.ledger,
-            self.stderr,
+            &self.environment,
+            &parts.connect_context.ledger,
+            parts.stderr,
         )
         .map_err(|error| {
             if let SpawnError::NotFound { server, path, .. } = &error {
@@ -136,8 +120,8 @@ impl Program<'_> {
         })?;
         let exited = process.exited();
         let ended = async move { exited.await.to_string() };
-        let noise = self.noise.clone();
-        let made = link::stdio::connect(input, output, ended, self.numbers.clone(), noise);
+        let noise = parts.noise.clone();
+        let made = link::stdio::connect(input, output, ended, parts.numbers.clone(), noise);
         Ok((made.by(Link::Stdio), process))
     }
 
@@ -166,45 +150,45 @@ impl Program<'_> {
     /// The handshake alone.
     async fn shake_hands(&self) -> Result<(Ready, Process), Failed> {
         self.start(|connection| async {
-            let shaken = shake_hands(connection, self.declared).await;
+            let shaken = shake_hands(connection, self.parts.declared).await;
             shaken.map_err(Failed::Opening)
         })
         .await
     }
 
-    /// The handshake, and if the server refuses that the question what it speaks.
-    async fn shake_hands_or_ask(&self) -> Result<(Ready, Process), Failed> {
+    /// The handshake, and the probe if the server refuses that.
+    async fn handshake_then_probe(&self) -> Result<(Ready, Process), Failed> {
         let refusal = OnceLock::new();
         // Boxed, because it is large.
-        let shake = |connection| Box::pin(shake_or_ask(self, connection, &refusal));
+        let shake = |connection| Box::pin(shake_hands_or_probe(self, connection, &refusal));
         let started = self.start(shake).await;
         match (started, refusal.into_inner()) {
-            // It has ended over the handshake, so the question comes first.
+            // It has ended over the handshake, so the probe comes first.
             (Err(Failed::Opening(error)), Some(refused)) if error.is_an_end() => {
-                let opened = self.ask(Otherwise::Refuse).await;
+                let opened = self.probe_first(Otherwise::Refuse).await;
                 opened.map_err(|_| Failed::Opening(refused))
             }
             (started, _) => started,
         }
     }
 
-    /// The question what it speaks, and no handshake if it wants none.
-    async fn ask(&self, otherwise: Otherwise) -> Result<(Ready, Process), Failed> {
+    /// The probe, and no handshake if it wants none.
+    async fn probe_first(&self, otherwise: Otherwise) -> Result<(Ready, Process), Failed> {
         // Boxed, because it is large and seldom.
-        let ask = |connection| Box::pin(ask(self, connection, otherwise));
-        self.start(ask).await
+        let open = |connection| Box::pin(probe_or_shake_hands(self, connection, otherwise));
+        self.start(open).await
     }
 }
 
 /// Opens a server with a handshake, and probes it where it refuses that. Servers of both eras get the handshake, too: most are
 /// written for clients that answer requests, and offer less to others.
-async fn shake_or_ask(
+async fn shake_hands_or_probe(
     program: &Program<'_>,
     connection: Connection,
     refusal: &OnceLock<OpenError>,
 ) -> Result<Ready, Failed> {
     let link = &connection.link;
-    let opened = match handshake::shake_hands(link, program.declared).await {
+    let opened = match handshake::shake_hands(link, program.parts.declared).await {
         Ok(opened) => opened,
         Err(error) if error.is_refusal() => {
             // Set once, and read when it is of use.
@@ -212,7 +196,7 @@ async fn shake_or_ask(
             match tokio::time::timeout(PROBE_TIMEOUT, probe(link)).await {
                 Ok(Ok(Era::Modern(description))) => description.into(),
                 Ok(Ok(Era::Legacy)) | Err(_) => return Err(Failed::Opening(error)),
-                Ok(Err(error)) => return Err(unknown(error)),
+                Ok(Err(error)) => return Err(probe_failure(error)),
             }
         }
         Err(error) => return Err(Failed::Opening(error)),
@@ -220,7 +204,8 @@ async fn shake_or_ask(
     Ok(Ready::new(connection, opened))
 }
 
-async fn ask(
+/// Opens a server by the probe. One that wants a handshake gets it, or is refused.
+async fn probe_or_shake_hands(
     program: &Program<'_>,
     connection: Connection,
     otherwise: Otherwise,
@@ -229,18 +214,18 @@ async fn ask(
         Ok(Era::Modern(description)) => Ok(Ready::new(connection, description.into())),
         Ok(Era::Legacy) => match otherwise {
             Otherwise::ShakeHands => {
-                let shaken = shake_hands(connection, program.declared).await;
+                let shaken = shake_hands(connection, program.parts.declared).await;
                 shaken.map_err(Failed::Opening)
             }
             Otherwise::Refuse => Err(Failed::WantsHandshake),
         },
-        Err(error) => Err(unknown(error)),
+        Err(error) => Err(probe_failure(error)),
     }
 }
 
-fn unknown(error: ProbeError) -> Failed {
+fn probe_failure(error: ProbeError) -> Failed {
     match error {
         ProbeError::Link(error) => Failed::Opening(OpenError::Link(error)),
-        error => Failed::Asking(error),
+        error => Failed::Probing(error),
     }
 }

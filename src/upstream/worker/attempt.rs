@@ -1,4 +1,4 @@
-//! Making a connection, taking it in, and letting it go.
+//! Attempts to connect: begins one, and takes the connection in that comes of it.
 
 use std::{
     pin::pin,
@@ -11,18 +11,16 @@ use futures_util::future::FutureExt;
 
 use super::{Connected, Worker, liveness::Liveness, schedule::Schedule};
 use crate::{
-    activity::ServerStep,
     catalog::{Catalog, Listing, ServerCatalog},
-    config::{ServerEntry, SessionScope, Transport, duration},
-    process::Grace,
+    config::{ServerEntry, SessionScope, Transport},
     upstream::{
         calls::{
-            handle::{Command, Live, Status, UpstreamShared},
+            handle::{Command, Live, UpstreamShared},
             unread::UnreadChange,
         },
         connect::{self, ConnectContext, Open, lists::ReadLists},
-        connect_error::{self, ConnectError},
-        state::{ConnectionHealth, HEALTHY_AFTER, State, StateEvent},
+        connect_error::ConnectError,
+        state::{State, StateEvent},
     },
 };
 
@@ -78,7 +76,7 @@ impl Worker {
         self.life.attempt = Some(attempt.boxed());
     }
 
-    pub(super) async fn attempted(&mut self, result: Result<Open, ConnectError>) {
+    pub(super) async fn finish_attempt(&mut self, result: Result<Open, ConnectError>) {
         self.life.urgent = Arc::default();
         self.set_status(|status| status.first_start = None);
         let outcome = match result {
@@ -132,68 +130,6 @@ impl Worker {
         }
     }
 
-    pub(super) fn set_status(&self, set: impl FnOnce(&mut Status)) {
-        self.shared.status.send_modify(set);
-    }
-
-    /// Records how the server is.
-    pub(super) fn record(&self, action: &'static str, step: ServerStep) {
-        let activity = &self.context.connect.activity;
-        activity.note_server(action, self.entry.name.as_str(), step);
-    }
-
-    /// That an attempt came to an end, and when it began.
-    fn attempt_ended(&mut self, error: Option<&String>, detail: Option<String>) -> ServerStep {
-        let began = self.life.attempt_began.take();
-        ServerStep {
-            error: error.cloned(),
-            detail,
-            took: began.map(|began| began.elapsed()),
-            times: None,
-        }
-    }
-
-    /// Records failed attempts that no record says yet, before something else is recorded.
-    pub(super) fn record_unrecorded(&mut self) {
-        let status = self.shared.status.borrow().clone();
-        let times = status.unrecorded_failures;
-        if times > 0 {
-            let step = ServerStep {
-                error: status.last_error.map(|error| error.reason),
-                times: Some(times.into()),
-                ..ServerStep::default()
-            };
-            self.record("failed", step);
-            self.set_status(|status| status.unrecorded_failures = 0);
-        }
-    }
-
-    /// The first failures in a row are logged and recorded each, later ones about once an hour; the record says how many they are.
-    fn log_failure(&mut self, error: &ConnectError) {
-        const EACH: u32 = 6;
-        const ONE_OF: u32 = 60;
-
-        let (server, reason) = (self.entry.name.clone(), &error.reason);
-        let status = self.shared.status.borrow().clone();
-        let attempt = status.state.failures();
-        let next_attempt = status.next_attempt_in();
-        let next_attempt = next_attempt.map_or_else(
-            || "when somebody asks for it".to_owned(),
-            |wait| format!("in {}", duration::show(wait)),
-        );
-        if attempt <= EACH || attempt.is_multiple_of(ONE_OF) {
-            tracing::warn!(%server, %reason, attempt, next_attempt, "server is not available");
-            let mut step = self.attempt_ended(Some(reason), None);
-            let times = status.unrecorded_failures + 1;
-            step.times = (times > 1).then_some(times.into());
-            self.record("failed", step);
-            self.set_status(|status| status.unrecorded_failures = 0);
-        } else {
-            self.set_status(|status| status.unrecorded_failures += 1);
-            tracing::debug!(%server, %reason, attempt, next_attempt, "server is not available");
-        }
-    }
-
     /// Takes the connection in: its lists go to the catalog, then calls may use it.
     pub(super) async fn opened(&mut self, mut open: Open) -> Result<Arc<Live>, ConnectError> {
         self.record_unrecorded();
@@ -203,14 +139,10 @@ impl Worker {
             failed: std::mem::take(&mut open.failed_lists),
         };
         let known = self.known();
-        let listing = self.completed(lists, known.as_deref());
+        let listing = self.keep_known_lists(lists, known.as_deref());
         let Some(catalog) = self.take_in(listing).await else {
-            return Err(ConnectError {
-                reason: "the daemon is shutting down".to_owned(),
-                outside: "the daemon is shutting down".to_owned(),
-                next_step: "start it again".to_owned(),
-                retry_after: None,
-            });
+            let reason = "the daemon is shutting down";
+            return Err(ConnectError::plain(reason, "start it again"));
         };
         self.life.incarnation += 1;
         self.life.in_doubt = false;
@@ -250,7 +182,11 @@ impl Worker {
     }
 
     /// The listing. Keeps the known list where one could not be read, and notes the error for the operator.
-    pub(super) fn completed(&self, lists: ReadLists, known: Option<&ServerCatalog>) -> Listing {
+    pub(super) fn keep_known_lists(
+        &self,
+        lists: ReadLists,
+        known: Option<&ServerCatalog>,
+    ) -> Listing {
         let known = known.map(|known| &known.listing);
         let (listing, failed) = lists.or_known(known, connect::lists_hint(&self.entry));
         let secrets = self.shared.secrets_of(&self.entry);
@@ -290,83 +226,6 @@ impl Worker {
             let _ = base.try_send(Command::Refresh);
         }
         Some(own)
-    }
-
-    /// Lets the connection go: no new calls, goodbye, and the whole process group ends.
-    pub(super) async fn disconnect(&mut self) {
-        self.shared.live.store(None);
-        (self.life.relisting, self.life.pinging) = (None, None);
-        self.life.answering.clear();
-        self.forget_subscriptions();
-        (self.life.levelling, self.life.level_set) = (None, None);
-        self.life.level_waiters.clear();
-        let Some(connected) = self.life.open.take() else {
-            return;
-        };
-        let Open {
-            link,
-            news,
-            listening,
-            process,
-            tasks,
-            listing: _,
-            failed_lists: _,
-            meanwhile: _,
-        } = connected.open;
-        drop(listening);
-        let goodbye = async {
-            link.close().await;
-            drop((link, news));
-            if let Some(process) = process {
-                process.stop(Grace::default()).await;
-            }
-        };
-        tokio::select! {
-            () = goodbye => (),
-            // Dropping the process kills its group at once.
-            () = self.context.hurry.cancelled() => (),
-        }
-        drop(tasks);
-    }
-
-    pub(super) async fn lost(&mut self, reason: String) {
-        let Some(connected) = &self.life.open else {
-            return;
-        };
-        let health = if connected.since.elapsed() >= HEALTHY_AFTER {
-            ConnectionHealth::Proved
-        } else {
-            ConnectionHealth::Brief
-        };
-        self.blame_ping();
-        let secrets = self.shared.secrets_of(&self.entry);
-        let reason = connect_error::shown(&reason, &secrets);
-        tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
-        let step = ServerStep {
-            error: Some(reason.clone()),
-            ..ServerStep::default()
-        };
-        self.record("lost", step);
-        let (outside, next_step) = match self.entry.transport {
-            Transport::Stdio(_) => (reason.clone(), connect::logs_step(&self.entry.name)),
-            // The reason may hold the server's own words.
-            Transport::Remote(_) => (
-                "the connection was lost".to_owned(),
-                "the next call connects again".to_owned(),
-            ),
-        };
-        let error = ConnectError {
-            reason,
-            outside,
-            next_step,
-            retry_after: None,
-        };
-        // A secret may have another value by now.
-        let error = error.without(&self.current_entry().secrets);
-        self.set_status(|status| status.last_error = Some(error));
-        self.disconnect().await;
-        let (need, retries) = (self.need(), self.retries());
-        self.event(StateEvent::Lost(need, retries, health)).await;
     }
 }
 

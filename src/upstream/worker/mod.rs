@@ -2,7 +2,9 @@
 //! what it listed to the catalog. Calls do not pass through it: they take the published connection.
 
 mod attempt;
+mod disconnect;
 mod facts;
+mod failure_record;
 mod jitter;
 mod liveness;
 mod log_level;
@@ -191,7 +193,7 @@ impl Worker {
             match self.next_step().await {
                 Step::Stop | Step::Command(None) => break,
                 Step::Command(Some(command)) => self.command(command).await,
-                Step::Attempt(result) => self.attempted(*result).await,
+                Step::Attempt(result) => self.finish_attempt(*result).await,
                 Step::News(news) => self.news(news).await,
                 Step::Relisted(result) => self.relisted(result).await,
                 Step::Pinged(sign) => self.pinged(sign).await,

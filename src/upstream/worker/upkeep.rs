@@ -32,7 +32,7 @@ impl Worker {
         let live = connected.live.clone();
         match result {
             Ok(lists) => {
-                let listing = self.completed(lists, Some(&live.catalog.load_full()));
+                let listing = self.keep_known_lists(lists, Some(&live.catalog.load_full()));
                 if let Some(catalog) = self.take_in(listing).await {
                     live.catalog.store(catalog);
                 }

@@ -1,4 +1,4 @@
-//! Rows of servers whose entries cannot be used, and of those that were taken out.
+//! Rows of servers whose entries cannot be used.
 
 use super::{
     Backing, Management, gated::next_step, inspection::listed, operator_hints::correct_entry,
@@ -45,6 +45,7 @@ impl<B: Backing> Management<B> {
             detail: None,
             last_output: None,
             last_error: Some(broken.reason.clone()),
+            reason: None,
             next_attempt_in_seconds: None,
             next_step: Some(step),
             demo: None,
@@ -55,29 +56,5 @@ impl<B: Backing> Management<B> {
     pub(super) fn why_not_listed(&self, broken: &BrokenEntry) -> String {
         let step = correct_entry(broken, self.config_file());
         format!("{}; {step}", broken.reason)
-    }
-}
-
-impl ServerRow {
-    /// What it was, and nothing of what would become of it: nothing of it runs, and nobody tries it again.
-    pub(super) fn removed(self) -> Self {
-        let last_error = self.reason_alone().map(str::to_owned);
-        Self {
-            state: ServerState::Disconnected,
-            instances: None,
-            detail: None,
-            last_output: None,
-            last_error,
-            next_attempt_in_seconds: None,
-            next_step: None,
-            ..self
-        }
-    }
-
-    /// Its last error without how often it was tried and when it will be.
-    pub fn reason_alone(&self) -> Option<&str> {
-        let reason = self.last_error.as_deref()?;
-        let alone = reason.rsplit_once(" (failure ");
-        Some(alone.map_or(reason, |(reason, _)| reason))
     }
 }

@@ -1,0 +1,73 @@
+//! The fourth step: the clients that are to use the daemon.
+
+use super::{
+    super::{connect, failure::CommandFailure, import, output::Output},
+    choice::Choice,
+    report::SetupReport,
+    step::Step,
+};
+use crate::{
+    clients::{Client, ClientRow, ConnectRequest, Reaching, client_rows, home_places, our_address},
+    daemon_client::DaemonClient,
+    management::{Management, OverFiles},
+};
+
+/// Connects the clients that are meant.
+pub(super) fn connect_clients(
+    files: &Management<OverFiles>,
+    daemon: &DaemonClient,
+    choice: &Choice,
+    report: &mut SetupReport,
+    out: Output,
+) -> Result<(), CommandFailure> {
+    let places = home_places()?;
+    let location = import::location_of(daemon);
+    let us = our_address(files, location.as_ref());
+    let mut rows = client_rows(&places, &us, true);
+    rows.retain(|row| match choice {
+        Choice::Nothing | Choice::Undecided => false,
+        Choice::All => row.found,
+        Choice::Named(words) => {
+            let mut named = words.iter().filter_map(|word| Client::from_word(word));
+            named.any(|client| client == row.client)
+        }
+        Choice::Ask => row.found && (row.connected || is_wanted(row, out)),
+    });
+    let reaching = Reaching::new(files, location.as_ref(), us)?;
+    let mut names = Vec::new();
+    for row in rows {
+        let usual = ConnectRequest::usual(row.client);
+        match connect::put_in(&places, &reaching, &usual, out) {
+            Ok(done) => {
+                names.push(row.title);
+                report.clients.push(done);
+            }
+            Err(failure) => {
+                let step = failure.next_step.unwrap_or_default();
+                out.warning(&format!("{}; next step: {step}", failure.what));
+                report.not_connected.push(row.client);
+            }
+        }
+    }
+    if !out.is_json() {
+        connect::say_token(&reaching, &report.connected(), out);
+    }
+    let text = if names.is_empty() {
+        "clients: none was connected; `mcpproxy connect` lists them and connects them at any time"
+            .to_owned()
+    } else {
+        let anew = "start your clients anew, so that they read their files";
+        report.next_steps.insert(0, anew.to_owned());
+        format!("clients: {} connected", names.join(", "))
+    };
+    Step::Clients.say(&text, out);
+    Ok(())
+}
+
+fn is_wanted(row: &ClientRow, out: Output) -> bool {
+    let question = format!("Connect {} ({})? [Y/n]", row.title, row.file);
+    let answer = out
+        .answer_to(&question)
+        .map(|answer| answer.trim().to_ascii_lowercase());
+    matches!(answer.as_deref(), Some("" | "y" | "yes"))
+}

@@ -1,0 +1,86 @@
+//! The third step: a daemon that clients can reach.
+
+use super::{
+    super::{background::Starter, connection, failure::CommandFailure, output::Output, service},
+    SetupCommand,
+    report::{DaemonRow, SetupReport},
+    step::Step,
+};
+use crate::{
+    daemon_client::{DaemonClient, bridge::BridgeHost},
+    doctor,
+    management::{Management, OverFiles},
+};
+
+impl SetupCommand {
+    /// The daemon: the one that runs, or a new one, as a service or in the background.
+    pub(super) async fn daemon(
+        &self,
+        files: &Management<OverFiles>,
+        report: &mut SetupReport,
+        out: Output,
+    ) -> Result<DaemonClient, CommandFailure> {
+        if let Some(daemon) = connection::open_if_running(files, out).await? {
+            return reachable(files, daemon, ("running", "runs already"), report, out).await;
+        }
+        let asks = !self.no_service && !self.yes && out.is_interactive();
+        let is_service = self.service || asks && out.asks("Start mcpproxy at every login?");
+        if is_service {
+            out.progress("installing the service");
+            let installed = service::install(files).await?;
+            report.next_steps.extend(installed.next_steps);
+            if installed.is_started {
+                let daemon = connection::open_soon(files, out).await?;
+                let how = ("service", "runs as a service, at every login");
+                return reachable(files, daemon, how, report, out).await;
+            }
+            out.note("the service manager did not start it from here, so it is started in the background for now");
+        }
+        out.progress("starting the daemon");
+        let starter = Starter::lasting(files.places().clone(), files.data_dir().to_owned(), out);
+        starter.start_daemon().await.map_err(|why| {
+            CommandFailure::failed(why)
+                .next("`mcpproxy doctor` says what is wrong; then run `mcpproxy setup` again")
+        })?;
+        let daemon = connection::open_soon(files, out).await?;
+        if !is_service {
+            let later = "`mcpproxy service install` starts the daemon at every login";
+            report.next_steps.push(later.to_owned());
+        }
+        let how = ("background", "runs in the background");
+        reachable(files, daemon, how, report, out).await
+    }
+}
+
+/// The daemon, if clients can reach it.
+async fn reachable(
+    files: &Management<OverFiles>,
+    daemon: DaemonClient,
+    (how, did): (&'static str, &str),
+    report: &mut SetupReport,
+    out: Output,
+) -> Result<DaemonClient, CommandFailure> {
+    let status = daemon.status_report();
+    let Some((url, pid)) = status.and_then(|status| Some((status.location.url?, status.pid)))
+    else {
+        return Err(without_http(files).await);
+    };
+    Step::Daemon.say(&format!("daemon {did}: {url}"), out);
+    report.daemon = Some(DaemonRow { how, url, pid });
+    Ok(daemon)
+}
+
+/// That no client would reach the daemon that runs.
+async fn without_http(files: &Management<OverFiles>) -> CommandFailure {
+    let settings = files.supposed_settings().map(|found| found.settings);
+    let listen = settings.unwrap_or_default().listen;
+    let who = doctor::who_has(listen).await;
+    let file = files.config_file().display();
+    let another = listen.port().checked_add(1).unwrap_or(8081);
+    CommandFailure::failed(format!(
+        "the daemon runs and serves its local socket only, so no client can connect to {listen}: {who}"
+    ))
+    .next(format!(
+        "`mcpproxy stop`, because a daemon takes its port at its start only; then `mcpproxy setup --port {another}`, which writes \"listen\" to {file}, or, once nobody has the port, `mcpproxy setup` again. What was done stays"
+    ))
+}

@@ -1,0 +1,92 @@
+//! Ends a connection: the worker lets it go, or it was lost.
+
+use super::Worker;
+use crate::{
+    activity::ServerStep,
+    config::Transport,
+    process::Grace,
+    upstream::{
+        connect::{self, Open},
+        connect_error::{self, ConnectError},
+        state::{ConnectionHealth, HEALTHY_AFTER, StateEvent},
+    },
+};
+
+impl Worker {
+    /// Lets the connection go: no new calls, goodbye, and the whole process group ends.
+    pub(super) async fn disconnect(&mut self) {
+        self.shared.live.store(None);
+        (self.life.relisting, self.life.pinging) = (None, None);
+        self.life.answering.clear();
+        self.forget_subscriptions();
+        (self.life.levelling, self.life.level_set) = (None, None);
+        self.life.level_waiters.clear();
+        let Some(connected) = self.life.open.take() else {
+            return;
+        };
+        let Open {
+            link,
+            news,
+            listening,
+            process,
+            tasks,
+            listing: _,
+            failed_lists: _,
+            meanwhile: _,
+        } = connected.open;
+        drop(listening);
+        let goodbye = async {
+            link.close().await;
+            drop((link, news));
+            if let Some(process) = process {
+                process.stop(Grace::default()).await;
+            }
+        };
+        tokio::select! {
+            () = goodbye => (),
+            // Dropping the process kills its group at once.
+            () = self.context.hurry.cancelled() => (),
+        }
+        drop(tasks);
+    }
+
+    pub(super) async fn lost(&mut self, reason: String) {
+        let Some(connected) = &self.life.open else {
+            return;
+        };
+        let health = if connected.since.elapsed() >= HEALTHY_AFTER {
+            ConnectionHealth::Proved
+        } else {
+            ConnectionHealth::Brief
+        };
+        self.blame_ping();
+        let secrets = self.shared.secrets_of(&self.entry);
+        let reason = connect_error::shown(&reason, &secrets);
+        tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
+        let step = ServerStep {
+            error: Some(reason.clone()),
+            ..ServerStep::default()
+        };
+        self.record("lost", step);
+        let (outside, next_step) = match self.entry.transport {
+            Transport::Stdio(_) => (reason.clone(), connect::logs_step(&self.entry.name)),
+            // The reason may hold the server's own words.
+            Transport::Remote(_) => (
+                "the connection was lost".to_owned(),
+                "the next call connects again".to_owned(),
+            ),
+        };
+        let error = ConnectError {
+            reason,
+            outside,
+            next_step,
+            retry_after: None,
+        };
+        // A secret may have another value by now.
+        let error = error.without(&self.current_entry().secrets);
+        self.set_status(|status| status.last_error = Some(error));
+        self.disconnect().await;
+        let (need, retries) = (self.need(), self.retries());
+        self.event(StateEvent::Lost(need, retries, health)).await;
+    }
+}
