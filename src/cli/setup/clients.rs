@@ -4,7 +4,7 @@ use super::{
     super::{connect, failure::CommandFailure, import, output::Output},
     choice::Choice,
     report::SetupReport,
-    step::Step,
+    step::SetupStep,
 };
 use crate::{
     clients::{Client, ClientRow, ConnectRequest, Reaching, client_rows, home_places, our_address},
@@ -60,7 +60,7 @@ pub(super) fn connect_clients(
         report.next_steps.insert(0, anew.to_owned());
         format!("clients: {} connected", names.join(", "))
     };
-    Step::Clients.say(&text, out);
+    SetupStep::Clients.say(&text, out);
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use super::{
         output::{self, Output},
     },
     report::SetupReport,
-    step::Step,
+    step::SetupStep,
 };
 use crate::{
     config::{self, EditError, Listen},
@@ -121,7 +121,7 @@ pub(super) fn write_configuration(
         n => output::count(n, "server"),
     };
     let did = if is_new { "made" } else { "is there" };
-    Step::Configuration.say(
+    SetupStep::Configuration.say(
         &format!("configuration {did}: {} ({has})", file.display()),
         out,
     );

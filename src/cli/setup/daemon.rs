@@ -4,7 +4,7 @@ use super::{
     super::{background::Starter, connection, failure::CommandFailure, output::Output, service},
     SetupCommand,
     report::{DaemonRow, SetupReport},
-    step::Step,
+    step::SetupStep,
 };
 use crate::{
     daemon_client::{DaemonClient, bridge::BridgeHost},
@@ -65,7 +65,7 @@ async fn reachable(
     else {
         return Err(without_http(files).await);
     };
-    Step::Daemon.say(&format!("daemon {did}: {url}"), out);
+    SetupStep::Daemon.say(&format!("daemon {did}: {url}"), out);
     report.daemon = Some(DaemonRow { how, url, pid });
     Ok(daemon)
 }

@@ -4,7 +4,7 @@ use super::{
     super::{failure::CommandFailure, import, output::Output},
     choice::Choice,
     report::SetupReport,
-    step::Step,
+    step::SetupStep,
 };
 use crate::{
     clients::ImportReport,
@@ -22,7 +22,7 @@ pub(super) async fn import_servers(
 ) -> Result<(), CommandFailure> {
     let from: &[String] = match choice {
         Choice::Nothing => {
-            Step::Servers.say(
+            SetupStep::Servers.say(
                 "servers: nothing is taken over; `mcpproxy import` does that at any time",
                 out,
             );
@@ -93,5 +93,5 @@ fn say_imported(found: &ImportReport, offered: usize, report: &mut SetupReport, 
             names.join(", ")
         ),
     };
-    Step::Servers.say(&text, out);
+    SetupStep::Servers.say(&text, out);
 }

@@ -16,7 +16,7 @@ use tokio::{
 use super::{
     super::{failure::CommandFailure, import, output::Output},
     report::{ProofRow, SetupReport},
-    step::Step,
+    step::SetupStep,
 };
 use crate::{
     config::Provider,
@@ -49,7 +49,7 @@ pub(super) async fn call(
         .as_ref()
         .and_then(|location| location.listen.first());
     let Some(address) = address.and_then(|address| address.parse::<SocketAddr>().ok()) else {
-        Step::Call.say("call: not made, because the daemon serves no HTTP", out);
+        SetupStep::Call.say("call: not made, because the daemon serves no HTTP", out);
         return Ok(());
     };
     let token = std::env::var("MCPPROXY_TOKEN")
@@ -61,7 +61,7 @@ pub(super) async fn call(
         .and_then(|found| found.settings.server_auth);
     let needs_token = auth.is_some_and(|auth| auth.providers.contains(&Provider::Bearer));
     if needs_token && token.is_none() {
-        Step::Call.say(
+        SetupStep::Call.say(
             "call: not made, because clients have to show a token; set MCPPROXY_TOKEN to try it",
             out,
         );
@@ -86,7 +86,7 @@ pub(super) async fn call(
         tool: "retrieve_tools",
         milliseconds,
     });
-    Step::Call.say(
+    SetupStep::Call.say(
         &format!(
             "call: retrieve_tools answered in {milliseconds:.0} ms, and searches {} tools",
             report.tools

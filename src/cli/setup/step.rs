@@ -6,7 +6,7 @@ use super::super::output::Output;
 const STEPS: u8 = 5;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Step {
+pub(super) enum SetupStep {
     Configuration = 1,
     Servers,
     Daemon,
@@ -14,7 +14,7 @@ pub(super) enum Step {
     Call,
 }
 
-impl Step {
+impl SetupStep {
     /// Says what the step did.
     pub(super) fn say(self, text: &str, out: Output) {
         out.note(&format!("{}/{STEPS} {text}", self as u8));
