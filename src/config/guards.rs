@@ -81,12 +81,12 @@ fn misspelt(key: &str, is_null: bool) -> Option<String> {
         return None;
     }
     if let Some((_, place)) = PARTS.iter().find(|(part, _)| *part == letters) {
-        return Some(format!("belongs under `{}{place}`", SERVER_AUTH));
+        return Some(format!("belongs under `{SERVER_AUTH}{place}`"));
     }
     let is_auth = letters == SERVER_AUTH.to_ascii_lowercase()
         || AUTH_WORDS.contains(&&*letters)
         || meant == Some(SERVER_AUTH);
-    is_auth.then(|| format!("is unknown; access control is called `{}`", SERVER_AUTH))
+    is_auth.then(|| format!("is unknown; access control is called `{SERVER_AUTH}`"))
 }
 
 /// What is said of a key that is ignored.

@@ -12,7 +12,7 @@ use super::wildcard::{Coverage, NamePattern, Wildcard};
 pub struct Profile {
     /// Names, * for any characters; all if not given.
     pub servers: Option<Vec<Wildcard>>,
-    /// server__tool, * for any characters; all of the servers if not given.
+    /// `server__tool`, * for any characters; all of the servers if not given.
     pub tools: Option<Vec<NamePattern>>,
 }
 

@@ -318,8 +318,8 @@ impl Sessions {
             frame(method::RESOURCES_CHANGED),
         ];
         for session in self.0.by_id.lock().values() {
-            let changes = session.list_changes(announcement);
-            let changed = [changes.tools, changes.prompts, changes.resources];
+            let lists = session.list_changes(announcement);
+            let changed = [lists.tools, lists.prompts, lists.resources];
             for (frame, _) in frames.iter().zip(changed).filter(|(_, changed)| *changed) {
                 session.to_client().send(frame.clone());
             }

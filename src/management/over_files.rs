@@ -266,13 +266,13 @@ impl OverFiles {
     fn supposed(&self) -> Result<Supposed, LoadError> {
         config::load_supposing(&self.places, &self.variables, &self.keyring)
     }
+}
 
-    /// The lock file that counts. One that cannot be used accepts nothing: a daemon would not start with it.
-    fn lock(&self, settings: &Settings) -> Option<Arc<Lock>> {
-        let file = settings.lock_file.as_deref()?;
-        let lock = Lock::load(file).unwrap_or_default();
-        Some(Arc::new(lock.of_file(file)))
-    }
+/// The lock file that counts. One that cannot be used accepts nothing: a daemon would not start with it.
+fn lock_of(settings: &Settings) -> Option<Arc<Lock>> {
+    let file = settings.lock_file.as_deref()?;
+    let lock = Lock::load(file).unwrap_or_default();
+    Some(Arc::new(lock.of_file(file)))
 }
 
 fn rewrite(
@@ -328,7 +328,7 @@ impl Backing for OverFiles {
             entry.map_or(approvals::PinPolicy::Untrusted, |entry| gate::policy(entry))
         };
         let known = known.collect();
-        let lock = self.lock(settings);
+        let lock = lock_of(settings);
         Arc::new(catalog::with_pins_of_files(
             &self.data_dir,
             known,
@@ -362,7 +362,7 @@ impl Backing for OverFiles {
         listed: Option<&ServerCatalog>,
     ) -> Result<(), Failure> {
         let settings = self.settings()?;
-        let lock = self.lock(&settings);
+        let lock = lock_of(&settings);
         catalog::approve_in_files(&self.data_dir, &request, listed, lock.as_deref())
     }
 

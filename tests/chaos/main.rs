@@ -16,7 +16,12 @@ mod judge;
 mod plan;
 mod run;
 mod servers;
-#[expect(dead_code, unused_imports, reason = "most of it is for tests/it")]
+#[expect(
+    dead_code,
+    unused_imports,
+    unused_macros,
+    reason = "most of it is for tests/it"
+)]
 #[path = "../it/support/mod.rs"]
 mod support;
 mod test_language;

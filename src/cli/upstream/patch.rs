@@ -58,10 +58,10 @@ impl PatchServer {
         };
         let files = location.files()?;
         let mut daemon = connection::open_or_files(&files, out).await?;
-        let path = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
+        let route = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
         let body = Value::Object(patch).to_string();
         let deadline = AnswerDeadline::Daemon;
-        let sending = daemon.request(Method::PATCH, &path, body, deadline);
+        let sending = daemon.request(Method::PATCH, &route, body, deadline);
         let mut change: ServerChange = sending.await?;
         if change.changed.is_empty() {
             out.note(&format!("{:?} was so already", self.name));

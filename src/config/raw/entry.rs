@@ -80,7 +80,7 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) tool_changes: ToolChanges,
     /// Our own classification where annotations are missing.
     pub(in crate::config) tool_acl: ToolAcl,
-    /// How long connecting may take; 5m by default for the first start of npx, uvx and docker. $MCP_TIMEOUT, in seconds, replaces the
+    /// How long connecting may take; 5m by default for the first start of npx, uvx and docker. `$MCP_TIMEOUT`, in seconds, replaces the
     /// default.
     #[schemars(extend("default" = "1m"))]
     pub(in crate::config) init_timeout: Option<Span<0, 100>>,
@@ -168,7 +168,7 @@ pub(in crate::config) struct RawOAuth {
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(in crate::config) struct RawIsolation {
-    /// true where another key of this object is given; false wins over docker_isolation.
+    /// true where another key of this object is given; false wins over `docker_isolation`.
     pub(in crate::config) enabled: Option<bool>,
     /// By the command where absent: node:20 for npx.
     pub(in crate::config) image: Option<Text>,

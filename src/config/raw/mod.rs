@@ -29,6 +29,10 @@ use super::{
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(title = "mcpproxy configuration")]
+#[expect(
+    clippy::struct_field_names,
+    reason = "fields are called as keys are, and one is `lock_file`"
+)]
 pub(super) struct File {
     #[serde(rename = "$schema")]
     #[schemars(with = "String")]
@@ -48,9 +52,9 @@ pub(super) struct File {
     pub(super) tools_limit: WholeNumber<1, 1_000, 15>,
     /// How many search results carry the full input schema.
     pub(super) top_k: WholeNumber<0, 1_000, 5>,
-    /// Whether call_tool is listed.
+    /// Whether `call_tool` is listed.
     pub(super) legacy_call_tool: bool,
-    /// What agents may do with upstream_servers.
+    /// What agents may do with `upstream_servers`.
     pub(super) management: AgentManagement,
     /// Another spelling of management: read.
     pub(super) read_only_mode: Option<bool>,
@@ -70,11 +74,11 @@ pub(super) struct File {
     #[schemars(length(min = 1))]
     pub(super) lock_file: Option<Text>,
     /// Seals session ids, so that any daemon with this key can continue a session; at least 32 characters. Made and kept in the data folder
-    /// by default. $MCPPROXY_SESSION_KEY wins. Counts after a restart.
+    /// by default. `$MCPPROXY_SESSION_KEY` wins. Counts after a restart.
     #[schemars(length(min = 32))]
     pub(super) session_key: Option<Text>,
     /// Where ${keyring:NAME} is looked up: in the platform's keyring (the Secret Service on Linux, the keychain on macOS) and, where there is
-    /// none, in a private file in the data folder; only in the keyring; only in the file. $MCPPROXY_KEYRING counts more.
+    /// none, in a private file in the data folder; only in the keyring; only in the file. `$MCPPROXY_KEYRING` counts more.
     pub(super) keyring: KeyringChoice,
     /// Who clients are, and what they may have. Whatever is unknown here refuses to start. See docs/access.md.
     #[serde(rename = "serverAuth")]
@@ -86,13 +90,13 @@ pub(super) struct File {
     pub(super) profiles: BTreeMap<ProfileName, Option<Profile>>,
     /// How much one caller may ask; without it, as much as it likes.
     pub(super) rate_limit: Option<RateLimit>,
-    /// Whether agents may run scripts with code_execution.
+    /// Whether agents may run scripts with `code_execution`.
     pub(super) enable_code_execution: bool,
-    /// Default and ceiling of a script's timeout_ms.
+    /// Default and ceiling of a script's `timeout_ms`.
     pub(super) code_execution_timeout_ms: WholeNumber<1, 600_000, 120_000>,
-    /// Default and ceiling of a script's max_tool_calls; 0: as many as it likes.
+    /// Default and ceiling of a script's `max_tool_calls`; 0: as many as it likes.
     pub(super) code_execution_max_tool_calls: WholeNumber<0, 1_000_000, 0>,
-    /// Characters of text in a tool's result above which it is cut, and the whole kept for read_cache; 0: off, else at least 1000.
+    /// Characters of text in a tool's result above which it is cut, and the whole kept for `read_cache`; 0: off, else at least 1000.
     pub(super) tool_response_limit: WholeNumber<0, 100_000_000, 0>,
     /// What the log of calls and changes keeps, and for how long.
     pub(super) activity: RawActivity,

@@ -120,12 +120,12 @@ struct RawRule {
     /// What these have to be; anything if empty.
     #[serde(default)]
     roles: Vec<Wildcard>,
-    /// server__tool, server:tool, or tools of mcpproxy's own; all if empty.
+    /// `server__tool`, server:tool, or tools of mcpproxy's own; all if empty.
     tools: Option<Vec<NamePattern>>,
-    /// server__prompt; as tools if not given.
+    /// `server__prompt`; as tools if not given.
     #[schemars(length(min = 1))]
     prompts: Option<Vec<NamePattern>>,
-    /// URIs, or server__URI; as tools if not given.
+    /// URIs, or `server__URI`; as tools if not given.
     #[schemars(length(min = 1))]
     resources: Option<Vec<UriPattern>>,
     /// What becomes of what matches.

@@ -58,7 +58,7 @@ pub(super) struct RawAuth {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct RawBearer {
-    /// Whose each token is. Tokens may be references: "${TEAM_TOKEN}".
+    /// Whose each token is. Tokens may be references: `"${TEAM_TOKEN}"`.
     tokens: Tokens,
 }
 

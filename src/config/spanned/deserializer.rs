@@ -286,7 +286,7 @@ struct Members<'n> {
     hides: Cell<bool>,
 }
 
-impl<'n> Members<'n> {
+impl Members<'_> {
     fn counts(&self, index: usize, member: &ast::ObjectProp<'_>) -> bool {
         let is_left_out = self
             .of

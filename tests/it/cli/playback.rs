@@ -24,9 +24,10 @@ impl Playback {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let record = Arc::clone(&requests);
         let (first, rest) = answer.split_once(' ').expect("an answer");
-        let (version, answer) = match first.contains('.') {
-            true => (first, rest),
-            false => (env!("CARGO_PKG_VERSION"), answer),
+        let (version, answer) = if first.contains('.') {
+            (first, rest)
+        } else {
+            (env!("CARGO_PKG_VERSION"), answer)
         };
         let (code, body) = answer.split_once(' ').expect("an answer");
         let (status, code, body) = (status(version), code.to_owned(), body.to_owned());

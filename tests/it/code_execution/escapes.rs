@@ -48,7 +48,7 @@ const ATTEMPTS: &str = r#"
 "#;
 
 /// Scripts that take something without end, and the codes with which they may end.
-const FLOODS: &str = r#"
+const FLOODS: &str = r"
     'x'.repeat(2 ** 30) | RUNTIME_ERROR OUT_OF_MEMORY
     let s = 'x'; for (;;) s += s | RUNTIME_ERROR OUT_OF_MEMORY
     'a'.padEnd(2 ** 29, 'b') | OUT_OF_MEMORY RUNTIME_ERROR
@@ -65,7 +65,7 @@ const FLOODS: &str = r#"
     throw Object.defineProperty(new Error('x'), 'message', {get() { for (;;) {} }}) | TIMEOUT RUNTIME_ERROR
     (2n ** 10000000n) ** 100n | TIMEOUT RUNTIME_ERROR OUT_OF_MEMORY
     eval('('.repeat(1e6)) | STACK_OVERFLOW RUNTIME_ERROR SYNTAX_ERROR OUT_OF_MEMORY
-"#;
+";
 
 #[tokio::test]
 async fn nothing_is_reached() {

@@ -128,6 +128,7 @@ async fn prompts_resources_completions_and_subscriptions_are_denied_likewise() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one story in rows")]
 async fn no_list_no_search_and_no_suggestion_shows_what_is_denied() {
     let house = house().await;
     let all = &house.all;
@@ -355,6 +356,7 @@ async fn profiled() -> House {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one story in rows")]
 async fn a_profile_shows_its_servers_and_tools_and_nothing_else_is_there() {
     let house = profiled().await;
     let work = house.daemon.client("/mcp/p/work").await;
