@@ -141,7 +141,11 @@ async fn readable(daemon: &DaemonProcess) -> Vec<String> {
     };
     let listed = until_async("the refusals", async || {
         let servers = rest("/api/v1/servers").await?;
-        (servers.matches("no: /mcp").count() == 3).then_some(servers)
+        let parsed: Value = serde_json::from_str(&servers).ok()?;
+        let rows = parsed["servers"].as_array()?.iter();
+        let reasons = rows.filter_map(|row| row["last_error"].as_str());
+        let refused = reasons.filter(|reason| reason.contains("no: /mcp"));
+        (refused.count() == 3).then_some(servers)
     });
     let mut texts = vec![listed.await];
     let file = daemon.home().data_dir().join("logs/server-up.log");
