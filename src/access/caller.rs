@@ -2,6 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
+use super::ClientSeat;
 use crate::config::{ANONYMOUS, OPERATOR, Provider, Settings, TokenHash};
 
 /// The identity behind a request. Cheap to clone. Only [`super::Access`] makes one.
@@ -10,6 +11,8 @@ pub struct Caller {
     identity: Arc<Identity>,
     /// The part of what there is that the caller's endpoint shows.
     profile: Option<Arc<str>>,
+    /// The client that the caller uses, where lists may depend on it.
+    seat: Option<Arc<ClientSeat>>,
 }
 
 #[derive(Debug)]
@@ -57,6 +60,7 @@ impl Caller {
         Self {
             identity: Arc::new(identity),
             profile: None,
+            seat: None,
         }
     }
 
@@ -87,7 +91,22 @@ impl Caller {
         Self {
             identity: self.identity.clone(),
             profile: Some(profile.into()),
+            seat: None,
         }
+    }
+
+    /// The same caller at this client.
+    #[must_use]
+    pub fn at(self, seat: Arc<ClientSeat>) -> Self {
+        Self {
+            seat: Some(seat),
+            ..self
+        }
+    }
+
+    /// The client that the caller uses.
+    pub fn seat(&self) -> Option<&Arc<ClientSeat>> {
+        self.seat.as_ref()
     }
 
     /// The name access rules and records know this caller by.

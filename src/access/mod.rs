@@ -6,6 +6,7 @@ mod caller;
 mod credentials;
 pub mod operators;
 mod rate;
+mod seat;
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -21,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::{
     caller::Caller,
     credentials::{BadHeader, ForwardedUser, bearer_token, forwarded_user},
+    seat::{ClientSeat, InstanceUser},
 };
 use self::{
     caller::Credential,

@@ -23,7 +23,7 @@ pub use self::{
     session::{Binding, ClientSession},
 };
 use crate::{
-    access::Caller,
+    access::{Caller, ClientSeat},
     activity::CallCourse,
     link::ClientKey,
     telemetry::{
@@ -31,8 +31,7 @@ use crate::{
         spans::{CallTrace, TracedRequest},
     },
     wire::{
-        Edit, Id, LogLevel, Outcome, Raw, RequestTrace, Revision, RpcError, bridge::Sender, method,
-        splice,
+        Id, LogLevel, Outcome, Raw, RequestTrace, Revision, RpcError, bridge::Sender, capabilities,
     },
 };
 
@@ -173,6 +172,24 @@ impl CallContext {
         }
     }
 
+    /// What its lists depend on: what tells its client from others, and what that can do.
+    pub fn seat(&self) -> Arc<ClientSeat> {
+        let new = || {
+            let capabilities = self.client.capabilities.clone();
+            let seat = ClientSeat::new(self.client_key(), capabilities, self.revision);
+            let seat = seat.in_session(self.session.is_some());
+            Arc::new(seat.with_lines(self.log_level.is_some()))
+        };
+        self.caller.seat().cloned().unwrap_or_else(new)
+    }
+
+    /// The same, whose caller is known to be at this client.
+    #[must_use]
+    pub fn at_client(mut self) -> Self {
+        self.caller = self.caller.clone().at(self.seat());
+        self
+    }
+
     /// The client as upstreams hear of it.
     pub fn sender(&self) -> Sender<'_> {
         Sender {
@@ -253,51 +270,9 @@ impl ClientIdentity {
         self.info.as_bytes().len() + self.capabilities.as_bytes().len()
     }
 
-    /// Whether it declared that it can answer anything at all that servers ask.
-    pub fn answers_questions(&self) -> bool {
-        QUESTIONS.iter().any(|method| self.can_answer(method, None))
-    }
-
-    /// Of its capabilities those that servers make use of when they ask.
-    pub fn answering_capabilities(&self) -> Raw {
-        let declared = QUESTIONS
-            .iter()
-            .filter(|method| self.can_answer(method, None))
-            .filter_map(|method| capability_for(method));
-        let declared = declared.filter_map(|key| {
-            let value = self.capabilities.get(key)?;
-            Some((key, Edit::Set(value)))
-        });
-        let declared: Vec<_> = declared.collect();
-        splice(&Raw::empty_object(), &declared).unwrap_or_else(|_| Raw::empty_object())
-    }
-
     /// Whether it declared what this question takes.
     pub fn can_answer(&self, method: &str, params: Option<&Raw>) -> bool {
-        let Some(capability) = capability_for(method) else {
-            // What we do not know is the client's to refuse.
-            return true;
-        };
-        let is_there = |value: &Raw| !value.is_null() && value.as_bytes() != b"false";
-        let Some(declared) = self.capabilities.get(capability).filter(is_there) else {
-            return false;
-        };
-        let mode = params.and_then(|params| params.get("mode")?.string());
-        // Forms are what elicitation began with; pages have to be declared.
-        mode.as_deref() != Some("url") || declared.get("url").is_some_and(|url| is_there(&url))
-    }
-}
-
-/// What servers ask.
-const QUESTIONS: [&str; 3] = [method::SAMPLING, method::ELICITATION, method::ROOTS_LIST];
-
-/// The capability that a question of this method takes of a client.
-pub fn capability_for(method: &str) -> Option<&'static str> {
-    match method {
-        method::SAMPLING => Some("sampling"),
-        method::ELICITATION => Some("elicitation"),
-        method::ROOTS_LIST => Some("roots"),
-        _ => None,
+        capabilities::can_answer(&self.capabilities, method, params)
     }
 }
 

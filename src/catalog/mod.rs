@@ -9,6 +9,7 @@ mod index;
 mod indexer;
 mod ingest;
 mod offered_uris;
+mod own_listings;
 mod pinning;
 mod query;
 pub mod saved_listings;
@@ -28,6 +29,7 @@ pub use definitions::ListedDefinition;
 pub use index::{Hit, Hits, IndexChanges, IndexError, Searcher, WordShare, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 pub use offered_uris::{OfferedTemplate, Owner};
+pub use own_listings::{OwnKey, OwnListing, OwnSnapshot, Seen};
 pub use pinning::{
     ApprovalRequest, approve_in_files, findings, findings_of, findings_of_tool, seen,
     with_pins_of_files,

@@ -80,6 +80,25 @@ impl Pinning {
         }
         Arc::new(pins)
     }
+
+    /// The same of what only some clients see. Of the ledger it only adds what is approved.
+    pub(super) fn judge_own(
+        &mut self,
+        server: &ServerCatalog,
+        others: &BTreeMap<ServerName, Arc<ServerCatalog>>,
+    ) -> Arc<Pins> {
+        let ledger = self.ledger(&server.server);
+        let policy = self.policy(&server.server);
+        let pins = judge(server, others, &ledger, policy, self.lock.as_deref());
+        if policy == PinPolicy::Hold && pins.ledger.approved != ledger.approved {
+            let learnt = Ledger {
+                approved: pins.ledger.approved.clone(),
+                ..Ledger::clone(&ledger)
+            };
+            self.ledgers.insert(server.server.clone(), Arc::new(learnt));
+        }
+        Arc::new(pins)
+    }
 }
 
 /// What is held of a listing.

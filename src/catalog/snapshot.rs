@@ -7,13 +7,16 @@ use std::{
 };
 
 use super::{
-    Prompt, ServerCatalog, Tool,
+    OwnListing, Prompt, ServerCatalog, Tool,
     offered_uris::{OfferedTemplate, OfferedUris, Owner},
 };
 use crate::{
     text::names::ServerName,
     trust::approvals::{Hold, Lock, Pins, ThingKind},
 };
+
+/// Counts the snapshots that only some clients see, apart from those for everybody.
+pub(super) const FIRST_OWN: u64 = 1 << 63;
 
 /// Everything that is known at one moment. Immutable; readers keep it as long as they need it.
 #[derive(Debug, Default)]
@@ -68,6 +71,22 @@ impl Snapshot {
         });
         made.servers = servers;
         made
+    }
+
+    /// The same with these listings in place of what their servers list to everybody.
+    pub(super) fn with_listings(&self, generation: u64, own: &[Arc<OwnListing>]) -> Self {
+        let (mut servers, mut pins) = (self.servers.clone(), self.pins.clone());
+        for listing in own {
+            let server = &listing.catalog.server;
+            servers.insert(server.clone(), listing.catalog.clone());
+            pins.insert(server.clone(), listing.pins.clone());
+        }
+        Self::judged(generation, servers, pins, self.lock.clone())
+    }
+
+    /// Whether some clients alone see it.
+    pub fn is_own(&self) -> bool {
+        self.generation >= FIRST_OWN
     }
 
     /// Whether a lock file says what is accepted.

@@ -11,13 +11,15 @@ use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ApprovalRequest, Listing, Searcher, ServerCatalog, Snapshot, asking_servers,
+    ApprovalRequest, Listing, OwnKey, Searcher, ServerCatalog, Snapshot, asking_servers,
     indexer::Indexer,
+    own_listings::{OwnListing, OwnListings, Seen},
     pinning::{self, Pinning},
     saved_listings,
     saver::Saver,
 };
 use crate::{
+    access::Caller,
     activity::Activity,
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
@@ -45,6 +47,7 @@ pub struct Catalog {
     /// The servers that ask clients, each with the fingerprint of its configuration.
     asking: Arc<Guarded<BTreeMap<ServerName, String>>>,
     saver: Saver,
+    own: OwnListings,
 }
 
 /// What a new snapshot changed.
@@ -102,6 +105,11 @@ enum Command {
     Put {
         server: Arc<ServerCatalog>,
         done: oneshot::Sender<Published>,
+    },
+    /// Lists of some clients only.
+    Judge {
+        server: Arc<ServerCatalog>,
+        done: oneshot::Sender<Arc<Pins>>,
     },
     Keep {
         servers: Vec<(ServerName, PinPolicy)>,
@@ -188,6 +196,7 @@ impl Catalog {
             differences: differences.clone(),
             asking: Arc::new(asking),
             saver: saver.clone(),
+            own: OwnListings::default(),
         };
         let indexer = Indexer {
             snapshots: published.clone(),
@@ -217,9 +226,35 @@ impl Catalog {
         self.published.load()
     }
 
+    /// What this caller sees: where its client has connections of its own to servers, what they list there.
+    pub fn seen_by(&self, caller: &Caller) -> Seen {
+        let shared = self.published.load();
+        match self.own.seen_by(caller, &shared) {
+            Some(own) => Seen::Own(own),
+            None => Seen::Shared(shared),
+        }
+    }
+
     /// The searcher. It is updated in the background and may be behind; [`Searcher::snapshot`] says which snapshot it covers.
     pub fn searcher(&self) -> Arc<Searcher> {
         self.searcher.load_full()
+    }
+
+    /// The same for what this caller sees. Blocks where its client sees tools that not everybody does, and nobody has searched them yet.
+    pub fn searcher_for(&self, caller: &Caller) -> Arc<Searcher> {
+        let own = match self.seen_by(caller) {
+            Seen::Own(own) => own.searcher(),
+            Seen::Shared(_) => None,
+        };
+        own.unwrap_or_else(|| self.searcher())
+    }
+
+    /// Whether that would not block.
+    pub fn is_indexed_for(&self, caller: &Caller) -> bool {
+        match self.seen_by(caller) {
+            Seen::Own(own) => own.is_indexed(),
+            Seen::Shared(_) => true,
+        }
     }
 
     /// Replaces a server's last known lists; returns when the new ones are published, and what was learnt from them about trust is on disk:
@@ -243,6 +278,25 @@ impl Catalog {
             let _ = saved.await;
         }
         Some(server)
+    }
+
+    /// Compares what a server lists over a connection of some clients with what was approved of it. What is new there is learnt as
+    /// anywhere. `None` while shutting down.
+    pub async fn judge_own(&self, catalog: Arc<ServerCatalog>) -> Option<OwnListing> {
+        let (done, judged) = oneshot::channel();
+        let server = catalog.clone();
+        let command = Command::Judge { server, done };
+        self.commands.send(command).await.ok()?;
+        let pins = judged.await.ok()?;
+        Some(OwnListing { catalog, pins })
+    }
+
+    /// From now on these clients see this listing of a server, or what everybody sees.
+    pub fn set_own(&self, server: &ServerName, key: &OwnKey, listing: Option<OwnListing>) {
+        if self.own.set(server, key, listing.map(Arc::new)) {
+            // There may be no listener.
+            let _ = self.differences.send(Difference::WHATEVER);
+        }
     }
 
     /// Reads the lists of one connection without publishing them as those of the server. `None` while shutting down.
@@ -360,6 +414,10 @@ impl CatalogTask {
             match command {
                 None => return,
                 Some(Command::Put { server, done }) => self.put(server, done),
+                Some(Command::Judge { server, done }) => {
+                    // The worker may have been stopped meanwhile.
+                    let _ = done.send(self.judge_own(&server));
+                }
                 Some(Command::Keep { servers }) => self.keep(servers).await,
                 Some(Command::Approve { request, done }) => self.approve(&request, done),
                 Some(Command::Forget { server }) => {

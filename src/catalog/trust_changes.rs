@@ -51,6 +51,19 @@ impl CatalogTask {
         (Some(judged), saved)
     }
 
+    /// What is held of a listing of some clients. The ledger learns what is new of it, and keeps what it knows of the lists that
+    /// everybody sees.
+    pub(super) fn judge_own(&mut self, server: &ServerCatalog) -> Arc<Pins> {
+        let (name, known) = (&server.server, self.published.load_full());
+        let before = self.pinning.ledger(name);
+        let judged = self.pinning.judge_own(server, &known.servers);
+        let after = self.pinning.ledger(name);
+        if before != after {
+            self.saver.save_ledger(name.clone(), after, None);
+        }
+        judged
+    }
+
     pub(super) async fn keep(&mut self, servers: Vec<(ServerName, PinPolicy)>) {
         let old = self.published.load_full();
         let names: Vec<ServerName> = servers.iter().map(|(name, _)| name.clone()).collect();

@@ -82,7 +82,7 @@ impl Forwarding<'_> {
         let (context, admitted, request) = (self.context, self.admitted, self.request);
         context.course.enter(CallStage::Waiting);
         let (upstreams, endpoint) = (self.upstreams, request.endpoint);
-        let upstream = instances::choose(upstreams, context, admitted, endpoint).await?;
+        let upstream = instances::choose(upstreams, context, admitted.server(), endpoint).await?;
         let number = upstream.next_number();
         let progress = ProgressTokens::new(number, token);
         let trace = context.trace.as_deref();

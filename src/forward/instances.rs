@@ -10,9 +10,7 @@ use crate::{
     call_context::{CallContext, ClientIdentity, ClientSender, ClientSession, NotAnswered},
     config::Root,
     failure::error_code::{ErrorCode, Failure},
-    gate::Admitted,
     text::names::ServerName,
-    trust::fingerprint::Fingerprint,
     upstream::{
         ClientKey, ClientReach, InstanceScope, InstanceUser, ReachableClient, Sharing, Upstream,
         Upstreams,
@@ -26,34 +24,66 @@ const ROOTS: Duration = Duration::from_secs(10);
 /// Limit: roots of one client. Nobody opens more folders.
 const MAX_ROOTS: usize = 256;
 
-/// Where an admitted request goes.
+/// Where a client's requests to a server go.
 pub(super) async fn choose(
     upstreams: &Upstreams,
     context: &CallContext,
-    admitted: &Admitted,
+    server: &ServerName,
     endpoint: EndpointKind,
 ) -> Result<Upstream, Failure> {
-    let base = upstreams.of(admitted)?;
+    let base = upstreams.named(server)?;
     // Few servers are not shared: these futures are no part of every call's.
     match base.sharing() {
         Sharing::All => Ok(base),
-        Sharing::Unable if needs_own(context, admitted.method()) => {
+        Sharing::Unable if !needs_own(context) => Box::pin(upstreams.for_unable(&base)).await,
+        Sharing::Unable | Sharing::Nobody => {
             Box::pin(own(upstreams, context, base, endpoint)).await
         }
-        Sharing::Unable => Box::pin(upstreams.for_unable(&base)).await,
-        Sharing::Nobody => Box::pin(own(upstreams, context, base, endpoint)).await,
         Sharing::Workspace => Box::pin(of_workspace(upstreams, context, base)).await,
     }
 }
 
-/// Whether a client has an instance of an asking server to itself for a request of this method: it answers questions, or wants log lines.
-fn needs_own(context: &CallContext, method: &str) -> bool {
-    let can_be_reached = if context.revision.has_server_requests() {
-        context.session.is_some()
-    } else {
-        bridge::may_ask(method)
-    };
-    can_be_reached && (context.client.answers_questions() || context.log_level.is_some())
+/// Connects what the client's requests to a server would go to, where that lists what not everybody sees.
+pub(super) async fn meet(
+    upstreams: &Upstreams,
+    context: &CallContext,
+    server: &ServerName,
+    endpoint: EndpointKind,
+) {
+    let base = upstreams.named(server);
+    let has_one_list =
+        |base: &Upstream| matches!(base.sharing(), Sharing::All | Sharing::Workspace);
+    if base.is_ok_and(|base| has_one_list(&base)) {
+        return;
+    }
+    // What is wrong with it the first call says, too: until then the lists for everybody are shown.
+    if let Ok(upstream) = choose(upstreams, context, server, endpoint).await
+        && !upstream.status().settled
+        && let Err(failure) = upstream.wake().await
+    {
+        tracing::debug!(%server, %failure, "what the server lists for one client is not known");
+    }
+}
+
+/// The same, without waiting, of all servers that list less to a client that cannot answer.
+pub(super) async fn meet_soon(upstreams: &Upstreams, context: &CallContext) {
+    if context.caller.seat().is_none() || needs_own(context) {
+        return;
+    }
+    for base in upstreams.all() {
+        if base.sharing() == Sharing::Unable
+            && upstreams.of_unable(base.name()).is_none()
+            && let Ok(upstream) = upstreams.for_unable(&base).await
+        {
+            upstream.connect_soon();
+        }
+    }
+}
+
+/// Whether a client has an instance of an asking server to itself.
+fn needs_own(context: &CallContext) -> bool {
+    let seat = context.caller.seat();
+    seat.is_some_and(|seat| seat.needs_own())
 }
 
 /// The client's own instance.
@@ -64,18 +94,8 @@ async fn own(
     endpoint: EndpointKind,
 ) -> Result<Upstream, Failure> {
     let session = context.session.as_ref();
-    let can_be_reached = session.filter(|_| context.revision.has_server_requests());
-    let capabilities = match can_be_reached {
-        Some(_) => context.client.capabilities.clone(),
-        None => context.client.answering_capabilities(),
-    };
-    let fingerprint = can_be_reached
-        .is_none()
-        .then(|| Fingerprint::of_value(&capabilities));
-    let user = InstanceUser {
-        client: context.client_key(),
-        capabilities: fingerprint,
-    };
+    let seat = context.seat();
+    let user = seat.user().clone();
     if let Some(upstream) = upstreams.of_user(base.name(), &user) {
         return Ok(upstream);
     }
@@ -83,7 +103,7 @@ async fn own(
     let scope = InstanceScope::Client {
         user: user.clone(),
         subject: context.caller.shared_subject(),
-        capabilities,
+        capabilities: seat.capabilities.clone(),
         reach: reach(context, base.name(), endpoint),
     };
     let ended = match (session, &context.connection) {

@@ -105,7 +105,17 @@ impl Forwarder {
         admitted: &Admitted,
         endpoint: EndpointKind,
     ) -> Result<Upstream, Failure> {
-        instances::choose(&self.upstreams, context, admitted, endpoint).await
+        instances::choose(&self.upstreams, context, admitted.server(), endpoint).await
+    }
+
+    /// Connects the instance that a client's requests to a server go to, where what that lists is not what everybody sees.
+    pub async fn meet(&self, context: &CallContext, server: &ServerName, endpoint: EndpointKind) {
+        instances::meet(&self.upstreams, context, server, endpoint).await;
+    }
+
+    /// The same, without waiting, of all servers that list less to a client that cannot answer.
+    pub async fn meet_soon(&self, context: &CallContext) {
+        instances::meet_soon(&self.upstreams, context).await;
     }
 
     /// The instance that a client uses already, if it uses one.

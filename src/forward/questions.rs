@@ -9,10 +9,13 @@ use super::{
     state::{QuestionRoute, RoundQuestions},
 };
 use crate::{
-    call_context::{CallContext, NotAnswered, capability_for},
+    call_context::{CallContext, NotAnswered},
     failure::error_code::{ErrorCode, Failure},
     text::names::ServerName,
-    wire::{Id, Outcome, Raw, Request, RpcError, bridge, input_required::InputRequest},
+    wire::{
+        Id, Outcome, Raw, Request, RpcError, bridge, capabilities::capability_for,
+        input_required::InputRequest,
+    },
 };
 
 /// The route of a question to the client during a request of this method, or the error that the upstream gets instead of an answer.

@@ -64,6 +64,14 @@ impl Gate {
         }
     }
 
+    /// The same as this caller's client sees it.
+    pub fn now_for(&self, caller: &Caller) -> Moment {
+        Moment {
+            settings: self.settings(),
+            snapshot: self.catalog.seen_by(caller).clone(),
+        }
+    }
+
     /// The settings in force.
     pub fn settings(&self) -> Arc<Settings> {
         self.settings.borrow().clone()
@@ -76,7 +84,7 @@ impl Gate {
         server: &str,
         target: &Target<'_>,
     ) -> Result<(), Failure> {
-        self.with_rules(|rules| rules.decide(caller, server, target))
+        self.with_rules(caller, |rules| rules.decide(caller, server, target))
     }
 
     /// [`Gate::decide`], and the ticket.
@@ -86,7 +94,7 @@ impl Gate {
         server: &str,
         target: Target<'_>,
     ) -> Result<Admitted, Failure> {
-        let (settings, snapshot) = (self.settings(), self.catalog.glance());
+        let (settings, snapshot) = (self.settings(), self.catalog.seen_by(caller));
         ticket((&settings, &snapshot), caller, server, target)
     }
 
@@ -98,7 +106,7 @@ impl Gate {
         server: &str,
         tool: &str,
     ) -> Result<Admitted, Failure> {
-        let (settings, snapshot) = (self.settings(), self.catalog.glance());
+        let (settings, snapshot) = (self.settings(), self.catalog.seen_by(caller));
         let ticket = ticket((&settings, &snapshot), caller, server, Target::tool(tool))?;
         Rules::new(&settings, &snapshot).check_variant(variant, server, tool)?;
         Ok(ticket.declared(variant))
@@ -107,13 +115,14 @@ impl Gate {
     /// Whether what was admitted may still be had, and why not. While it waited, a definition may have become another, a rule may have been
     /// added, or a credential taken away. Where nothing of the kind happened this is two comparisons.
     pub fn renew(&self, admitted: &Admitted) -> Result<(), Failure> {
-        let (settings, snapshot) = (self.settings(), self.catalog.glance());
+        let caller = admitted.caller();
+        let (settings, snapshot) = (self.settings(), self.catalog.seen_by(caller));
         if admitted.rests_on(&settings, &snapshot) {
             return Ok(());
         }
         let rules = Rules::new(&settings, &snapshot);
         let server = admitted.server().as_str();
-        rules.decide(admitted.caller(), server, admitted.target())?;
+        rules.decide(caller, server, admitted.target())?;
         match (admitted.variant(), admitted.tool()) {
             (Some(variant), Some(tool)) => rules.check_variant(variant, server, tool),
             _ => Ok(()),
@@ -123,23 +132,27 @@ impl Gate {
     /// Whether the scanner lets through what one connection lists of the admitted thing, where that is not what is known of the server: what
     /// an instance of it lists is in no ledger. Of tools their fingerprints decide.
     pub fn check_listed(&self, admitted: &Admitted, listed: &ServerCatalog) -> Result<(), Failure> {
-        self.with_rules(|rules| rules.check_listed(admitted, listed))
+        self.with_rules(admitted.caller(), |rules| {
+            rules.check_listed(admitted, listed)
+        })
     }
 
     /// Whether a server of this name may be used, and something of it is for this caller.
     pub fn offers(&self, caller: &Caller, server: &str) -> bool {
-        self.with_rules(|rules| rules.offers(caller, server))
+        self.with_rules(caller, |rules| rules.offers(caller, server))
     }
 
     /// Whether a server of this name is configured properly, usable or not, and the access rules let the caller have this of it; if not,
     /// why.
     pub fn knows(&self, caller: &Caller, server: &str, target: &Target<'_>) -> Result<(), Failure> {
-        self.with_rules(|rules| rules.entry(caller, server, target).map(drop))
+        self.with_rules(caller, |rules| {
+            rules.entry(caller, server, target).map(drop)
+        })
     }
 
     /// What of the access rules keeps this from a caller.
     pub fn denial(&self, caller: &Caller, server: &str, target: &Target<'_>) -> GateDecision {
-        self.with_rules(|rules| GateDecision {
+        self.with_rules(caller, |rules| GateDecision {
             access: rules.deciding(caller, server, target),
             definition: None,
             call_with: None,
@@ -148,12 +161,12 @@ impl Gate {
 
     /// Whether a caller may use a tool of our own; if not, why.
     pub fn admit_built_in(&self, caller: &Caller, tool: &str) -> Result<(), Failure> {
-        self.with_rules(|rules| rules.decide_built_in(caller, tool))
+        self.with_rules(caller, |rules| rules.decide_built_in(caller, tool))
     }
 
     /// Settings and catalog are not held beyond this. Nobody who wants to replace them waits for it meanwhile.
-    fn with_rules<T>(&self, decide: impl FnOnce(Rules<'_>) -> T) -> T {
-        decide(Rules::new(&self.settings(), &self.catalog.glance()))
+    fn with_rules<T>(&self, caller: &Caller, decide: impl FnOnce(Rules<'_>) -> T) -> T {
+        decide(Rules::new(&self.settings(), &self.catalog.seen_by(caller)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who sees the same: the key under which lists are made once for many callers.
 
-use super::{Gate, Moment, Rules};
+use super::Rules;
 use crate::{
     access::{Caller, acl::RulesFor},
     trust::fingerprint::Fingerprint,
@@ -36,18 +36,5 @@ impl Rules<'_> {
         };
         let seen = (caller.profile(), is_current || auth.is_none(), rules);
         ViewKey::Those(Fingerprint::of_value(&Raw::author(&seen)))
-    }
-}
-
-impl Gate {
-    /// The key of what this caller sees now.
-    pub fn view(&self, caller: &Caller) -> ViewKey {
-        self.with_rules(|rules| rules.view(caller))
-    }
-
-    /// Whether a moment is that of now.
-    pub fn is_now(&self, moment: &Moment) -> bool {
-        std::sync::Arc::ptr_eq(&self.settings.borrow(), &moment.settings)
-            && std::sync::Arc::ptr_eq(&self.catalog.glance(), &moment.snapshot)
     }
 }

@@ -193,6 +193,7 @@ impl ServedClient {
         match &self.session {
             Some(session) => {
                 let (agreed, log_level) = session.agreed_and_log_level();
+                context.caller = session.seated(&self.caller);
                 context.revision = agreed.revision;
                 context.client = agreed.client;
                 context.log_level = log_level;
@@ -228,7 +229,7 @@ impl ServedClient {
         context.log_level = meta.log_level;
         // The connection stands for a session where the client has one to itself.
         context.session = self.session.as_ref().map(|session| session.client.clone());
-        self.answering(context, request)
+        self.answering(context.at_client(), request)
     }
 
     fn context(&self, method: &str, to_client: ClientSender) -> CallContext {

@@ -16,8 +16,9 @@ use super::{
     resumable_streams::ResumableStreams,
 };
 use crate::{
-    access::Caller,
+    access::{Caller, ClientSeat},
     call_context::{Binding, ClientSender, ClientSession},
+    link::ClientKey,
     router::{LogSubscription, View},
     runtime::{
         memory_budget::{MemoryBudget, MemoryShare},
@@ -90,6 +91,8 @@ pub(super) enum SessionKind {
 struct SessionState {
     /// Absent before `initialize`.
     agreed: Option<Agreed>,
+    /// What its lists depend on, as it was last needed.
+    seat: Option<Arc<ClientSeat>>,
     /// What it holds for its client's declarations and subscriptions.
     memory: MemoryShare,
     interests: Interests,
@@ -101,6 +104,24 @@ struct SessionState {
     last_seen: Instant,
     /// The client may have missed changes of the lists, and has had no announcement of them yet.
     missed: bool,
+}
+
+impl SessionState {
+    /// What tells the client from others, and what it can do.
+    fn seat(&mut self, client: &ClientSession) -> Arc<ClientSeat> {
+        let wants_lines = self.interests.log.is_some();
+        let known = self.seat.as_ref();
+        if let Some(seat) = known.filter(|seat| seat.wants_lines == wants_lines) {
+            return seat.clone();
+        }
+        let agreed = self.agreed.clone().unwrap_or_default();
+        let key = ClientKey::Session(client.key().clone());
+        let capabilities = agreed.client.capabilities.clone();
+        let seat = ClientSeat::new(key, capabilities, agreed.revision).in_session(true);
+        let seat = Arc::new(seat.with_lines(wants_lines));
+        self.seat = Some(seat.clone());
+        seat
+    }
 }
 
 impl LegacySession {
@@ -131,6 +152,7 @@ impl LegacySession {
             kind,
             state: Guarded::new(SessionState {
                 agreed: None,
+                seat: None,
                 memory: memory.share(),
                 interests: Interests::default(),
                 running: QuickMap::default(),
@@ -159,6 +181,11 @@ impl LegacySession {
         (agreed, level)
     }
 
+    /// The caller of its requests.
+    pub(super) fn seated(&self, caller: &Caller) -> Caller {
+        caller.clone().at(self.state.lock().seat(&self.client))
+    }
+
     /// The revision that was agreed.
     pub(super) fn revision(&self) -> Revision {
         let state = self.state.lock();
@@ -175,6 +202,7 @@ impl LegacySession {
         let has_room = state.memory.try_grow(agreed.cost());
         if has_room {
             state.agreed = Some(agreed);
+            state.seat = None;
         }
         has_room
     }

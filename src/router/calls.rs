@@ -133,7 +133,7 @@ impl Router {
     /// Why a name that no list has may not be called, where it is of a server that may not be used: the same as by any other way of naming
     /// it. What is denied to the caller stays unknown, as it is to every list.
     fn refusal_of_unlisted(&self, caller: &Caller, offered: &str) -> Option<Failure> {
-        let now = self.0.gate.now();
+        let now = self.0.gate.now_for(caller);
         parts(now.settings(), offered).find_map(|(server, tool)| {
             let refused = now
                 .rules()
@@ -154,7 +154,7 @@ impl Router {
         caller: &Caller,
         offered: &str,
     ) -> Option<(ServerName, Box<str>)> {
-        let snapshot = self.0.catalog.glance();
+        let snapshot = self.0.catalog.seen_by(caller);
         let (server, tool) = snapshot.offered_tool(offered)?;
         self.is_in_profile(caller, server, &Target::tool(&tool.name))
             .then(|| (server.clone(), tool.name.clone()))
@@ -209,7 +209,7 @@ impl Router {
     }
 
     fn unknown_tool(&self, context: &CallContext, offered: &str) -> RpcError {
-        let now = self.0.gate.now();
+        let now = self.0.gate.now_for(&context.caller);
         let snapshot = now.snapshot();
         let is_visible = |name: &str| match snapshot.offered_tool(name) {
             Some((server, tool)) => {
@@ -234,7 +234,7 @@ impl Router {
         caller: &Caller,
         offered: &str,
     ) -> Result<(ServerName, Box<str>), Failure> {
-        let now = self.0.gate.now();
+        let now = self.0.gate.now_for(caller);
         let (snapshot, rules) = (now.snapshot(), now.rules());
         if let Some((server, prompt)) = snapshot.offered_prompt(offered)
             && rules.is_in_profile(caller, server.as_str(), &Target::prompt(&prompt.name))

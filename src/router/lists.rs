@@ -85,6 +85,16 @@ impl Lists {
             .get_or_init(|| instructions::of_servers(mode, &self.moment, &self.caller))
     }
 
+    /// Whether the others are of the same view, and of the same client where they are not for all.
+    fn is_replaced_by(&self, other: &Self) -> bool {
+        let client = |lists: &Self| {
+            let is_own = lists.moment.snapshot().is_own();
+            let seat = lists.caller.seat().filter(|_| is_own);
+            seat.map(|seat| seat.client.clone())
+        };
+        self.view == other.view && client(self) == client(other)
+    }
+
     /// Whether nothing happened that could concern this server.
     pub(super) fn is_same_for(&self, server: &ServerName, other: &Self) -> bool {
         let [here, there] = [self, other].map(|lists| lists.moment.snapshot().servers.get(server));
@@ -150,15 +160,17 @@ impl<'a> OwnLists<'a> {
 pub(super) struct Prepared(ArcSwap<Vec<Arc<Lists>>>);
 
 impl Prepared {
-    fn find(&self, view: ViewKey) -> Option<Arc<Lists>> {
-        let kept = self.0.load();
-        kept.iter().find(|lists| lists.view == view).cloned()
+    /// Those that were made at this moment for all who see the same.
+    fn find(&self, now: &Moment, caller: &Caller) -> Option<Arc<Lists>> {
+        let (kept, view) = (self.0.load(), now.rules().view(caller));
+        let mut of_view = kept.iter().filter(|lists| lists.view == view);
+        of_view.find(|lists| lists.moment.is_same_as(now)).cloned()
     }
 
     /// Keeps them in place of the older ones of the same view.
     fn keep(&self, made: &Arc<Lists>) {
         self.0.rcu(|kept| {
-            let others = kept.iter().filter(|lists| lists.view != made.view);
+            let others = kept.iter().filter(|lists| !lists.is_replaced_by(made));
             let others: Vec<Arc<Lists>> = others.take(VIEWS - 1).cloned().collect();
             [vec![made.clone()], others].concat()
         });
@@ -176,13 +188,11 @@ impl Router {
 
     /// The lists for what is known now.
     pub(super) fn prepared(&self, caller: &Caller) -> Arc<Lists> {
-        let gate = &self.0.gate;
-        if let Some(lists) = self.0.lists.find(gate.view(caller))
-            && gate.is_now(&lists.moment)
-        {
+        let now = self.0.gate.now_for(caller);
+        if let Some(lists) = self.0.lists.find(&now, caller) {
             return lists;
         }
-        let lists = Arc::new(put_together(gate.now(), caller));
+        let lists = Arc::new(put_together(now, caller));
         self.0.lists.keep(&lists);
         lists
     }
@@ -240,7 +250,8 @@ impl Router {
         server: &ServerName,
         which: &str,
     ) -> Result<Raw, RequestError> {
-        let (now, caller) = (self.0.gate.now(), &context.caller);
+        let caller = &context.caller;
+        let now = self.0.gate.now_for(caller);
         let rules = now.rules();
         rules.decide(caller, server.as_str(), &Target::method_alone(which))?;
         let known = now.snapshot().servers.get(server);

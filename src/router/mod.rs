@@ -279,6 +279,9 @@ impl Router {
     ) -> Result<Reply, RequestError> {
         first_page_only(request)?;
         let caller = &context.caller;
+        if method::is_list(&request.method) {
+            self.0.forwarder.meet_soon(context).await;
+        }
         match &*request.method {
             method::PING => Ok(Reply::Own(Raw::empty_object())),
             method::DISCOVER => self.discovered(context, view).await,
@@ -317,13 +320,14 @@ impl Router {
         }
         first_page_only(request)?;
         match &*request.method {
-            method::TOOLS_LIST
-            | method::PROMPTS_LIST
-            | method::RESOURCES_LIST
-            | method::TEMPLATES_LIST => {
+            list if method::is_list(list) => {
                 let list = Target::method_alone(&request.method);
                 self.ensure_known(&context.caller, server.as_str(), &list)
                     .await?;
+                let forwarder = &self.0.forwarder;
+                forwarder
+                    .meet(context, server, EndpointKind::OneServer)
+                    .await;
                 Ok(Reply::Own(self.own_list(
                     context,
                     server,
@@ -345,13 +349,7 @@ impl Router {
 /// Lists come in one page, so nobody has a cursor from us (pagination, "Error Handling"). An empty one is that of a careless client's
 /// first page.
 fn first_page_only(request: &Request) -> Result<(), RpcError> {
-    let lists = [
-        method::TOOLS_LIST,
-        method::PROMPTS_LIST,
-        method::RESOURCES_LIST,
-        method::TEMPLATES_LIST,
-    ];
-    if !lists.contains(&&*request.method) {
+    if !method::is_list(&request.method) {
         return Ok(());
     }
     let params = request.params.as_ref();

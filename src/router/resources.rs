@@ -14,7 +14,7 @@ use crate::{
 impl Router {
     /// Whose resource this is: one that is listed, or one that a server's template describes.
     pub(super) fn owner_of(&self, caller: &Caller, uri: &str) -> Result<Owner, Failure> {
-        let snapshot = self.0.catalog.glance();
+        let snapshot = self.0.catalog.seen_by(caller);
         let is_there = |server: &ServerName, uri: &str| {
             self.is_in_profile(caller, server, &Target::resource(uri))
         };
@@ -70,7 +70,8 @@ impl Router {
 impl Router {
     /// A result of a server with the URIs in it that its resources are offered under.
     pub(super) fn with_offered_uris(&self, admitted: &Admitted, outcome: Outcome) -> Outcome {
-        let (snapshot, server) = (self.0.catalog.glance(), admitted.server());
+        let snapshot = self.0.catalog.seen_by(admitted.caller());
+        let server = admitted.server();
         let Outcome::Result(result) = &outcome else {
             return outcome;
         };

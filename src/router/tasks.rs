@@ -163,7 +163,7 @@ impl Router {
             let extensions = context.client.capabilities.get("extensions");
             extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some())
         };
-        let known = self.0.catalog.glance();
+        let known = self.0.catalog.seen_by(&context.caller);
         let known = known.servers.get(admitted.server());
         let is_of_other_era =
             |known: &Arc<ServerCatalog>| !context.revision.has_tasks_of(known.listing.revision);

@@ -44,7 +44,7 @@ impl<'a> ToolCalls<'a> {
         self.router
             .ensure_known_for(context, server, &Target::tool(tool))
             .await?;
-        let now = self.router.0.gate.now();
+        let now = self.router.0.gate.now_for(&context.caller);
         let known = now.snapshot().tool(server, tool);
         Ok(known.map(|known| now.rules().call_with(server, known)))
     }

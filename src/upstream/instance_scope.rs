@@ -7,10 +7,11 @@ use futures_util::future::BoxFuture;
 use percent_encoding::percent_decode_str;
 
 use crate::{
+    access::InstanceUser,
     call_context::ClientSender,
+    catalog::OwnKey,
     config::{Root, ServerEntry, Transport},
     link::ClientKey,
-    trust::fingerprint::Fingerprint,
     wire::{Notification, Outcome, Raw, Request},
 };
 
@@ -28,15 +29,6 @@ pub trait ReachableClient: Send + Sync {
 
 /// The way to such a client.
 pub type ClientReach = Arc<dyn ReachableClient>;
-
-/// The key of clients that have instances of their own.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct InstanceUser {
-    /// The client.
-    pub client: ClientKey,
-    /// What it can do, where each of its requests says that anew.
-    pub capabilities: Option<Fingerprint>,
-}
 
 /// For whom an instance runs.
 #[derive(Clone)]
@@ -78,6 +70,15 @@ impl InstanceScope {
                 InstanceKey::At(uris)
             }
             Self::Unable => InstanceKey::Unable,
+        }
+    }
+
+    /// Who sees what the server lists here; `None` where that is what it lists to everybody.
+    pub(in crate::upstream) fn own_key(&self) -> Option<OwnKey> {
+        match self {
+            Self::Client { user, .. } => Some(OwnKey::User(user.clone())),
+            Self::Unable => Some(OwnKey::Unable),
+            Self::Workspace(_) => None,
         }
     }
 

@@ -20,7 +20,7 @@ pub use self::{
     connect::{ConnectContext, step_without_log},
     connect_error::ConnectError,
     fleet::{Supervisor, Upstreams},
-    instance_scope::{ClientReach, InstanceScope, InstanceUser, ReachableClient},
+    instance_scope::{ClientReach, InstanceScope, ReachableClient},
     state::State,
 };
-pub use crate::link::ClientKey;
+pub use crate::{access::InstanceUser, link::ClientKey};

@@ -98,6 +98,14 @@ pub(super) fn went_with_the_handshake(method: &str) -> bool {
     )
 }
 
+/// Whether it lists what a server offers.
+pub fn is_list(method: &str) -> bool {
+    matches!(
+        method,
+        TOOLS_LIST | PROMPTS_LIST | RESOURCES_LIST | TEMPLATES_LIST
+    )
+}
+
 /// Methods whose modern results say how long they may be kept (revision 2026-07-28, server/utilities/caching).
 pub const CACHEABLE: [&str; 6] = [
     DISCOVER,

@@ -4,6 +4,7 @@
 //! This is the only module that knows that protocol revisions differ. It does no I/O and knows no session.
 
 pub mod bridge;
+pub mod capabilities;
 mod check;
 mod frame;
 pub mod header_params;

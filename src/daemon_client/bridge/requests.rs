@@ -118,15 +118,7 @@ fn params(request: &Request) -> Raw {
 }
 
 fn is_repeatable(name: &str) -> bool {
-    matches!(
-        name,
-        method::PING
-            | method::DISCOVER
-            | method::TOOLS_LIST
-            | method::PROMPTS_LIST
-            | method::RESOURCES_LIST
-            | method::TEMPLATES_LIST
-    )
+    matches!(name, method::PING | method::DISCOVER) || method::is_list(name)
 }
 
 fn refusal(id: Option<&Id>, error: &RpcError) -> Bytes {

@@ -77,11 +77,12 @@ impl LegacySession {
         resumable: Option<Arc<Resumable>>,
     ) {
         let mut state = self.state.lock();
+        let caller = self.caller.clone().at(state.seat(&self.client));
         self.client.listens_on(to_client);
         let new = Listener {
             stream_end: stream_end.clone(),
             // Taken under the lock: a change after this finds us here.
-            seen: Some(router.known_now(&self.caller)),
+            seen: Some(router.known_now(&caller)),
             resumable,
         };
         let old = std::mem::replace(&mut state.listener, new);
@@ -95,10 +96,11 @@ impl LegacySession {
         announcement: &mut Announcement<'_>,
     ) -> Difference {
         let mut state = self.state.lock();
+        let caller = self.caller.clone().at(state.seat(&self.client));
         let Some(seen) = &mut state.listener.seen else {
             return Difference::default();
         };
-        announcement.news(seen, &self.caller, &self.view)
+        announcement.news(seen, &caller, &self.view)
     }
 
     /// The client's own stream, if this is an event of it, and the event's number.

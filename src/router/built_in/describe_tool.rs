@@ -88,7 +88,7 @@ fn define(_: &Settings) -> Value {
 
 async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let names = read(&call.arguments).map_err(|why| call.wrong(why))?;
-    let now = call.gate.now();
+    let now = call.now();
     let (mut tools, mut unknown) = (Vec::new(), Vec::new());
     for name in names {
         match find(&now, &call.context.caller, &name) {

@@ -32,7 +32,7 @@ use crate::{
     code_execution::Scripts,
     config::Settings,
     failure::error_code::{ErrorCode, Failure},
-    gate::Gate,
+    gate::{Gate, Moment},
     management::Management,
     router::{large_results::LargeResults, search::ToolSearch},
     telemetry::log_context::LoggedWork,
@@ -88,6 +88,11 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// What decisions rest on, as the client of this call sees it.
+    fn now(&self) -> Moment {
+        self.gate.now_for(&self.context.caller)
+    }
+
     /// The failure of a call whose arguments are wrong.
     fn wrong(&self, why: impl std::fmt::Display) -> RequestError {
         self.tool.wrong(why)

@@ -58,7 +58,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
             return Err(call.wrong(why));
         }
     };
-    let (now, caller) = (call.gate.now(), call.context.caller.clone());
+    let (now, caller) = (call.now(), call.context.caller.clone());
     // A server may list twenty thousand things, and each is looked at.
     let looking = call.things.long_work().run(move |_| match wanted {
         None => Ok(quarantine::all_held(&now, &caller)),

@@ -106,7 +106,7 @@ fn find(call: &Call<'_>, key: &str) -> Result<KeptText, Failure> {
     let known = Some(key).filter(|key| key.len() <= LONGEST_KEY);
     let kept = known.and_then(|key| call.large_results.find(key, caller));
     let kept = kept.ok_or_else(unknown_key)?;
-    let now = call.gate.now();
+    let now = call.now();
     for source in &*kept.sources {
         now.rules()
             .decide(caller, &source.server, &source.target())?;

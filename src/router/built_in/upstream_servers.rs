@@ -115,7 +115,7 @@ fn define(settings: &Settings) -> Value {
 async fn run(call: Call<'_>) -> Result<Reply, RequestError> {
     let wrong = |why: String| call.wrong(why);
     let operation = operation(&call)?;
-    let now = call.gate.now();
+    let now = call.now();
     let agent = call.management.for_agent(&call.context.caller, &now);
     agent.check(match &*operation {
         "list" | "tail_log" => AgentVerb::Look,

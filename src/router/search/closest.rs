@@ -52,7 +52,7 @@ impl ToolSearch {
         }
         let (search, caller) = (self.clone(), caller.clone());
         self.long(move |stop| {
-            let now = search.0.gate.now();
+            let now = search.0.gate.now_for(&caller);
             let known = known_names(&now);
             let efforts = efforts(names.len(), known.len());
             let closest = |(name, effort): (&String, Effort)| {

@@ -136,7 +136,8 @@ impl ToolSearch {
         detail: Detail,
     ) -> Result<Raw, Failure> {
         let words = Query::parse(&search.query, &[]);
-        let found = if self.0.catalog.searcher().is_quick(&words) {
+        let searcher = self.0.catalog.searcher();
+        let found = if self.0.catalog.is_indexed_for(caller) && searcher.is_quick(&words) {
             self.search_here(caller, search, &Stop::default())?
         } else {
             let (searching, caller, search) = (self.clone(), caller.clone(), search.clone());
@@ -149,8 +150,8 @@ impl ToolSearch {
 
     /// The search itself. Blocks as long as it takes.
     fn search_here(&self, caller: &Caller, search: &Search, stop: &Stop) -> Result<Found, Failure> {
-        let now = self.0.gate.now();
-        let searcher = self.0.catalog.searcher();
+        let now = self.0.gate.now_for(caller);
+        let searcher = self.0.catalog.searcher_for(caller);
         let state = SearchState {
             settings: now.settings(),
             snapshot: now.snapshot(),
@@ -159,7 +160,8 @@ impl ToolSearch {
         };
         let mut found = state.search(search, stop)?;
         let absent = self.absent(caller, &now, search.server.as_deref());
-        let is_behind = !Arc::ptr_eq(searcher.snapshot(), now.snapshot());
+        let covers = |snapshot| Arc::ptr_eq(searcher.snapshot(), snapshot);
+        let is_behind = !covers(now.snapshot()) && !covers(&self.0.catalog.snapshot());
         for notice in absent.notices(is_behind) {
             found.add_notice(&notice);
         }

@@ -291,6 +291,12 @@ impl Upstream {
         self.live().await.map(drop)
     }
 
+    /// Has it connected and listed, without waiting for that.
+    pub fn connect_soon(&self) {
+        // If its queue is full, it is about to be connected.
+        let _ = self.0.commands.try_send(Command::Refresh);
+    }
+
     /// Connects it anew and lists it.
     pub async fn restart(&self) -> Result<(), Failure> {
         let (answer, answered) = oneshot::channel();

@@ -15,11 +15,10 @@ use super::{
     own_answers::own_answer,
 };
 use crate::{
-    call_context::capability_for,
     config::{Root, SessionScope},
     link::{Link, NEWS_CAPACITY, News},
     upstream::instance_scope::{ClientReach, InstanceScope},
-    wire::{Id, Outcome, Request, Revision, RpcError, bridge, method},
+    wire::{Id, Outcome, Request, Revision, RpcError, bridge, capabilities, method},
 };
 
 /// Limit: answers to a server's questions that are on their way at once. Further questions are passed over.
@@ -43,7 +42,7 @@ impl UpstreamShared {
             return Some(answer);
         }
         let method = &*question.method;
-        if capability_for(method).is_some() {
+        if capabilities::capability_for(method).is_some() {
             self.divide(method);
         }
         let scope = self.instance_scope.as_ref();

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use super::era::Description;
+use super::{era::Description, own_requests};
 use crate::{
-    config::ServerEntry,
+    config::{ServerEntry, SessionScope},
     link::{Link, LinkError},
     process::Exit,
     upstream::instance_scope::{InstanceScope, has_roots},
@@ -87,70 +87,42 @@ impl OpenError {
     }
 }
 
-/// What a server with a handshake may send requests about.
-#[derive(Debug, Clone)]
-pub(in crate::upstream) enum Declared {
-    /// Whatever some client can answer. For one that cannot, the question is refused.
-    Bridged {
-        /// Whether there are roots to name.
-        roots: bool,
-    },
-    /// What one client declares, in its own words.
-    Exactly(Raw),
-}
-
-impl Declared {
-    fn capabilities(&self) -> Raw {
-        let text = match self {
-            Self::Bridged { roots: true } => {
-                r#"{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}"#
-            }
-            Self::Bridged { roots: false } => {
-                r#"{"sampling":{},"elicitation":{"form":{},"url":{}}}"#
-            }
-            Self::Exactly(capabilities) => return capabilities.clone(),
-        };
-        Raw::parse_str(text).expect("a constant that is JSON")
-    }
-}
-
-/// The capabilities declared to a server. One that `is_divided` only lists over the connection without a client, and gets every
-/// capability there, so that it offers whatever it offers to any client.
-pub(in crate::upstream) fn declared(
-    scope: Option<&InstanceScope>,
-    entry: &ServerEntry,
-    is_divided: bool,
-) -> Declared {
-    let exactly = |capabilities: &Raw| {
-        let with_roots = [("roots", Edit::Set(Raw::empty_object()))];
-        let declared = match splice(capabilities, &with_roots) {
-            Ok(declared) if !entry.roots.is_empty() && !has_roots(capabilities) => declared,
-            _ => capabilities.clone(),
-        };
-        Declared::Exactly(declared)
+/// The capabilities declared to a server with a handshake: what one client declares, in its own words, or whatever some client can do, so
+/// that the server offers whatever it offers to any client. For one that cannot answer a question, the question is refused.
+pub(in crate::upstream) fn declared(scope: Option<&InstanceScope>, entry: &ServerEntry) -> Raw {
+    let has_roots_to_name = !entry.roots.is_empty();
+    let (capabilities, names_roots) = match scope {
+        Some(InstanceScope::Client { capabilities, .. }) => (
+            capabilities.clone(),
+            has_roots_to_name || has_roots(capabilities),
+        ),
+        Some(InstanceScope::Unable) => (Raw::empty_object(), has_roots_to_name),
+        // The connection that all share for good: nobody's roots are named there but those of the settings.
+        None if entry.session_scope == SessionScope::Shared => {
+            (own_requests::capabilities(), has_roots_to_name)
+        }
+        None | Some(InstanceScope::Workspace(_)) => (own_requests::capabilities(), true),
     };
-    match scope {
-        Some(InstanceScope::Client { capabilities, .. }) => exactly(capabilities),
-        Some(InstanceScope::Unable) => exactly(&Raw::empty_object()),
-        None if is_divided => Declared::Bridged { roots: true },
-        Some(InstanceScope::Workspace(_)) => Declared::Bridged { roots: true },
-        None => Declared::Bridged {
-            roots: !entry.roots.is_empty(),
-        },
-    }
+    let roots = match (names_roots, has_roots(&capabilities)) {
+        (true, false) => Edit::Set(Raw::empty_object()),
+        (false, true) => Edit::Remove,
+        _ => return capabilities,
+    };
+    let declared = splice(&capabilities, &[("roots", roots)]);
+    declared.unwrap_or(capabilities)
 }
 
 /// Does the handshake. Has no deadline of its own.
 pub(in crate::upstream) async fn shake_hands(
     link: &Link,
-    declared: &Declared,
+    declared: &Raw,
 ) -> Result<Opened, OpenError> {
     let members = [
         (
             "protocolVersion",
             Raw::author(&Revision::NEWEST_LEGACY.as_str()),
         ),
-        ("capabilities", declared.capabilities()),
+        ("capabilities", declared.clone()),
         ("clientInfo", presentation::own_titled_implementation()),
     ]
     .map(|(key, value)| (key, Edit::Set(value)));

@@ -6,14 +6,14 @@ use std::{sync::Arc, time::Duration};
 use super::{
     ConnectError, Ready,
     era::{Era, ProbeError, probe},
-    handshake::{Declared, OpenError},
+    handshake::OpenError,
     shake_hands,
 };
 use crate::{
     config::{ProtocolEra, Remote, RemoteKind, ServerEntry},
     link::{self, Authorization, Connection, Endpoint, Link, LinkError, Noise},
     upstream::calls::handle::UpstreamShared,
-    wire::{RequestNumbers, Revision, instance::InstanceId},
+    wire::{Raw, RequestNumbers, Revision, instance::InstanceId},
 };
 
 /// How long a server may take that was never met before. Many with a handshake say nothing to what they do not know.
@@ -23,7 +23,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 pub(in crate::upstream) async fn reach(
     entry: &ServerEntry,
     remote: &Remote,
-    declared: &Declared,
+    declared: &Raw,
     remembered: Option<Revision>,
     shared: &UpstreamShared,
     instance: &InstanceId,
@@ -76,7 +76,7 @@ impl Failed {
 async fn streamable(
     entry: &ServerEntry,
     endpoint: &Endpoint,
-    declared: &Declared,
+    declared: &Raw,
     remembered: Option<Revision>,
     numbers: &RequestNumbers,
 ) -> Result<Ready, Failed> {
@@ -143,7 +143,7 @@ fn prepared(endpoint: &Endpoint, numbers: &RequestNumbers) -> Result<Connection,
 async fn legacy_sse(
     entry: &ServerEntry,
     endpoint: &Endpoint,
-    declared: &Declared,
+    declared: &Raw,
     numbers: &RequestNumbers,
 ) -> Result<Ready, ConnectError> {
     use link::legacy_sse::StreamOpenError;

@@ -16,7 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use self::{
     era::ProbeError,
-    handshake::{Declared, OpenError, Opened, declared},
+    handshake::{OpenError, Opened, declared},
     listening::ChangeSubscription,
     lists::{ListError, ReadLists},
     stdio::StartParts,
@@ -33,7 +33,7 @@ use crate::{
         calls::{handle::UpstreamShared, questions::EarlyNews},
         connect_error::ConnectError,
     },
-    wire::Revision,
+    wire::{Raw, Revision},
 };
 
 /// What every connection of this daemon is made with.
@@ -106,7 +106,7 @@ async fn open(
     noise: &Noise,
 ) -> Result<Open, ConnectError> {
     let scope = shared.instance_scope.as_ref();
-    let declared = &declared(scope, entry, shared.is_divided());
+    let declared = &declared(scope, entry);
     let opening = async {
         match &entry.transport {
             Transport::Stdio(stdio) => {
@@ -211,7 +211,7 @@ impl Ready {
 /// Does the handshake on a new connection.
 pub(in crate::upstream) async fn shake_hands(
     connection: Connection,
-    declared: &Declared,
+    declared: &Raw,
 ) -> Result<Ready, OpenError> {
     let opened = handshake::shake_hands(&connection.link, declared).await?;
     Ok(Ready::new(connection, opened))

@@ -7,16 +7,21 @@ use crate::{
     wire::{Edit, Outcome, Raw, Revision, RpcError, meta, presentation, splice},
 };
 
-/// mcpproxy's capabilities: questions that can be brought to a client, one or the other, and back.
-const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
+/// mcpproxy's capabilities: questions that can be brought to a client, one or the other, and back; and the extensions that pass through it,
+/// so that servers list what they have for clients with these.
+const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{},"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}"#;
+
+/// These capabilities.
+pub(in crate::upstream) fn capabilities() -> Raw {
+    Raw::parse_str(CAPABILITIES).expect("a constant that is JSON")
+}
 
 /// Params with these members, and with what a request must say in this revision.
 pub(in crate::upstream) fn params(revision: Revision, members: &[(&str, Raw)]) -> Raw {
-    let capabilities = Raw::parse_str(CAPABILITIES).expect("a constant that is JSON");
     let of_us = [
         (meta::PROTOCOL_VERSION, Raw::author(&revision.as_str())),
         (meta::CLIENT_INFO, presentation::own_titled_implementation()),
-        (meta::CLIENT_CAPABILITIES, capabilities),
+        (meta::CLIENT_CAPABILITIES, capabilities()),
     ]
     .map(|(key, value)| (key, Edit::Set(value)));
     let mut edits: Vec<_> = members

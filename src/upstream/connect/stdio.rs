@@ -5,14 +5,14 @@ use std::{sync::OnceLock, time::Duration};
 use super::{
     ConnectContext, ConnectError, Ready,
     era::{Era, ProbeError, probe},
-    handshake::{self, Declared, OpenError},
+    handshake::{self, OpenError},
     shake_hands,
 };
 use crate::{
     config::{ProtocolEra, ServerEntry, Settings, Stdio},
     link::{self, Connection, Link, Noise},
     process::{self, BaseEnvironment, Grace, Launch, Process, SpawnError, StderrLog},
-    wire::{RequestNumbers, Revision},
+    wire::{Raw, RequestNumbers, Revision},
 };
 
 /// What a start takes besides the entry.
@@ -20,7 +20,7 @@ pub(in crate::upstream) struct StartParts<'a> {
     pub(in crate::upstream) settings: &'a Settings,
     pub(in crate::upstream) connect_context: &'a ConnectContext,
     pub(in crate::upstream) stderr: &'a StderrLog,
-    pub(in crate::upstream) declared: &'a Declared,
+    pub(in crate::upstream) declared: &'a Raw,
     pub(in crate::upstream) numbers: &'a RequestNumbers,
     pub(in crate::upstream) noise: &'a Noise,
 }

@@ -9,14 +9,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::order::{Entering, NotEntered, Order};
 use crate::{
+    access::InstanceUser,
     failure::error_code::{ErrorCode, Failure},
-    gate::Admitted,
     link::ClientKey,
     runtime::quick_map::QuickMap,
     text::names::ServerName,
     upstream::{
         calls::{handle::Upstream, log_subscriptions::LogSubscriptions},
-        instance_scope::{InstanceScope, InstanceUser},
+        instance_scope::InstanceScope,
         state::State,
     },
 };
@@ -73,8 +73,7 @@ impl Upstreams {
     }
 
     /// The upstream that something was admitted to. It runs, unless the settings changed this moment.
-    pub fn of(&self, admitted: &Admitted) -> Result<Upstream, Failure> {
-        let server = admitted.server();
+    pub fn named(&self, server: &ServerName) -> Result<Upstream, Failure> {
         self.get(server.as_str()).ok_or_else(|| {
             let error = format!("the server {server:?} is not running");
             Failure::new(ErrorCode::ServerUnavailable, error, "Try again.").of_server(server)

@@ -18,12 +18,13 @@ use super::{
     running::RunningWorker,
 };
 use crate::{
+    access::InstanceUser,
     link::ClientKey,
     runtime::quick_map::QuickMap,
     text::names::ServerName,
     upstream::{
         calls::handle::Upstream,
-        instance_scope::{InstanceKey, InstanceScope, InstanceUser},
+        instance_scope::{InstanceKey, InstanceScope},
         state::State,
     },
 };

@@ -3,7 +3,7 @@
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::upstream::instance_scope::{InstanceScope, InstanceUser};
+use crate::{access::InstanceUser, upstream::instance_scope::InstanceScope};
 use crate::{
     failure::error_code::{ErrorCode, Failure},
     link::ClientKey,

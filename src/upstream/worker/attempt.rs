@@ -11,7 +11,7 @@ use futures_util::future::FutureExt;
 
 use super::{Connected, Worker, liveness::Liveness, schedule::Schedule};
 use crate::{
-    catalog::{Catalog, Listing, ServerCatalog},
+    catalog::{Catalog, Listing, OwnListing, ServerCatalog},
     config::{ServerEntry, SessionScope, Transport},
     upstream::{
         calls::{
@@ -20,6 +20,7 @@ use crate::{
         },
         connect::{self, ConnectContext, Open, lists::ReadLists},
         connect_error::ConnectError,
+        instance_scope::InstanceScope,
         state::{State, StateEvent},
     },
 };
@@ -209,13 +210,14 @@ impl Worker {
             return self.context.catalog.put(name, entry, listing).await;
         };
         let known = self.context.catalog.glance().servers.get(name).cloned();
-        let known = known.filter(|known| known.listing == listing);
-        if let Some(known) = known {
+        let is_same = |known: &Arc<ServerCatalog>| known.listing == listing;
+        if let Some(known) = known.clone().filter(is_same) {
+            self.show_own(None);
             return Some(known);
         }
         let own = Catalog::read(name, entry, listing).await?;
-        let snapshot = self.context.catalog.glance();
-        let known = snapshot.servers.get(name);
+        let judged = self.context.catalog.judge_own(own.clone()).await?;
+        self.show_own(Some(judged));
         // A server that asks may offer less to a client that cannot answer.
         let is_known = known.is_some_and(|known| match self.shared.scope {
             SessionScope::Auto => known.has_all_tools_of(&own),
@@ -226,6 +228,16 @@ impl Worker {
             let _ = base.try_send(Command::Refresh);
         }
         Some(own)
+    }
+
+    /// The clients of this instance see what it lists, or what everybody sees.
+    pub(super) fn show_own(&self, listing: Option<OwnListing>) {
+        let scope = self.shared.instance_scope.as_ref();
+        if let Some(key) = scope.and_then(InstanceScope::own_key) {
+            self.context
+                .catalog
+                .set_own(&self.entry.name, &key, listing);
+        }
     }
 }
 

@@ -210,6 +210,7 @@ impl Worker {
         self.life.waiters.clear();
         self.record_unrecorded();
         self.disconnect().await;
+        self.show_own(None);
     }
 
     /// Every branch may be dropped: what is under way stands in `life`. Fair, so that a server which floods us with news does not

@@ -145,7 +145,7 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
 /// A name that is no server's is a mistake: the script would be refused every call that it was written for. One that the caller may not
 /// know of is none, either.
 fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result<(), String> {
-    let now = call.gate.now();
+    let now = call.now();
     let rules = now.rules();
     let is_known = |name: &str| rules.shows(&call.context.caller, name);
     let Some(unknown) = allowed.iter().find(|name| !is_known(name)) else {

@@ -143,7 +143,7 @@ fn to_be_read(
     }
     let args = args.unwrap_or_else(Raw::empty_object);
     let uri = expansion::expanded(&offered, &args).map_err(|why| call.wrong(why))?;
-    let now = call.gate.now();
+    let now = call.now();
     let mut templates = now.snapshot().offered_templates();
     let template = templates.find(|one| *one.server == owner.server && one.offered == offered);
     let template = template.ok_or_else(|| {

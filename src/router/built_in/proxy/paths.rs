@@ -93,7 +93,7 @@ pub(super) async fn prompt(call: &Call<'_>, path: &str) -> Result<(String, Strin
     };
     let target = Target::prompt(prompt);
     call.things.ensure_known(caller, server, &target).await?;
-    let now = call.gate.now();
+    let now = call.now();
     now.rules().decide(caller, server, &target)?;
     let known = now.snapshot().servers.get(server);
     let mut listed = known.iter().flat_map(|known| &known.prompts);
@@ -117,7 +117,7 @@ pub(super) async fn resource(call: &Call<'_>, path: &str) -> Result<NamedResourc
         kind: ResourceKind::Unlisted,
     };
     let named = path.split_once(':');
-    let named = named.filter(|(server, _)| is_configured(&call.gate.now(), caller, server));
+    let named = named.filter(|(server, _)| is_configured(&call.now(), caller, server));
     let Some((server, own)) = named else {
         return Ok(unlisted(call.things.owner_of(caller, path)?));
     };
@@ -132,7 +132,7 @@ pub(super) async fn resource(call: &Call<'_>, path: &str) -> Result<NamedResourc
     if let Some(found) = listed(call, path)? {
         return Ok(found);
     }
-    Ok(described(&call.gate.now(), caller, server, own)?)
+    Ok(described(&call.now(), caller, server, own)?)
 }
 
 /// Whether a text begins as a URI does (RFC 3986, 3.1).
@@ -186,7 +186,7 @@ fn described(
 
 /// The one thing of the lists that a path fits; nothing if it fits none.
 fn listed(call: &Call<'_>, path: &str) -> Result<Option<NamedResource>, RequestError> {
-    let (now, caller) = (call.gate.now(), &call.context.caller);
+    let (now, caller) = (call.now(), &call.context.caller);
     let (rules, snapshot) = (now.rules(), now.snapshot());
     let mut found = fitting(snapshot, path);
     found

@@ -31,7 +31,7 @@ pub(super) async fn list(call: &Call<'_>, kind: ProxyType) -> Raw {
         ProxyType::Prompt => vec![lists.prompts],
     };
     if kind == ProxyType::Tool {
-        let now = call.gate.now();
+        let now = call.now();
         let may_use =
             |name: &str| !paths::is_barred(name) && now.rules().permits_built_in(caller, name);
         parts.push(Raw::array(&listed(now.settings(), may_use)));
@@ -71,7 +71,7 @@ async fn tool(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
     };
     let target = Target::tool(&tool);
     call.things.ensure_known(caller, &server, &target).await?;
-    let now = call.gate.now();
+    let now = call.now();
     now.rules().decide(caller, &server, &target)?;
     let known = now.snapshot().servers.get_key_value(&*server);
     let known = known.and_then(|(name, known)| Some((name, known.tool(&tool)?)));
@@ -89,7 +89,7 @@ async fn tool(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
 
 async fn prompt(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
     let (server, prompt) = paths::prompt(call, path).await?;
-    let now = call.gate.now();
+    let now = call.now();
     let target = Target::prompt(&prompt);
     now.rules().decide(&call.context.caller, &server, &target)?;
     let known = now.snapshot().servers.get(&*server);
@@ -106,7 +106,7 @@ async fn prompt(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
 /// Of a URI that is in no list: the template that describes it.
 async fn resource(call: &Call<'_>, path: &str) -> Result<(&'static str, Raw), RequestError> {
     let found = paths::resource(call, path).await?;
-    let (now, caller) = (call.gate.now(), &call.context.caller);
+    let (now, caller) = (call.now(), &call.context.caller);
     let NamedResource { owner, offered, .. } = &found;
     let target = Target::resource(&owner.uri);
     now.rules().decide(caller, owner.server.as_str(), &target)?;

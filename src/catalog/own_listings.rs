@@ -1,0 +1,214 @@
+//! What servers list to some of their clients only, over connections that not all share, and the catalog as one client sees it: those
+//! listings in place of what the server lists to everybody.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Deref,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use arc_swap::ArcSwap;
+
+use super::{Searcher, ServerCatalog, Snapshot, Writer, snapshot::FIRST_OWN};
+use crate::{
+    access::{Caller, ClientSeat, InstanceUser},
+    runtime::sync::Guarded,
+    text::names::ServerName,
+    trust::approvals::Pins,
+};
+
+/// Limit: snapshots of single clients that are kept. Others are made again when they are needed.
+const KEPT: usize = 64;
+
+/// To whom a server lists something of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum OwnKey {
+    /// One client, on a connection that it has to itself.
+    User(InstanceUser),
+    /// All that cannot answer what the server asks.
+    Unable,
+    /// All that shake hands, where the server is opened without a handshake for the others.
+    Legacy,
+}
+
+/// What a server lists over a connection that not all clients share.
+#[derive(Debug)]
+pub struct OwnListing {
+    /// The lists.
+    pub catalog: Arc<ServerCatalog>,
+    /// What of them is held.
+    pub pins: Arc<Pins>,
+}
+
+type Table = BTreeMap<ServerName, HashMap<OwnKey, Arc<OwnListing>>>;
+
+/// These listings of all servers. Cheap to clone.
+#[derive(Clone, Default)]
+pub(super) struct OwnListings(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    table: ArcSwap<Table>,
+    kept: Guarded<Vec<Arc<OwnSnapshot>>>,
+    made: AtomicU64,
+}
+
+/// A snapshot as some clients see it, and what it was made of.
+pub struct OwnSnapshot {
+    base: Arc<Snapshot>,
+    own: Vec<Arc<OwnListing>>,
+    made: Arc<Snapshot>,
+    /// Finds its tools, where it has any that not everybody sees: made on first use.
+    searcher: Option<OnceLock<Arc<Searcher>>>,
+}
+
+impl OwnSnapshot {
+    fn new(base: &Arc<Snapshot>, own: Vec<Arc<OwnListing>>, number: u64) -> Self {
+        let is_unknown = |catalog: &ServerCatalog| {
+            let known = base.servers.get(&catalog.server);
+            let mut tools = catalog.tools.iter();
+            tools.any(|tool| known.is_none_or(|known| known.tool(&tool.name).is_none()))
+        };
+        let adds_tools = own.iter().any(|listing| is_unknown(&listing.catalog));
+        Self {
+            made: Arc::new(base.with_listings(number, &own)),
+            searcher: adds_tools.then(OnceLock::new),
+            base: base.clone(),
+            own,
+        }
+    }
+
+    /// Whether it finds its tools without having to be indexed.
+    pub(super) fn is_indexed(&self) -> bool {
+        let of_its_own = self.searcher.as_ref();
+        of_its_own.is_none_or(|searcher| searcher.get().is_some())
+    }
+
+    /// What finds its tools, where not everybody's does. Blocks for the first time.
+    pub(super) fn searcher(&self) -> Option<Arc<Searcher>> {
+        let of_its_own = self.searcher.as_ref()?;
+        if let Some(searcher) = of_its_own.get() {
+            return Some(searcher.clone());
+        }
+        let indexed = Writer::new().and_then(|mut writer| writer.update(self.made.clone()));
+        match indexed {
+            Ok((searcher, _)) => Some(of_its_own.get_or_init(|| Arc::new(searcher)).clone()),
+            Err(error) => {
+                tracing::error!(%error, "what one client sees could not be indexed");
+                None
+            }
+        }
+    }
+}
+
+/// What a caller sees, for short use on the hot path.
+pub enum Seen {
+    /// What everybody sees; without a reference count.
+    Shared(arc_swap::Guard<Arc<Snapshot>>),
+    /// What its client alone sees.
+    Own(Arc<OwnSnapshot>),
+}
+
+impl Deref for Seen {
+    type Target = Arc<Snapshot>;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Shared(snapshot) => snapshot,
+            Self::Own(own) => &own.made,
+        }
+    }
+}
+
+impl OwnListings {
+    /// Takes in what a server lists to these clients; `None` where that is what it lists to everybody, or to nobody any more. Whether
+    /// anything changed.
+    pub(super) fn set(
+        &self,
+        server: &ServerName,
+        key: &OwnKey,
+        listing: Option<Arc<OwnListing>>,
+    ) -> bool {
+        let has_any = self
+            .0
+            .table
+            .load()
+            .get(server)
+            .is_some_and(|of| of.contains_key(key));
+        if listing.is_none() && !has_any {
+            return false;
+        }
+        self.0.table.rcu(|table| {
+            let mut table = Table::clone(table);
+            let of_server = table.entry(server.clone()).or_default();
+            match &listing {
+                Some(listing) => of_server.insert(key.clone(), listing.clone()),
+                None => of_server.remove(key),
+            };
+            table.retain(|_, of_server| !of_server.is_empty());
+            table
+        });
+        // What was made of others is not kept alive.
+        self.0.kept.lock().clear();
+        true
+    }
+
+    /// What the caller sees of this snapshot, if that is not what everybody sees.
+    pub(super) fn seen_by(
+        &self,
+        caller: &Caller,
+        base: &Arc<Snapshot>,
+    ) -> Option<Arc<OwnSnapshot>> {
+        let seat = caller.seat()?;
+        let table = self.0.table.load();
+        if table.is_empty() {
+            return None;
+        }
+        let own = table.iter().filter_map(|(server, listings)| {
+            listing_for(seat, base.servers.get(server)?, listings)
+        });
+        let own: Vec<_> = own.cloned().collect();
+        if own.is_empty() {
+            return None;
+        }
+        let is_same = |kept: &&Arc<OwnSnapshot>| {
+            let mut pairs = kept.own.iter().zip(&own);
+            Arc::ptr_eq(&kept.base, base)
+                && kept.own.len() == own.len()
+                && pairs.all(|(kept, now)| Arc::ptr_eq(kept, now))
+        };
+        if let Some(kept) = self.0.kept.lock().iter().find(is_same) {
+            return Some(kept.clone());
+        }
+        let number = FIRST_OWN | self.0.made.fetch_add(1, Ordering::Relaxed);
+        let made = Arc::new(OwnSnapshot::new(base, own, number));
+        let mut kept = self.0.kept.lock();
+        kept.truncate(KEPT - 1);
+        kept.insert(0, made.clone());
+        Some(made)
+    }
+}
+
+/// What a server lists to this client otherwise than to everybody.
+fn listing_for<'a>(
+    seat: &ClientSeat,
+    shared: &ServerCatalog,
+    listings: &'a HashMap<OwnKey, Arc<OwnListing>>,
+) -> Option<&'a Arc<OwnListing>> {
+    if let Some(own) = listings.get(&OwnKey::User(seat.user().clone())) {
+        return Some(own);
+    }
+    let has_handshake = seat.revision.has_handshake();
+    // Of a server that is opened both ways, clients without a handshake have the connection that everybody lists from.
+    let concerns = |listing: &&Arc<OwnListing>| {
+        has_handshake || shared.listing.revision.has_handshake() || {
+            !listing.catalog.listing.revision.has_handshake()
+        }
+    };
+    let unable = || listings.get(&OwnKey::Unable).filter(|_| !seat.needs_own());
+    let legacy = || listings.get(&OwnKey::Legacy);
+    unable().or_else(legacy).filter(concerns)
+}
