@@ -5,10 +5,13 @@
 
 mod asking_servers;
 mod definitions;
+mod difference;
+mod handle;
 mod index;
 mod indexer;
 mod ingest;
 mod offered_uris;
+mod opening;
 mod own_listings;
 mod pinning;
 mod query;
@@ -26,9 +29,12 @@ pub mod without_values;
 mod worded_effect;
 
 pub use definitions::ListedDefinition;
+pub use difference::Difference;
+pub use handle::Catalog;
 pub use index::{Hit, Hits, IndexChanges, IndexError, Searcher, WordShare, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 pub use offered_uris::{OfferedTemplate, Owner};
+pub use opening::KnownServer;
 pub use own_listings::{OwnKey, OwnListing, OwnSnapshot, Seen};
 pub use pinning::{
     ApprovalRequest, approve_in_files, findings, findings_of, findings_of_tool, seen,
@@ -36,6 +42,6 @@ pub use pinning::{
 };
 pub use query::{Filter, LONGEST_QUERY, Matching, Query};
 pub use snapshot::Snapshot;
-pub use task::{Catalog, CatalogTask, Difference, KnownServer};
+pub use task::CatalogTask;
 pub use uri_templates::{ComparedUri, fits, literal_length};
 pub use worded_effect::WordedEffect;

@@ -11,8 +11,12 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use tokio::sync::oneshot;
 
-use super::{Searcher, ServerCatalog, Snapshot, Writer, snapshot::FIRST_OWN};
+use super::{
+    Catalog, Difference, Listing, Searcher, ServerCatalog, Snapshot, Writer,
+    handle::CatalogCommand, snapshot::FIRST_OWN,
+};
 use crate::{
     access::{Caller, ClientSeat, InstanceUser},
     runtime::sync::Guarded,
@@ -119,6 +123,62 @@ impl Deref for Seen {
         match self {
             Self::Shared(snapshot) => snapshot,
             Self::Own(own) => &own.made,
+        }
+    }
+}
+
+impl Catalog {
+    /// What this caller sees: where its client has connections of its own to servers, what they list there.
+    pub fn seen_by(&self, caller: &Caller) -> Seen {
+        let shared = self.glance();
+        match self.own.seen_by(caller, &shared) {
+            Some(own) => Seen::Own(own),
+            None => Seen::Shared(shared),
+        }
+    }
+
+    /// The searcher of what this caller sees. Blocks where its client sees tools that not everybody does, and nobody has searched them
+    /// yet.
+    pub fn searcher_for(&self, caller: &Caller) -> Arc<Searcher> {
+        let own = match self.seen_by(caller) {
+            Seen::Own(own) => own.searcher(),
+            Seen::Shared(_) => None,
+        };
+        own.unwrap_or_else(|| self.searcher())
+    }
+
+    /// Whether that would not block.
+    pub fn is_indexed_for(&self, caller: &Caller) -> bool {
+        match self.seen_by(caller) {
+            Seen::Own(own) => own.is_indexed(),
+            Seen::Shared(_) => true,
+        }
+    }
+
+    /// Reads what a server lists over a connection of some clients, and compares it with what was approved of the server. What is new there
+    /// is learnt as anywhere. `None` while shutting down.
+    pub async fn read_own(
+        &self,
+        server: &ServerName,
+        entry: &str,
+        listing: Listing,
+    ) -> Option<OwnListing> {
+        let catalog = Self::read_beside(server, entry, listing, self.snapshot()).await?;
+        let (done, judged) = oneshot::channel();
+        let command = CatalogCommand::Judge {
+            server: catalog.clone(),
+            done,
+        };
+        self.commands.send(command).await.ok()?;
+        let pins = judged.await.ok()?;
+        Some(OwnListing { catalog, pins })
+    }
+
+    /// From now on these clients see this listing of a server; without one, what everybody sees.
+    pub fn set_own(&self, server: &ServerName, key: &OwnKey, listing: Option<OwnListing>) {
+        if self.own.set(server, key, listing.map(Arc::new)) {
+            // There may be no listener.
+            let _ = self.differences.send(Difference::WHATEVER);
         }
     }
 }

@@ -6,9 +6,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::oneshot;
 
 use super::{
-    ApprovalRequest, ServerCatalog, Snapshot,
+    ApprovalRequest, CatalogTask, Difference, ServerCatalog, Snapshot,
+    handle::Published,
     pinning::{self, note_held},
-    task::{CatalogTask, Difference, Published},
 };
 use crate::{
     failure::error_code::Failure,

@@ -3,7 +3,11 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::wire::Revision;
+use crate::{
+    catalog::{Catalog, Listing},
+    trust::approvals,
+    wire::{Raw, Revision},
+};
 
 fn name() -> ServerName {
     ServerName::parse("s").expect("a name")
@@ -35,7 +39,7 @@ async fn lists_at_the_end(turns: usize) {
     }
     let (done, published) = oneshot::channel();
     let server = listed();
-    let command = Command::Put { server, done };
+    let command = CatalogCommand::Put { server, done };
     assert!(catalog.commands.try_send(command).is_ok(), "room");
     shutdown.cancel();
     running.await.expect("no panic");
@@ -64,7 +68,7 @@ async fn of_a_server_that_was_taken_out_nothing_is_learnt_again() {
     let put = async || {
         let (done, published) = oneshot::channel();
         let server = listed();
-        let command = Command::Put { server, done };
+        let command = CatalogCommand::Put { server, done };
         assert!(catalog.commands.send(command).await.is_ok(), "it runs");
         if let Some(saved) = published.await.expect("it runs") {
             saved.await.expect("told").expect("saved");

@@ -11,7 +11,7 @@ use futures_util::future::FutureExt;
 
 use super::{Connected, Worker, liveness::Liveness, schedule::Schedule};
 use crate::{
-    catalog::{Catalog, Listing, OwnListing, ServerCatalog},
+    catalog::{Listing, OwnListing, ServerCatalog},
     config::{ServerEntry, SessionScope, Transport},
     upstream::{
         calls::{
@@ -215,9 +215,9 @@ impl Worker {
             self.show_own(None);
             return Some(known);
         }
-        let own = Catalog::read(name, entry, listing).await?;
-        let judged = self.context.catalog.judge_own(own.clone()).await?;
-        self.show_own(Some(judged));
+        let read = self.context.catalog.read_own(name, entry, listing).await?;
+        let own = read.catalog.clone();
+        self.show_own(Some(read));
         // A server that asks may offer less to a client that cannot answer.
         let is_known = known.is_some_and(|known| match self.shared.scope {
             SessionScope::Auto => known.has_all_tools_of(&own),

@@ -1,0 +1,156 @@
+//! The catalog as everybody but its task has it: reads what is published, and sends the task what is to be taken in.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use arc_swap::ArcSwap;
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use super::{
+    ApprovalRequest, Difference, Listing, Searcher, ServerCatalog, Snapshot,
+    own_listings::OwnListings, pinning, saver::Saver,
+};
+use crate::{
+    failure::error_code::{ErrorCode, Failure},
+    runtime::sync::Guarded,
+    text::names::ServerName,
+    trust::approvals::{PinPolicy, Pins},
+};
+
+/// Reads and feeds the catalog. Cheap to clone.
+#[derive(Clone)]
+pub struct Catalog {
+    pub(super) published: Arc<ArcSwap<Snapshot>>,
+    pub(super) searcher: Arc<ArcSwap<Searcher>>,
+    pub(super) commands: mpsc::Sender<CatalogCommand>,
+    pub(super) differences: broadcast::Sender<Difference>,
+    /// The servers that ask clients, each with the fingerprint of its configuration.
+    pub(super) asking: Arc<Guarded<BTreeMap<ServerName, String>>>,
+    pub(super) saver: Saver,
+    pub(super) own: OwnListings,
+}
+
+/// The lists are published; where the ledger changed, a receiver of the outcome on disk.
+pub(super) type Published = Option<oneshot::Receiver<Result<(), Failure>>>;
+
+/// What the task is to do.
+pub(super) enum CatalogCommand {
+    Put {
+        server: Arc<ServerCatalog>,
+        done: oneshot::Sender<Published>,
+    },
+    /// Lists of some clients only.
+    Judge {
+        server: Arc<ServerCatalog>,
+        done: oneshot::Sender<Arc<Pins>>,
+    },
+    Keep {
+        servers: Vec<(ServerName, PinPolicy)>,
+    },
+    Approve {
+        request: ApprovalRequest,
+        done: oneshot::Sender<Result<(), Failure>>,
+    },
+    Forget {
+        server: ServerName,
+    },
+}
+
+impl Catalog {
+    /// What is known now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.published.load_full()
+    }
+
+    /// What is known now, without a reference count: for short use on the hot path.
+    pub fn glance(&self) -> arc_swap::Guard<Arc<Snapshot>> {
+        self.published.load()
+    }
+
+    /// The searcher. It is updated in the background and may be behind; [`Searcher::snapshot`] says which snapshot it covers.
+    pub fn searcher(&self) -> Arc<Searcher> {
+        self.searcher.load_full()
+    }
+
+    /// Replaces a server's last known lists; returns when the new ones are published, and what was learnt from them about trust is on disk:
+    /// a daemon that is killed after the first call must not take another definition for the first. `None` while shutting down.
+    pub async fn put(
+        &self,
+        server: &ServerName,
+        entry: &str,
+        listing: Listing,
+    ) -> Option<Arc<ServerCatalog>> {
+        let server = Self::read_beside(server, entry, listing, self.snapshot()).await?;
+        let (done, published) = oneshot::channel();
+        let command = CatalogCommand::Put {
+            server: server.clone(),
+            done,
+        };
+        self.commands.send(command).await.ok()?;
+        if let Some(saved) = published.await.ok()? {
+            // What could not be saved is logged, and counts as long as the daemon runs: a full disk stops nobody.
+            let _ = saved.await;
+        }
+        Some(server)
+    }
+
+    /// Reads lists, and asks the scanner about what is new beside what is known.
+    pub(super) async fn read_beside(
+        server: &ServerName,
+        entry: &str,
+        listing: Listing,
+        known: Arc<Snapshot>,
+    ) -> Option<Arc<ServerCatalog>> {
+        // Long lists take time, which must not delay other tasks.
+        let (server, entry) = (server.clone(), entry.to_owned());
+        let reading = move || {
+            let read = ServerCatalog::ingest(&server, &entry, listing);
+            pinning::scan_what_is_new(&read, &known);
+            Arc::new(read)
+        };
+        tokio::task::spawn_blocking(reading).await.ok()
+    }
+
+    /// Notes, for later starts too, that a server under this configuration asks clients something.
+    pub fn note_asking(&self, server: &ServerName, entry: &str) {
+        let mut asking = self.asking.lock();
+        asking.insert(server.clone(), entry.to_owned());
+        drop(asking);
+        self.saver.save_asking(server.clone(), entry.to_owned());
+    }
+
+    /// Whether that has been noted.
+    pub fn is_asking(&self, server: &ServerName, entry: &str) -> bool {
+        self.asking.lock().get(server).is_some_and(|of| of == entry)
+    }
+
+    /// Forgets every server but these, whose definitions are treated like this from now on.
+    pub async fn keep(&self, servers: Vec<(ServerName, PinPolicy)>) {
+        let is_kept = |name: &ServerName| servers.iter().any(|(kept, _)| kept == name);
+        self.asking.lock().retain(|name, _| is_kept(name));
+        // The task is gone only while shutting down.
+        let _ = self.commands.send(CatalogCommand::Keep { servers }).await;
+    }
+
+    /// Takes what a person saw for approved, if it still is what is listed. Returns when that is published and on disk.
+    pub async fn approve(&self, request: ApprovalRequest) -> Result<(), Failure> {
+        let ending = || {
+            let error = "the daemon is shutting down";
+            Failure::new(ErrorCode::ShuttingDown, error, "Start it again.")
+        };
+        let (done, approved) = oneshot::channel();
+        let command = CatalogCommand::Approve { request, done };
+        self.commands.send(command).await.map_err(|_| ending())?;
+        approved.await.map_err(|_| ending())?
+    }
+
+    /// Forgets what was approved of a server that a person took out.
+    pub async fn forget_approvals(&self, server: ServerName) {
+        // The task is gone only while shutting down.
+        let _ = self.commands.send(CatalogCommand::Forget { server }).await;
+    }
+
+    /// Receives every change from now on.
+    pub fn differences(&self) -> broadcast::Receiver<Difference> {
+        self.differences.subscribe()
+    }
+}
