@@ -225,8 +225,47 @@ async fn a_server_may_offer_more_to_clients_that_can_answer() {
     let failure = unable.call("more", "{}").await.failure();
     assert_eq!(failure["code"], "unknown_tool", "{failure}");
     has!(failure["error"], "to this client");
-    assert!(unable.tool_names().await.contains(&"more".to_owned()));
+    for (client, has_more) in [(&able, true), (&unable, false)] {
+        assert_eq!(
+            client.tool_names().await.contains(&"more".to_owned()),
+            has_more
+        );
+    }
     assert_eq!(upstream.spawn_count(), 3, "nobody had it listed again");
+    // Somebody who has not called yet gets the same lists: on the server's address at once, elsewhere as soon as it is known.
+    let others = [("/mcp/server/up", "more"), ("/mcp/all", "up__more")];
+    for (path, more) in others {
+        let unable = daemon.client(path).await;
+        until_async("what it cannot use not to be listed", async || {
+            (!unable.tool_names().await.contains(&more.to_owned())).then_some(())
+        })
+        .await;
+    }
+    let found = daemon.client("/mcp").await;
+    let found = found.call("retrieve_tools", r#"{"query":"more"}"#).await;
+    lacks!(found.text(), "up:more");
+}
+
+#[tokio::test]
+async fn a_tool_that_a_server_adds_is_heard_of_listed_and_called_by_the_client_whose_connection_it_is()
+ {
+    let upstream = asking().await;
+    let daemon = before(&upstream).await;
+    asks_once(&daemon).await;
+    for (path, prefix) in [("/mcp/server/up", ""), ("/mcp/all", "up__")] {
+        let client = able(&daemon, path).await;
+        let mut news = client.listen().await;
+        pid_for(&client, &format!("{prefix}itself")).await;
+        let extra = format!("extra{}", path.len());
+        let tools = [("itself", itself()), (&extra, reply_text("added"))];
+        let tools = tools.map(|(name, does)| (plain_tool(name), does));
+        upstream.offer(&tools).await;
+        news.next_frame("notifications/tools/list_changed").await;
+        let extra = format!("{prefix}{extra}");
+        client.wait_for_tool(&extra).await;
+        assert_eq!(client.call(&extra, "{}").await.text(), "added");
+        client.delete().await;
+    }
 }
 
 const ROOTS: &str = r#"{"roots":[{"uri":"file:///of-the-client"}]}"#;
