@@ -6,6 +6,7 @@ mod disconnect;
 mod facts;
 mod failure_record;
 mod jitter;
+mod listing;
 mod liveness;
 mod log_level;
 mod login;
@@ -151,6 +152,20 @@ enum Step {
 }
 
 impl Connected {
+    fn new(open: Open, early: VecDeque<News>, live: Arc<Live>) -> Self {
+        let now = Instant::now();
+        Self {
+            open,
+            early,
+            live,
+            since: now,
+            liveness: Liveness::new(now),
+            schedule: Schedule::new(now),
+            due_for: Vec::new(),
+            listing_for: Vec::new(),
+        }
+    }
+
     /// Calls see what the server has announced that has not been read.
     fn note_unread(&self) {
         self.live.unread.note(self.schedule.unread());
