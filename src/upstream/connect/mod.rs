@@ -16,7 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use self::{
     era::ProbeError,
-    handshake::{Declared, OpenError, Opened, declared},
+    handshake::{OpenError, Opened, declared},
     listening::ChangeSubscription,
     lists::{ListError, ReadLists},
     stdio::StartParts,
@@ -206,15 +206,6 @@ impl Ready {
             opened,
         }
     }
-}
-
-/// Does the handshake on a new connection.
-pub(in crate::upstream) async fn shake_hands(
-    connection: Connection,
-    declared: &Declared,
-) -> Result<Ready, OpenError> {
-    let opened = handshake::shake_hands(&connection.link, declared).await?;
-    Ok(Ready::new(connection, opened))
 }
 
 pub(in crate::upstream) fn logs_hint(entry: &ServerEntry) -> String {
