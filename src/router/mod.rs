@@ -16,6 +16,7 @@ mod instructions;
 pub mod large_results;
 mod lists;
 mod opening;
+mod operator_calls;
 mod operator_scripts;
 mod quarantine;
 mod recording;
