@@ -82,9 +82,10 @@ mod tests {
         activity::{
             ActivityRecord, StatedIntent,
             call_tallies::MINUTE,
+            copies::well_known,
             event::{ActivityEvent, EventKind},
             redaction::Redaction,
-            seen_call::{CallEnd, CallEntrance, SeenBody, well_known},
+            seen_call::{CallEnd, CallEntrance, SeenBody},
         },
         config::{ActivitySettings, Kept},
         text::secret::Secrets,

@@ -4,13 +4,11 @@ use std::{sync::Arc, time::Instant};
 
 use super::{
     Activity,
+    copies::{bounded, kept_copy, small_client, small_error, well_known},
     course::CallCourse,
     event::EventKind,
     redaction::LARGEST_BODY,
-    seen_call::{
-        CallEnd, CallEntrance, SeenBody, SeenCall, StatedIntent, ThingCalled, bounded, kept_copy,
-        small_client, small_error, well_known,
-    },
+    seen_call::{CallEnd, CallEntrance, SeenBody, SeenCall, StatedIntent, ThingCalled},
 };
 use crate::{
     failure::error_code::Failure,
@@ -190,8 +188,8 @@ mod tests {
     use std::time::SystemTime;
 
     use super::{
+        super::copies::{COPIED, LONGEST_TEXT},
         super::event::ActivityEvent,
-        super::seen_call::{COPIED, LONGEST_TEXT},
         *,
     };
 

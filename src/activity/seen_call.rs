@@ -1,52 +1,14 @@
-//! What the log keeps of a call until its record is made: what is there already, and copies of what is small. Nothing is formatted or
-//! redacted here.
+//! A call that ended, as it waits for its record: what is there already, and bounded copies. Nothing is formatted or redacted here.
 
 use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
 
-use super::course::CallCourse;
+use super::{copies::bounded, course::CallCourse};
 use crate::{
     failure::error_code::Failure,
     telemetry::spans::CallTrace,
     text::names::ServerName,
-    wire::{Raw, Thing, method},
+    wire::{Raw, Thing},
 };
-
-/// Limit: bytes that are copied at once. A part of a message keeps the whole of it, whose memory the next call could use.
-pub(super) const COPIED: usize = 1 << 10;
-
-/// Limit: bytes of a name or an address that a client made up, of the error of a server, and of what a client says of itself. A record
-/// shows less of them.
-pub(super) const LONGEST_TEXT: usize = 4 << 10;
-
-/// Where a call came in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CallEntrance {
-    /// At one of many servers, by its path.
-    Path(&'static str),
-    /// At that of a profile.
-    Profile(Arc<str>),
-    /// At that of one server.
-    Server(ServerName),
-}
-
-impl fmt::Display for CallEntrance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Path(path) => f.write_str(path),
-            Self::Profile(profile) => write!(f, "/mcp/p/{profile}"),
-            Self::Server(server) => write!(f, "/mcp/server/{server}"),
-        }
-    }
-}
-
-/// What a caller said that its call is for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StatedIntent {
-    /// How sensitive the data are.
-    pub data_sensitivity: Option<String>,
-    /// Why it calls.
-    pub reason: Option<String>,
-}
 
 /// A call that ended, with all that its record is made of.
 #[derive(Debug)]
@@ -68,55 +30,6 @@ pub(super) struct SeenCall {
     pub(super) end: CallEnd,
     pub(super) trace: Option<Arc<CallTrace>>,
     pub(super) course: Arc<CallCourse>,
-}
-
-/// What of a request is kept until its record is made.
-#[derive(Debug)]
-pub(super) enum SeenBody {
-    Nothing,
-    Params(Raw),
-    Arguments(Raw),
-}
-
-/// What is called.
-#[derive(Debug)]
-pub(super) enum ThingCalled {
-    Tool(Box<str>),
-    Prompt(Box<str>),
-    Resource(Box<str>),
-    Task(Box<str>),
-    Nothing,
-}
-
-impl ThingCalled {
-    pub(super) fn of(thing: &Thing<'_>) -> Self {
-        match thing {
-            Thing::Tool(name) => Self::Tool(bounded(name).into()),
-            Thing::Prompt(name) => Self::Prompt(bounded(name).into()),
-            Thing::Resource(uri) => Self::Resource(bounded(uri).into()),
-            Thing::Task(id) => Self::Task(bounded(id).into()),
-            Thing::Nothing => Self::Nothing,
-        }
-    }
-}
-
-/// How a call ended.
-#[derive(Debug)]
-pub(super) enum CallEnd {
-    /// Its future was dropped: nobody waits any more.
-    Withdrawn,
-    /// With a result, kept if it is small enough to be looked into.
-    Result {
-        size: usize,
-        kept: Option<Raw>,
-        is_error: bool,
-    },
-    /// With the server's own error, or what is small of it.
-    RpcError { size: usize, kept: Raw },
-    /// With a failure of ours.
-    Failed(Box<Failure>),
-    /// With an error of ours about the request itself.
-    Invalid { code: i64, error: String },
 }
 
 impl SeenCall {
@@ -158,44 +71,81 @@ impl SeenCall {
     }
 }
 
-/// What is kept of a part of a message until its record is made.
-pub(super) fn kept_copy(raw: &Raw) -> Raw {
-    if raw.as_bytes().len() <= COPIED {
-        raw.detached()
-    } else {
-        raw.clone()
+/// Where a call came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallEntrance {
+    /// At one of many servers, by its path.
+    Path(&'static str),
+    /// At that of a profile.
+    Profile(Arc<str>),
+    /// At that of one server.
+    Server(ServerName),
+}
+
+impl fmt::Display for CallEntrance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => f.write_str(path),
+            Self::Profile(profile) => write!(f, "/mcp/p/{profile}"),
+            Self::Server(server) => write!(f, "/mcp/server/{server}"),
+        }
     }
 }
 
-pub(super) fn well_known(method: &str) -> Cow<'static, str> {
-    let known = method::well_known(method);
-    known.map_or_else(|| Cow::Owned(bounded(method).to_owned()), Cow::Borrowed)
+/// What a caller said that its call is for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatedIntent {
+    /// How sensitive the data are.
+    pub data_sensitivity: Option<String>,
+    /// Why it calls.
+    pub reason: Option<String>,
 }
 
-/// The beginning of a text that others made up.
-pub(super) fn bounded(text: &str) -> &str {
-    let (beginning, _) = text.split_at(text.floor_char_boundary(LONGEST_TEXT));
-    beginning
+/// What is called.
+#[derive(Debug)]
+pub(super) enum ThingCalled {
+    Tool(Box<str>),
+    Prompt(Box<str>),
+    Resource(Box<str>),
+    Task(Box<str>),
+    Nothing,
 }
 
-/// What a client says of itself, without what no record shows if that is much.
-pub(super) fn small_client(client: &Raw) -> Raw {
-    if client.as_bytes().len() <= LONGEST_TEXT {
-        return client.clone();
+impl ThingCalled {
+    pub(super) fn of(thing: &Thing<'_>) -> Self {
+        match thing {
+            Thing::Tool(name) => Self::Tool(bounded(name).into()),
+            Thing::Prompt(name) => Self::Prompt(bounded(name).into()),
+            Thing::Resource(uri) => Self::Resource(bounded(uri).into()),
+            Thing::Task(id) => Self::Task(bounded(id).into()),
+            Thing::Nothing => Self::Nothing,
+        }
     }
-    let text = |key: &str| client.get(key).and_then(|text| text.string());
-    let [name, version] = ["name", "version"].map(|key| text(key).unwrap_or_default());
-    let small = (bounded(&name), bounded(&version));
-    Raw::author(&serde_json::json!({ "name": small.0, "version": small.1 }))
 }
 
-/// The error of a server, without what no record shows if that is much.
-pub(super) fn small_error(error: &Raw) -> Raw {
-    if error.as_bytes().len() <= LONGEST_TEXT {
-        return error.clone();
-    }
-    let code = error.get("code").and_then(|code| code.read::<i64>().ok());
-    let message = error.get("message").and_then(|message| message.string());
-    let message = message.unwrap_or_default();
-    Raw::author(&serde_json::json!({ "code": code, "message": bounded(&message) }))
+/// What of a request is kept until its record is made.
+#[derive(Debug)]
+pub(super) enum SeenBody {
+    Nothing,
+    Params(Raw),
+    Arguments(Raw),
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub(super) enum CallEnd {
+    /// Its future was dropped: nobody waits any more.
+    Withdrawn,
+    /// With a result, kept if it is small enough to be looked into.
+    Result {
+        size: usize,
+        kept: Option<Raw>,
+        is_error: bool,
+    },
+    /// With the server's own error, or what is small of it.
+    RpcError { size: usize, kept: Raw },
+    /// With a failure of ours.
+    Failed(Box<Failure>),
+    /// With an error of ours about the request itself.
+    Invalid { code: i64, error: String },
 }

@@ -6,7 +6,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::{
-    ApprovalRequest, Difference, Listing, Searcher, ServerCatalog, Snapshot,
+    ApprovalRequest, Difference, Listing, Searcher, ServerCatalog, ServerHabits, Snapshot,
     own_listings::OwnListings, pinning, saver::Saver,
 };
 use crate::{
@@ -23,8 +23,8 @@ pub struct Catalog {
     pub(super) searcher: Arc<ArcSwap<Searcher>>,
     pub(super) commands: mpsc::Sender<CatalogCommand>,
     pub(super) differences: broadcast::Sender<Difference>,
-    /// The servers that ask clients, each with the fingerprint of its configuration.
-    pub(super) asking: Arc<Guarded<BTreeMap<ServerName, String>>>,
+    /// What was found out about servers, each with the fingerprint of its configuration.
+    pub(super) habits: Arc<Guarded<BTreeMap<ServerName, (String, ServerHabits)>>>,
     pub(super) saver: Saver,
     pub(super) own: OwnListings,
 }
@@ -110,23 +110,25 @@ impl Catalog {
         tokio::task::spawn_blocking(reading).await.ok()
     }
 
-    /// Notes, for later starts too, that a server under this configuration asks clients something.
-    pub fn note_asking(&self, server: &ServerName, entry: &str) {
-        let mut asking = self.asking.lock();
-        asking.insert(server.clone(), entry.to_owned());
-        drop(asking);
-        self.saver.save_asking(server.clone(), entry.to_owned());
+    /// Notes, for later starts too, what was found out about a server under this configuration.
+    pub fn note_habits(&self, server: &ServerName, entry: &str, habits: ServerHabits) {
+        let known = (entry.to_owned(), habits);
+        self.habits.lock().insert(server.clone(), known);
+        self.saver
+            .save_habits(server.clone(), entry.to_owned(), habits);
     }
 
-    /// Whether that has been noted.
-    pub fn is_asking(&self, server: &ServerName, entry: &str) -> bool {
-        self.asking.lock().get(server).is_some_and(|of| of == entry)
+    /// What has been noted.
+    pub fn habits(&self, server: &ServerName, entry: &str) -> ServerHabits {
+        let habits = self.habits.lock();
+        let known = habits.get(server).filter(|(of, _)| of == entry);
+        known.map(|(_, habits)| *habits).unwrap_or_default()
     }
 
     /// Forgets every server but these, whose definitions are treated like this from now on.
     pub async fn keep(&self, servers: Vec<(ServerName, PinPolicy)>) {
         let is_kept = |name: &ServerName| servers.iter().any(|(kept, _)| kept == name);
-        self.asking.lock().retain(|name, _| is_kept(name));
+        self.habits.lock().retain(|name, _| is_kept(name));
         // The task is gone only while shutting down.
         let _ = self.commands.send(CatalogCommand::Keep { servers }).await;
     }

@@ -3,7 +3,6 @@
 //! The catalog never sends a request to an upstream. Workers pass on what they listed; one task publishes it in the next snapshot and
 //! saves it, and the index is updated in the background.
 
-mod asking_servers;
 mod definitions;
 mod difference;
 mod handle;
@@ -17,6 +16,7 @@ mod pinning;
 mod query;
 pub mod saved_listings;
 mod saver;
+mod server_habits;
 mod shapes;
 mod snapshot;
 mod suspicion;
@@ -41,6 +41,7 @@ pub use pinning::{
     with_pins_of_files,
 };
 pub use query::{Filter, LONGEST_QUERY, Matching, Query};
+pub use server_habits::ServerHabits;
 pub use snapshot::Snapshot;
 pub use task::CatalogTask;
 pub use uri_templates::{ComparedUri, fits, literal_length};

@@ -10,12 +10,13 @@ use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, mpsc};
 
 use super::{
-    Catalog, CatalogTask, ServerCatalog, Snapshot, asking_servers,
+    Catalog, CatalogTask, ServerCatalog, ServerHabits, Snapshot,
     indexer::Indexer,
     own_listings::OwnListings,
     pinning::{self, Pinning},
     saved_listings,
     saver::Saver,
+    server_habits,
 };
 use crate::{
     activity::Activity,
@@ -66,7 +67,7 @@ impl Catalog {
         let known = load_lists(data_dir, &servers);
         let mut pinning = load_ledgers(data_dir, &servers, lock);
         let pins = judge_all(&known, &mut pinning, &saver);
-        let asking = Guarded::new(load_asking(data_dir, servers));
+        let habits = Guarded::new(load_habits(data_dir, servers));
         let first = Snapshot::judged(0, known, pins, pinning.lock.clone());
         let published = Arc::new(ArcSwap::from_pointee(first));
         let indexer = Indexer {
@@ -81,7 +82,7 @@ impl Catalog {
             searcher: indexer.searcher.clone(),
             commands,
             differences: differences.clone(),
-            asking: Arc::new(asking),
+            habits: Arc::new(habits),
             saver: saver.clone(),
             own: OwnListings::default(),
         };
@@ -149,12 +150,14 @@ fn judge_all(
     judged.collect()
 }
 
-/// The servers that asked clients something under this configuration.
-fn load_asking(data_dir: &Path, servers: Vec<KnownServer>) -> BTreeMap<ServerName, String> {
-    let asking = servers
-        .into_iter()
-        .map(|server| (server.name, server.entry));
-    asking
-        .filter(|(server, entry)| asking_servers::load(data_dir, server, entry))
-        .collect()
+/// What was found out about these servers, of those whose configuration is still the same.
+fn load_habits(
+    data_dir: &Path,
+    servers: Vec<KnownServer>,
+) -> BTreeMap<ServerName, (String, ServerHabits)> {
+    let known = servers.into_iter().map(|KnownServer { name, entry, .. }| {
+        let habits = server_habits::load(data_dir, &name, &entry);
+        (name, (entry, habits))
+    });
+    known.collect()
 }

@@ -22,7 +22,7 @@ const VERSION: u32 = 2;
 
 /// How the names of files end that hold a server's lists, and of those that note that it asks clients.
 const LISTS: &str = "json";
-pub(super) const ASKING: &str = "asking";
+pub(super) const HABITS: &str = "habits";
 
 /// A file. It is written from `&Raw` and `&[Raw]`, and read as values that borrow from its text.
 #[derive(Serialize, Deserialize)]
@@ -96,7 +96,7 @@ pub fn prune(data_dir: &Path, keep: impl Fn(&str) -> bool) {
     };
     for path in entries.flatten().map(|entry| entry.path()) {
         let stem = path.file_stem().and_then(|s| s.to_str());
-        let is_ours = path.extension().is_some_and(|e| e == LISTS || e == ASKING);
+        let is_ours = path.extension().is_some_and(|e| e == LISTS || e == HABITS);
         if is_ours && stem.is_some_and(|s| !keep(s)) {
             // What cannot be deleted is harmless: it is read only for configured servers.
             let _ = fs::remove_file(&path);

@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{ServerCatalog, asking_servers, pinning::not_saved, saved_listings};
+use super::{ServerCatalog, ServerHabits, pinning::not_saved, saved_listings, server_habits};
 use crate::{
     failure::error_code::Failure,
     text::names::ServerName,
@@ -26,8 +26,8 @@ struct Waiting {
     kept: Option<Vec<ServerName>>,
     /// Written after that.
     lists: BTreeMap<ServerName, Arc<ServerCatalog>>,
-    /// So are these: servers that ask clients, each with the fingerprint of its configuration.
-    asking: BTreeMap<ServerName, String>,
+    /// So are these: what was found out about servers, each with the fingerprint of its configuration.
+    habits: BTreeMap<ServerName, (String, ServerHabits)>,
     /// The newest ledger of a server, nothing where it is to be forgotten, and who waits for that.
     ledgers: BTreeMap<ServerName, (Option<Arc<Ledger>>, Vec<Saved>)>,
 }
@@ -55,9 +55,9 @@ impl Saver {
         self.news.notify_one();
     }
 
-    /// Saves that a server asks clients, soon.
-    pub(super) fn save_asking(&self, server: ServerName, entry: String) {
-        self.lock().asking.insert(server, entry);
+    /// Saves what was found out about a server, soon.
+    pub(super) fn save_habits(&self, server: ServerName, entry: String, habits: ServerHabits) {
+        self.lock().habits.insert(server, (entry, habits));
         self.news.notify_one();
     }
 
@@ -83,7 +83,7 @@ impl Saver {
     pub(super) fn keep(&self, servers: Vec<ServerName>) {
         let mut waiting = self.lock();
         waiting.lists.retain(|name, _| servers.contains(name));
-        waiting.asking.retain(|name, _| servers.contains(name));
+        waiting.habits.retain(|name, _| servers.contains(name));
         waiting.kept = Some(servers);
         drop(waiting);
         self.news.notify_one();
@@ -149,9 +149,9 @@ impl Waiting {
                 tracing::warn!(server = %name, %error, "the last known lists could not be saved");
             }
         }
-        for (name, entry) in &self.asking {
-            if let Err(error) = asking_servers::save(data_dir, name, entry) {
-                tracing::warn!(server = %name, %error, "that the server asks clients could not be saved");
+        for (name, (entry, habits)) in &self.habits {
+            if let Err(error) = server_habits::save(data_dir, name, entry, *habits) {
+                tracing::warn!(server = %name, %error, "what was found out about the server could not be saved");
             }
         }
     }

@@ -12,14 +12,17 @@ use crate::{
     failure::error_code::{ErrorCode, Failure},
     text::names::ServerName,
     upstream::{
-        ClientKey, ClientReach, InstanceScope, InstanceUser, ReachableClient, Sharing, Upstream,
-        Upstreams,
+        ClientKey, ClientReach, InstanceScope, InstanceUser, OtherEra, ReachableClient, Sharing,
+        Upstream, Upstreams,
     },
     wire::{Notification, Outcome, Raw, Request, bridge, method, notification_frame},
 };
 
 /// How long a client may take to name its roots. A call waits for it.
 const ROOTS: Duration = Duration::from_secs(10);
+
+/// How long a server may take to show whether it has sessions for clients that shake hands. A call waits for it, once.
+const OTHER_ERA: Duration = Duration::from_secs(10);
 
 /// Limit: roots of one client. Nobody opens more folders.
 const MAX_ROOTS: usize = 256;
@@ -32,7 +35,19 @@ pub(super) async fn choose(
     endpoint: EndpointKind,
 ) -> Result<Upstream, Failure> {
     let base = upstreams.named(server)?;
-    // Few servers are not shared: these futures are no part of every call's.
+    // Few servers are not shared, or are opened in both eras: these futures are no part of every call's.
+    if shakes_hands(context)
+        && base.other_era() != OtherEra::None
+        && let Some(legacy) = Box::pin(of_legacy_clients(upstreams, &base)).await
+    {
+        return match base.legacy_sharing() {
+            Sharing::Unable if !needs_own(context) => Box::pin(upstreams.for_unable(&base)).await,
+            Sharing::Unable | Sharing::Nobody => {
+                Box::pin(own(upstreams, context, base, endpoint)).await
+            }
+            Sharing::All | Sharing::Workspace => Ok(legacy),
+        };
+    }
     match base.sharing() {
         Sharing::All => Ok(base),
         Sharing::Unable if !needs_own(context) => Box::pin(upstreams.for_unable(&base)).await,
@@ -43,6 +58,23 @@ pub(super) async fn choose(
     }
 }
 
+/// Whether it is a client of the era with a handshake.
+fn shakes_hands(context: &CallContext) -> bool {
+    let seat = context.caller.seat();
+    seat.is_some_and(|seat| seat.revision.has_handshake())
+}
+
+/// The connection of all clients that shake hands, to a server that needs no handshake; none where it has no sessions for them, which is
+/// tried once.
+async fn of_legacy_clients(upstreams: &Upstreams, base: &Upstream) -> Option<Upstream> {
+    let legacy = upstreams.for_legacy(base).await.ok()?;
+    if base.other_era() == OtherEra::Untried {
+        // Whatever comes of it is noted.
+        let _ = tokio::time::timeout(OTHER_ERA, legacy.wake()).await;
+    }
+    (base.other_era() == OtherEra::Open).then_some(legacy)
+}
+
 /// Connects what the client's requests to a server would go to, where that lists what not everybody sees.
 pub(super) async fn meet(
     upstreams: &Upstreams,
@@ -51,8 +83,10 @@ pub(super) async fn meet(
     endpoint: EndpointKind,
 ) {
     let base = upstreams.named(server);
-    let has_one_list =
-        |base: &Upstream| matches!(base.sharing(), Sharing::All | Sharing::Workspace);
+    let has_one_list = |base: &Upstream| {
+        let is_of_one_era = !shakes_hands(context) || base.other_era() == OtherEra::None;
+        is_of_one_era && matches!(base.sharing(), Sharing::All | Sharing::Workspace)
+    };
     if base.is_ok_and(|base| has_one_list(&base)) {
         return;
     }
@@ -65,13 +99,19 @@ pub(super) async fn meet(
     }
 }
 
-/// The same, without waiting, of all servers that list less to a client that cannot answer.
+/// The same, without waiting, of all servers that list less to a client that cannot answer, or something else to one that shakes hands.
 pub(super) async fn meet_soon(upstreams: &Upstreams, context: &CallContext) {
-    if context.caller.seat().is_none() || needs_own(context) {
-        return;
-    }
     for base in upstreams.all() {
-        if base.sharing() == Sharing::Unable
+        if shakes_hands(context)
+            && base.other_era() != OtherEra::None
+            && let Ok(legacy) = upstreams.for_legacy(&base).await
+            && !legacy.status().settled
+        {
+            legacy.connect_soon();
+        }
+        if context.caller.seat().is_some()
+            && !needs_own(context)
+            && base.sharing() == Sharing::Unable
             && upstreams.of_unable(base.name()).is_none()
             && let Ok(upstream) = upstreams.for_unable(&base).await
         {
@@ -104,6 +144,7 @@ async fn own(
         user: user.clone(),
         subject: context.caller.shared_subject(),
         capabilities: seat.capabilities.clone(),
+        shakes_hands: shakes_hands(context) && base.other_era() == OtherEra::Open,
         reach: reach(context, base.name(), endpoint),
     };
     let ended = match (session, &context.connection) {

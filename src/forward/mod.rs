@@ -113,7 +113,8 @@ impl Forwarder {
         instances::meet(&self.upstreams, context, server, endpoint).await;
     }
 
-    /// The same, without waiting, of all servers that list less to a client that cannot answer.
+    /// The same, without waiting, of all servers that list less to a client that cannot answer, or something else to one that shakes
+    /// hands.
     pub async fn meet_soon(&self, context: &CallContext) {
         instances::meet_soon(&self.upstreams, context).await;
     }

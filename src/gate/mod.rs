@@ -6,6 +6,7 @@
 
 mod classify;
 mod held;
+mod held_refusal;
 mod permission;
 mod rules;
 mod standing;

@@ -1,6 +1,8 @@
 //! The rules themselves: pure, over one state of settings and catalog. Usable without a daemon.
 
-use super::{Admitted, Effect, Standing, Variant, effect, held, standing, standing::is_held};
+use super::{
+    Admitted, Effect, Standing, Variant, effect, held, held_refusal, standing, standing::is_held,
+};
 use crate::{
     access::Caller,
     activity::{DecidedAccess, GateDecision},
@@ -84,7 +86,7 @@ impl<'a> Rules<'a> {
     /// Why a server's instructions are held, if they are.
     pub fn refusal_of_instructions(self, server: &str) -> Option<Failure> {
         let hold = self.held_instructions(server)?;
-        Some(held::refusal_of_instructions(server, hold).of_server(server))
+        Some(held_refusal::refusal_of_instructions(server, hold).of_server(server))
     }
 
     fn held_instructions(self, server: &str) -> Option<Hold> {
@@ -178,7 +180,9 @@ impl<'a> Rules<'a> {
             return Ok(());
         };
         match held::hold_of_listed(self.snapshot, entry, listed, thing) {
-            Some((kind, hold)) => Err(held::refusal(server, thing, kind, hold).of_server(server)),
+            Some((kind, hold)) => {
+                Err(held_refusal::refusal(server, thing, kind, hold).of_server(server))
+            }
             None => Ok(()),
         }
     }
@@ -292,7 +296,7 @@ impl<'a> Rules<'a> {
             Refusal::ToolOff(tool) => tool_off(server, tool).of_tool(*tool),
             Refusal::UnknownTool(tool) => self.unknown_tool(caller, server, tool).of_tool(*tool),
             Refusal::UnknownPrompt(prompt) => self.unknown_prompt(caller, server, prompt),
-            Refusal::Held(thing, kind, hold) => held::refusal(server, thing, *kind, *hold),
+            Refusal::Held(thing, kind, hold) => held_refusal::refusal(server, thing, *kind, *hold),
             Refusal::TooLong(why) => too_long(*why),
         };
         failure.of_server(server)

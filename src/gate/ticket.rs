@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Variant, held};
+use super::{Variant, held_refusal};
 use crate::{
     access::Caller,
     activity::GateDecision,
@@ -142,7 +142,7 @@ impl Admitted {
             fingerprint: admitted,
         };
         let server = self.server.as_str();
-        let refusal = held::refusal(server, self.target.thing(), ThingKind::Tool, hold);
+        let refusal = held_refusal::refusal(server, self.target.thing(), ThingKind::Tool, hold);
         refusal.of_server(server)
     }
 

@@ -1,8 +1,9 @@
 //! The way in for bridges on the local socket: an HTTP upgrade on an MCP endpoint, after which the connection carries lines both
 //! ways. So endpoints and identities are those of every other request.
 
-use axum::{body::Body, extract::Request, response::Response};
+use axum::{extract::Request, response::Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -37,25 +38,26 @@ impl Inbound {
         let present = self.presence().enter();
         self.0.tasks.spawn(async move {
             match connection.await {
-                Ok(connection) => {
-                    let (input, output) = tokio::io::split(TokioIo::new(connection));
-                    let (access, who) = (inbound.0.access.clone(), caller.clone());
-                    let attending = inbound.attend(view, caller, input, output);
-                    tokio::select! {
-                        () = attending => (),
-                        () = access.withdrawn(&who) => {
-                            tracing::info!(caller = who.subject(), "a client was seen off: its token does not count any more");
-                        }
-                    }
-                }
+                Ok(connection) => inbound.serve_bridge(view, caller, connection).await,
                 Err(error) => tracing::debug!(%error, "a bridge left before it was attached"),
             }
             drop(present);
         });
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        let mut response = answer::empty(StatusCode::SWITCHING_PROTOCOLS);
         response.headers_mut().extend(switching());
         response
+    }
+
+    /// Serves the client behind a bridge until it leaves, or its token does not count any more.
+    async fn serve_bridge(self, view: View, caller: Caller, connection: Upgraded) {
+        let (input, output) = tokio::io::split(TokioIo::new(connection));
+        let (access, who) = (self.0.access.clone(), caller.clone());
+        tokio::select! {
+            () = self.attend(view, caller, input, output) => (),
+            () = access.withdrawn(&who) => {
+                tracing::info!(caller = who.subject(), "a client was seen off: its token does not count any more");
+            }
+        }
     }
 
     /// Serves the client at the other end of these streams, until it leaves.

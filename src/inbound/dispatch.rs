@@ -306,8 +306,9 @@ impl ServedClient {
         Box::pin(async move {
             let parts = &client.inbound.0;
             let context = client.context(&request.method, ClientSender::nowhere());
-            let (caller, view, logged_as) = (&client.caller, &client.view, &context.logged_as);
-            let opening = parts.router.open(caller, view, request.params.as_ref());
+            let (caller, view) = (&client.caller, &client.view);
+            let logged_as = &context.logged_as.clone();
+            let opening = parts.router.open(context, view, request.params.as_ref());
             let opening = match opening.logged_in(logged_as.clone()).await {
                 Ok(opening) => opening,
                 Err(error) => return Some(Answer::refusal(&request.id, &error)),

@@ -137,6 +137,14 @@ impl Link {
         }
     }
 
+    /// Whether the server gave the connection a session, as remote servers may.
+    pub fn has_session(&self) -> bool {
+        match self {
+            Self::Http(link) => link.has_session(),
+            Self::Stdio(_) | Self::LegacySse(_) => true,
+        }
+    }
+
     /// A number for a request of our own.
     pub fn next_number(&self) -> u64 {
         self.in_flight().next_number()

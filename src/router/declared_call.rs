@@ -4,7 +4,6 @@ use super::{RequestError, Router, echoed_arguments::echoed, recording, tasks::NO
 use crate::{
     activity::{CallBody, CallEntrance, OpenCall, StatedIntent},
     call_context::CallContext,
-    failure::error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
     gate::Variant,
     wire::{Edit, Outcome, Raw, Target, Thing, method},
@@ -38,29 +37,6 @@ pub(super) struct DeclaredCall<'a> {
 }
 
 impl Router {
-    /// Makes the call of an operator, declared as a variant. `args` must be an object; `params` are sent beside it.
-    pub async fn call_for_operator(
-        &self,
-        context: &CallContext,
-        variant: Variant,
-        server: &str,
-        tool: &str,
-        args: Option<&Raw>,
-        params: Option<&Raw>,
-    ) -> Result<Outcome, Failure> {
-        let declared = DeclaredCall {
-            variant,
-            is_stated: true,
-            server,
-            tool,
-            arguments: args.cloned(),
-            intent: None,
-            audience: Audience::Operator,
-        };
-        let called = self.make_recorded_call(context, declared, params).await;
-        called.map_err(as_failure)
-    }
-
     /// Makes a call and records it.
     pub(super) async fn make_recorded_call(
         &self,
@@ -77,14 +53,9 @@ impl Router {
         let (server, tool) = (declared.server, declared.tool);
         let called = self.forward_declared(context, declared, params).await;
         let called = match (called, audience) {
-            (Err(RequestError::Failed(failure)), Audience::Operator)
-                if failure.code == ErrorCode::AccessDenied =>
-            {
-                // So that the next step names it.
-                let failure = failure.of_server(server).of_tool(tool);
-                Err(self.for_operator(failure.into()))
+            (Err(error), Audience::Operator) => {
+                Err(self.call_failed_for_operator(error, server, tool))
             }
-            (Err(error), Audience::Operator) => Err(self.for_operator(error)),
             (Err(RequestError::Failed(failure)), Audience::Client) => {
                 self.note_blocked(context, &failure, || echoed(sent.as_ref()));
                 Err(RequestError::Failed(failure))
@@ -107,12 +78,6 @@ impl Router {
         let mut record = self.begin(context, entrance, method::TOOLS_CALL, body);
         record.is_of(Some(declared.server), &Thing::Tool(declared.tool.into()));
         record
-    }
-
-    /// The failure of an operator's request, in words for people.
-    pub(super) fn for_operator(&self, error: RequestError) -> RequestError {
-        let management = &self.0.management;
-        RequestError::Failed(management.for_operator(as_failure(error)))
     }
 
     /// Sends a call through the gate to its server.
@@ -150,17 +115,5 @@ impl Router {
             endpoint: EndpointKind::ManyServers,
         };
         self.forward(context, &admitted, request).await
-    }
-}
-
-/// As operators hear of it.
-pub(super) fn as_failure(error: RequestError) -> Failure {
-    match error {
-        RequestError::Failed(failure) => failure,
-        RequestError::Rpc(error) => Failure::new(
-            ErrorCode::InvalidArguments,
-            error.message,
-            "Correct the request.",
-        ),
     }
 }

@@ -16,6 +16,7 @@ mod instructions;
 pub mod large_results;
 mod lists;
 mod opening;
+mod operator_calls;
 mod operator_scripts;
 mod quarantine;
 mod recording;
@@ -324,10 +325,7 @@ impl Router {
                 let list = Target::method_alone(&request.method);
                 self.ensure_known(&context.caller, server.as_str(), &list)
                     .await?;
-                let forwarder = &self.0.forwarder;
-                forwarder
-                    .meet(context, server, EndpointKind::OneServer)
-                    .await;
+                self.meet(context, server).await;
                 Ok(Reply::Own(self.own_list(
                     context,
                     server,

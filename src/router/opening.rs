@@ -8,8 +8,10 @@ use serde_json::json;
 use super::{Router, View};
 use crate::{
     access::Caller,
-    call_context::ClientIdentity,
+    call_context::{CallContext, ClientIdentity},
     failure::{error_code::Failure, shown_failure::shown_failure},
+    forward::EndpointKind,
+    text::names::ServerName,
     wire::{Edit, Raw, Revision, RpcError, Target, method, presentation, splice},
 };
 
@@ -30,10 +32,10 @@ struct InitializeParams {
 }
 
 impl Router {
-    /// Answers `initialize`.
+    /// Answers `initialize`; `context` is that of the request, of which the client is not known yet.
     pub async fn open(
         &self,
-        caller: &Caller,
+        mut context: CallContext,
         view: &View,
         params: Option<&Raw>,
     ) -> Result<Opening, RpcError> {
@@ -45,9 +47,15 @@ impl Router {
         let part = |key| params.get(key).unwrap_or_else(Raw::empty_object);
         let client = ClientIdentity::kept(&part("clientInfo"), &part("capabilities"))?;
         let revision = Revision::negotiate(offered.protocol_version.as_deref().unwrap_or_default());
+        let client = Arc::new(client);
+        context.client = client.clone();
+        context.revision = revision;
+        let context = context.at_client();
+        let caller = &context.caller;
         let presented = match view {
             View::Configured | View::Mode(_) | View::Profile(_) => None,
             View::Server(server) => {
+                self.meet(&context, server).await;
                 let presented = self.presentation(caller, server.as_str()).await;
                 presented.map_err(|failure| {
                     RpcError::new(RpcError::INTERNAL, failure.error.clone())
@@ -62,7 +70,7 @@ impl Router {
         Ok(Opening {
             revision,
             result,
-            client: Arc::new(client),
+            client,
         })
     }
 
@@ -75,6 +83,18 @@ impl Router {
         }))
     }
 
+    /// Sees to it that what a server lists for this client is known, where that is not what everybody sees and the client may use it.
+    pub(super) async fn meet(&self, context: &CallContext, server: &ServerName) {
+        let lists = Target::method_alone(method::TOOLS_LIST);
+        let decided = self.0.gate.decide(&context.caller, server.as_str(), &lists);
+        if decided.is_ok() {
+            let forwarder = &self.0.forwarder;
+            forwarder
+                .meet(context, server, EndpointKind::OneServer)
+                .await;
+        }
+    }
+
     /// How a server presents itself: its own result of `initialize` or `server/discover`. `None` while nothing is known of it.
     pub(super) async fn presentation(
         &self,
@@ -84,7 +104,7 @@ impl Router {
         let target = Target::method_alone(method::INITIALIZE);
         self.0.gate.decide(caller, server, &target)?;
         self.ensure_listed(server).await?;
-        let now = self.0.gate.now();
+        let now = self.0.gate.now_for(caller);
         let known = now.snapshot().servers.get(server);
         let initialize = known.map(|known| known.listing.initialize.clone());
         Ok(initialize.map(|initialize| {

@@ -1,6 +1,6 @@
 //! Scripts of operators, which run as those of clients do.
 
-use super::{Reply, Router, built_in, declared_call::as_failure, recording};
+use super::{Reply, Router, built_in, operator_calls::as_failure, recording};
 use crate::{
     activity::{CallBody, CallEntrance},
     call_context::CallContext,

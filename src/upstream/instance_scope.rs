@@ -41,6 +41,8 @@ pub enum InstanceScope {
         subject: Arc<str>,
         /// The declared capabilities.
         capabilities: Raw,
+        /// Whether it shakes hands, and the server has sessions for such clients though it needs no handshake.
+        shakes_hands: bool,
         /// The way to it outside of its calls, if there is one.
         reach: Option<ClientReach>,
     },
@@ -48,6 +50,8 @@ pub enum InstanceScope {
     Workspace(Arc<[Root]>),
     /// All clients that cannot answer what the server asks and want no log lines.
     Unable,
+    /// All clients that shake hands, at a server that needs no handshake.
+    Legacy,
 }
 
 /// The key of one server's instances.
@@ -57,6 +61,14 @@ pub(in crate::upstream) enum InstanceKey {
     /// The URIs, sorted.
     At(Vec<String>),
     Unable,
+    Legacy,
+}
+
+impl InstanceKey {
+    /// Whether it stays without clients: it is for all of a kind.
+    pub(in crate::upstream) fn is_for_many(&self) -> bool {
+        matches!(self, Self::Unable | Self::Legacy)
+    }
 }
 
 impl InstanceScope {
@@ -70,6 +82,7 @@ impl InstanceScope {
                 InstanceKey::At(uris)
             }
             Self::Unable => InstanceKey::Unable,
+            Self::Legacy => InstanceKey::Legacy,
         }
     }
 
@@ -78,6 +91,7 @@ impl InstanceScope {
         match self {
             Self::Client { user, .. } => Some(OwnKey::User(user.clone())),
             Self::Unable => Some(OwnKey::Unable),
+            Self::Legacy => Some(OwnKey::Legacy),
             Self::Workspace(_) => None,
         }
     }
@@ -86,7 +100,7 @@ impl InstanceScope {
     pub(in crate::upstream) fn subject(&self) -> Option<&Arc<str>> {
         match self {
             Self::Client { subject, .. } => Some(subject),
-            Self::Workspace(_) | Self::Unable => None,
+            Self::Workspace(_) | Self::Unable | Self::Legacy => None,
         }
     }
 
@@ -94,7 +108,7 @@ impl InstanceScope {
     pub(in crate::upstream) fn entry(&self, entry: &Arc<ServerEntry>) -> Arc<ServerEntry> {
         let folder = match self {
             Self::Workspace(roots) => roots.first().and_then(|root| folder(&root.uri)),
-            Self::Client { .. } | Self::Unable => None,
+            Self::Client { .. } | Self::Unable | Self::Legacy => None,
         };
         let (Transport::Stdio(stdio), Some(folder)) = (&entry.transport, folder) else {
             return entry.clone();
@@ -113,7 +127,7 @@ impl InstanceScope {
             // The client names its own.
             _ if self.has_own_roots() => Some(Vec::new()),
             Self::Workspace(roots) => Some(roots.to_vec()),
-            Self::Client { .. } | Self::Unable => None,
+            Self::Client { .. } | Self::Unable | Self::Legacy => None,
         }
     }
 
@@ -130,7 +144,7 @@ impl InstanceScope {
                 ..
             } => !client.is_listening(),
             Self::Client { user, .. } => matches!(user.client, ClientKey::Named { .. }),
-            Self::Workspace(_) | Self::Unable => false,
+            Self::Workspace(_) | Self::Unable | Self::Legacy => false,
         }
     }
 
@@ -138,7 +152,7 @@ impl InstanceScope {
     pub(in crate::upstream) fn reach(&self) -> Option<&ClientReach> {
         match self {
             Self::Client { reach, .. } => reach.as_ref(),
-            Self::Workspace(_) | Self::Unable => None,
+            Self::Workspace(_) | Self::Unable | Self::Legacy => None,
         }
     }
 }

@@ -6,6 +6,7 @@ mod calls;
 mod connect;
 mod connect_error;
 mod fleet;
+mod habits;
 mod instance_scope;
 mod state;
 mod usage;
@@ -15,7 +16,7 @@ mod worker;
 pub use self::{
     calls::{
         ActiveCall, LogSubscription, LogSubscriptions, LogTerm, NotSent, NotSubscribed, Notifier,
-        Outgoing, Sharing, Status, Subscription, Upstream,
+        OtherEra, Outgoing, Sharing, Status, Subscription, Upstream,
     },
     connect::{ConnectContext, step_without_log},
     connect_error::ConnectError,

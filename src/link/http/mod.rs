@@ -161,6 +161,11 @@ impl HttpLink {
         self.shared.refused_with()
     }
 
+    /// Whether the server gave it a session.
+    pub fn has_session(&self) -> bool {
+        self.shared.session().has_id()
+    }
+
     pub(super) fn in_flight(&self) -> &RequestsInFlight {
         &self.shared.in_flight
     }

@@ -1,4 +1,4 @@
-//! HTTP requests to one server: what all of them bear, and why one failed.
+//! HTTP requests to one server: what all of them bear, over which connection they go, and what is done where a login is wanted.
 
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use super::{
     Endpoint, EndpointError, HttpRefusal, Posted, ServerBody,
     connection::{Http1Connection, Unanswered},
     dial::Dialer,
+    excerpt::excerpt,
     pool::Pool,
     reach::AddressReach,
     reply::chain,
@@ -20,9 +21,6 @@ use crate::{
     link::{Authorization, Challenge, LinkError, LoginHeader},
     text::secret::Secrets,
 };
-
-/// Characters of an error page that an operator gets to see.
-const EXCERPT: usize = 200;
 
 /// The way to a server, with what every request to it bears.
 pub(crate) struct HttpClient {
@@ -116,7 +114,7 @@ impl HttpClient {
         request: Request<Full<Bytes>>,
     ) -> Result<Response<ServerBody>, LinkError> {
         match &self.authorization {
-            None => self.submit_once(request).await,
+            None => self.send_once(request).await,
             // Boxed, because it is large.
             Some(authorization) => Box::pin(self.send_authorized(&**authorization, request)).await,
         }
@@ -137,7 +135,7 @@ impl HttpClient {
                 .insert(header::AUTHORIZATION, header.clone());
         }
         let again = request.clone();
-        let response = self.submit_once(request).await?;
+        let response = self.send_once(request).await?;
         let Some(challenge) = Challenge::of(response.status(), response.headers()) else {
             if let Some(sent) = sent.filter(|_| response.status().is_success()) {
                 authorization.accepted(&sent);
@@ -158,7 +156,7 @@ impl HttpClient {
     ) -> Result<Response<ServerBody>, LinkError> {
         let sent = header.clone();
         request.headers_mut().insert(header::AUTHORIZATION, header);
-        let response = self.submit_once(request).await?;
+        let response = self.send_once(request).await?;
         match Challenge::of(response.status(), response.headers()) {
             // Only reported: nothing is sent a third time.
             Some(challenge) => drop(authorization.refused(challenge, Some(sent)).await),
@@ -169,7 +167,7 @@ impl HttpClient {
     }
 
     /// Sends a request: over a connection that is open, if there is one.
-    async fn submit_once(
+    async fn send_once(
         &self,
         mut request: Request<Full<Bytes>>,
     ) -> Result<Response<ServerBody>, LinkError> {
@@ -219,36 +217,10 @@ impl HttpClient {
 
     /// The beginning of a text of the server's, without our secrets.
     pub(crate) fn excerpt(&self, text: &[u8]) -> String {
-        let beginning = text.get(..EXCERPT * 64).unwrap_or(text);
-        let text = String::from_utf8_lossy(beginning);
         let of_login = self.authorization.as_ref().map(|login| login.secrets());
-        let text = of_login.unwrap_or_default().redacted(&text).into_owned();
-        let mut text = self.secrets.redacted(&text).into_owned();
-        if text.trim_start().starts_with('<') {
-            text = page(&text);
-        }
-        let visible = |c: char| if c.is_control() { ' ' } else { c };
-        let mut short: String = text.trim().chars().map(visible).take(EXCERPT + 1).collect();
-        if short.chars().count() > EXCERPT {
-            short.pop();
-            short.push('…');
-        }
-        short
+        let of_login = of_login.unwrap_or_default();
+        excerpt(text, [&of_login, &self.secrets])
     }
-}
-
-/// The text for a page that is meant for browsers: its title.
-fn page(html: &str) -> String {
-    let title = || {
-        let (_, rest) = html.split_once("<title").or(html.split_once("<TITLE"))?;
-        let (_, rest) = rest.split_once('>')?;
-        let (title, _) = rest.split_once('<')?;
-        (!title.trim().is_empty()).then(|| title.trim().to_owned())
-    };
-    title().map_or_else(
-        || "an HTML page".to_owned(),
-        |title| format!("an HTML page, {title:?}"),
-    )
 }
 
 /// The connection ended before there was a response.

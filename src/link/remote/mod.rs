@@ -6,6 +6,7 @@ mod client;
 mod connection;
 mod dial;
 mod endpoint;
+mod excerpt;
 mod pool;
 mod reach;
 mod refusal;

@@ -1,7 +1,7 @@
 //! What other rooms hold of one upstream: its name and status, the live connection, and the way to its worker.
 
 use std::{
-    sync::{Arc, OnceLock, atomic::AtomicBool},
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -16,7 +16,7 @@ use super::{
 use crate::{
     authorization::{LoginStatus, LoginTrouble, ServerLogin},
     catalog::ServerCatalog,
-    config::{ServerEntry, SessionScope, Settings, duration},
+    config::{ProtocolEra, RemoteKind, ServerEntry, SessionScope, Settings, Transport, duration},
     failure::error_code::{ErrorCode, Failure},
     gate::Gate,
     link::{Authorization, Link},
@@ -25,6 +25,7 @@ use crate::{
     text::{names::ServerName, secret::Secrets},
     upstream::{
         connect_error::ConnectError,
+        habits::Habits,
         instance_scope::{ClientReach, InstanceScope},
         state::State,
         usage::Usage,
@@ -60,12 +61,14 @@ pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) login: Option<Arc<ServerLogin>>,
     /// Who shares a connection to this server.
     pub(in crate::upstream) scope: SessionScope,
-    /// Whether it has been seen to ask clients something, or to log for one of several.
-    pub(in crate::upstream) asks: AtomicBool,
+    /// What the server was seen to do, on whatever connection.
+    pub(in crate::upstream) habits: Arc<Habits>,
     /// Questions of the server that were refused.
     pub(in crate::upstream) refusals: LogThrottle,
     /// What clients want to hear of its log.
     pub(in crate::upstream) log_subscriptions: LogSubscriptions,
+    /// Whether this instance is opened with a handshake, though the server needs none.
+    pub(in crate::upstream) shakes_hands: bool,
     /// For whom this instance runs; absent in the one that everybody can use, and that says what the server offers.
     pub(in crate::upstream) instance_scope: Option<InstanceScope>,
     /// The way from an instance to that one.
@@ -88,8 +91,8 @@ pub(in crate::upstream) enum Command {
     ReadChanges(u64, oneshot::Sender<()>),
     /// An instance of the server lists something else than what is known.
     Refresh,
-    /// The server was seen for the first time to ask clients something, or to log for one of several.
-    Asks,
+    /// Something was found out about the server that later starts should know.
+    NoteHabits,
     /// A call over this connection wants more log lines than the server's level lets through; answers when the level is set.
     SetLevel(u64, oneshot::Sender<()>),
 }
@@ -128,6 +131,17 @@ pub enum Sharing {
     Nobody,
     /// Clients with the same roots.
     Workspace,
+}
+
+/// What is known of connections to a server in the other era than that of the one that all share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OtherEra {
+    /// There are none: all clients are served over the shared one.
+    None,
+    /// Nobody has tried.
+    Untried,
+    /// The server gives them sessions.
+    Open,
 }
 
 /// Where an upstream stands.
@@ -252,10 +266,38 @@ impl Upstream {
     /// Who shares a connection to the server, as things stand.
     pub fn sharing(&self) -> Sharing {
         match self.0.scope {
-            SessionScope::Auto if self.0.is_divided() => Sharing::Unable,
+            // Without a handshake servers ask by results only, which reach whom they concern.
+            SessionScope::Auto if self.0.is_divided() && !self.0.habits.is_modern() => {
+                Sharing::Unable
+            }
             SessionScope::Auto | SessionScope::Shared => Sharing::All,
             SessionScope::Client => Sharing::Nobody,
             SessionScope::Workspace => Sharing::Workspace,
+        }
+    }
+
+    /// The same for clients that shake hands, where these have connections of their era, by [`Upstream::other_era`].
+    pub fn legacy_sharing(&self) -> Sharing {
+        match self.0.scope {
+            SessionScope::Auto if self.0.is_divided() => Sharing::Unable,
+            _ => self.sharing(),
+        }
+    }
+
+    /// What is known of connections for clients that shake hands, where everybody else's has no handshake.
+    pub fn other_era(&self) -> OtherEra {
+        let settings = self.0.settings.borrow();
+        let entry = settings.servers.get(self.name());
+        let may_have = entry.is_some_and(|entry| {
+            entry.protocol_era == ProtocolEra::Auto
+                && entry.session_scope != SessionScope::Workspace
+                && matches!(&entry.transport, Transport::Remote(remote) if remote.kind != RemoteKind::Sse)
+        });
+        match self.0.habits.has_both_eras() {
+            _ if !may_have || !self.0.habits.is_modern() => OtherEra::None,
+            None => OtherEra::Untried,
+            Some(false) => OtherEra::None,
+            Some(true) => OtherEra::Open,
         }
     }
 

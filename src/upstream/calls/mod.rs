@@ -16,7 +16,7 @@ pub(in crate::upstream) mod unread;
 
 pub use self::{
     active_call::ActiveCall,
-    handle::{Sharing, Status, Upstream},
+    handle::{OtherEra, Sharing, Status, Upstream},
     log_subscriptions::{LogSubscription, LogSubscriptions, LogTerm},
     sending::{NotSent, Outgoing},
     subscriptions::{NotSubscribed, Notifier, Subscription},

@@ -2,7 +2,7 @@
 //! client, if only one client uses the connection. This also holds while a server is listed: some want the roots before they list
 //! anything.
 
-use std::{collections::VecDeque, convert::Infallible, sync::atomic::Ordering};
+use std::{collections::VecDeque, convert::Infallible};
 
 use futures_util::{
     future::{BoxFuture, FutureExt},
@@ -70,21 +70,22 @@ impl UpstreamShared {
 
     /// Whether the clients here are to have connections of their own once that is needed.
     pub(in crate::upstream) fn is_divisible(&self) -> bool {
-        self.scope == SessionScope::Auto && self.instance_scope.is_none()
+        let is_shared = matches!(self.instance_scope, None | Some(InstanceScope::Legacy));
+        self.scope == SessionScope::Auto && is_shared
     }
 
     /// The server has shown, by this method, that it has to be divided among its clients.
     pub(in crate::upstream) fn divide(&self, method: &str) {
-        if self.is_divisible() && !self.asks.swap(true, Ordering::Relaxed) {
+        if self.is_divisible() && self.habits.note_asks() {
             tracing::info!(server = %self.name, method, "the server asks its clients, or logs for one of several: from now on each that can answer or wants log lines has a connection of its own");
             // If its queue is full, a later start finds it out anew.
-            let _ = self.commands.try_send(Command::Asks);
+            let _ = self.commands.try_send(Command::NoteHabits);
         }
     }
 
     /// Whether the server is divided among its clients.
     pub(in crate::upstream) fn is_divided(&self) -> bool {
-        self.scope == SessionScope::Auto && self.asks.load(Ordering::Relaxed)
+        self.scope == SessionScope::Auto && self.habits.asks()
     }
 
     /// The client for which alone this instance runs, if it can be reached outside of its calls.

@@ -98,10 +98,12 @@ pub(in crate::upstream) fn declared(scope: Option<&InstanceScope>, entry: &Serve
         ),
         Some(InstanceScope::Unable) => (Raw::empty_object(), has_roots_to_name),
         // The connection that all share for good: nobody's roots are named there but those of the settings.
-        None if entry.session_scope == SessionScope::Shared => {
+        None | Some(InstanceScope::Legacy) if entry.session_scope == SessionScope::Shared => {
             (own_requests::capabilities(), has_roots_to_name)
         }
-        None | Some(InstanceScope::Workspace(_)) => (own_requests::capabilities(), true),
+        None | Some(InstanceScope::Workspace(_) | InstanceScope::Legacy) => {
+            (own_requests::capabilities(), true)
+        }
     };
     let roots = match (names_roots, has_roots(&capabilities)) {
         (true, false) => Edit::Set(Raw::empty_object()),

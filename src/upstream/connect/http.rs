@@ -6,8 +6,7 @@ use std::{sync::Arc, time::Duration};
 use super::{
     ConnectError, Ready,
     era::{Era, ProbeError, probe},
-    handshake::OpenError,
-    shake_hands,
+    handshake::{self, OpenError},
 };
 use crate::{
     config::{ProtocolEra, Remote, RemoteKind, ServerEntry},
@@ -123,6 +122,12 @@ async fn streamable(
         error: ConnectError::of_handshake(entry, &error),
         may_be_older: matches!(link.refused_with(), Some(400 | 404 | 405)),
     })
+}
+
+/// Does the handshake on a new connection.
+async fn shake_hands(connection: Connection, declared: &Raw) -> Result<Ready, OpenError> {
+    let opened = handshake::shake_hands(&connection.link, declared).await?;
+    Ok(Ready::new(connection, opened))
 }
 
 /// Whether the server has answered that it wants no handshake, perhaps.

@@ -33,7 +33,7 @@ use crate::{
         calls::{handle::UpstreamShared, questions::EarlyNews},
         connect_error::ConnectError,
     },
-    wire::{Raw, Revision},
+    wire::Revision,
 };
 
 /// What every connection of this daemon is made with.
@@ -206,15 +206,6 @@ impl Ready {
             opened,
         }
     }
-}
-
-/// Does the handshake on a new connection.
-pub(in crate::upstream) async fn shake_hands(
-    connection: Connection,
-    declared: &Raw,
-) -> Result<Ready, OpenError> {
-    let opened = handshake::shake_hands(&connection.link, declared).await?;
-    Ok(Ready::new(connection, opened))
 }
 
 pub(in crate::upstream) fn logs_hint(entry: &ServerEntry) -> String {

@@ -1,12 +1,12 @@
-//! Starts a server as a child process and opens the connection to it, with a handshake unless it wants none.
+//! Starts a server as a child process and opens the connection to it, with a handshake unless it wants none. `start_*` run the program,
+//! again where it ended over the question; `open_*` talk to one that runs.
 
 use std::{sync::OnceLock, time::Duration};
 
 use super::{
     ConnectContext, ConnectError, Ready,
     era::{Era, ProbeError, probe},
-    handshake::{self, OpenError},
-    shake_hands,
+    handshake::{self, OpenError, Opened},
 };
 use crate::{
     config::{ProtocolEra, ServerEntry, Settings, Stdio},
@@ -31,7 +31,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the end of a process is waited for when its connection has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Starts it. `remembered` is what this server spoke when it was last met under this configuration.
+/// Starts it and opens the connection. `remembered` is what this server spoke when it was last met under this configuration.
 pub(in crate::upstream) async fn start(
     entry: &ServerEntry,
     stdio: &Stdio,
@@ -44,21 +44,21 @@ pub(in crate::upstream) async fn start(
         environment: BaseEnvironment::new(&parts.settings.environment, login_path.as_deref()),
         parts,
     };
-    let opened = match entry.protocol_era {
-        ProtocolEra::Legacy => program.shake_hands().await,
-        ProtocolEra::Modern => program.probe_first(Otherwise::Refuse).await,
+    let started = match entry.protocol_era {
+        ProtocolEra::Legacy => program.start_with_handshake().await,
+        ProtocolEra::Modern => program.start_with_probe(Otherwise::Refuse).await,
         ProtocolEra::Auto if remembered.is_none_or(Revision::has_handshake) => {
-            program.handshake_then_probe().await
+            program.start_with_either().await
         }
-        ProtocolEra::Auto => match program.probe_first(Otherwise::ShakeHands).await {
+        ProtocolEra::Auto => match program.start_with_probe(Otherwise::ShakeHands).await {
             Err(Failed::Opening(error)) if error.is_an_end() => {
                 tracing::debug!(server = %entry.name, %error, "the server is started again and offered a handshake");
-                program.handshake_then_probe().await
+                program.start_with_either().await
             }
-            opened => opened,
+            started => started,
         },
     };
-    opened.map_err(|failed| failed.into_connect_error(entry))
+    started.map_err(|failed| failed.into_connect_error(entry))
 }
 
 /// What it takes to start the server, once or again.
@@ -87,6 +87,15 @@ enum Failed {
     WantsHandshake,
 }
 
+impl From<ProbeError> for Failed {
+    fn from(error: ProbeError) -> Self {
+        match error {
+            ProbeError::Link(error) => Self::Opening(OpenError::Link(error)),
+            error => Self::Probing(error),
+        }
+    }
+}
+
 impl Failed {
     fn into_connect_error(self, entry: &ServerEntry) -> ConnectError {
         match self {
@@ -109,7 +118,7 @@ impl Program<'_> {
         )
         .map_err(|error| {
             if let SpawnError::NotFound { server, path, .. } = &error {
-                tracing::info!(%server, ?path, "the command was looked for on this PATH");
+                tracing::debug!(%server, ?path, "the command was looked for on this PATH");
             }
             ConnectError {
                 reason: error.to_string(),
@@ -125,16 +134,17 @@ impl Program<'_> {
         Ok((made.by(Link::Stdio), process))
     }
 
-    /// Starts it and opens the connection; a server with which that fails is ended.
-    async fn start<F>(&self, open: impl FnOnce(Connection) -> F) -> Result<(Ready, Process), Failed>
+    /// Starts it and opens the connection like this; a server with which that fails is ended.
+    async fn start<F>(&self, open: impl FnOnce(Link) -> F) -> Result<(Ready, Process), Failed>
     where
-        F: Future<Output = Result<Ready, Failed>>,
+        F: Future<Output = Result<Opened, Failed>>,
     {
         let (connection, process) = self.spawn().map_err(Failed::Starting)?;
-        let failed = match open(connection).await {
-            Ok(ready) => return Ok((ready, process)),
+        let failed = match open(connection.link.clone()).await {
+            Ok(opened) => return Ok((Ready::new(connection, opened), process)),
             Err(failed) => failed,
         };
+        drop(connection);
         let is_over = matches!(&failed, Failed::Opening(error) if error.is_an_end());
         // The end of a pipe is noticed a moment before that of the process.
         let exit = if is_over {
@@ -148,84 +158,65 @@ impl Program<'_> {
     }
 
     /// The handshake alone.
-    async fn shake_hands(&self) -> Result<(Ready, Process), Failed> {
-        self.start(|connection| async {
-            let shaken = shake_hands(connection, self.parts.declared).await;
-            shaken.map_err(Failed::Opening)
-        })
-        .await
+    async fn start_with_handshake(&self) -> Result<(Ready, Process), Failed> {
+        let open = |link| async move { self.open_by_handshake(&link).await };
+        self.start(open).await
+    }
+
+    /// The probe, and no handshake if it wants none.
+    async fn start_with_probe(&self, otherwise: Otherwise) -> Result<(Ready, Process), Failed> {
+        // Boxed, because it is large and seldom.
+        let open = |link| Box::pin(async move { self.open_by_probe(&link, otherwise).await });
+        self.start(open).await
     }
 
     /// The handshake, and the probe if the server refuses that.
-    async fn handshake_then_probe(&self) -> Result<(Ready, Process), Failed> {
-        let refusal = OnceLock::new();
+    async fn start_with_either(&self) -> Result<(Ready, Process), Failed> {
+        let refusal = &OnceLock::new();
         // Boxed, because it is large.
-        let shake = |connection| Box::pin(shake_hands_or_probe(self, connection, &refusal));
-        let started = self.start(shake).await;
-        match (started, refusal.into_inner()) {
+        let open = |link| Box::pin(async move { self.open_by_either(&link, refusal).await });
+        match (self.start(open).await, refusal.get()) {
             // It has ended over the handshake, so the probe comes first.
             (Err(Failed::Opening(error)), Some(refused)) if error.is_an_end() => {
-                let opened = self.probe_first(Otherwise::Refuse).await;
-                opened.map_err(|_| Failed::Opening(refused))
+                let started = self.start_with_probe(Otherwise::Refuse).await;
+                started.map_err(|_| Failed::Opening(refused.clone()))
             }
             (started, _) => started,
         }
     }
 
-    /// The probe, and no handshake if it wants none.
-    async fn probe_first(&self, otherwise: Otherwise) -> Result<(Ready, Process), Failed> {
-        // Boxed, because it is large and seldom.
-        let open = |connection| Box::pin(probe_or_shake_hands(self, connection, otherwise));
-        self.start(open).await
+    async fn open_by_handshake(&self, link: &Link) -> Result<Opened, Failed> {
+        let shaken = handshake::shake_hands(link, self.parts.declared).await;
+        shaken.map_err(Failed::Opening)
     }
-}
 
-/// Opens a server with a handshake, and probes it where it refuses that. Servers of both eras get the handshake, too: most are
-/// written for clients that answer requests, and offer less to others.
-async fn shake_hands_or_probe(
-    program: &Program<'_>,
-    connection: Connection,
-    refusal: &OnceLock<OpenError>,
-) -> Result<Ready, Failed> {
-    let link = &connection.link;
-    let opened = match handshake::shake_hands(link, program.parts.declared).await {
-        Ok(opened) => opened,
-        Err(error) if error.is_refusal() => {
-            // Set once, and read when it is of use.
-            let _ = refusal.set(error.clone());
-            match tokio::time::timeout(PROBE_TIMEOUT, probe(link)).await {
-                Ok(Ok(Era::Modern(description))) => description.into(),
-                Ok(Ok(Era::Legacy)) | Err(_) => return Err(Failed::Opening(error)),
-                Ok(Err(error)) => return Err(probe_failure(error)),
-            }
+    /// Opens a server by the probe. One that wants a handshake gets it, or is refused.
+    async fn open_by_probe(&self, link: &Link, otherwise: Otherwise) -> Result<Opened, Failed> {
+        match (probe(link).await?, otherwise) {
+            (Era::Modern(description), _) => Ok(description.into()),
+            (Era::Legacy, Otherwise::ShakeHands) => self.open_by_handshake(link).await,
+            (Era::Legacy, Otherwise::Refuse) => Err(Failed::WantsHandshake),
         }
-        Err(error) => return Err(Failed::Opening(error)),
-    };
-    Ok(Ready::new(connection, opened))
-}
-
-/// Opens a server by the probe. One that wants a handshake gets it, or is refused.
-async fn probe_or_shake_hands(
-    program: &Program<'_>,
-    connection: Connection,
-    otherwise: Otherwise,
-) -> Result<Ready, Failed> {
-    match probe(&connection.link).await {
-        Ok(Era::Modern(description)) => Ok(Ready::new(connection, description.into())),
-        Ok(Era::Legacy) => match otherwise {
-            Otherwise::ShakeHands => {
-                let shaken = shake_hands(connection, program.parts.declared).await;
-                shaken.map_err(Failed::Opening)
-            }
-            Otherwise::Refuse => Err(Failed::WantsHandshake),
-        },
-        Err(error) => Err(probe_failure(error)),
     }
-}
 
-fn probe_failure(error: ProbeError) -> Failed {
-    match error {
-        ProbeError::Link(error) => Failed::Opening(OpenError::Link(error)),
-        error => Failed::Probing(error),
+    /// Opens a server with a handshake, and probes it where it refuses that, which is noted in `refusal`. Servers of both eras get the
+    /// handshake, too: most are written for clients that answer requests, and offer less to others.
+    async fn open_by_either(
+        &self,
+        link: &Link,
+        refusal: &OnceLock<OpenError>,
+    ) -> Result<Opened, Failed> {
+        match self.open_by_handshake(link).await {
+            Err(Failed::Opening(error)) if error.is_refusal() => {
+                // Set once, and read when it is of use.
+                let _ = refusal.set(error.clone());
+                match tokio::time::timeout(PROBE_TIMEOUT, probe(link)).await {
+                    Ok(Ok(Era::Modern(description))) => Ok(description.into()),
+                    Ok(Ok(Era::Legacy)) | Err(_) => Err(Failed::Opening(error)),
+                    Ok(Err(error)) => Err(error.into()),
+                }
+            }
+            opened => opened,
+        }
     }
 }

@@ -46,6 +46,8 @@ pub(in crate::upstream) struct PublishedInstances {
     pub(in crate::upstream) by_user: HashMap<InstanceUser, Upstream>,
     /// That of all clients that cannot answer.
     pub(in crate::upstream) unable: Option<Upstream>,
+    /// That of all clients that shake hands, where the server needs no handshake.
+    pub(in crate::upstream) legacy: Option<Upstream>,
 }
 
 impl Default for Upstreams {
@@ -170,6 +172,19 @@ impl Upstreams {
         match self.of_unable(base.name()) {
             Some(upstream) => Ok(upstream),
             None => self.entered(base, None, None, InstanceScope::Unable).await,
+        }
+    }
+
+    /// The instance for all clients that shake hands with a server that needs no handshake; it is added if there is none.
+    pub async fn for_legacy(&self, base: &Upstream) -> Result<Upstream, Failure> {
+        let known = {
+            let published = self.published.load();
+            let of_server = published.instances.get(base.name());
+            of_server.and_then(|of_server| of_server.legacy.clone())
+        };
+        match known {
+            Some(upstream) => Ok(upstream),
+            None => self.entered(base, None, None, InstanceScope::Legacy).await,
         }
     }
 

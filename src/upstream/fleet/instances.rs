@@ -73,7 +73,7 @@ impl Instance {
 
     /// Whether it has lost all its users, and nothing of theirs is in flight.
     fn is_over(&self, key: &InstanceKey) -> bool {
-        *key != InstanceKey::Unable && self.clients.is_empty() && self.upstream().in_flight() == 0
+        !key.is_for_many() && self.clients.is_empty() && self.upstream().in_flight() == 0
     }
 
     /// How long it has been of no use, if another may take its place: it sleeps, or its client may be gone and has no call.
@@ -164,7 +164,7 @@ impl Instances {
     pub(in crate::upstream) fn is_unsettled(&self) -> bool {
         let mut all = self.by_server.values().flat_map(|of| &of.running);
         let is_left = |(key, instance): (&InstanceKey, &Instance)| {
-            *key != InstanceKey::Unable && instance.clients.is_empty()
+            !key.is_for_many() && instance.clients.is_empty()
         };
         !self.waiting.is_empty() || all.any(is_left)
     }
@@ -279,6 +279,7 @@ impl Instances {
             PublishedInstances {
                 all: of_server.running.keys().filter_map(upstream).collect(),
                 unable: upstream(&InstanceKey::Unable),
+                legacy: upstream(&InstanceKey::Legacy),
                 by_user: assignments
                     .filter_map(|(user, key)| Some((user.clone(), upstream(key)?)))
                     .collect(),

@@ -39,6 +39,7 @@ use crate::{
             subscriptions::{AllSubscriptions, Subscriptions},
         },
         connect::ConnectContext,
+        habits::Habits,
         instance_scope::InstanceScope,
         usage::Usage,
         wanted::{Identity, known, wanted},
@@ -85,6 +86,7 @@ struct Start {
     before: Option<JoinHandle<()>>,
     scope: Option<InstanceScope>,
     base: Option<mpsc::Sender<Command>>,
+    habits: Arc<Habits>,
     usage: Usage,
 }
 
@@ -223,6 +225,7 @@ impl Supervisor {
                 subscriptions: Subscriptions::default(),
                 before: None,
                 base: Some(base.upstream.0.commands.clone()),
+                habits: base.upstream.0.habits.clone(),
                 scope: Some(scope.clone()),
                 usage: Usage::default(),
             };
@@ -324,10 +327,19 @@ impl Supervisor {
             before: before.map(|before| before.task),
             scope: None,
             base: None,
+            habits: Arc::new(self.habits_of(entry)),
             usage: Usage::after(self.histories.entry(name.clone()).or_default().clone()),
         };
         let running = self.launch(entry, start);
         self.running.insert(name.clone(), running);
+    }
+
+    /// What is known of a server from former connections.
+    fn habits_of(&self, entry: &ServerEntry) -> Habits {
+        let catalog = &self.context.catalog;
+        let known = catalog.glance().servers.get(&entry.name).cloned();
+        let is_modern = known.is_some_and(|known| !known.listing.revision.has_handshake());
+        Habits::new(catalog.habits(&entry.name, &entry.fingerprint), is_modern)
     }
 
     fn launch(&self, entry: &Arc<ServerEntry>, start: Start) -> RunningWorker {
@@ -336,10 +348,6 @@ impl Supervisor {
             Some(scope) => scope.entry(entry),
             None => entry.clone(),
         };
-        let asks = self
-            .context
-            .catalog
-            .is_asking(&entry.name, &entry.fingerprint);
         let stop = CancellationToken::new();
         let shared = Arc::new(UpstreamShared {
             stop: stop.clone(),
@@ -358,7 +366,13 @@ impl Supervisor {
             subscriptions: start.subscriptions,
             stderr: start.stderr,
             scope: entry.session_scope,
-            asks: AtomicBool::new(asks),
+            shakes_hands: match &start.scope {
+                Some(InstanceScope::Client { shakes_hands, .. }) => *shakes_hands,
+                Some(InstanceScope::Legacy) => true,
+                Some(InstanceScope::Unable) => start.habits.has_both_eras() == Some(true),
+                Some(InstanceScope::Workspace(_)) | None => false,
+            },
+            habits: start.habits,
             refusals: LogThrottle::default(),
             log_subscriptions: self.context.log_subscriptions.clone(),
             instance_scope: start.scope,

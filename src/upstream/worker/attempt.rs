@@ -8,24 +8,23 @@ use std::{
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use futures_util::future::FutureExt;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use super::{Connected, Worker, liveness::Liveness, schedule::Schedule};
+use super::{Connected, Worker, listing::listed_in_words};
 use crate::{
-    catalog::{Listing, OwnListing, ServerCatalog},
-    config::{ServerEntry, SessionScope, Transport},
+    config::{ServerEntry, Transport},
     upstream::{
         calls::{
-            handle::{Command, Live, UpstreamShared},
+            handle::{Live, UpstreamShared},
             unread::UnreadChange,
         },
         connect::{self, ConnectContext, Open, lists::ReadLists},
         connect_error::ConnectError,
-        instance_scope::InstanceScope,
         state::{State, StateEvent},
     },
 };
 
-/// How long a discovery keeps its turn. A server that hangs must not hold up those behind it.
+/// How long a server keeps its turn. One that hangs must not hold up those behind it.
 const TURN: Duration = Duration::from_secs(3);
 
 impl Worker {
@@ -52,10 +51,10 @@ impl Worker {
             urgent.notify_one();
         }
         let attempt = async move {
-            let turn = tokio::select! {
-                turn = context.discovery.clone().acquire_owned(), if !known => turn.ok(),
-                () = urgent.notified() => None,
-                () = std::future::ready(()), if known => None,
+            let turn = if known {
+                None
+            } else {
+                take_turn(context.discovery.clone(), &urgent).await
             };
             let connect_context = &context.connect;
             let entry = with_secrets_of_now(entry, connect_context, &shared).await;
@@ -81,38 +80,50 @@ impl Worker {
         self.life.urgent = Arc::default();
         self.set_status(|status| status.first_start = None);
         let outcome = match result {
-            Ok(open) => self.opened(open).await,
+            Ok(open) => self.take_connection_in(open).await,
             Err(error) => Err(error),
         };
         match outcome {
-            Ok(live) => {
-                // A logout meanwhile still counts.
-                let login = self.shared.login.as_ref();
-                if let Some(login) = login.filter(|_| self.life.had_no_login) {
-                    login.accepted();
-                }
-                self.event(StateEvent::Opened).await;
-                for waiter in self.life.waiters.drain(..) {
-                    // A caller that left needs no answer.
-                    let _ = waiter.send(Ok(live.clone()));
-                }
-                // Unless it was found only now to be one that asks: those who wait for it have their calls here.
-                if self.is_for_its_lists_only() && self.shared.usage.in_flight() == 0 {
-                    self.event(StateEvent::Unused).await;
-                }
-            }
+            Ok(live) => self.attempt_succeeded(&live).await,
             Err(error) if self.is_login_needed() => self.put_off_until_login(Some(error)).await,
-            Err(error) => {
-                let error = self.with_login_trouble(error);
-                self.set_status(|status| status.last_error = Some(error.clone()));
-                let (need, retries) = (self.need(), self.retries());
-                self.event(StateEvent::NotOpened(need, retries)).await;
-                self.pause_at_least(error.retry_after);
-                self.log_failure(&error);
-                for waiter in self.life.waiters.drain(..) {
-                    let _ = waiter.send(Err(error.clone()));
-                }
-            }
+            Err(error) => self.attempt_failed(error).await,
+        }
+    }
+
+    async fn attempt_succeeded(&mut self, live: &Arc<Live>) {
+        // A logout meanwhile still counts.
+        let login = self.shared.login.as_ref();
+        if let Some(login) = login.filter(|_| self.life.had_no_login) {
+            login.accepted();
+        }
+        self.event(StateEvent::Opened).await;
+        for waiter in self.life.waiters.drain(..) {
+            // A caller that left needs no answer.
+            let _ = waiter.send(Ok(live.clone()));
+        }
+        // Unless it was found only now to be one that asks: those who wait for it have their calls here.
+        if self.is_for_its_lists_only() && self.shared.usage.in_flight() == 0 {
+            self.event(StateEvent::Unused).await;
+        }
+    }
+
+    async fn attempt_failed(&mut self, error: ConnectError) {
+        let error = self.with_login_trouble(error);
+        self.set_status(|status| status.last_error = Some(error.clone()));
+        let (need, retries) = (self.need(), self.retries());
+        self.event(StateEvent::NotOpened(need, retries)).await;
+        self.pause_at_least(error.retry_after);
+        if self.shared.shakes_hands && self.shared.habits.has_both_eras() == Some(true) {
+            // It may have given that up: the next call finds it out anew.
+            self.shared.habits.note_eras(None);
+            self.note_habits();
+        }
+        // The connection that everybody lists from says what is wrong with the server.
+        if !self.is_of_other_era() {
+            self.log_failure(&error);
+        }
+        for waiter in self.life.waiters.drain(..) {
+            let _ = waiter.send(Err(error.clone()));
         }
     }
 
@@ -132,7 +143,23 @@ impl Worker {
     }
 
     /// Takes the connection in: its lists go to the catalog, then calls may use it.
-    pub(super) async fn opened(&mut self, mut open: Open) -> Result<Arc<Live>, ConnectError> {
+    async fn take_connection_in(&mut self, mut open: Open) -> Result<Arc<Live>, ConnectError> {
+        if self.is_of_other_era() {
+            let has_both = open.listing.revision.has_handshake() && open.link.has_session();
+            self.shared.habits.note_eras(Some(has_both));
+            self.note_habits();
+            if !has_both {
+                open.link.close().await;
+                let reason = "it has no sessions for clients that shake hands";
+                return Err(ConnectError::plain(
+                    reason,
+                    "all clients share one connection",
+                ));
+            }
+        } else if !self.is_instance() {
+            let is_modern = !open.listing.revision.has_handshake();
+            self.shared.habits.note_modern(is_modern);
+        }
         self.record_unrecorded();
         let meanwhile = std::mem::take(&mut open.meanwhile);
         let lists = ReadLists {
@@ -162,18 +189,8 @@ impl Worker {
         let listed = listed_in_words(&catalog, known.as_deref());
         let step = self.attempt_ended(None, Some(listed));
         self.record("ready", step);
-        let now = Instant::now();
         self.life.answering = meanwhile.answering;
-        self.life.open = Some(Connected {
-            early: meanwhile.news,
-            open,
-            live: live.clone(),
-            since: now,
-            liveness: Liveness::new(now),
-            schedule: Schedule::new(now),
-            due_for: Vec::new(),
-            listing_for: Vec::new(),
-        });
+        self.life.open = Some(Connected::new(open, meanwhile.news, live.clone()));
         if !self.is_held() {
             self.shared.live.store(Some(live.clone()));
         }
@@ -181,88 +198,14 @@ impl Worker {
         self.sync_log_level();
         Ok(live)
     }
-
-    /// The listing. Keeps the known list where one could not be read, and notes the error for the operator.
-    pub(super) fn keep_known_lists(
-        &self,
-        lists: ReadLists,
-        known: Option<&ServerCatalog>,
-    ) -> Listing {
-        let known = known.map(|known| &known.listing);
-        let (listing, failed) = lists.or_known(known, connect::lists_hint(&self.entry));
-        let secrets = self.shared.secrets_of(&self.entry);
-        let failed = failed.map(|error| error.without(&secrets));
-        self.set_status(|status| {
-            // Logged once, not at each listing.
-            if let Some(error) = failed.as_ref().filter(|_| failed != status.last_error) {
-                tracing::warn!(server = %self.entry.name, reason = %error.reason, "lists of the server could not be read");
-            }
-            status.last_error = failed;
-        });
-        listing
-    }
-
-    /// The catalog that calls over this connection are checked against. The server's own goes to the catalog; an instance keeps its own,
-    /// and has the server listed again where that differs. `None` while shutting down.
-    pub(super) async fn take_in(&mut self, listing: Listing) -> Option<Arc<ServerCatalog>> {
-        let (name, entry) = (&self.entry.name, &self.entry.fingerprint);
-        let Some(base) = &self.shared.base else {
-            return self.context.catalog.put(name, entry, listing).await;
-        };
-        let known = self.context.catalog.glance().servers.get(name).cloned();
-        let is_same = |known: &Arc<ServerCatalog>| known.listing == listing;
-        if let Some(known) = known.clone().filter(is_same) {
-            self.show_own(None);
-            return Some(known);
-        }
-        let read = self.context.catalog.read_own(name, entry, listing).await?;
-        let own = read.catalog.clone();
-        self.show_own(Some(read));
-        // A server that asks may offer less to a client that cannot answer.
-        let is_known = known.is_some_and(|known| match self.shared.scope {
-            SessionScope::Auto => known.has_all_tools_of(&own),
-            _ => known.has_tools_of(&own),
-        });
-        if !is_known {
-            // If its queue is full, the next listing repeats this.
-            let _ = base.try_send(Command::Refresh);
-        }
-        Some(own)
-    }
-
-    /// The clients of this instance see what it lists, or what everybody sees.
-    pub(super) fn show_own(&self, listing: Option<OwnListing>) {
-        let scope = self.shared.instance_scope.as_ref();
-        if let Some(key) = scope.and_then(InstanceScope::own_key) {
-            self.context
-                .catalog
-                .set_own(&self.entry.name, &key, listing);
-        }
-    }
 }
 
-/// How many tools a server lists, and which of them it did not list before, as far as that is known.
-fn listed_in_words(now: &ServerCatalog, before: Option<&ServerCatalog>) -> String {
-    /// Tools that are named.
-    const NAMED: usize = 3;
-    let tools = match now.tools.len() {
-        1 => "1 tool".to_owned(),
-        n => format!("{n} tools"),
-    };
-    let Some(before) = before else {
-        return tools;
-    };
-    let is_new = |name: &&str| before.tool(name).is_none();
-    let new: Vec<&str> = now
-        .tools
-        .iter()
-        .map(|tool| &*tool.name)
-        .filter(is_new)
-        .collect();
-    match new.len() {
-        0 => tools,
-        n if n <= NAMED => format!("{tools}, {n} new: {}", new.join(", ")),
-        n => format!("{tools}, {n} new"),
+/// Waits for a turn. Servers whose lists nobody knows take turns, so that a first start does not launch all of them at once; one that a
+/// call waits for goes ahead without.
+async fn take_turn(discovery: Arc<Semaphore>, urgent: &Notify) -> Option<OwnedSemaphorePermit> {
+    tokio::select! {
+        turn = discovery.acquire_owned() => turn.ok(),
+        () = urgent.notified() => None,
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
     catalog::ServerCatalog,
     config::{IdleTimeout, SessionScope, Transport},
     gate,
+    upstream::instance_scope::InstanceScope,
     wire::Revision,
 };
 
@@ -16,6 +17,11 @@ impl Worker {
         self.shared.instance_scope.is_some()
     }
 
+    /// Whether this is the connection of clients that shake hands to a server that needs no handshake.
+    pub(super) fn is_of_other_era(&self) -> bool {
+        matches!(self.shared.instance_scope, Some(InstanceScope::Legacy))
+    }
+
     /// Whether the server waits for approval: nothing of it is executed then. This worker is replaced when that changes.
     pub(super) fn is_held(&self) -> bool {
         !gate::standing(&self.entry).is_usable()
@@ -23,7 +29,8 @@ impl Worker {
 
     /// A server that waits for approval is not called, and of one that gives clients processes of their own, nobody uses this one.
     pub(super) fn is_for_its_lists_only(&self) -> bool {
-        let is_divided = self.shared.scope == SessionScope::Client || self.shared.is_divided();
+        let is_divided = self.shared.scope == SessionScope::Client
+            || (self.shared.is_divided() && !self.shared.habits.is_modern());
         let is_never_called = is_divided && !self.is_instance();
         self.is_held() || (is_never_called && !self.is_remote())
     }
@@ -44,6 +51,9 @@ impl Worker {
 
     /// The revision of the last connection under this configuration; `None` if it may not hold any more.
     pub(super) fn remembered(&self) -> Option<Revision> {
+        if self.shared.shakes_hands {
+            return Some(Revision::NEWEST_LEGACY);
+        }
         if self.life.in_doubt || !matches!(self.life.state, State::Connecting { failures: 0 }) {
             return None;
         }

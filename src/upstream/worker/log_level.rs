@@ -85,6 +85,7 @@ fn is_used_by(scope: Option<&InstanceScope>, key: &str) -> bool {
         Some(InstanceScope::Client { user, .. }) => {
             matches!(&user.client, ClientKey::Session(own) if **own == *key)
         }
-        Some(InstanceScope::Workspace(_) | InstanceScope::Unable) | None => true,
+        Some(InstanceScope::Workspace(_) | InstanceScope::Unable | InstanceScope::Legacy)
+        | None => true,
     }
 }

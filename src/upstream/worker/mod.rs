@@ -6,6 +6,7 @@ mod disconnect;
 mod facts;
 mod failure_record;
 mod jitter;
+mod listing;
 mod liveness;
 mod log_level;
 mod login;
@@ -151,6 +152,20 @@ enum Step {
 }
 
 impl Connected {
+    fn new(open: Open, early: VecDeque<News>, live: Arc<Live>) -> Self {
+        let now = Instant::now();
+        Self {
+            open,
+            early,
+            live,
+            since: now,
+            liveness: Liveness::new(now),
+            schedule: Schedule::new(now),
+            due_for: Vec::new(),
+            listing_for: Vec::new(),
+        }
+    }
+
     /// Calls see what the server has announced that has not been read.
     fn note_unread(&self) {
         self.live.unread.note(self.schedule.unread());
@@ -258,7 +273,9 @@ impl Worker {
 
     /// Whether the server should be connected even if nobody calls.
     fn need(&self) -> Need {
-        let stays = self.stays() || (self.is_remote() && self.never_idle());
+        // Nobody needs one of the other era before the server is known to have it.
+        let is_spare = self.is_of_other_era() && self.shared.habits.has_both_eras() != Some(true);
+        let stays = self.stays() || (self.is_remote() && self.never_idle() && !is_spare);
         let is_unknown = !self.is_instance() && !self.is_known();
         if (stays && !self.is_for_its_lists_only()) || self.is_listened_to() || is_unknown {
             Need::Permanent
@@ -269,7 +286,7 @@ impl Worker {
 
     /// Whether there is an end to attempts that fail.
     fn retries(&self) -> Retries {
-        if self.is_held() {
+        if self.is_held() || self.is_of_other_era() {
             Retries::None
         } else if self.is_remote() {
             Retries::Unlimited
@@ -364,11 +381,15 @@ impl Worker {
                 None => self.event(StateEvent::Wanted).await,
             },
             Command::SetLevel(incarnation, done) => self.set_level_for(incarnation, done),
-            Command::Asks => {
-                let (name, entry) = (&self.entry.name, &self.entry.fingerprint);
-                self.context.catalog.note_asking(name, entry);
-            }
+            Command::NoteHabits => self.note_habits(),
         }
+    }
+
+    /// Has what was found out about the server kept.
+    fn note_habits(&self) {
+        let (name, entry) = (&self.entry.name, &self.entry.fingerprint);
+        let habits = self.shared.habits.known();
+        self.context.catalog.note_habits(name, entry, habits);
     }
 
     /// A request could not be delivered over this connection. Over a pipe that is the end of it. A remote server has a connection

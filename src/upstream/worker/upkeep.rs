@@ -2,20 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use futures_util::future::FutureExt;
-use tokio::sync::oneshot;
-
 use super::{Worker, liveness::ServerWork, schedule::Due};
-use crate::{
-    link::Link,
-    upstream::{
-        connect::{
-            life_signs::{self, PingHabit, SignOfLife},
-            lists::{self, ReadLists},
-        },
-        state::StateEvent,
-    },
-    wire::{Raw, Revision},
+use crate::upstream::{
+    connect::life_signs::{self, PingHabit, SignOfLife},
+    state::StateEvent,
 };
 
 /// How long a server may take to give a sign of life: twice the pause between two requests, within these bounds.
@@ -23,61 +13,6 @@ const SHORTEST_PING: Duration = Duration::from_secs(2);
 const LONGEST_PING: Duration = Duration::from_secs(15);
 
 impl Worker {
-    pub(super) async fn relisted(&mut self, result: Result<ReadLists, String>) {
-        let server = self.entry.name.clone();
-        let Some(connected) = &mut self.life.open else {
-            return;
-        };
-        let waiting = std::mem::take(&mut connected.listing_for);
-        let live = connected.live.clone();
-        match result {
-            Ok(lists) => {
-                let listing = self.keep_known_lists(lists, Some(&live.catalog.load_full()));
-                if let Some(catalog) = self.take_in(listing).await {
-                    live.catalog.store(catalog);
-                }
-            }
-            Err(reason) => {
-                tracing::warn!(%server, %reason, "the server could not be listed again; the last known lists stay");
-            }
-        }
-        if let Some(connected) = &mut self.life.open {
-            connected.schedule.listing_ended(Instant::now());
-            connected.note_unread();
-        }
-        for listed in waiting {
-            // A caller that left needs no answer.
-            let _ = listed.send(());
-        }
-    }
-
-    /// Lists soon, for a call that waits until what the server announced has been read.
-    pub(super) fn read_changes_for(&mut self, incarnation: u64, done: oneshot::Sender<()>) {
-        let open = self.life.open.as_mut();
-        if let Some(connected) = open.filter(|c| c.live.incarnation == incarnation) {
-            // It may have been read while the command was under way; then nobody waits.
-            if connected.schedule.unread().is_none() {
-                return;
-            }
-            // Calls that left, while the listing is put off, are forgotten.
-            connected.due_for.retain(|waiting| !waiting.is_closed());
-            if connected.schedule.list_for_call(Instant::now()) {
-                connected.listing_for.push(done);
-            } else {
-                connected.due_for.push(done);
-            }
-        }
-    }
-
-    /// Lists at once, for a call that found the lists out of date.
-    pub(super) fn list_for(&mut self, incarnation: u64, done: oneshot::Sender<()>) {
-        let open = self.life.open.as_mut();
-        if let Some(connected) = open.filter(|c| c.live.incarnation == incarnation) {
-            connected.due_for.push(done);
-            connected.schedule.list_now(Instant::now());
-        }
-    }
-
     /// What the server is doing. Over HTTP a question that waits keeps nothing else from it.
     fn work(&self) -> ServerWork {
         let usage = &self.shared.usage;
@@ -163,20 +98,6 @@ impl Worker {
         }
     }
 
-    fn start_relisting(&mut self) {
-        let Some(connected) = &mut self.life.open else {
-            return;
-        };
-        connected.listing_for.append(&mut connected.due_for);
-        let known = &connected.open.listing;
-        let (link, initialize, revision) = (
-            connected.open.link.clone(),
-            known.initialize.clone(),
-            known.revision,
-        );
-        self.life.relisting = Some(relist(link, initialize, revision).boxed());
-    }
-
     async fn check_idle(&mut self, now: Instant) {
         let Some(connected) = &self.life.open else {
             return;
@@ -198,9 +119,4 @@ impl Worker {
         }
         self.event(StateEvent::Unused).await;
     }
-}
-
-async fn relist(link: Link, initialize: Raw, revision: Revision) -> Result<ReadLists, String> {
-    let reading = Box::pin(lists::read(&link, initialize, revision));
-    reading.await.map_err(|error| error.to_string())
 }

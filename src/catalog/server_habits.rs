@@ -1,0 +1,115 @@
+//! What was found out about servers when they were connected, on disk beside their lists, so that the next start knows it from the first
+//! call on. Deleting these files is safe.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::saved_listings;
+use crate::{storage, text::names::ServerName};
+
+/// What was found out about a server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ServerHabits {
+    /// It asks its clients, or logs for one of several.
+    pub asks: bool,
+    /// Whether it is opened with a handshake, too, though it needs none: it gives such clients a session. Absent before that was tried.
+    pub has_both_eras: Option<bool>,
+}
+
+impl ServerHabits {
+    const ASKS: &str = "asks";
+    const BOTH_ERAS: &str = "both-eras";
+    const ONE_ERA: &str = "one-era";
+
+    fn words(self) -> impl Iterator<Item = &'static str> {
+        let eras = self
+            .has_both_eras
+            .map(|both| if both { Self::BOTH_ERAS } else { Self::ONE_ERA });
+        self.asks.then_some(Self::ASKS).into_iter().chain(eras)
+    }
+
+    fn read<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+        words.fold(Self::default(), |known, word| match word {
+            Self::ASKS => Self {
+                asks: true,
+                ..known
+            },
+            Self::BOTH_ERAS | Self::ONE_ERA => Self {
+                has_both_eras: Some(word == Self::BOTH_ERAS),
+                ..known
+            },
+            _ => known,
+        })
+    }
+}
+
+/// Saves it. `entry` is the fingerprint of the server's configuration: under another one it may be another program.
+pub(super) fn save(
+    data_dir: &Path,
+    server: &ServerName,
+    entry: &str,
+    habits: ServerHabits,
+) -> io::Result<()> {
+    storage::create_private_subfolder(&saved_listings::folder(data_dir))?;
+    let mut text = entry.to_owned();
+    for word in habits.words() {
+        text.push('\n');
+        text.push_str(word);
+    }
+    storage::write_atomically(&file(data_dir, server), text.as_bytes())
+}
+
+/// What is known of a server under this configuration.
+pub(super) fn load(data_dir: &Path, server: &ServerName, entry: &str) -> ServerHabits {
+    let text = fs::read_to_string(file(data_dir, server)).unwrap_or_default();
+    let mut lines = text.lines();
+    if lines.next() == Some(entry) {
+        ServerHabits::read(lines)
+    } else {
+        ServerHabits::default()
+    }
+}
+
+fn file(data_dir: &Path, server: &ServerName) -> PathBuf {
+    let name = format!("{server}.{}", saved_listings::HABITS);
+    saved_listings::folder(data_dir).join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_noted_holds_for_its_configuration_and_is_pruned_with_the_lists() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [a, b] = ["a", "b.c"].map(|name| ServerName::parse(name).expect("a name"));
+        let nothing = ServerHabits::default();
+        assert_eq!(load(folder.path(), &a, "e1"), nothing, "never noted");
+        for has_both_eras in [None, Some(true), Some(false)] {
+            for asks in [true, false] {
+                let habits = ServerHabits {
+                    asks,
+                    has_both_eras,
+                };
+                for server in [&a, &b] {
+                    save(folder.path(), server, "e1", habits).expect("saved");
+                    assert_eq!(load(folder.path(), server, "e1"), habits);
+                }
+                assert_eq!(
+                    load(folder.path(), &a, "e2"),
+                    nothing,
+                    "another configuration"
+                );
+            }
+        }
+        saved_listings::prune(folder.path(), |name| name == "b.c");
+        assert_eq!(
+            load(folder.path(), &a, "e1"),
+            nothing,
+            "a server that is gone"
+        );
+        assert_ne!(load(folder.path(), &b, "e1"), nothing);
+    }
+}

@@ -1,0 +1,70 @@
+//! Calls that operators make, and failures in words for them.
+
+use super::{
+    RequestError, Router,
+    declared_call::{Audience, DeclaredCall},
+};
+use crate::{
+    call_context::CallContext,
+    failure::error_code::{ErrorCode, Failure},
+    gate::Variant,
+    wire::{Outcome, Raw},
+};
+
+impl Router {
+    /// Makes the call of an operator, declared as a variant. `args` must be an object; `params` are sent beside it.
+    pub async fn call_for_operator(
+        &self,
+        context: &CallContext,
+        variant: Variant,
+        server: &str,
+        tool: &str,
+        args: Option<&Raw>,
+        params: Option<&Raw>,
+    ) -> Result<Outcome, Failure> {
+        let declared = DeclaredCall {
+            variant,
+            is_stated: true,
+            server,
+            tool,
+            arguments: args.cloned(),
+            intent: None,
+            audience: Audience::Operator,
+        };
+        let called = self.make_recorded_call(context, declared, params).await;
+        called.map_err(as_failure)
+    }
+
+    /// The failure of an operator's call. Where it is for want of access, the next step names the tool.
+    pub(super) fn call_failed_for_operator(
+        &self,
+        error: RequestError,
+        server: &str,
+        tool: &str,
+    ) -> RequestError {
+        self.for_operator(match error {
+            RequestError::Failed(failure) if failure.code == ErrorCode::AccessDenied => {
+                failure.of_server(server).of_tool(tool).into()
+            }
+            error => error,
+        })
+    }
+
+    /// The failure of an operator's request, in words for people.
+    pub(super) fn for_operator(&self, error: RequestError) -> RequestError {
+        let management = &self.0.management;
+        RequestError::Failed(management.for_operator(as_failure(error)))
+    }
+}
+
+/// As operators hear of it.
+pub(super) fn as_failure(error: RequestError) -> Failure {
+    match error {
+        RequestError::Failed(failure) => failure,
+        RequestError::Rpc(error) => Failure::new(
+            ErrorCode::InvalidArguments,
+            error.message,
+            "Correct the request.",
+        ),
+    }
+}

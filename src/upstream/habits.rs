@@ -1,0 +1,74 @@
+//! What a server was seen to do, as all connections to it know it: whether it asks its clients, and in which eras it is opened.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use crate::catalog::ServerHabits;
+
+/// Shared by the connection that everybody lists from and all others.
+#[derive(Debug, Default)]
+pub(in crate::upstream) struct Habits {
+    asks: AtomicBool,
+    /// One of the constants below.
+    eras: AtomicU8,
+    /// The connection that everybody lists from has no handshake.
+    is_modern: AtomicBool,
+}
+
+const UNTRIED: u8 = 0;
+const ONE: u8 = 1;
+const BOTH: u8 = 2;
+
+impl Habits {
+    pub(in crate::upstream) fn new(known: ServerHabits, is_modern: bool) -> Self {
+        let habits = Self {
+            asks: AtomicBool::new(known.asks),
+            is_modern: AtomicBool::new(is_modern),
+            ..Self::default()
+        };
+        habits.note_eras(known.has_both_eras);
+        habits
+    }
+
+    /// All that is kept of it.
+    pub(in crate::upstream) fn known(&self) -> ServerHabits {
+        ServerHabits {
+            asks: self.asks(),
+            has_both_eras: self.has_both_eras(),
+        }
+    }
+
+    pub(in crate::upstream) fn asks(&self) -> bool {
+        self.asks.load(Ordering::Relaxed)
+    }
+
+    /// It asks; whether that is new.
+    pub(in crate::upstream) fn note_asks(&self) -> bool {
+        !self.asks.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether it gives clients that shake hands a session of their era, though it needs no handshake; `None` before that was tried.
+    pub(in crate::upstream) fn has_both_eras(&self) -> Option<bool> {
+        match self.eras.load(Ordering::Relaxed) {
+            BOTH => Some(true),
+            ONE => Some(false),
+            _ => None,
+        }
+    }
+
+    pub(in crate::upstream) fn note_eras(&self, has_both: Option<bool>) {
+        let eras = match has_both {
+            None => UNTRIED,
+            Some(false) => ONE,
+            Some(true) => BOTH,
+        };
+        self.eras.store(eras, Ordering::Relaxed);
+    }
+
+    pub(in crate::upstream) fn is_modern(&self) -> bool {
+        self.is_modern.load(Ordering::Relaxed)
+    }
+
+    pub(in crate::upstream) fn note_modern(&self, is_modern: bool) {
+        self.is_modern.store(is_modern, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,180 @@
+//! The lists of a connected server: reads them again when that is due, and takes them in. What could not be read stays as it was known.
+
+use std::{sync::Arc, time::Instant};
+
+use futures_util::future::FutureExt;
+use tokio::sync::oneshot;
+
+use super::Worker;
+use crate::{
+    catalog::{Listing, OwnListing, ServerCatalog},
+    config::SessionScope,
+    link::Link,
+    upstream::{
+        calls::handle::Command,
+        connect::{
+            self,
+            lists::{self, ReadLists},
+        },
+        instance_scope::InstanceScope,
+    },
+    wire::{Raw, Revision},
+};
+
+impl Worker {
+    /// Lists soon, for a call that waits until what the server announced has been read.
+    pub(super) fn read_changes_for(&mut self, incarnation: u64, done: oneshot::Sender<()>) {
+        let open = self.life.open.as_mut();
+        if let Some(connected) = open.filter(|c| c.live.incarnation == incarnation) {
+            // It may have been read while the command was under way; then nobody waits.
+            if connected.schedule.unread().is_none() {
+                return;
+            }
+            // Calls that left, while the listing is put off, are forgotten.
+            connected.due_for.retain(|waiting| !waiting.is_closed());
+            if connected.schedule.list_for_call(Instant::now()) {
+                connected.listing_for.push(done);
+            } else {
+                connected.due_for.push(done);
+            }
+        }
+    }
+
+    /// Lists at once, for a call that found the lists out of date.
+    pub(super) fn list_for(&mut self, incarnation: u64, done: oneshot::Sender<()>) {
+        let open = self.life.open.as_mut();
+        if let Some(connected) = open.filter(|c| c.live.incarnation == incarnation) {
+            connected.due_for.push(done);
+            connected.schedule.list_now(Instant::now());
+        }
+    }
+
+    pub(super) fn start_relisting(&mut self) {
+        let Some(connected) = &mut self.life.open else {
+            return;
+        };
+        connected.listing_for.append(&mut connected.due_for);
+        let known = &connected.open.listing;
+        let (link, initialize, revision) = (
+            connected.open.link.clone(),
+            known.initialize.clone(),
+            known.revision,
+        );
+        self.life.relisting = Some(relist(link, initialize, revision).boxed());
+    }
+
+    pub(super) async fn relisted(&mut self, result: Result<ReadLists, String>) {
+        let server = self.entry.name.clone();
+        let Some(connected) = &mut self.life.open else {
+            return;
+        };
+        let waiting = std::mem::take(&mut connected.listing_for);
+        let live = connected.live.clone();
+        match result {
+            Ok(lists) => {
+                let listing = self.keep_known_lists(lists, Some(&live.catalog.load_full()));
+                if let Some(catalog) = self.take_in(listing).await {
+                    live.catalog.store(catalog);
+                }
+            }
+            Err(reason) => {
+                tracing::warn!(%server, %reason, "the server could not be listed again; the last known lists stay");
+            }
+        }
+        if let Some(connected) = &mut self.life.open {
+            connected.schedule.listing_ended(Instant::now());
+            connected.note_unread();
+        }
+        for listed in waiting {
+            // A caller that left needs no answer.
+            let _ = listed.send(());
+        }
+    }
+
+    /// The listing. Keeps the known list where one could not be read, and notes the error for the operator.
+    pub(super) fn keep_known_lists(
+        &self,
+        lists: ReadLists,
+        known: Option<&ServerCatalog>,
+    ) -> Listing {
+        let known = known.map(|known| &known.listing);
+        let (listing, failed) = lists.or_known(known, connect::lists_hint(&self.entry));
+        let secrets = self.shared.secrets_of(&self.entry);
+        let failed = failed.map(|error| error.without(&secrets));
+        self.set_status(|status| {
+            // Logged once, not at each listing.
+            if let Some(error) = failed.as_ref().filter(|_| failed != status.last_error) {
+                tracing::warn!(server = %self.entry.name, reason = %error.reason, "lists of the server could not be read");
+            }
+            status.last_error = failed;
+        });
+        listing
+    }
+
+    /// The catalog that calls over this connection are checked against. The server's own goes to the catalog; an instance keeps its own,
+    /// and has the server listed again where that differs. `None` while shutting down.
+    pub(super) async fn take_in(&mut self, listing: Listing) -> Option<Arc<ServerCatalog>> {
+        let (name, entry) = (&self.entry.name, &self.entry.fingerprint);
+        let Some(base) = &self.shared.base else {
+            return self.context.catalog.put(name, entry, listing).await;
+        };
+        let known = self.context.catalog.glance().servers.get(name).cloned();
+        let is_same = |known: &Arc<ServerCatalog>| known.listing == listing;
+        if let Some(known) = known.clone().filter(is_same) {
+            self.show_own(None);
+            return Some(known);
+        }
+        let read = self.context.catalog.read_own(name, entry, listing).await?;
+        let own = read.catalog.clone();
+        self.show_own(Some(read));
+        // A server that asks may offer less to a client that cannot answer.
+        let is_known = known.is_some_and(|known| match self.shared.scope {
+            SessionScope::Auto => known.has_all_tools_of(&own),
+            _ => known.has_tools_of(&own),
+        });
+        if !is_known {
+            // If its queue is full, the next listing repeats this.
+            let _ = base.try_send(Command::Refresh);
+        }
+        Some(own)
+    }
+
+    /// The clients of this instance see what it lists, or what everybody sees.
+    pub(super) fn show_own(&self, listing: Option<OwnListing>) {
+        let scope = self.shared.instance_scope.as_ref();
+        if let Some(key) = scope.and_then(InstanceScope::own_key) {
+            let catalog = &self.context.catalog;
+            catalog.set_own(&self.entry.name, &key, listing);
+        }
+    }
+}
+
+async fn relist(link: Link, initialize: Raw, revision: Revision) -> Result<ReadLists, String> {
+    let reading = Box::pin(lists::read(&link, initialize, revision));
+    reading.await.map_err(|error| error.to_string())
+}
+
+/// How many tools a server lists, and which of them it did not list before, as far as that is known.
+pub(super) fn listed_in_words(now: &ServerCatalog, before: Option<&ServerCatalog>) -> String {
+    /// Tools that are named.
+    const NAMED: usize = 3;
+    let tools = match now.tools.len() {
+        1 => "1 tool".to_owned(),
+        n => format!("{n} tools"),
+    };
+    let Some(before) = before else {
+        return tools;
+    };
+    let is_new = |name: &&str| before.tool(name).is_none();
+    let new: Vec<&str> = now
+        .tools
+        .iter()
+        .map(|tool| &*tool.name)
+        .filter(is_new)
+        .collect();
+    match new.len() {
+        0 => tools,
+        n if n <= NAMED => format!("{tools}, {n} new: {}", new.join(", ")),
+        n => format!("{tools}, {n} new"),
+    }
+}
