@@ -52,21 +52,14 @@ async fn a_program_that_was_without_a_handshake_and_dies_of_the_question_gets_on
     assert_eq!(upstream.received("server/discover").len(), 2);
 }
 
-/// Over pipes with one: most servers of both eras can ask and tell their clients less without.
+/// Most servers of both eras can ask and tell their clients less without a handshake, and a process speaks one era.
 #[tokio::test]
-async fn a_server_that_speaks_both_is_opened_with_a_handshake_over_pipes_alone() {
-    for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
-        let with_handshake = upstream.is_over_pipes();
-        let upstream = upstream.speaking_both().tool("echo", echo()).await;
-        let home = used(&upstream).await.shutdown().await;
-        call(&TestDaemon::start_in(home).await).await;
-        let other = if with_handshake {
-            "server/discover"
-        } else {
-            "initialize"
-        };
-        assert_eq!(upstream.received(other), [""; 0]);
-    }
+async fn a_program_that_speaks_both_is_opened_with_a_handshake() {
+    let upstream = FakeUpstream::stdio().speaking_both();
+    let upstream = upstream.tool("echo", echo()).await;
+    let home = used(&upstream).await.shutdown().await;
+    call(&TestDaemon::start_in(home).await).await;
+    assert_eq!(upstream.received("server/discover"), [""; 0]);
 }
 
 #[tokio::test]
