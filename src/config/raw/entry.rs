@@ -67,8 +67,8 @@ pub(in crate::config) struct RawEntry {
     /// Who shares a connection: all clients until the server is seen to ask or to log for one of several, and from then on those
     /// that cannot answer and want no log lines (auto); all clients; nobody (one for each client); clients with the same roots.
     pub(in crate::config) session_scope: SessionScope,
-    /// How a server that speaks with and without a handshake is opened: auto (over pipes with a handshake, over HTTP without),
-    /// legacy (with), modern (without).
+    /// How a server that speaks with and without a handshake is opened: auto (over pipes with a handshake, over HTTP
+    /// each client in its own way where the server can, else without), legacy (with), modern (without).
     pub(in crate::config) protocol_era: ProtocolEra,
     /// What the server is told when it asks: absolute paths or URIs.
     pub(in crate::config) roots: Vec<RawRoot>,
