@@ -146,7 +146,7 @@ impl fmt::Display for ConfigFinding {
             write!(f, "{place}: ")?;
         }
         let text = format!("`{}` {}", self.key, self.kind);
-        f.write_str(&redact::redacted(&text, TextKind::Prose))
+        f.write_str(&without_credentials(&text))
     }
 }
 
@@ -252,6 +252,20 @@ impl ConfigError {
             _ => &[],
         }
     }
+}
+
+/// A sentence about the file without what looks like a credential. Each word is looked at by itself: words of ours introduce none, and of
+/// references nothing shows but names.
+pub(super) fn without_credentials(sentence: &str) -> String {
+    let words = sentence.split_inclusive(|c: char| c.is_whitespace() || matches!(c, '"' | '`'));
+    let words = words.map(|word| {
+        if word.contains("${") {
+            word.into()
+        } else {
+            redact::redacted(word, TextKind::Prose)
+        }
+    });
+    words.collect()
 }
 
 /// Findings in one sentence.

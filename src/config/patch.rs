@@ -4,9 +4,9 @@
 use serde_json::{Map, Value};
 
 use super::{
-    edit::Change, raw::entry_keys, unknown_keys, unmask::StoredValue, unrepeated::read_unrepeated,
+    edit::Change, finding::without_credentials, raw::entry_keys, unknown_keys, unmask::StoredValue,
+    unrepeated::read_unrepeated,
 };
-use crate::text::redact::{self, TextKind};
 
 /// What somebody wants of an entry, under the proper names of its keys. A null takes a key out. It may hold secrets, so it has no
 /// `Debug`.
@@ -34,7 +34,7 @@ fn told(problems: &[String]) -> String {
     let more = problems.len().saturating_sub(MOST_TOLD);
     let more = (more > 0).then(|| format!("and {more} more"));
     let all = named.chain(more).collect::<Vec<_>>().join("; ");
-    redact::redacted(&all, TextKind::Prose).into_owned()
+    without_credentials(&all)
 }
 
 /// Keys that are also taken as JSON in a string, under their names with `_json`.

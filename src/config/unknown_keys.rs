@@ -67,10 +67,19 @@ pub(super) fn meant<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     found.or_else(close)
 }
 
-/// Keys one by one, those that only spell another one differently left out.
+/// Keys one by one, those that only spell another one differently and those of other programs left out.
 pub(super) fn listed(known: &[&str]) -> String {
-    let other_spellings = ["working_dir", "protocol", "transport", "disabled"];
-    let proper = known.iter().filter(|key| !other_spellings.contains(key));
+    let not_listed = [
+        "working_dir",
+        "protocol",
+        "transport",
+        "disabled",
+        "inherit_system_safe",
+        "allowed_system_vars",
+        "custom_vars",
+        "enhance_path",
+    ];
+    let proper = known.iter().filter(|key| !not_listed.contains(key));
     let proper: Vec<String> = proper.map(|key| format!("`{key}`")).collect();
     proper.join(", ")
 }

@@ -25,7 +25,7 @@ pub use self::{
 use super::{
     ConfigError, credentials,
     document::{self, Document, SERVERS, WrittenServer},
-    finding::ConfigFinding,
+    finding::{ConfigFinding, without_credentials},
     guards,
     keyring::{KeyringLookup, KeyringPlace},
     raw::{File, RawPlace},
@@ -39,11 +39,7 @@ use super::{
 };
 use crate::{
     runtime::sync::Guarded,
-    text::{
-        names::ServerName,
-        redact::{self, TextKind},
-        secret::Secrets,
-    },
+    text::{names::ServerName, secret::Secrets},
 };
 
 /// Reads a configuration. An empty text is an empty configuration.
@@ -81,7 +77,7 @@ pub(super) fn parse_with_secrets(
 fn masked(mut settings: Settings, secrets: &Secrets) -> Settings {
     let secrets = Secrets::all([secrets, &settings.secrets()]);
     let mask = |text: &mut String| {
-        *text = redact::redacted(&secrets.redacted(text), TextKind::Prose).into_owned();
+        *text = without_credentials(&secrets.redacted(text));
     };
     settings.warnings.iter_mut().for_each(mask);
     for broken in &mut settings.broken {
