@@ -3,7 +3,11 @@
 use jsonc_parser::{CollectOptions, ParseOptions, ast, common::Ranged, parse_to_ast};
 use serde_json::{Map, Value};
 
-use super::{ConfigError, finding::ConfigFinding, unknown_keys};
+use super::{
+    ConfigError,
+    finding::{ConfigFinding, LineColumn},
+    unknown_keys,
+};
 
 /// The key under which the servers stand.
 pub(super) const SERVERS: &str = "mcpServers";
@@ -100,8 +104,12 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, ConfigError> {
         None => return Ok(document),
         Some(ast::Value::Object(object)) => object,
         Some(other) => {
-            return Err(ConfigError::NotAnObject {
-                line: line(text, other),
+            let LineColumn { line, column } = LineColumn::of_byte(text, other.start());
+            let problem = "the configuration must be an object {…}".to_owned();
+            return Err(ConfigError::Syntax {
+                line,
+                column,
+                problem,
             });
         }
     };
@@ -274,12 +282,6 @@ pub(super) fn to_json(value: &ast::Value<'_>, path: &str, repeated: &mut Vec<Str
     }
 }
 
-/// The line on which a value starts, counted from 1.
-fn line(text: &str, value: &ast::Value<'_>) -> usize {
-    let before = text.as_bytes().get(..value.start()).unwrap_or_default();
-    1 + memchr::memchr_iter(b'\n', before).count()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -325,7 +327,10 @@ mod tests {
             "{a: 1}",
             "line 1, column 2: expected string for object property",
         );
-        check("\n[]", "line 2: the configuration must be an object {…}");
+        check(
+            "\n[]",
+            "line 2, column 1: the configuration must be an object {…}",
+        );
         check(
             "{\"mcpServers\": 3}",
             "line 1, column 2: `mcpServers` must be a map {\"name\": {…}} or an array [{\"name\": …}]",

@@ -5,6 +5,10 @@ use std::fmt;
 use serde::de;
 
 use super::unknown_keys;
+use crate::text::{
+    redact::{self, TextKind},
+    secret::Secrets,
+};
 
 /// Limit: findings that are named; of more it is said how many there are.
 const NAMED: usize = 20;
@@ -110,6 +114,23 @@ impl ConfigFinding {
         }
     }
 
+    /// Whether only the value is missing that it refers to.
+    pub(super) fn lacks_value(&self) -> bool {
+        matches!(
+            self.kind,
+            FindingKind::LacksVariable(_) | FindingKind::LacksSecret { .. }
+        )
+    }
+
+    /// With none of these in it.
+    pub(super) fn masked(mut self, secrets: &Secrets) -> Self {
+        self.key = secrets.redacted(&self.key).into_owned();
+        if let FindingKind::Value(problem) = &mut self.kind {
+            *problem = secrets.redacted(problem).into_owned();
+        }
+        self
+    }
+
     /// With the line and column of its byte in this text.
     pub(super) fn placed(self, text: &str) -> Self {
         Self {
@@ -124,7 +145,8 @@ impl fmt::Display for ConfigFinding {
         if let Some(place) = self.place {
             write!(f, "{place}: ")?;
         }
-        write!(f, "`{}` {}", self.key, self.kind)
+        let text = format!("`{}` {}", self.key, self.kind);
+        f.write_str(&without_credentials(&text))
     }
 }
 
@@ -187,7 +209,7 @@ impl de::Error for ConfigFinding {
 /// Why a configuration as a whole cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The text is not JSON with comments.
+    /// The text is not JSON with comments, or no object.
     #[error("line {line}, column {column}: {problem}")]
     Syntax {
         /// Counted from 1.
@@ -196,12 +218,6 @@ pub enum ConfigError {
         column: usize,
         /// What the parser stumbled over.
         problem: String,
-    },
-    /// The text is JSON, but no object.
-    #[error("line {line}: the configuration must be an object {{…}}")]
-    NotAnObject {
-        /// Where the value begins, counted from 1.
-        line: usize,
     },
     /// Values that cannot be used, in the order of the file; never without any.
     #[error("{}", listed(.0))]
@@ -218,6 +234,17 @@ impl ConfigError {
         Self::Findings(findings)
     }
 
+    /// With none of these in it.
+    pub(super) fn masked(self, secrets: &Secrets) -> Self {
+        match self {
+            Self::Findings(findings) => {
+                let findings = findings.into_iter();
+                Self::Findings(findings.map(|one| one.masked(secrets)).collect())
+            }
+            syntax => syntax,
+        }
+    }
+
     /// What is wrong, where the text is JSON.
     pub fn findings(&self) -> &[ConfigFinding] {
         match self {
@@ -225,6 +252,20 @@ impl ConfigError {
             _ => &[],
         }
     }
+}
+
+/// A sentence about the file without what looks like a credential. Each word is looked at by itself: words of ours introduce none, and of
+/// references nothing shows but names.
+pub(super) fn without_credentials(sentence: &str) -> String {
+    let words = sentence.split_inclusive(|c: char| c.is_whitespace() || matches!(c, '"' | '`'));
+    let words = words.map(|word| {
+        if word.contains("${") {
+            word.into()
+        } else {
+            redact::redacted(word, TextKind::Prose)
+        }
+    });
+    words.collect()
 }
 
 /// Findings in one sentence.

@@ -2,18 +2,16 @@
 //! a team without the file that says what is accepted.
 
 use jsonc_parser::{ast, common::Ranged};
-
 use serde_json::{Map, Value};
 
 use super::{
-    document::{Document, SERVER_AUTH},
+    care::{self, LOCK_FILE},
+    document::{Document, SERVER_AUTH, SERVERS},
     finding::{ConfigFinding, FindingKind},
     raw::file_keys,
     unknown_keys,
 };
-
-/// The key of the lock file.
-const LOCK_FILE: &str = "lock_file";
+use crate::text::names;
 
 /// What else the lock file may be called by somebody who does not look it up, without case and separators.
 const LOCK_WORDS: [&str; 4] = ["lock", "locked", "lockfile", "lockfilepath"];
@@ -35,32 +33,18 @@ const PARTS: &[(&str, &str)] = &[
 /// What other programs call access control.
 const AUTH_WORDS: [&str; 4] = ["auth", "authentication", "authorization", "accesscontrol"];
 
-/// What is wrong with such keys.
+/// What is wrong with keys of the top level that were meant for such ones.
 pub(super) fn findings(document: &Document<'_>) -> Vec<ConfigFinding> {
-    let members = document.members();
-    let mut findings = Vec::new();
-    for (index, member) in members.iter().enumerate() {
+    let members = document.members().iter();
+    let misspelt = members.filter_map(|member| {
         let key = member.name.as_str();
-        let is_guard = key == LOCK_FILE || key == SERVER_AUTH;
-        let mut before = members.iter().take(index);
-        let problem = match &member.value {
-            _ if is_guard && before.any(|other| other.name.as_str() == key) => {
-                Some("stands there twice".to_owned())
-            }
-            ast::Value::NullKeyword(_) if is_guard => {
-                Some("is null: take it out to go without, or say what counts".to_owned())
-            }
-            ast::Value::StringLit(text) if key == LOCK_FILE && text.value.trim().is_empty() => {
-                Some("is empty: take it out to go without a lock file, or name one".to_owned())
-            }
-            value => misspelt(key, matches!(value, ast::Value::NullKeyword(_))),
-        };
-        findings.extend(problem.map(|problem| ConfigFinding {
+        let problem = misspelt(key, matches!(member.value, ast::Value::NullKeyword(_)))?;
+        Some(ConfigFinding {
             at: Some(member.start()),
             ..ConfigFinding::new(key, problem)
-        }));
-    }
-    findings
+        })
+    });
+    misspelt.collect()
 }
 
 /// What is said of an unknown key that was meant to guard something. A null where access control was meant guards nothing.
@@ -69,13 +53,15 @@ fn misspelt(key: &str, is_null: bool) -> Option<String> {
     if known.contains(&key) {
         return None;
     }
-    let letters: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
-    let letters = letters.to_ascii_lowercase();
+    let letters = unknown_keys::letters(key);
     let meant = unknown_keys::meant(key, known);
     if LOCK_WORDS.contains(&&*letters) || meant == Some(LOCK_FILE) {
         return Some(format!(
             "is unknown; the lock file is named with `{LOCK_FILE}`"
         ));
+    }
+    if let Some(guard) = care::GUARDS.iter().find(|guard| is_slip(&letters, guard)) {
+        return Some(format!("is unknown; did you mean `{guard}`?"));
     }
     if is_null {
         return None;
@@ -87,6 +73,11 @@ fn misspelt(key: &str, is_null: bool) -> Option<String> {
         || AUTH_WORDS.contains(&&*letters)
         || meant == Some(SERVER_AUTH);
     is_auth.then(|| format!("is unknown; access control is called `{SERVER_AUTH}`"))
+}
+
+/// Whether so few letters differ that nothing else can have been meant.
+fn is_slip(letters: &str, key: &str) -> bool {
+    *key != *SERVERS && names::edits(letters, &unknown_keys::letters(key)) <= 2
 }
 
 /// What is said of a key that is ignored.

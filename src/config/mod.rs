@@ -4,6 +4,7 @@
 
 mod activity;
 mod blank;
+mod care;
 mod container_options;
 mod credentials;
 mod document;
@@ -28,7 +29,6 @@ mod places;
 mod profiles;
 mod rate_limit;
 mod raw;
-mod redacted_values;
 mod references;
 mod replace;
 mod resolve;
@@ -50,6 +50,7 @@ mod tree;
 mod trusted;
 mod unknown_keys;
 mod unknown_servers;
+mod unmask;
 mod unrepeated;
 mod values;
 mod watching;

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    edit::Change, raw::entry_keys, redacted_values::StoredValue, unknown_keys,
+    edit::Change, finding::without_credentials, raw::entry_keys, unknown_keys, unmask::StoredValue,
     unrepeated::read_unrepeated,
 };
 
@@ -33,7 +33,8 @@ fn told(problems: &[String]) -> String {
     let named = problems.iter().take(MOST_TOLD).cloned();
     let more = problems.len().saturating_sub(MOST_TOLD);
     let more = (more > 0).then(|| format!("and {more} more"));
-    named.chain(more).collect::<Vec<_>>().join("; ")
+    let all = named.chain(more).collect::<Vec<_>>().join("; ");
+    without_credentials(&all)
 }
 
 /// Keys that are also taken as JSON in a string, under their names with `_json`.
@@ -97,7 +98,7 @@ impl ServerPatch {
             let new = match value {
                 Value::Null => None,
                 Value::Object(_) => Some(merged(key, stored, value, redacted)?),
-                other => Some(redacted.restored(key, other).map_err(BadPatch::one)?),
+                other => Some(redacted.unmasked(key, other).map_err(BadPatch::one)?),
             };
             match new {
                 None => drop(after.shift_remove(key)),
@@ -236,7 +237,7 @@ fn merged(
     redacted: StoredValue<'_>,
 ) -> Result<Value, BadPatch> {
     let Value::Object(new) = new else {
-        return redacted.restored(place, new).map_err(BadPatch::one);
+        return redacted.unmasked(place, new).map_err(BadPatch::one);
     };
     let mut members = match stored {
         Some(Value::Object(stored)) => stored.clone(),

@@ -3,9 +3,17 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
 
 use super::{
-    activity::ActivitySettings, finding::ConfigFinding, keyring::KeyringChoice, listen::Listen,
-    otlp::OtlpEndpoint, profiles::Profile, rate_limit::RateLimit, safe_variables::is_safe_variable,
-    server_auth::ServerAuth, server_entry::ServerEntry, tool_filter::Globs,
+    activity::ActivitySettings,
+    finding::{ConfigFinding, listed},
+    keyring::KeyringChoice,
+    listen::Listen,
+    otlp::OtlpEndpoint,
+    profiles::Profile,
+    rate_limit::RateLimit,
+    safe_variables::is_safe_variable,
+    server_auth::ServerAuth,
+    server_entry::ServerEntry,
+    tool_filter::Globs,
 };
 use crate::text::{
     names::ServerName,
@@ -118,6 +126,27 @@ impl BrokenEntry {
             findings: Vec::new(),
             quarantined: false,
             unresolved: None,
+        }
+    }
+
+    /// One with these faults.
+    pub(super) fn of(findings: Vec<ConfigFinding>) -> Self {
+        Self {
+            reason: listed(&findings),
+            findings,
+            ..Self::new(String::new())
+        }
+    }
+
+    /// The same with the places of its faults in the file.
+    #[must_use]
+    pub fn with_places(self) -> Self {
+        match &self.findings[..] {
+            [] => self,
+            findings => Self {
+                reason: listed(findings),
+                ..self
+            },
         }
     }
 

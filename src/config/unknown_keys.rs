@@ -18,18 +18,21 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("environment", "env"),
     ("envs", "env"),
     ("workdir", "cwd"),
-    ("httpUrl", "url"),
-    ("serverUrl", "url"),
+    ("http_url", "url"),
     ("server_url", "url"),
     ("endpoint", "url"),
     ("uri", "url"),
     ("http_headers", "headers"),
     ("active", "enabled"),
-    ("includeTools", "enabled_tools"),
-    ("excludeTools", "disabled_tools"),
+    ("include_tools", "enabled_tools"),
+    ("allowed_tools", "enabled_tools"),
     ("tools", "enabled_tools"),
+    ("exclude_tools", "disabled_tools"),
+    ("excluded_tools", "disabled_tools"),
+    ("denied_tools", "disabled_tools"),
+    ("disallowed_tools", "disabled_tools"),
+    ("blocked_tools", "disabled_tools"),
     ("servers", "mcpServers"),
-    ("mcp_servers", "mcpServers"),
     ("address", "listen"),
     ("port", "listen"),
     ("mode", "routing_mode"),
@@ -45,22 +48,38 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("effect", "policy"),
 ];
 
-/// The key of `known` that was meant.
-pub(super) fn meant<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
-    let words = OTHER_WORDS
-        .iter()
-        .filter(|(word, _)| word.eq_ignore_ascii_case(key));
-    let mut ours = words.filter_map(|(_, ours)| known.iter().find(|known| *known == ours));
-    let by_word = ours.next();
-    by_word
-        .copied()
-        .or_else(|| names::closest(key, known.iter().copied()))
+/// A key without case and separators.
+pub(super) fn letters(key: &str) -> String {
+    let letters = key.chars().filter(char::is_ascii_alphanumeric);
+    letters.map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// Keys one by one, those that only spell another one differently left out.
+/// The key of `known` that was meant.
+pub(super) fn meant<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+    let wanted = letters(key);
+    let is_same = |word: &str| letters(word) == wanted;
+    let of_words = OTHER_WORDS.iter().filter(|(word, _)| is_same(word));
+    let mut of_words = of_words.filter_map(|(_, ours)| known.iter().find(|known| *known == ours));
+    let same = known.iter().find(|known| is_same(known));
+    let found = same.or_else(|| of_words.next()).copied();
+    // So few letters are a part of nearly everything.
+    let close = || names::closest(key, known.iter().copied()).filter(|_| wanted.len() > 2);
+    found.or_else(close)
+}
+
+/// Keys one by one, those that only spell another one differently and those of other programs left out.
 pub(super) fn listed(known: &[&str]) -> String {
-    let other_spellings = ["working_dir", "protocol", "transport", "disabled"];
-    let proper = known.iter().filter(|key| !other_spellings.contains(key));
+    let not_listed = [
+        "working_dir",
+        "protocol",
+        "transport",
+        "disabled",
+        "inherit_system_safe",
+        "allowed_system_vars",
+        "custom_vars",
+        "enhance_path",
+    ];
+    let proper = known.iter().filter(|key| !not_listed.contains(key));
     let proper: Vec<String> = proper.map(|key| format!("`{key}`")).collect();
     proper.join(", ")
 }
@@ -87,8 +106,20 @@ mod tests {
             ("idle_timout", Some("idle_timeout")),
             ("headers", None),
             ("mode", None),
+            ("c", None),
+            ("ur", None),
         ] {
             assert_eq!(meant(key, &known), expected, "{key}");
+        }
+        let switches = ["enabled", "disabled", "enabled_tools", "disabled_tools"];
+        for (key, expected) in [
+            ("denied_tools", "disabled_tools"),
+            ("blockedTools", "disabled_tools"),
+            ("disabledTools", "disabled_tools"),
+            ("allowed_tools", "enabled_tools"),
+            ("Enabled-Tools", "enabled_tools"),
+        ] {
+            assert_eq!(meant(key, &switches), Some(expected), "{key}");
         }
     }
 }

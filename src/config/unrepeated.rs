@@ -5,6 +5,8 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use crate::text::redact::{self, TextKind};
+
 /// Limit: bytes of a key that an error repeats.
 const SHOWN: usize = 64;
 
@@ -29,8 +31,9 @@ pub fn json_mistake(error: &serde_json::Error) -> String {
     } else {
         problem
     };
+    let problem = redact::redacted(problem, TextKind::Prose);
     match error.line() {
-        0 => problem.to_owned(),
+        0 => problem.into_owned(),
         line => format!("line {line}, column {}: {problem}", error.column()),
     }
 }

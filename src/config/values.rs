@@ -75,6 +75,11 @@ schema!([] Word, _generator => json_schema!({ "type": ["string", "number", "bool
 #[serde(rename = "$apart")]
 pub(in crate::config) struct Apart;
 
+/// A key of the Go program that means nothing here, and is reported.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename = "$foreign")]
+pub(in crate::config) struct Foreign;
+
 /// A whole number within these bounds, and its default.
 #[derive(Clone, Copy)]
 pub(in crate::config) struct WholeNumber<const MIN: usize, const MAX: usize, const DEFAULT: usize>(

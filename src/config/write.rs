@@ -12,6 +12,9 @@ use super::{
     edit::EditError,
     file::{LARGEST_FILE, folder_of, link_chain, read_text},
     replace::{Replaced, neighbour, owner_of, replace},
+    resolve::file_fault,
+    source::process_environment,
+    surroundings::Surroundings,
 };
 use crate::storage::{belongs_as, create_private_dir, private, too_large};
 
@@ -50,7 +53,7 @@ const LOCK_RETRY: Duration = Duration::from_millis(10);
 const MOST_TRIES: usize = 10;
 
 /// Reads, changes and writes the file under its lock; the change sees the text that it replaces, and is made again over another one that
-/// somebody saves meanwhile. A missing file has no text. Says whether the text changed. Blocks.
+/// somebody saves meanwhile. A missing file has no text. A text that no daemon would take is not written. Says whether the text changed. Blocks.
 pub fn rewrite(
     file: &Path,
     blank: Blank,
@@ -81,6 +84,14 @@ pub fn rewrite(
         let after = change(before.as_deref().unwrap_or_default())?;
         if before.as_ref() == Some(&after) {
             return Ok(false);
+        }
+        let variables = process_environment();
+        let surroundings = Surroundings {
+            lookup: &*variables,
+            folder,
+        };
+        if let Some(fault) = file_fault(&after, &surroundings) {
+            return Err(EditError::Unreadable(fault).into());
         }
         if after.len() as u64 > LARGEST_FILE {
             // It could not be read again.

@@ -203,7 +203,12 @@ impl Management<OverFiles> {
             error,
             missing_variables: missing.into_iter().collect(),
             faults,
-            broken: settings.broken.clone(),
+            broken: settings
+                .broken
+                .iter()
+                .cloned()
+                .map(BrokenEntry::with_places)
+                .collect(),
             warnings: settings.warnings.clone(),
         }
     }

@@ -22,7 +22,7 @@ use super::{
     settings::{AgentManagement, RoutingMode},
     spanned,
     tool_filter::Globs,
-    values::{Apart, Pairs, RawVariables, Span, WholeNumber, Word},
+    values::{Apart, Foreign, Pairs, RawVariables, Span, WholeNumber, Word},
 };
 
 /// JSON with comments and trailing commas. Strings may hold ${VAR}, ${env:VAR} and ${VAR:-default}; write $${ for a literal ${.
@@ -87,7 +87,7 @@ pub(super) struct File {
     pub(super) require_mcp_auth: Option<bool>,
     /// Parts of what there is, by name: /mcp/p/NAME shows only these servers and tools.
     #[schemars(with = "BTreeMap<String, Profile>")]
-    pub(super) profiles: BTreeMap<ProfileName, Option<Profile>>,
+    pub(super) profiles: BTreeMap<ProfileName, Profile>,
     /// How much one caller may ask; without it, as much as it likes.
     pub(super) rate_limit: Option<RateLimit>,
     /// Whether agents may run scripts with `code_execution`.
@@ -145,7 +145,7 @@ pub(super) struct RawIntent {
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct RawEnvironment {
     /// A safe list, all, none, or names and globs on top of the safe list.
@@ -153,6 +153,14 @@ pub(super) struct RawEnvironment {
     pub(super) inherit: Option<RawInherit>,
     /// Variables that every process gets.
     pub(super) set: RawVariables,
+    #[schemars(skip)]
+    inherit_system_safe: Foreign,
+    #[schemars(skip)]
+    allowed_system_vars: Foreign,
+    #[schemars(skip)]
+    custom_vars: Foreign,
+    #[schemars(skip)]
+    enhance_path: Foreign,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -173,7 +181,7 @@ pub(super) enum InheritWord {
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct RawDefaults {
     /// Whether stdio servers run in containers.
@@ -188,6 +196,16 @@ pub(super) struct RawDefaults {
     pub(super) memory_limit: Option<Text>,
     /// docker run --cpus
     pub(super) cpu_limit: Option<Text>,
+    #[schemars(skip)]
+    registry: Foreign,
+    #[schemars(skip)]
+    timeout: Foreign,
+    #[schemars(skip)]
+    log_driver: Foreign,
+    #[schemars(skip)]
+    log_max_size: Foreign,
+    #[schemars(skip)]
+    log_max_files: Foreign,
 }
 
 /// Where the file says that secrets are kept, which is read before everything else.

@@ -1,58 +1,46 @@
 //! The text of a configuration file as [`Settings`]. Pure: variables come through a lookup, no file is read.
 
 mod entry;
+mod entry_fault;
 mod isolation;
+mod settings;
 mod transport;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     sync::Arc,
-    time::Duration,
 };
 
-use jsonc_parser::ast;
-use serde_json::{Map, Value};
+use jsonc_parser::{ast, common::Ranged};
+use serde_json::Value;
 
-pub use self::transport::is_set_for_each_request;
 use self::{
     entry::{Context, read_entry},
-    isolation::ContainerDefaults,
+    settings::{check, read_mcp_timeout},
+};
+pub use self::{
+    entry_fault::{entry_fault, is_entry_key},
+    transport::is_set_for_each_request,
 };
 use super::{
-    ConfigError,
-    activity::{ActivitySettings, Kept},
-    document::{self, Document, SERVERS, WrittenServer, tree},
-    finding::{ConfigFinding, listed},
+    ConfigError, credentials,
+    document::{self, Document, SERVERS, WrittenServer},
+    finding::{ConfigFinding, without_credentials},
     guards,
     keyring::{KeyringLookup, KeyringPlace},
-    ourselves::{BEHIND_ITSELF, LeadsTo, OurAddress},
-    raw::{File, InheritWord, RawActivity, RawInherit, RawPlace, entry_keys},
-    references::{Text, ValueLookup, VariableLookup},
+    raw::{File, RawPlace},
+    references::ValueLookup,
     rule_warnings, secret_uses,
-    server_auth::ServerAuth,
     server_entry::ServerEntry,
-    settings::{AgentManagement, BrokenEntry, CodeExecution, Environment, Inherit, Settings},
+    settings::{BrokenEntry, Settings},
     spanned::{self, ReadValue},
     surroundings::Surroundings,
     unknown_servers,
-    values::{RawVariables, Word},
 };
 use crate::{
     runtime::sync::Guarded,
-    text::{names::ServerName, secret::Secret},
+    text::{names::ServerName, secret::Secrets},
 };
-
-/// Limit: `$MCP_TIMEOUT` above this many seconds is taken for milliseconds, which other programs mean by it.
-const LONGEST_MCP_TIMEOUT: u64 = 600;
-
-/// Limit: fewer characters would leave too little of a text beside the words on how to go on.
-const SHORTEST_RESPONSE: usize = 1_000;
-
-/// Limit: anything more often than this is load without use.
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
-
-/// Limit: characters that the operator's key has at least.
-const SHORTEST_API_KEY: usize = 12;
 
 /// Reads a configuration. An empty text is an empty configuration.
 pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigError> {
@@ -60,11 +48,51 @@ pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, Co
     parse_with_secrets(text, surroundings, &nowhere)
 }
 
-/// [`parse`], where secrets can be looked up.
+/// [`parse`], where secrets can be looked up. Nothing that references gave is in what it says of the text.
 pub(super) fn parse_with_secrets(
     text: &str,
     surroundings: &Surroundings<'_>,
     keyring: &KeyringLookup,
+) -> Result<Settings, ConfigError> {
+    let revealed = Guarded::new(Vec::new());
+    let recorded_lookup = |name: &str| {
+        let value = (surroundings.lookup)(name)?;
+        let credentials = credentials::in_variable(name, &value);
+        revealed.lock().extend(credentials);
+        Some(value)
+    };
+    let surroundings = Surroundings {
+        lookup: &recorded_lookup,
+        ..*surroundings
+    };
+    let read = read(text, &surroundings, keyring, &revealed);
+    let secrets = Secrets::new(std::mem::take(&mut *revealed.lock()));
+    match read {
+        Ok(settings) => Ok(masked(settings, &secrets)),
+        Err(error) => Err(error.masked(&secrets)),
+    }
+}
+
+/// The settings with nothing that is a secret, or looks like one, in what is said of them.
+fn masked(mut settings: Settings, secrets: &Secrets) -> Settings {
+    let secrets = Secrets::all([secrets, &settings.secrets()]);
+    let mask = |text: &mut String| {
+        *text = without_credentials(&secrets.redacted(text));
+    };
+    settings.warnings.iter_mut().for_each(mask);
+    for broken in &mut settings.broken {
+        mask(&mut broken.reason);
+        let findings = std::mem::take(&mut broken.findings).into_iter();
+        broken.findings = findings.map(|one| one.masked(&secrets)).collect();
+    }
+    settings
+}
+
+fn read(
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    keyring: &KeyringLookup,
+    revealed: &Guarded<Vec<String>>,
 ) -> Result<Settings, ConfigError> {
     let document = document::read(text)?;
     let wanted = secret_uses::wanted(&document);
@@ -72,19 +100,25 @@ pub(super) fn parse_with_secrets(
     if !wanted.is_empty() {
         values = keyring(&place_of(&document, surroundings)?, &wanted);
     }
+    let known = values.values().flatten();
+    revealed
+        .lock()
+        .extend(known.map(|secret| secret.reveal().to_owned()));
     let secrets = |name: &str| {
         let value = values.get(name).cloned();
         value.unwrap_or_else(|| Err("is not looked up here".to_owned()))
     };
-    let of_settings = Guarded::new(Vec::new());
-    let noting = |name: &str| {
+    let used_by_settings = Guarded::new(Vec::new());
+    let recorded_lookup = |name: &str| {
         let value = secrets(name)?;
-        of_settings.lock().push((name.to_owned(), value.clone()));
+        used_by_settings
+            .lock()
+            .push((name.to_owned(), value.clone()));
         Ok(value)
     };
     let lookup = ValueLookup {
         variables: surroundings.lookup,
-        secrets: &noting,
+        secrets: &recorded_lookup,
     };
     let ReadValue { read, ignored } = match &document.root {
         Some(root) => spanned::read::<File>(root, Some(lookup)),
@@ -102,7 +136,9 @@ pub(super) fn parse_with_secrets(
     findings.extend(check(&file, surroundings.lookup));
     if !findings.is_empty() {
         let findings = findings.into_iter();
-        let findings = findings.map(|one| located(one, &document)).collect();
+        let findings = findings
+            .map(|one| located(one, document.members()))
+            .collect();
         return Err(ConfigError::of(findings, document.text));
     }
     let mut settings = Settings::of(file, surroundings);
@@ -115,7 +151,7 @@ pub(super) fn parse_with_secrets(
     let context = Context {
         surroundings,
         secrets: &secrets,
-        secrets_of_settings: &of_settings.lock().clone(),
+        secrets_of_settings: &used_by_settings.lock().clone(),
         environment: &settings.environment.clone(),
         init_timeout,
         containers: containers.unwrap_or_default(),
@@ -128,12 +164,21 @@ pub(super) fn parse_with_secrets(
     Ok(settings)
 }
 
-/// A finding with the place of the key of the top level that it is about.
-fn located(finding: ConfigFinding, document: &Document<'_>) -> ConfigFinding {
-    use jsonc_parser::common::Ranged;
+/// Why a text cannot be used, whatever is missing here that it refers to.
+pub(super) fn file_fault(text: &str, surroundings: &Surroundings<'_>) -> Option<ConfigError> {
+    match parse(text, surroundings).err()? {
+        ConfigError::Findings(mut findings) => {
+            findings.retain(|finding| !finding.lacks_value());
+            (!findings.is_empty()).then_some(ConfigError::Findings(findings))
+        }
+        syntax => Some(syntax),
+    }
+}
 
+/// A finding with the place of the key that it is about.
+fn located(finding: ConfigFinding, members: &[ast::ObjectProp<'_>]) -> ConfigFinding {
     let key = finding.key.split(['.', '[']).next();
-    let mut members = document.members().iter().rev();
+    let mut members = members.iter().rev();
     let member = members.find(|member| Some(member.name.as_str()) == key);
     ConfigFinding {
         at: finding.at.or(member.map(Ranged::start)),
@@ -168,249 +213,6 @@ fn place_of(
     })
 }
 
-impl Settings {
-    /// What the file says, but for its servers.
-    fn of(file: File, surroundings: &Surroundings<'_>) -> Self {
-        let mut warnings: Vec<String> = Vec::new();
-        let auth = file.server_auth;
-        warnings.extend(auth.iter().flat_map(ServerAuth::warnings));
-        let api_key = file.api_key.as_ref().map(|key| &key.value);
-        if api_key.is_some_and(|key| !is_long(key)) {
-            warnings.push(format!(
-                "`api_key` is ignored: it has fewer than {SHORTEST_API_KEY} characters, so it can be guessed; the one in the file `api_key` of the data folder counts"
-            ));
-        }
-        let limit = file.tool_response_limit.0;
-        let is_small = (1..SHORTEST_RESPONSE).contains(&limit);
-        if is_small {
-            warnings.push(format!(
-                "`tool_response_limit` is {limit}; {SHORTEST_RESPONSE} counts, which is the least (0: off)"
-            ));
-        }
-        let key = session_keys(file.session_key.as_ref(), surroundings.lookup);
-        let interval = file.tool_discovery_interval.0;
-        let profiles = file.profiles.into_iter();
-        let path = |text: Option<Text>| text.map(|text| surroundings.path(&text.value));
-        Self {
-            listen: file.listen,
-            data_dir: path(file.data_dir),
-            lock_file: path(file.lock_file),
-            routing_mode: file.routing_mode,
-            tools_limit: file.tools_limit.0,
-            top_k: file.top_k.0,
-            legacy_call_tool: file.legacy_call_tool,
-            // The Go program's words for the same restrictions count, too, and the strictest wins.
-            management: match file.management {
-                _ if file.disable_management == Some(true) => AgentManagement::Off,
-                AgentManagement::Full if file.read_only_mode == Some(true) => AgentManagement::Read,
-                written => written,
-            },
-            code_execution: CodeExecution {
-                is_on: file.enable_code_execution,
-                timeout_ms: file.code_execution_timeout_ms.0,
-                max_tool_calls: file.code_execution_max_tool_calls.0,
-            },
-            tool_response_limit: if is_small { SHORTEST_RESPONSE } else { limit },
-            tool_discovery_interval: (!interval.is_zero()).then_some(interval),
-            idle_check_interval: file.idle_check_interval.0,
-            health_check_interval: file.health_check_interval.0,
-            api_key: api_key
-                .filter(|key| is_long(key))
-                .map(|key| Secret::new(key.clone())),
-            session_key: key.into_iter().next().map(|(_, key)| Secret::new(key)),
-            keyring: file.keyring,
-            lacks_secrets: false,
-            server_auth: auth.map(Arc::new),
-            profiles: profiles
-                .filter_map(|(name, profile)| Some((name.0, Arc::new(profile?))))
-                .collect(),
-            rate_limit: file.rate_limit,
-            trusted_hosts: values(file.trusted_hosts),
-            trusted_origins: values(file.trusted_origins),
-            strict_server_validation: file
-                .intent_declaration
-                .strict_server_validation
-                .unwrap_or(true),
-            activity: file.activity.into(),
-            otlp_endpoint: file.otlp_endpoint,
-            environment: Environment {
-                inherit: inherit(file.environment.inherit),
-                set: variables(file.environment.set),
-            },
-            servers: BTreeMap::new(),
-            demo: None,
-            broken: Vec::new(),
-            warnings,
-        }
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        let surroundings = Surroundings {
-            lookup: &|_| None,
-            folder: std::path::Path::new(""),
-        };
-        Self::of(File::default(), &surroundings)
-    }
-}
-
-impl From<RawActivity> for ActivitySettings {
-    fn from(raw: RawActivity) -> Self {
-        Self {
-            max_age: raw.max_age.0,
-            max_records: raw.max_records.0,
-            max_size_mb: raw.max_size_mb.0,
-            arguments: raw.arguments.unwrap_or(Kept::Redacted),
-            results: raw.results.unwrap_or(Kept::Off),
-        }
-    }
-}
-
-impl Default for ActivitySettings {
-    fn default() -> Self {
-        RawActivity::default().into()
-    }
-}
-
-/// What is wrong at the top level that takes more than one key, or more than the text.
-fn check(file: &File, lookup: VariableLookup<'_>) -> Option<ConfigFinding> {
-    let path = file.lock_file.as_ref();
-    if path.is_some_and(|path| path.value.trim().is_empty()) {
-        let problem = "is empty once its references are filled in";
-        return Some(ConfigFinding::new("lock_file", problem));
-    }
-    let interval = file.tool_discovery_interval.0;
-    if !interval.is_zero() && interval < SHORTEST_INTERVAL {
-        let problem = "must be 0s (off) or at least 100ms";
-        return Some(ConfigFinding::new("tool_discovery_interval", problem));
-    }
-    let auth = file.server_auth.as_ref();
-    let asks = auth.is_some_and(ServerAuth::asks_for_credentials);
-    if file.require_mcp_auth == Some(true) && !asks {
-        let problem = "asks for credentials that this program does not know: say with `serverAuth` who may come in";
-        return Some(ConfigFinding::new("require_mcp_auth", problem));
-    }
-    let keys = session_keys(file.session_key.as_ref(), lookup);
-    let (name, _) = keys.into_iter().find(|(_, key)| is_guessable(key))?;
-    let problem = "is too easy to guess: whoever knows it can make session ids. It must have at least 32 characters, 12 different ones among them, as `openssl rand -base64 32` prints them; without it a key is made and kept in the data folder";
-    Some(ConfigFinding::new(name, problem))
-}
-
-/// The keys of session ids; the first counts.
-fn session_keys(written: Option<&Text>, lookup: VariableLookup<'_>) -> Vec<(&'static str, String)> {
-    let from_variable = lookup("MCPPROXY_SESSION_KEY").filter(|key| !key.is_empty());
-    let from_variable = from_variable.map(|key| ("$MCPPROXY_SESSION_KEY", key));
-    let written = written.map(|key| ("session_key", key.value.clone()));
-    from_variable.into_iter().chain(written).collect()
-}
-
-fn is_long(api_key: &str) -> bool {
-    api_key.chars().count() >= SHORTEST_API_KEY
-}
-
-/// Whether a key is shorter or plainer than random ones are.
-fn is_guessable(key: &str) -> bool {
-    let different: BTreeSet<char> = key.chars().collect();
-    key.chars().count() < 32 || different.len() < 12
-}
-
-fn values(words: Vec<Word>) -> Vec<String> {
-    words.into_iter().map(|word| word.0.value).collect()
-}
-
-fn inherit(raw: Option<RawInherit>) -> Inherit {
-    match raw {
-        Some(RawInherit::Array(also)) => Inherit::Safe { also },
-        Some(RawInherit::String(InheritWord::All)) => Inherit::All,
-        Some(RawInherit::String(InheritWord::None)) => Inherit::None,
-        None | Some(RawInherit::String(InheritWord::Safe)) => Inherit::default(),
-    }
-}
-
-/// Variables as a process gets them.
-fn variables(written: RawVariables) -> BTreeMap<String, Secret> {
-    let pairs = written.0.into_iter();
-    pairs
-        .map(|(name, value)| (name.0, Secret::new(value.0.value)))
-        .collect()
-}
-
-/// `$MCP_TIMEOUT`, in seconds.
-fn read_mcp_timeout(lookup: VariableLookup<'_>, warnings: &mut Vec<String>) -> Option<Duration> {
-    let written = lookup("MCP_TIMEOUT").filter(|text| !text.is_empty())?;
-    match written.trim().parse::<u64>() {
-        Ok(seconds) if (1..=LONGEST_MCP_TIMEOUT).contains(&seconds) => {
-            Some(Duration::from_secs(seconds))
-        }
-        _ => {
-            warnings.push(format!(
-                "$MCP_TIMEOUT is {written:?} and is ignored: it counts seconds, from 1 to {LONGEST_MCP_TIMEOUT}"
-            ));
-            None
-        }
-    }
-}
-
-/// Whether an entry may have this key.
-pub fn is_entry_key(key: &str) -> bool {
-    entry_keys().contains(&key)
-}
-
-/// What is wrong with an entry before it stands in a file, but for its references, which only the daemon's environment resolves.
-pub fn entry_fault(
-    name: &ServerName,
-    entry: &Map<String, Value>,
-    us: &OurAddress,
-) -> Option<String> {
-    if us.is_behind(&LeadsTo::of_written(entry)) {
-        return Some(format!("it {BEHIND_ITSELF}"));
-    }
-    let context = Context {
-        surroundings: &Surroundings {
-            lookup: &|_| None,
-            folder: std::path::Path::new("/"),
-        },
-        secrets: ValueLookup::to_variables(&|_| None).secrets,
-        secrets_of_settings: &[],
-        environment: &Environment::default(),
-        init_timeout: None,
-        containers: ContainerDefaults::default(),
-    };
-    let fault = |entry: &Map<String, Value>| {
-        let text = Value::Object(entry.clone()).to_string();
-        let written = tree(&text).ok().flatten()?;
-        let read = read_entry(name, entry, &written, &context, true);
-        read.err().map(|findings| listed(&findings))
-    };
-    if !has_references(&Value::Object(entry.clone())) {
-        return fault(entry);
-    }
-    // Of what is switched off no reference is resolved.
-    let mut unresolved = entry.clone();
-    unresolved.insert("enabled".to_owned(), Value::Bool(false));
-    unresolved.shift_remove("disabled");
-    fault(&unresolved).or_else(|| fault(&without_references(entry)))
-}
-
-fn has_references(value: &Value) -> bool {
-    value.to_string().contains("${")
-}
-
-/// What of an entry has no references, with something in place of what it cannot be without.
-fn without_references(entry: &Map<String, Value>) -> Map<String, Value> {
-    let rest = entry.iter().filter_map(|(key, value)| {
-        let value = match (has_references(value), key.as_str()) {
-            (false, _) => value.clone(),
-            (true, "command") => "program".into(),
-            (true, "url") => "https://localhost/".into(),
-            (true, _) => return None,
-        };
-        Some((key.clone(), value))
-    });
-    rest.collect()
-}
-
 fn read_servers(document: &Document<'_>, context: &Context<'_>, settings: &mut Settings) {
     let mut taken: HashMap<String, &str> = HashMap::new();
     let entries = document.servers.iter().zip(document.entries());
@@ -429,6 +231,7 @@ fn read_servers(document: &Document<'_>, context: &Context<'_>, settings: &mut S
                 settings.servers.insert(entry.name.clone(), Arc::new(entry));
             }
             Err(broken) => settings.broken.push(BrokenEntry {
+                findings: placed(&broken.findings, value, document.text),
                 name: written
                     .name
                     .clone()
@@ -438,6 +241,18 @@ fn read_servers(document: &Document<'_>, context: &Context<'_>, settings: &mut S
             }),
         }
     }
+}
+
+/// Findings of an entry with their places.
+fn placed(findings: &[ConfigFinding], entry: &ast::Value<'_>, text: &str) -> Vec<ConfigFinding> {
+    let members = match entry {
+        ast::Value::Object(entry) => &entry.properties[..],
+        _ => &[],
+    };
+    let findings = findings.iter().cloned();
+    findings
+        .map(|one| located(one, members).placed(text))
+        .collect()
 }
 
 fn read_server<'d>(
@@ -465,7 +280,6 @@ fn read_server<'d>(
         unresolved: read_entry(&name, entry, value, context, false)
             .ok()
             .map(|(entry, _)| Arc::new(entry)),
-        findings: findings.clone(),
-        ..broken(&listed(&findings))
+        ..BrokenEntry::of(findings)
     })
 }

@@ -3,7 +3,7 @@
 use http::{HeaderName, HeaderValue, Uri, header};
 use serde_json::{Map, Value, json};
 
-use super::{values, variables};
+use super::settings::{values, variables};
 use crate::{
     config::{
         finding::ConfigFinding,
@@ -114,7 +114,7 @@ fn stdio(
         args: args.into_iter().map(|arg| arg.value).collect(),
         env: variables(std::mem::take(&mut raw.env)),
         cwd: cwd.as_ref().map(|cwd| surroundings.path(&cwd.value)),
-        shown_cwd: cwd.map(|cwd| cwd.shown),
+        shown_cwd: cwd.map(|cwd| redacted(&cwd.shown, TextKind::Word).into_owned()),
         isolation: None,
         shown_isolation: None,
         written_isolation: None,

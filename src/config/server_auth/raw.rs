@@ -195,13 +195,13 @@ impl TryFrom<Pairs<Token, Owner>> for Tokens {
             };
             if looks_swapped(&token, &subject) {
                 return Err(format!(
-                    "has as subject number {index} what looks like a token; the token stands before the subject: {{\"TOKEN\": \"SUBJECT\"}}"
+                    "has as the subject of [{index}] what looks like a token; the token stands before the subject: {{\"TOKEN\": \"SUBJECT\"}}"
                 ));
             }
             let hash = TokenHash::of(&token);
             if tokens.iter().any(|other| other.hash == hash) {
                 return Err(format!(
-                    "has as number {index} a token that stands there already"
+                    "has at [{index}] a token that stands there already"
                 ));
             }
             tokens.push(BearerToken {

@@ -1,6 +1,11 @@
-//! How serde asks a value of the tree.
+//! serde's `Deserializer` over the tree of JSON with comments: every error gets the key and the byte that it belongs to.
 
-use std::{cell::Cell, collections::HashMap, iter::Enumerate, slice};
+use std::{
+    cell::Cell,
+    collections::{HashMap, HashSet},
+    iter::Enumerate,
+    slice,
+};
 
 use jsonc_parser::{ast, common::Ranged};
 use serde::de::{
@@ -10,10 +15,19 @@ use serde::de::{
 
 use super::{Node, Path, kind, wrong};
 use crate::config::{
-    document::SERVER_AUTH,
+    care::Care,
     finding::{ConfigFinding, FindingKind},
     unknown_keys,
 };
+
+/// The name of an enum with a variant for each kind of JSON that may stand there.
+const KIND: &str = "$kind";
+
+/// The name of a tuple struct for a text that may also be a number, true or false, and may be empty. Any other is a `$text`.
+const WORD: &str = "$word";
+
+/// The name of a unit struct for a key that means something to other programs only. `$apart` is one that another reader reads.
+const FOREIGN: &str = "$foreign";
 
 impl Node<'_> {
     fn elements<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigFinding> {
@@ -34,25 +48,18 @@ impl Node<'_> {
         let ast::Value::Object(object) = self.value else {
             return wrong("must be an object {…}");
         };
-        let mut last = HashMap::new();
-        for (index, member) in object.properties.iter().enumerate() {
-            let is_second = last.insert(member.name.as_str(), index).is_some();
-            let is_left_out = self.reading.left_out.borrow().contains_key(&member.start());
-            if is_second && !is_left_out && self.is_strict && known.is_some() {
-                return Err(ConfigFinding {
-                    key: Path::Key(&self.path, member.name.as_str()).to_string(),
-                    at: Some(member.start()),
-                    ..ConfigFinding::of(FindingKind::Repeated)
-                });
-            }
-        }
+        let members = object.properties.iter().enumerate();
         visitor.visit_map(Members {
             of: self,
             known,
-            last,
-            rest: object.properties.iter().enumerate(),
-            at: None,
-            hides: Cell::new(false),
+            last: members
+                .clone()
+                .map(|(index, member)| (member.name.as_str(), index))
+                .collect(),
+            seen: HashSet::new(),
+            rest: members,
+            current: None,
+            is_secret_key: Cell::new(false),
         })
     }
 }
@@ -101,7 +108,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         let ast::Value::StringLit(text) = self.value else {
             return wrong("must be a string");
         };
-        if self.hides.is_none() {
+        if self.is_secret_key.is_none() {
             self.check_blank(&text.value)?;
         }
         visitor.visit_string(self.text(&text.value)?.value)
@@ -118,7 +125,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConfigFinding> {
-        if self.is_null() && !self.is_strict {
+        if self.is_null() && self.care == Care::Lenient {
             visitor.visit_none()
         } else {
             visitor.visit_some(self)
@@ -155,9 +162,12 @@ impl<'de> Deserializer<'de> for Node<'_> {
 
     fn deserialize_unit_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, ConfigFinding> {
+        if name == FOREIGN {
+            self.ignore(|_, _| None);
+        }
         visitor.visit_unit()
     }
 
@@ -167,10 +177,10 @@ impl<'de> Deserializer<'de> for Node<'_> {
         _: usize,
         visitor: V,
     ) -> Result<V::Value, ConfigFinding> {
-        if let Some(hides) = self.hides {
-            hides.set(true);
+        if let Some(is_secret) = self.is_secret_key {
+            is_secret.set(true);
         }
-        let is_word = name == "$word";
+        let is_word = name == WORD;
         let written = match self.value {
             ast::Value::StringLit(text) => text.value.to_string(),
             ast::Value::NumberLit(number) if is_word => number.value.to_owned(),
@@ -181,7 +191,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
             self.check_blank(&written)?;
         }
         let text = self.text(&written)?;
-        if self.is_strict && text.value.is_empty() {
+        if !is_word && self.care > Care::Lenient && text.value.is_empty() {
             return wrong("is empty");
         }
         visitor.visit_seq(SeqDeserializer::new(
@@ -195,30 +205,36 @@ impl<'de> Deserializer<'de> for Node<'_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ConfigFinding> {
-        if name == "$kind" {
+        if name == KIND {
             let kind = kind(self.value);
             return if variants.contains(&kind) {
                 visitor.visit_enum(Variant(self, kind))
             } else {
                 // The first of them is what is written mostly.
-                wrong(&format!("must be a {}", variants.join(" or an ")))
+                let kinds = variants.iter().map(|kind| match *kind {
+                    "array" | "object" => format!("an {kind}"),
+                    kind => format!("a {kind}"),
+                });
+                wrong(&format!(
+                    "must be {}",
+                    kinds.collect::<Vec<_>>().join(" or ")
+                ))
             };
         }
-        let accepted = variants.iter().map(|word| format!("{word:?}"));
-        let accepted: Vec<String> = accepted.collect();
+        let accepted = || {
+            let quoted = variants.iter().map(|word| format!("{word:?}"));
+            let quoted: Vec<String> = quoted.collect();
+            wrong(&format!("must be one of {}", quoted.join(", ")))
+        };
         let ast::Value::StringLit(word) = self.value else {
-            return wrong(&format!("must be {}", accepted.join(" or ")));
+            return accepted();
         };
         self.check_blank(&word.value)?;
         let found = self.text(&word.value)?.value;
         if variants.contains(&&*found) {
             visitor.visit_enum(StringDeserializer::<ConfigFinding>::new(found))
-        } else if self.is_strict {
-            wrong(&format!("must be {}", accepted.join(" or ")))
         } else {
-            // As it is written: what a reference gave may be a secret.
-            let accepted = accepted.join(", ");
-            wrong(&format!("is {:?}; accepted are {accepted}", word.value))
+            accepted()
         }
     }
 
@@ -226,16 +242,23 @@ impl<'de> Deserializer<'de> for Node<'_> {
         self,
         visitor: V,
     ) -> Result<V::Value, ConfigFinding> {
-        if let (Path::Key(_, key), Some(known)) = (self.path, self.beside) {
-            let meant = unknown_keys::meant(key, known);
-            let unknown = ConfigFinding::of(FindingKind::Unknown { meant, known });
-            self.reading.ignored.borrow_mut().push(self.placed(unknown));
-        }
+        self.ignore(unknown_keys::meant);
         visitor.visit_unit()
     }
 
     serde::forward_to_deserialize_any! {
         i8 i16 i32 i64 i128 u8 u16 u32 u128 f32 char str bytes byte_buf unit tuple
+    }
+}
+
+impl Node<'_> {
+    /// Notes that this key is ignored, and which was meant.
+    fn ignore(self, meant: fn(&str, &[&'static str]) -> Option<&'static str>) {
+        if let (Path::Key(_, key), Some(known)) = (self.path, self.known_keys) {
+            let meant = meant(key, known);
+            let unknown = ConfigFinding::of(FindingKind::Unknown { meant, known });
+            self.reading.ignored.borrow_mut().push(self.placed(unknown));
+        }
     }
 }
 
@@ -263,9 +286,9 @@ impl<'de> de::SeqAccess<'de> for Elements<'_> {
         let node = Node {
             value,
             path: Path::Index(&self.of.path, index),
-            at: value.start(),
-            beside: None,
-            hides: None,
+            start: value.start(),
+            known_keys: None,
+            is_secret_key: None,
             ..self.of
         };
         let read = seed.deserialize(node).map(Some);
@@ -278,31 +301,41 @@ struct Members<'n> {
     of: Node<'n>,
     /// The keys of a struct.
     known: Option<&'static [&'static str]>,
-    /// The last member of each key, which counts where nothing is strict.
+    /// The last member of each key, which alone counts where nobody is careful.
     last: HashMap<&'n str, usize>,
+    /// The keys that were read.
+    seen: HashSet<&'n str>,
     rest: Enumerate<slice::Iter<'n, ast::ObjectProp<'n>>>,
-    at: Option<(usize, &'n ast::ObjectProp<'n>)>,
-    /// Whether the key that was read last may be a secret.
-    hides: Cell<bool>,
+    /// The member that is being read.
+    current: Option<(usize, &'n ast::ObjectProp<'n>)>,
+    /// Whether its key may be a secret.
+    is_secret_key: Cell<bool>,
 }
 
 impl Members<'_> {
+    fn care(&self, key: &str) -> Care {
+        let is_known = self.known.is_some_and(|known| known.contains(&key));
+        let of_key = if is_known {
+            Care::of(key)
+        } else {
+            Care::Lenient
+        };
+        self.of.care.max(of_key)
+    }
+
     fn counts(&self, index: usize, member: &ast::ObjectProp<'_>) -> bool {
-        let is_left_out = self
-            .of
-            .reading
-            .left_out
-            .borrow()
-            .contains_key(&member.start());
+        let left_out = self.of.reading.left_out.borrow();
         let is_null = matches!(member.value, ast::Value::NullKeyword(_));
         let is_absent = is_null && self.known.is_some();
-        let is_last = self.last.get(member.name.as_str()) == Some(&index);
-        !is_left_out && (self.of.is_strict || is_last && !is_absent)
+        let key = member.name.as_str();
+        let is_last = self.last.get(key) == Some(&index);
+        !left_out.contains_key(&member.start())
+            && (self.care(key) > Care::Lenient || is_last && !is_absent)
     }
 
     /// The way to a member; its key does not show where it may be a secret.
-    fn path<'p>(&'p self, index: usize, member: &'p ast::ObjectProp<'p>, hides: bool) -> Path<'p> {
-        if hides {
+    fn path<'p>(&'p self, index: usize, member: &'p ast::ObjectProp<'p>) -> Path<'p> {
+        if self.is_secret_key.get() {
             Path::Index(&self.of.path, index)
         } else {
             Path::Key(&self.of.path, member.name.as_str())
@@ -317,33 +350,48 @@ impl<'de> de::MapAccess<'de> for Members<'_> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, ConfigFinding> {
-        self.at = None;
+        self.current = None;
         while let Some((index, member)) = self.rest.next() {
             if self.counts(index, member) {
-                self.at = Some((index, member));
+                self.current = Some((index, member));
                 break;
             }
         }
-        let Some((index, member)) = self.at else {
+        let Some((index, member)) = self.current else {
             return Ok(None);
         };
-        self.hides.set(false);
+        self.is_secret_key.set(false);
+        let key = member.name.as_str();
         let value = ast::Value::StringLit(ast::StringLit {
             range: member.name.range(),
-            value: member.name.as_str().into(),
+            value: key.into(),
         });
         let node = Node {
             value: &value,
             path: Path::Root,
-            at: member.start(),
-            beside: None,
-            hides: Some(&self.hides),
+            start: member.start(),
+            known_keys: None,
+            is_secret_key: Some(&self.is_secret_key),
             ..self.of
         };
-        seed.deserialize(node).map(Some).map_err(|fault| {
-            let is_guess = matches!(fault.kind, FindingKind::Unknown { meant: None, .. });
-            let hides = self.hides.get() || is_guess && self.of.is_strict;
-            let path = self.path(index, member, hides);
+        let is_second = self.care(key) > Care::Lenient && !self.seen.insert(key);
+        let read = match seed.deserialize(node) {
+            Ok(_) if is_second => Err(ConfigFinding::of(FindingKind::Repeated)),
+            read => read.map(Some),
+        };
+        read.map_err(|fault| {
+            if self.of.care == Care::Secret
+                && let FindingKind::Unknown { meant: None, known } = fault.kind
+            {
+                // It may be a token at a wrong place.
+                let listed = unknown_keys::listed(known);
+                let problem = format!("has an unknown key; there are {listed}");
+                return ConfigFinding {
+                    at: Some(member.start()),
+                    ..ConfigFinding::new(self.of.path.to_string(), problem)
+                };
+            }
+            let path = self.path(index, member);
             Node { path, ..node }.placed(fault)
         })
     }
@@ -352,16 +400,16 @@ impl<'de> de::MapAccess<'de> for Members<'_> {
         &mut self,
         seed: S,
     ) -> Result<S::Value, ConfigFinding> {
-        let Some((index, member)) = self.at else {
+        let Some((index, member)) = self.current else {
             return wrong("has no key");
         };
         let node = Node {
             value: &member.value,
-            path: self.path(index, member, self.hides.get()),
-            at: member.start(),
-            is_strict: self.of.is_strict || member.name.as_str() == SERVER_AUTH,
-            beside: self.known,
-            hides: None,
+            path: self.path(index, member),
+            start: member.start(),
+            care: self.care(member.name.as_str()),
+            known_keys: self.known,
+            is_secret_key: None,
             ..self.of
         };
         let read = seed.deserialize(node);

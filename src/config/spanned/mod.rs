@@ -3,7 +3,8 @@
 //!
 //! What serde cannot say by itself is said by reserved names: a tuple struct `$text` is a text with its references resolved, as it is shown,
 //! and as it is written; `$word` takes numbers and booleans, too; an enum `$kind` has a variant for each kind of JSON that may stand there,
-//! as `untagged` would, but without its buffer, in which places get lost; a unit struct `$apart` is read by somebody else.
+//! as `untagged` would, but without its buffer, in which places get lost; a unit struct `$apart` is read by another reader, and `$foreign` by
+//! other programs only.
 
 mod deserializer;
 
@@ -17,6 +18,7 @@ use jsonc_parser::{ast, common::Ranged};
 use serde::de::{DeserializeOwned, Error as _};
 
 use super::{
+    care::Care,
     document::tree,
     finding::{ConfigFinding, FindingKind},
     references::{self, BadReference, Text, ValueLookup},
@@ -130,13 +132,12 @@ struct Node<'n> {
     path: Path<'n>,
     reading: &'n Reading<'n>,
     /// Where its key or itself begins.
-    at: usize,
-    /// Whether nothing may be unknown, empty or said twice.
-    is_strict: bool,
+    start: usize,
+    care: Care,
     /// The keys that the object knows whose member it is.
-    beside: Option<&'static [&'static str]>,
-    /// For a key: told when it may be a secret.
-    hides: Option<&'n Cell<bool>>,
+    known_keys: Option<&'static [&'static str]>,
+    /// For a key: set where it may be a secret.
+    is_secret_key: Option<&'n Cell<bool>>,
 }
 
 fn kind(value: &ast::Value<'_>) -> &'static str {
@@ -160,10 +161,10 @@ impl<'n> Node<'n> {
             value,
             path: Path::Root,
             reading,
-            at: value.start(),
-            is_strict: false,
-            beside: None,
-            hides: None,
+            start: value.start(),
+            care: Care::Lenient,
+            known_keys: None,
+            is_secret_key: None,
         }
     }
 
@@ -181,7 +182,7 @@ impl<'n> Node<'n> {
             place: None,
             key: self.path.to_string(),
             kind,
-            at: Some(self.at),
+            at: Some(self.start),
         }
     }
 
@@ -210,7 +211,7 @@ impl<'n> Node<'n> {
     /// A text with its references resolved; a key as it is written.
     fn text(self, written: &str) -> Result<Text, ConfigFinding> {
         let lookup = self.reading.lookup;
-        let Some(lookup) = lookup.filter(|_| self.hides.is_none_or(Cell::get)) else {
+        let Some(lookup) = lookup.filter(|_| self.is_secret_key.is_none_or(Cell::get)) else {
             return Ok(references::literal(written));
         };
         references::expand(written, lookup).map_err(|bad| {
@@ -224,8 +225,8 @@ impl<'n> Node<'n> {
 
     /// Refuses an empty text, which counts as an absent key where it is the value of one.
     fn check_blank(self, text: &str) -> Result<(), ConfigFinding> {
-        match (text, self.is_strict, self.beside) {
-            ("", false, Some(_)) => Err(ConfigFinding::of(FindingKind::Blank)),
+        match (text, self.care, self.known_keys) {
+            ("", Care::Lenient, Some(_)) => Err(ConfigFinding::of(FindingKind::Blank)),
             ("", ..) => wrong("is empty"),
             _ => Ok(()),
         }

@@ -61,10 +61,16 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         (r#"{"providr": "bearer"}"#, "did you mean `provider`?"),
         (
             r#"{"tokens": {}}"#,
-            "`serverAuth[0]` is unknown; there are `provider`",
+            "`serverAuth` has an unknown key; there are `provider`",
         ),
-        (r#"{"rules": []}"#, "is unknown; there are `provider`"),
-        (r#"{"rate_limit": {}}"#, "is unknown; there are `provider`"),
+        (
+            r#"{"rules": []}"#,
+            "has an unknown key; there are `provider`",
+        ),
+        (
+            r#"{"rate_limit": {}}"#,
+            "has an unknown key; there are `provider`",
+        ),
         (
             r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "servers": ["x"]}]}}"#,
             "rules[0].servers` is unknown; did you mean `tools`?",
@@ -79,11 +85,11 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "basic"}"#,
-            r#"must be "bearer" or "forwarded""#,
+            r#"must be one of "bearer", "forwarded""#,
         ),
         (
             r#"{"provider": null, "acl": {"default": "deny"}}"#,
-            r#"must be "bearer" or "forwarded""#,
+            r#"must be one of "bearer", "forwarded""#,
         ),
         (r#"{"provider": "bearer"}"#, "has no `bearer.tokens`"),
         (r#"{"provider": "bearer", "bearer": {}}"#, "has no `tokens`"),
@@ -133,7 +139,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"t": "a", "t": "b"}}}"#,
-            "stands there already",
+            "`serverAuth.bearer.tokens[1]` stands there twice",
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"${TOKEN}": "a", "s3cret-value": "b"}}}"#,
@@ -189,7 +195,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         (r#"{"acl": {"rules": []}}"#, "has no `default`"),
         (
             r#"{"acl": {"default": "maybe"}}"#,
-            r#"must be "allow" or "deny""#,
+            r#"must be one of "allow", "deny""#,
         ),
         (
             r#"{"acl": {"default": "deny", "rules": {}}}"#,
@@ -273,7 +279,7 @@ fn what_looks_like_access_control_is_not_passed_over() {
         (1, 2),
         "say with `serverAuth`",
     );
-    check_at(r#"{"serverAuth": null}"#, (1, 2), "is null");
+    check_at(r#"{"serverAuth": null}"#, (1, 2), "must be an object");
     assert!(read(r#"{"require_mcp_auth": false}"#).server_auth.is_none());
     let both = r#"{"require_mcp_auth": true, "serverAuth": {"provider": "forwarded"}}"#;
     assert!(read(both).server_auth.is_some());
@@ -409,5 +415,5 @@ fn all_mistakes_are_named_each_with_its_place() {
     let many = format!(r#"{{"serverAuth": {{"acl": {{"default": "deny", "rules": [{many}]}}}}}}"#);
     let error = try_read(&many).expect_err("nobody is let in").to_string();
     assert!(error.ends_with("; and 30 more"), "{error}");
-    assert_eq!(error.matches("must be \"allow\"").count(), 20);
+    assert_eq!(error.matches("must be one of \"allow\"").count(), 20);
 }

@@ -31,7 +31,7 @@ fn rules_that_can_match_nothing_are_named() {
     let settings = read(
         r#"{"serverAuth": {"provider": "bearer", "bearer": {"tokens": {"short": "ada"}},
               "acl": {"default": "allow", "rules": [{"tools": ["gihtub__*", "s__x", "*__y", "own"], "policy": "deny"}]}},
-            "profiles": {"p": {"servers": ["s", "t"], "tools": ["u:*"]}, "q": null},
+            "profiles": {"p": {"servers": ["s", "t"], "tools": ["u:*"]}},
             "mcpServers": {"s": {"command": "x"}}}"#,
     );
     assert_eq!(
@@ -195,7 +195,6 @@ fn a_rate_limit_is_so_many_in_a_time() {
         limit(r#"{"rate_limit": {"per_caller": "10/s", "burst": 3}}"#),
         (Duration::from_millis(100), 3)
     );
-    assert!(read(r#"{"rate_limit": null}"#).rate_limit.is_none());
     for bad in [
         "{}",
         r#"{"burst": 1}"#,

@@ -188,7 +188,7 @@ fn a_broken_entry_disables_only_itself() {
     );
     check_fault(
         r#"{"type": "pigeon", "url": "http://h"}"#,
-        "`type` is \"pigeon\"; accepted are \"stdio\", \"http\"",
+        "`type` must be one of \"stdio\", \"http\"",
     );
     check_fault(
         r#"{"type": "sse", "transport": "http", "url": "http://h"}"#,
@@ -283,11 +283,11 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
     );
     check_fault(
         r#"{"command": "x", "session_scope": "mine"}"#,
-        "accepted are \"auto\", \"shared\"",
+        "must be one of \"auto\", \"shared\"",
     );
     check_fault(
         r#"{"command": "x", "protocol_era": "new"}"#,
-        "accepted are \"auto\"",
+        "must be one of \"auto\"",
     );
     check_fault(
         r#"{"url": "http://h", "oauth": {"client_secret": "x"}}"#,
@@ -307,7 +307,7 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
     );
     check_fault(
         r#"{"command": "x", "changed_by": "nobody"}"#,
-        "accepted are \"person\", \"agent\"",
+        "must be one of \"person\", \"agent\"",
     );
 }
 

@@ -186,7 +186,7 @@ async fn a_bad_edit_leaves_the_last_good_settings_in_force() {
     let kept = Kept::start(Some(ONE));
     for (bad, expected) in [
         ("{\n  \"mcpServers\": oops\n}", "line 2, column 17"),
-        (r#"{"routing_mode": "fast"}"#, "`routing_mode` is"),
+        (r#"{"routing_mode": "fast"}"#, "`routing_mode` must be"),
         (r#"{"serverAuth": {}}"#, "line 1, column 2: `serverAuth`"),
         ("", "gone or empty"),
         ("// a comment", "gone or empty"),

@@ -9,7 +9,7 @@ fn check(text: &str, expected: &str) {
 #[test]
 fn a_lock_file_that_is_named_by_a_slip_refuses_the_configuration() {
     for (text, expected) in [
-        (r#"{"lock_file": null}"#, "`lock_file` is null"),
+        (r#"{"lock_file": null}"#, "`lock_file` must be a string"),
         (r#"{"lock_file": ""}"#, "`lock_file` is empty"),
         (r#"{"lock_file": " "}"#, "`lock_file` is empty"),
         (r#"{"lock_file": "${NONE:-}"}"#, "lock_file"),
@@ -32,6 +32,96 @@ fn a_lock_file_that_is_named_by_a_slip_refuses_the_configuration() {
     }
     let read = try_read(r#"{"lock_file": "a.json", "listen": "127.0.0.1:0"}"#);
     assert!(read.expect("a configuration").lock_file.is_some());
+}
+
+#[test]
+fn what_guards_is_neither_misspelt_nor_doubled_nor_null() {
+    for (text, expected) in [
+        (
+            r#"{"docker_isolation": {"enable": true}}"#,
+            "`docker_isolation.enable` is unknown; did you mean `enabled`?",
+        ),
+        (
+            r#"{"docker_isolation": {"enabled": null}}"#,
+            "must be true or false",
+        ),
+        (
+            r#"{"docker_isolation": {"enabled": true, "enabled": false}}"#,
+            "`docker_isolation.enabled` stands there twice",
+        ),
+        (r#"{"docker_isolation": null}"#, "must be an object"),
+        (
+            r#"{"docker_isolation": {}, "docker_isolation": {}}"#,
+            "`docker_isolation` stands there twice",
+        ),
+        (
+            r#"{"docker_isolaton": {}}"#,
+            "did you mean `docker_isolation`?",
+        ),
+        (
+            r#"{"profiles": {"a": {"servers": []}, "a": {}}}"#,
+            "`profiles.a` stands there twice",
+        ),
+        (
+            r#"{"profiles": {"a": {"servers": ["x"], "servers": ["*"]}}}"#,
+            "`profiles.a.servers` stands there twice",
+        ),
+        (
+            r#"{"profiles": {"a": null}}"#,
+            "`profiles.a` must be an object",
+        ),
+        (
+            r#"{"profiles": {"a": {"servers": null}}}"#,
+            "`profiles.a.servers` must be an array",
+        ),
+        (r#"{"profile": {}}"#, "did you mean `profiles`?"),
+        (
+            r#"{"management": "off", "management": "full"}"#,
+            "`management` stands there twice",
+        ),
+        (r#"{"management": ""}"#, "`management` is empty"),
+        (
+            r#"{"management": null}"#,
+            "`management` must be one of \"full\", \"read\", \"off\"",
+        ),
+        (r#"{"managment": "off"}"#, "did you mean `management`?"),
+        (
+            r#"{"readonly_mode": true}"#,
+            "did you mean `read_only_mode`?",
+        ),
+        (r#"{"read_only_mode": null}"#, "must be true or false"),
+        (
+            r#"{"disable_managment": true}"#,
+            "did you mean `disable_management`?",
+        ),
+        (r#"{"rate_limit": null}"#, "`rate_limit` must be an object"),
+        (
+            r#"{"rate_limits": {"per_caller": 1}}"#,
+            "did you mean `rate_limit`?",
+        ),
+        (
+            r#"{"environment": {"inhert": "none"}}"#,
+            "did you mean `inherit`?",
+        ),
+        (
+            r#"{"environment": {"inherit": null}}"#,
+            "`environment.inherit` must be",
+        ),
+        (
+            r#"{"mcpServers": {}, "mcpServers": {}}"#,
+            "`mcpServers` stands there twice",
+        ),
+    ] {
+        check(text, expected);
+    }
+    let of_go_program = r#"{"docker_isolation": {"registry": "docker.io", "timeout": "30s", "log_driver": ""},
+        "environment": {"inherit_system_safe": true, "custom_vars": {}, "set": {"A": ""}}}"#;
+    let warnings = try_read(of_go_program).expect("it is sound").warnings;
+    assert_eq!(warnings.len(), 5, "{warnings:?}");
+    assert_eq!(
+        warnings[0],
+        "`docker_isolation.registry` is unknown and ignored"
+    );
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
     };
     check(
         r#"{"routing_mode": "fast"}"#,
-        "`routing_mode` is \"fast\"; accepted are \"retrieve_tools\"",
+        "`routing_mode` must be one of \"retrieve_tools\", \"direct\"",
     );
     check(
         r#"{"listen": "nowhere"}"#,
@@ -98,7 +98,10 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
         r#"{"idle_check_interval": "0s"}"#,
         "`idle_check_interval` must be at least 100ms",
     );
-    check(r#"{"management": "none"}"#, "\"full\", \"read\", \"off\"");
+    check(
+        r#"{"management": "none"}"#,
+        "must be one of \"full\", \"read\", \"off\"",
+    );
     check(
         r#"{"legacy_call_tool": "yes"}"#,
         "`legacy_call_tool` must be true or false",
@@ -253,6 +256,55 @@ fn faults_never_repeat_what_a_reference_gave() {
     }
     let error = try_read(r#"{"listen": "${TOKEN}"}"#).expect_err("a bad address");
     assert!(!error.to_string().contains("s3cret"), "{error}");
+    let settings = read(
+        r#"{"serverAuth": {"acl": {"default": "allow", "rules": [{"subjects": ["${TOKEN}"], "tools": ["${TOKEN}__*", "${TOKEN}"],
+            "policy": "deny"}]}}, "profiles": {"a": {"servers": ["${TOKEN}"]}}, "trusted_hosts": ["http://${TOKEN}"]}"#,
+    );
+    let warnings = settings.warnings.join("\n");
+    assert!(settings.warnings.len() >= 5, "{warnings}");
+    assert!(!warnings.contains("s3cret"), "{warnings}");
+}
+
+#[test]
+fn what_looks_like_a_credential_is_in_no_finding() {
+    let token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789";
+    for text in [
+        r#"{"listen": "TOKEN"}"#,
+        r#"{"routing_mode": "TOKEN"}"#,
+        r#"{"activity": {"arguments": "TOKEN"}}"#,
+        r#"{"environment": {"KEY": 1}}"#,
+        r#"{"docker_isolation": {"KEY": 1}}"#,
+        r#"{"profiles": {"a": {"KEY": 1}}}"#,
+        r#"{"profiles": {"a": {"tools": ["[TOKEN"]}}}"#,
+        r#"{"serverAuth": {"acl": {"default": "TOKEN"}}}"#,
+    ] {
+        let text = text.replace("TOKEN", token).replace("KEY", key);
+        let error = try_read(&text).expect_err(&text).to_string();
+        assert!(!error.contains("abcdef"), "{error}");
+    }
+    for entry in [
+        r#"{"command": "x", "start": "TOKEN"}"#,
+        r#"{"command": "x", "type": "TOKEN"}"#,
+        r#"{"command": "x", "tool_changes": "TOKEN"}"#,
+        r#"{"command": "x", "isolation": {"KEY": 1}}"#,
+        r#"{"command": "x", "tool_acl": {"KEY": 1}}"#,
+        r#"{"url": "http://h", "oauth": {"KEY": 1}, "start": 1}"#,
+    ] {
+        let reason = fault(&entry.replace("TOKEN", token).replace("KEY", key));
+        assert!(!reason.contains("abcdef"), "{reason}");
+    }
+    let settings = read(
+        &r#"{"KEY": 1, "serverAuth": {"acl": {"default": "allow", "rules": [{"subjects": ["TOKEN"], "policy": "deny"}]}},
+            "mcpServers": {"s": {"command": "TOKEN", "cwd": "/TOKEN", "KEY": 1, "oauth": {"KEY": 1}}}}"#
+            .replace("TOKEN", token)
+            .replace("KEY", key),
+    );
+    let warnings = settings.warnings.join("\n");
+    assert!(settings.warnings.len() >= 4, "{warnings}");
+    assert!(!warnings.contains("abcdef"), "{warnings}");
+    let shown = settings.servers["s"].shown().to_string();
+    assert!(!shown.contains("abcdef"), "{shown}");
 }
 
 #[test]

@@ -34,6 +34,25 @@ fn read(file: &Path) -> String {
 }
 
 #[test]
+fn a_text_that_no_daemon_would_take_is_not_written() {
+    let folder = folder();
+    let file = folder.path().join("mcp.json");
+    let becomes = |before: &str, after: &'static str| {
+        fs::write(&file, before).expect("ours");
+        rewrite(&file, Blank::Beginning, |_| Ok(after.to_owned()))
+    };
+    let (faulty, sound) = (r#"{"serverAuth": {"x": 1}}"#, r#"{"listen": ":0"}"#);
+    let missing = r#"{"listen": "${NOT_SET_ANYWHERE}", "mcpServers": {"a": {}}}"#;
+    for before in [faulty, sound] {
+        let error = becomes(before, r#"{"listen": 5, "top_k": 1}"#).expect_err(before);
+        assert!(error.to_string().contains("`listen` must be"), "{error}");
+        assert_eq!(read(&file), before);
+    }
+    assert!(becomes(faulty, sound).expect("it is mended"));
+    assert!(becomes(sound, missing).expect("a daemon may have it"));
+}
+
+#[test]
 fn changes_are_made_all_or_none() {
     let folder = folder();
     let file = folder.path().join("mcp.json");
@@ -150,25 +169,25 @@ fn a_save_between_reading_and_writing_stays() {
                     save("{} // 2");
                 }
                 seen.borrow_mut().push(text.to_owned());
-                Ok(format!("{text}, ours"))
+                Ok(format!("{text} // ours"))
             };
             assert!(rewrite(&file, Blank::Beginning, change).expect("a write"));
             assert_eq!(*seen.borrow(), [before.unwrap_or_default(), "{} // 2"]);
-            assert_eq!(read(&file), "{} // 2, ours");
+            assert_eq!(read(&file), "{} // 2 // ours");
         }
     }
     let n = Cell::new(0);
     let always = |text: &str| {
         n.set(n.get() + 1);
         saves[0](&format!("{{}} // {}", n.get()));
-        Ok(format!("{text}, ours"))
+        Ok(format!("{text} // ours"))
     };
     let contested = rewrite(&file, Blank::Accident, always).expect_err("no end of it");
     assert!(matches!(contested, WriteError::Contested(_)), "{contested}");
     assert_eq!(read(&file), format!("{{}} // {}", n.get()));
     let removed = rewrite(&file, Blank::Accident, |text| {
         fs::remove_file(&file).expect("a file");
-        Ok(format!("{text}, ours"))
+        Ok(format!("{text} // ours"))
     });
     assert!(matches!(removed, Err(WriteError::Accident(_))));
     assert!(!file.exists());

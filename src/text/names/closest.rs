@@ -7,6 +7,11 @@ use strsim::osa_distance;
 const COMPARED: usize = 128;
 const COUNTED: usize = 5_000;
 
+/// How many letters have to be changed, added, taken out or swapped with the next to make one text of the other.
+pub fn edits(one: &str, other: &str) -> usize {
+    osa_distance(one, other)
+}
+
 /// The known name closest to `wanted`, if one is close enough to be worth naming: at most a third of its letters differ,
 /// or one contains the other.
 pub fn closest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {

@@ -1,4 +1,4 @@
-//! Values that come back as listings showed them: what is redacted in them stands for what is stored. Pure.
+//! Puts stored values back where an edit contains what a listing masked as `***`. Pure.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::text::{
 };
 
 /// Keys of an entry of whose values listings mask something.
-const REDACTED_KEYS: &[&str] = &[
+const MASKED_KEYS: &[&str] = &[
     "command",
     "args",
     "env",
@@ -26,7 +26,7 @@ const REDACTED_KEYS: &[&str] = &[
 #[derive(Clone, Copy)]
 pub(super) struct StoredValue<'a> {
     stored: Option<&'a Value>,
-    is_redacted: bool,
+    is_masked: bool,
 }
 
 impl<'a> StoredValue<'a> {
@@ -34,7 +34,7 @@ impl<'a> StoredValue<'a> {
     pub(super) fn new(key: &str, stored: Option<&'a Value>) -> Self {
         Self {
             stored,
-            is_redacted: REDACTED_KEYS.contains(&key),
+            is_masked: MASKED_KEYS.contains(&key),
         }
     }
 
@@ -42,29 +42,31 @@ impl<'a> StoredValue<'a> {
     pub(super) fn inside(self, stored: Option<&Value>) -> StoredValue<'_> {
         StoredValue {
             stored,
-            is_redacted: self.is_redacted,
+            is_masked: self.is_masked,
         }
     }
 
     /// The value that is meant. A mask that stands for nothing is an error: it would be stored as if it were a value.
-    pub(super) fn restored(self, path: &str, new: &Value) -> Result<Value, String> {
+    pub(super) fn unmasked(self, path: &str, new: &Value) -> Result<Value, String> {
         match new {
-            Value::String(text) if self.is_redacted && text.contains(MASK) => self.text(path, text),
-            Value::Array(elements) if self.is_redacted => self.elements(path, elements),
+            Value::String(text) if self.is_masked && text.contains(MASK) => {
+                self.unmasked_text(path, text)
+            }
+            Value::Array(elements) if self.is_masked => self.unmasked_elements(path, elements),
             new => Ok(new.clone()),
         }
     }
 
-    fn text(self, path: &str, text: &str) -> Result<Value, String> {
+    fn unmasked_text(self, path: &str, text: &str) -> Result<Value, String> {
         let stored = self.stored.filter(|stored| stands_for(text, stored));
         stored.cloned().ok_or_else(|| nothing_stored(path))
     }
 
     /// An element that is redacted stands for a stored one that shows like it, at the same place first.
-    fn elements(self, path: &str, elements: &[Value]) -> Result<Value, String> {
+    fn unmasked_elements(self, path: &str, elements: &[Value]) -> Result<Value, String> {
         let stored = StoredList::new(self.stored);
         let mut before: Option<&Value> = None;
-        let restored = elements.iter().enumerate().map(|(i, element)| {
+        let unmasked = elements.iter().enumerate().map(|(i, element)| {
             let found = match element.as_str() {
                 Some(text) if text.contains(MASK) => stored
                     .find(i, text, before)
@@ -74,7 +76,7 @@ impl<'a> StoredValue<'a> {
             before = found.as_ref().ok().copied();
             found.cloned()
         });
-        restored.collect::<Result<Vec<_>, _>>().map(Value::Array)
+        unmasked.collect::<Result<Vec<_>, _>>().map(Value::Array)
     }
 }
 

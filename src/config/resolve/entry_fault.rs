@@ -1,0 +1,79 @@
+//! What is wrong with an entry before it stands in a file.
+
+use serde_json::{Map, Value};
+
+use super::{
+    entry::{Context, read_entry},
+    isolation::ContainerDefaults,
+};
+use crate::{
+    config::{
+        document::tree,
+        finding::listed,
+        ourselves::{BEHIND_ITSELF, LeadsTo, OurAddress},
+        raw::entry_keys,
+        references::ValueLookup,
+        settings::Environment,
+        surroundings::Surroundings,
+    },
+    text::names::ServerName,
+};
+
+/// Whether an entry may have this key.
+pub fn is_entry_key(key: &str) -> bool {
+    entry_keys().contains(&key)
+}
+
+/// What is wrong with an entry before it stands in a file, but for its references, which only the daemon's environment resolves.
+pub fn entry_fault(
+    name: &ServerName,
+    entry: &Map<String, Value>,
+    us: &OurAddress,
+) -> Option<String> {
+    if us.is_behind(&LeadsTo::of_written(entry)) {
+        return Some(format!("it {BEHIND_ITSELF}"));
+    }
+    let context = Context {
+        surroundings: &Surroundings {
+            lookup: &|_| None,
+            folder: std::path::Path::new("/"),
+        },
+        secrets: ValueLookup::to_variables(&|_| None).secrets,
+        secrets_of_settings: &[],
+        environment: &Environment::default(),
+        init_timeout: None,
+        containers: ContainerDefaults::default(),
+    };
+    let fault = |entry: &Map<String, Value>| {
+        let text = Value::Object(entry.clone()).to_string();
+        let written = tree(&text).ok().flatten()?;
+        let read = read_entry(name, entry, &written, &context, true);
+        read.err().map(|findings| listed(&findings))
+    };
+    if !has_references(&Value::Object(entry.clone())) {
+        return fault(entry);
+    }
+    // Of what is switched off no reference is resolved.
+    let mut unresolved = entry.clone();
+    unresolved.insert("enabled".to_owned(), Value::Bool(false));
+    unresolved.shift_remove("disabled");
+    fault(&unresolved).or_else(|| fault(&without_references(entry)))
+}
+
+fn has_references(value: &Value) -> bool {
+    value.to_string().contains("${")
+}
+
+/// What of an entry has no references, with something in place of what it cannot be without.
+fn without_references(entry: &Map<String, Value>) -> Map<String, Value> {
+    let rest = entry.iter().filter_map(|(key, value)| {
+        let value = match (has_references(value), key.as_str()) {
+            (false, _) => value.clone(),
+            (true, "command") => "program".into(),
+            (true, "url") => "https://localhost/".into(),
+            (true, _) => return None,
+        };
+        Some((key.clone(), value))
+    });
+    rest.collect()
+}
