@@ -5,6 +5,7 @@ mod call_id;
 mod client_stream;
 mod connection;
 mod logged_call;
+mod named_resources;
 mod questions;
 mod session;
 
@@ -19,6 +20,7 @@ pub use self::{
     call_id::{CallId, CallIds},
     client_stream::{ClientReceiver, ClientSender},
     connection::OwnConnection,
+    named_resources::{NamedBy, NamedResources},
     questions::{NotAnswered, Questions},
     session::{Binding, ClientSession},
 };
@@ -188,6 +190,15 @@ impl CallContext {
     pub fn at_client(mut self) -> Self {
         self.caller = self.caller.clone().at(self.seat());
         self
+    }
+
+    /// What servers named to its client, where a session or connection keeps that.
+    pub fn named_resources(&self) -> Option<&NamedResources> {
+        if let Some(session) = &self.session {
+            return Some(session.named_resources());
+        }
+        let subject = self.caller.shared_subject();
+        self.connection.as_ref()?.named_resources(&subject)
     }
 
     /// The client as upstreams hear of it.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use super::{ClientSender, NotAnswered, Questions};
+use super::{ClientSender, NamedResources, NotAnswered, Questions};
 use crate::{
     runtime::sync::Guarded,
     sessions::session_records::{RecordedSession, SessionRecords},
@@ -32,6 +32,7 @@ struct Parts {
     key: Arc<str>,
     binding: Option<Binding>,
     questions: Questions,
+    named: NamedResources,
     state: Guarded<State>,
     ended: CancellationToken,
 }
@@ -51,6 +52,7 @@ impl ClientSession {
             key,
             binding,
             questions: Questions::default(),
+            named: NamedResources::default(),
             state: Guarded::default(),
             ended: CancellationToken::new(),
         }))
@@ -82,6 +84,11 @@ impl ClientSession {
     /// The questions to its client.
     pub fn questions(&self) -> &Questions {
         &self.0.questions
+    }
+
+    /// What servers named to its client.
+    pub fn named_resources(&self) -> &NamedResources {
+        &self.0.named
     }
 
     /// Cancelled when the session is over.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_util::{
-    future::{BoxFuture, FutureExt},
+    future::{AbortHandle, Abortable, BoxFuture, FutureExt, abortable},
     stream::{FuturesUnordered, StreamExt},
 };
 use tokio::time::Sleep;
@@ -34,6 +34,7 @@ use crate::{
     wire::{
         Id, Notification, Outcome, Raw, Request, RpcError, bridge,
         input_required::{self, InputRequest},
+        method,
     },
 };
 
@@ -64,11 +65,19 @@ pub(super) struct ForwardedCall<'a> {
 enum ClientWait<'a> {
     Nothing,
     /// Answers to questions on the stream of the client's request.
-    Replies(FuturesUnordered<BoxFuture<'a, (Id, Outcome)>>),
+    Replies(AskedQuestions<'a>),
     /// Further questions.
     Gathering(Pin<Box<Sleep>>),
     /// The answers to all that a result asks.
     Round(BoxFuture<'a, Result<RoundReplies, Failure>>),
+}
+
+/// Questions that the client has on the stream of its request.
+#[derive(Default)]
+struct AskedQuestions<'a> {
+    replies: FuturesUnordered<Abortable<BoxFuture<'a, (Id, Outcome)>>>,
+    /// By the server's ids.
+    open: Vec<(Id, AbortHandle)>,
 }
 
 impl Forwarding<'_> {
@@ -214,10 +223,18 @@ impl<'a> ForwardedCall<'a> {
     /// What happens next. Cancel-safe.
     async fn next(&mut self) -> Result<CallEvent, Failure> {
         let has_server = self.sent.state.has_server();
-        let arrived = tokio::select! {
-            biased;
-            event = self.wait.next() => return event,
-            arrived = self.sent.active.next(), if has_server => arrived?,
+        let arrived = loop {
+            let arrived = tokio::select! {
+                biased;
+                event = self.wait.next() => return event,
+                arrived = self.sent.active.next(), if has_server => arrived?,
+            };
+            let Some(question) = withdrawn_in(&arrived) else {
+                break arrived;
+            };
+            if self.withdraw(&question) {
+                return Ok(CallEvent::Withdrawn);
+            }
         };
         let (context, method) = (self.of.context, self.of.admitted.method());
         Ok(match arrived {
@@ -254,8 +271,20 @@ impl<'a> ForwardedCall<'a> {
 
     fn ask(&mut self, question: Request) {
         let (context, endpoint) = (self.of.context, self.of.request.endpoint);
+        let id = question.id.detached();
         let asking = questions::ask(context, endpoint, self.server().clone(), question);
-        self.wait.for_reply(asking.boxed());
+        self.wait.for_reply(id, asking.boxed());
+    }
+
+    /// Forgets a question that waits for a result that asks; whether there was one. One that the client has is withdrawn there, which comes
+    /// as an event of its own.
+    fn withdraw(&mut self, question: &Id) -> bool {
+        if let ClientWait::Replies(asked) = &self.wait {
+            asked.withdraw(question);
+        }
+        let before = self.collected.len();
+        self.collected.retain(|collected| collected.id != *question);
+        self.collected.len() < before
     }
 
     fn collect(&mut self, question: &Request) {
@@ -367,22 +396,31 @@ impl<'a> ClientWait<'a> {
     async fn next(&mut self) -> Result<CallEvent, Failure> {
         match self {
             Self::Nothing => std::future::pending().await,
-            Self::Replies(replies) => match replies.next().await {
-                Some((id, outcome)) => Ok(CallEvent::Reply(id, outcome)),
+            Self::Replies(asked) => match asked.replies.next().await {
+                Some(Ok((id, outcome))) => {
+                    asked.open.retain(|(open, _)| *open != id);
+                    Ok(CallEvent::Reply(id, outcome))
+                }
+                Some(Err(_)) => Ok(CallEvent::Withdrawn),
                 None => std::future::pending().await,
             },
             Self::Gathering(end) => {
                 end.await;
+                *self = Self::Nothing;
                 Ok(CallEvent::Collected)
             }
             Self::Round(replies) => replies.await.map(CallEvent::RoundAnswered),
         }
     }
 
-    fn for_reply(&mut self, asking: BoxFuture<'a, (Id, Outcome)>) {
-        match self {
-            Self::Replies(replies) => replies.push(asking),
-            _ => *self = Self::Replies(FuturesUnordered::from_iter([asking])),
+    fn for_reply(&mut self, id: Id, asking: BoxFuture<'a, (Id, Outcome)>) {
+        if !matches!(self, Self::Replies(_)) {
+            *self = Self::Replies(AskedQuestions::default());
+        }
+        if let Self::Replies(asked) = self {
+            let (asking, handle) = abortable(asking);
+            asked.replies.push(asking);
+            asked.open.push((id, handle));
         }
     }
 
@@ -391,6 +429,26 @@ impl<'a> ClientWait<'a> {
             *self = Self::Gathering(Box::pin(tokio::time::sleep(GATHERING)));
         }
     }
+}
+
+impl AskedQuestions<'_> {
+    /// Dropping what waits for the answer withdraws the question at the client.
+    fn withdraw(&self, question: &Id) {
+        let open = self.open.iter().find(|(open, _)| open == question);
+        if let Some((_, handle)) = open {
+            handle.abort();
+        }
+    }
+}
+
+/// The question that the server withdraws, under its own id, which means nothing to the client.
+fn withdrawn_in(arrived: &Incoming) -> Option<Id> {
+    let Incoming::Notice(notice) = arrived else {
+        return None;
+    };
+    let params = notice.params.as_ref();
+    let id = params.filter(|_| &*notice.method == method::CANCELLED)?;
+    Id::from_raw(&id.get("requestId")?)
 }
 
 /// A result that asks more than anybody can answer.

@@ -49,6 +49,8 @@ pub(super) enum CallEvent {
     Question(Request, Result<QuestionRoute, RpcError>),
     /// The client answered a question on its stream.
     Reply(Id, Outcome),
+    /// The server withdrew a question that was not answered yet.
+    Withdrawn,
     /// The time to collect questions is over.
     Collected,
     /// The client called again, and left so many questions unanswered.
@@ -149,6 +151,15 @@ impl CallState {
                     _ => Running,
                 };
                 (phase, CallAction::Reply(id, outcome))
+            }
+            (phase, CallEvent::Withdrawn) => {
+                let phase = match phase {
+                    Asking(open @ 2..) => Asking(open - 1),
+                    Collecting(n @ 2..) => Collecting(n - 1),
+                    Asking(_) | Collecting(_) => Running,
+                    other => other,
+                };
+                (phase, CallAction::Wait)
             }
             (Collecting(_), CallEvent::Collected) => (Parked, CallAction::Park),
             (phase, CallEvent::Collected) => (phase, CallAction::Wait),
@@ -281,6 +292,10 @@ mod tests {
         check(Asking(1), Spent, asks(), Asking(2), "Ask");
         check(Asking(2), Fresh, reply(), Asking(1), "Reply");
         check(Asking(1), Fresh, reply(), Running, "Reply");
+        let withdrawn = || CallEvent::Withdrawn;
+        check(Asking(2), Fresh, withdrawn(), Asking(1), "Wait");
+        check(Asking(1), Fresh, withdrawn(), Running, "Wait");
+        check(Running, Fresh, withdrawn(), Running, "Wait");
     }
 
     #[test]
@@ -293,6 +308,10 @@ mod tests {
         check(full, Fresh, asks(), full, "Refuse");
         check(full, Fresh, CallEvent::Collected, Parked, "Park");
         check(Running, Fresh, CallEvent::Collected, Running, "Wait");
+        let withdrawn = || CallEvent::Withdrawn;
+        check(Collecting(2), Fresh, withdrawn(), Collecting(1), "Wait");
+        check(Collecting(1), Fresh, withdrawn(), Running, "Wait");
+        check(Parked, Fresh, withdrawn(), Parked, "Wait");
     }
 
     #[test]

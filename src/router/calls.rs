@@ -66,7 +66,7 @@ impl Router {
                 found.inspect_err(|_| self.note_parts(record, &target, offered))?
             }
             Thing::Resource(uri) => {
-                let owner = self.owner_of(&context.caller, uri)?;
+                let owner = self.owner_of(context, uri)?;
                 (owner.server, owner.uri)
             }
             Thing::Task(id) => (self.server_of_task(context, id)?, id.as_ref().into()),

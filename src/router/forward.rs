@@ -33,7 +33,7 @@ impl Router {
         }
         Ok(match request.endpoint {
             EndpointKind::OneServer => outcome,
-            EndpointKind::ManyServers => self.with_offered_uris(admitted, outcome),
+            EndpointKind::ManyServers => self.with_offered_uris(context, admitted, outcome),
         })
     }
 

@@ -1,19 +1,52 @@
 //! Resources of the aggregated view: whose a URI is, and which one names it there.
 
+use std::{collections::VecDeque, sync::Arc};
+
 use super::{Router, definitions::other_uri};
 use crate::{
-    access::Caller,
+    call_context::{CallContext, NamedBy, NamedResources},
     catalog::{OfferedTemplate, Owner, fits, literal_length},
     failure::error_code::{ErrorCode, Failure},
     gate::Admitted,
+    link::ClientKey,
+    runtime::sync::Guarded,
     text::names::ServerName,
     trust::approvals::ThingKind,
-    wire::{Outcome, Target, named_uris::result_with_uris},
+    wire::{Outcome, Target, Thing, named_uris::named_by_result},
 };
 
+/// Limit: clients without a session or connection of their own whose links are remembered. The one that came first is forgotten.
+const MAX_UNIDENTIFIED: usize = 256;
+
+/// What servers named to clients that have neither a session nor a connection to themselves.
+#[derive(Default)]
+pub(super) struct NamedToOthers(Guarded<VecDeque<(ClientKey, Arc<NamedResources>)>>);
+
+impl NamedToOthers {
+    fn find(&self, client: &ClientKey) -> Option<Arc<NamedResources>> {
+        let all = self.0.lock();
+        let found = all.iter().find(|(known, _)| known == client);
+        found.map(|(_, named)| named.clone())
+    }
+
+    fn find_or_add(&self, client: ClientKey) -> Arc<NamedResources> {
+        if let Some(known) = self.find(&client) {
+            return known;
+        }
+        let mut all = self.0.lock();
+        if all.len() >= MAX_UNIDENTIFIED {
+            all.pop_front();
+        }
+        let named = Arc::default();
+        all.push_back((client, Arc::clone(&named)));
+        named
+    }
+}
+
 impl Router {
-    /// Whose resource this is: one that is listed, or one that a server's template describes.
-    pub(super) fn owner_of(&self, caller: &Caller, uri: &str) -> Result<Owner, Failure> {
+    /// Whose resource this is: one that is listed, or one that a server's template describes, or else one that a server named to this client.
+    pub(super) fn owner_of(&self, context: &CallContext, uri: &str) -> Result<Owner, Failure> {
+        let caller = &context.caller;
         let snapshot = self.0.catalog.seen_by(caller);
         let is_there = |server: &ServerName, uri: &str| {
             self.is_in_profile(caller, server, &Target::resource(uri))
@@ -52,10 +85,18 @@ impl Router {
                 }
             })
         });
-        match (best, listed) {
-            (Some(template), _) => Ok(Owner {
+        if let Some(template) = best {
+            return Ok(Owner {
                 server: template.server.clone(),
                 uri: template.own_uri(uri),
+            });
+        }
+        let named = self.named_to(context, uri);
+        let named = named.filter(|(server, own)| is_there(server, own));
+        match (named, listed) {
+            (Some((server, own)), _) => Ok(Owner {
+                server,
+                uri: (*own).into(),
             }),
             (None, Some(held)) => Ok(held.clone()),
             (None, None) => Err(Failure::new(
@@ -68,20 +109,57 @@ impl Router {
 }
 
 impl Router {
-    /// A result of a server with the URIs in it that its resources are offered under.
-    pub(super) fn with_offered_uris(&self, admitted: &Admitted, outcome: Outcome) -> Outcome {
-        let snapshot = self.0.catalog.seen_by(admitted.caller());
-        let server = admitted.server();
+    /// A result of a server with the URIs in it that its resources are offered under. What it names and no list has can be read by this
+    /// client from now on.
+    pub(super) fn with_offered_uris(
+        &self,
+        context: &CallContext,
+        admitted: &Admitted,
+        outcome: Outcome,
+    ) -> Outcome {
         let Outcome::Result(result) = &outcome else {
             return outcome;
         };
-        if !snapshot.renames(server.as_str()) {
+        let Some(named) = named_by_result(admitted.method(), result) else {
             return outcome;
+        };
+        let snapshot = self.0.catalog.seen_by(&context.caller);
+        let server = admitted.server();
+        let renames = snapshot.renames(server.as_str());
+        let offered = |own: &str| {
+            let other = renames.then(|| other_uri(&snapshot, server, own));
+            other.flatten()
+        };
+        let requested = match admitted.target().thing() {
+            Thing::Resource(uri) => Some(&**uri),
+            _ => None,
+        };
+        for own in named.uris().filter(|own| requested != Some(&**own)) {
+            let uri = offered(&own);
+            let uri = uri.as_deref().unwrap_or(&own);
+            if snapshot.offered_resource(uri).is_none() {
+                self.note_named(context, uri, server, &own);
+            }
         }
-        let offered = |own: &str| other_uri(&snapshot, server, own);
-        match result_with_uris(admitted.method(), result, offered) {
+        match named.with(offered) {
             Some(changed) => Outcome::Result(changed),
             None => outcome,
         }
+    }
+
+    fn note_named(&self, context: &CallContext, uri: &str, server: &ServerName, own: &str) {
+        let note = |known: &NamedResources| known.note(uri, server, own, &self.0.memory);
+        match context.named_resources() {
+            Some(known) => note(known),
+            None => note(&self.0.named_to_others.find_or_add(context.client_key())),
+        }
+    }
+
+    fn named_to(&self, context: &CallContext, uri: &str) -> Option<NamedBy> {
+        if let Some(known) = context.named_resources() {
+            return known.find(uri);
+        }
+        let known = self.0.named_to_others.find(&context.client_key())?;
+        known.find(uri)
     }
 }

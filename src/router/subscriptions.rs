@@ -42,7 +42,7 @@ impl Router {
                 uri: uri.into(),
             },
             View::Configured | View::Mode(_) | View::Profile(_) => {
-                match self.owner_of(&context.caller, uri) {
+                match self.owner_of(context, uri) {
                     Ok(owner) => owner,
                     Err(failure) => {
                         record.failed(&failure);

@@ -81,9 +81,9 @@ impl<'a> Things<'a> {
         self.0.offered_prompt(caller, offered)
     }
 
-    /// Whose resource this is: one that is listed, or one that a server's template describes.
-    pub(super) fn owner_of(self, caller: &Caller, uri: &str) -> Result<Owner, Failure> {
-        self.0.owner_of(caller, uri)
+    /// Whose resource this is: one that is listed, that a server's template describes, or that a server named to this client.
+    pub(super) fn owner_of(self, context: &CallContext, uri: &str) -> Result<Owner, Failure> {
+        self.0.owner_of(context, uri)
     }
 
     /// Makes sure that the lists of a server which a caller named are known, if that takes waking it.

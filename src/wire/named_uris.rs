@@ -1,19 +1,19 @@
 //! Where results and definitions of tools name resources: links, embedded resources, what was read, views of MCP Apps. Finds the places,
-//! and changes single ones; every other byte stays.
+//! and changes single ones; every other byte stays. A result that names none is searched for a few bytes, and not read.
 
 use std::{borrow::Cow, ops::Range};
 
 use bytes::Bytes;
+use memchr::memmem;
 
 use super::{Elements, Members, Raw, meta::META, method};
 
-/// The result of a request with other URIs in it; `None` where none of those that it names has another.
-pub fn result_with_uris(
-    method: &str,
-    result: &Raw,
-    other: impl Fn(&str) -> Option<String>,
-) -> Option<Raw> {
-    let mut places = Places::new(result);
+/// Where the result of a request names resources; `None` where it names none.
+pub fn named_by_result<'a>(method: &str, result: &'a Raw) -> Option<UriPlaces<'a>> {
+    let mut places = UriPlaces::new(result);
+    if !places.may_be_there() {
+        return None;
+    }
     let whole = places.whole();
     match method {
         method::TOOLS_CALL => places.of_tool_result(whole),
@@ -37,34 +37,30 @@ pub fn result_with_uris(
         }
         _ => (),
     }
-    places.with(other)
+    (!places.found.is_empty()).then_some(places)
 }
 
 /// The definition of a tool with another view; `None` if it has no other.
 pub fn tool_with_uris(definition: &Raw, other: impl Fn(&str) -> Option<String>) -> Option<Raw> {
-    let mut places = Places::new(definition);
+    let mut places = UriPlaces::new(definition);
     places.of_views(&places.whole());
     places.with(other)
 }
 
 /// The URIs of the views of a tool, by its definition.
 pub fn views_of_tool(definition: &Raw) -> Box<[Box<str>]> {
-    let mut places = Places::new(definition);
+    let mut places = UriPlaces::new(definition);
     places.of_views(&places.whole());
-    let uris = places
-        .found
-        .iter()
-        .filter_map(|place| places.text_at(place));
-    uris.map(Into::into).collect()
+    places.uris().map(Into::into).collect()
 }
 
 /// Where in a text URIs are; all ranges are those of the whole text.
-struct Places<'a> {
+pub struct UriPlaces<'a> {
     text: &'a Bytes,
     found: Vec<Range<usize>>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> UriPlaces<'a> {
     fn new(value: &'a Raw) -> Self {
         Self {
             text: value.bytes(),
@@ -136,7 +132,19 @@ impl<'a> Places<'a> {
         }
     }
 
-    fn with(&self, other: impl Fn(&str) -> Option<String>) -> Option<Raw> {
+    /// Whether any of the keys can stand there: `uri` and those that end in `Uri`, or one with an escape.
+    fn may_be_there(&self) -> bool {
+        let has = |bytes| memmem::find(self.text, bytes).is_some();
+        has(b"ri\"") || has(b"\\u")
+    }
+
+    /// The URIs, in the order in which they were found.
+    pub fn uris(&self) -> impl Iterator<Item = Cow<'a, str>> {
+        self.found.iter().filter_map(|place| self.text_at(place))
+    }
+
+    /// The text with other URIs in it; `None` where none of those that it names has another.
+    pub fn with(&self, other: impl Fn(&str) -> Option<String>) -> Option<Raw> {
         let changes = self.found.iter().filter_map(|place| {
             let changed = other(&self.text_at(place)?)?;
             Some((place, Raw::author(&changed)))
@@ -203,7 +211,7 @@ mod tests {
         ] {
             for spelled in [r#""ui://x""#, r#""u\u0069:\/\/x""#] {
                 let result = Raw::parse_str(&before.replace("URI", spelled)).expect("JSON");
-                let changed = result_with_uris(method, &result, other);
+                let changed = named_by_result(method, &result).and_then(|named| named.with(other));
                 let after = before.replace("URI", r#""ui://z/x""#);
                 let expected = before.contains("URI").then_some(&*after);
                 assert_eq!(changed.as_ref().map(Raw::as_str), expected);

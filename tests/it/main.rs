@@ -44,6 +44,7 @@ mod managing;
 mod metrics;
 mod modern_clients;
 mod modern_upstreams;
+mod named_resources;
 mod native;
 #[cfg(unix)]
 mod oauth;

@@ -269,3 +269,66 @@ async fn a_question_that_is_open_when_its_call_ends_is_answered_with_an_error() 
         has!(refused, "cannot be answered");
     }
 }
+
+/// Of a server with a handshake, or with a choice, on each transport.
+fn servers() -> [FakeUpstream; 4] {
+    [
+        FakeUpstream::stdio(),
+        FakeUpstream::sse(),
+        FakeUpstream::http().answering(HttpAnswers::Sse),
+        FakeUpstream::stdio().speaking_both(),
+    ]
+}
+
+#[tokio::test]
+async fn a_question_that_its_server_withdraws_is_withdrawn_at_the_client() {
+    let asking = format!(
+        r#"{{"jsonrpc":"2.0","id":"of-server","method":"elicitation/create","params":{FORM}}}"#
+    );
+    let withdrawal = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"of-server"}}"#;
+    for upstream in servers() {
+        let steps = notice(&*asking)
+            .then(gate("asked"))
+            .then(notice(withdrawal))
+            .then(gate("withdrawn"));
+        let tool = steps.then(reply_text("done"));
+        let upstream = upstream.tool("form", tool).await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
+        let client = able(&daemon, "/mcp/server/up").await;
+        let mut call = client.start("tools/call", &call_params("form", "{}")).await;
+        let (id, _) = question(&mut call).await;
+        upstream.open("asked").await;
+        let withdrawn = call.next().await.expect("a notification");
+        let withdrawn: Value = serde_json::from_str(&withdrawn).expect("JSON");
+        assert_eq!(withdrawn["method"], "notifications/cancelled");
+        assert_eq!(withdrawn["params"]["requestId"], id);
+        upstream.open("withdrawn").await;
+        assert_eq!(call.finish().await.text(), "done");
+        let everything = upstream.everything();
+        let about_it = everything.iter().any(|one| one.body.contains("of-server"));
+        assert!(!about_it, "nobody answers it");
+    }
+}
+
+#[tokio::test]
+async fn pages_that_a_call_takes_and_that_one_was_opened_reach_the_client_as_they_are() {
+    let refusal = r#"{"code":-32042,"message":"open \u002f","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"about:blank","message":"Open it"}]}}"#;
+    let opened = r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e"}}"#;
+    for upstream in servers() {
+        let upstream = upstream
+            .tool("page", error(refusal))
+            .tool("wait", notice(opened).then(reply_text("done")))
+            .await;
+        for (path, prefix) in [("/mcp/server/up", ""), ("/mcp/all", "up__")] {
+            let daemon = TestDaemon::with_upstream(&upstream).await;
+            daemon.wait_for_tool("up__page").await;
+            let client = able(&daemon, path).await;
+            let refused = client.call(&format!("{prefix}page"), "{}").await;
+            assert_eq!(refused.error(), refusal);
+            let params = call_params(&format!("{prefix}wait"), "{}");
+            let mut call = client.start("tools/call", &params).await;
+            assert_eq!(call.next().await.as_deref(), Some(opened));
+            assert_eq!(call.finish().await.text(), "done");
+        }
+    }
+}

@@ -246,15 +246,26 @@ async fn a_client_that_did_not_say_it_can_is_not_asked() {
     has!(text, "elicitation");
 }
 
-fn pages() -> FakeUpstream {
+fn pages() -> [FakeUpstream; 4] {
     let error = r#"{"code":-32042,"message":"open","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"about:blank","message":"Open it"}]}}"#;
-    FakeUpstream::stdio().tool("page", crate::support::behaviours::error(error))
+    [
+        FakeUpstream::stdio(),
+        FakeUpstream::sse(),
+        FakeUpstream::http(),
+        FakeUpstream::stdio().speaking_both(),
+    ]
+    .map(|upstream| upstream.tool("page", crate::support::behaviours::error(error)))
 }
 
 #[tokio::test]
 async fn a_page_that_a_server_wants_opened_first_is_a_question() {
-    let upstream = pages().await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
+    for upstream in pages() {
+        is_a_question(&upstream.await).await;
+    }
+}
+
+async fn is_a_question(upstream: &Upstream) {
+    let daemon = TestDaemon::with_upstream(upstream).await;
     let able = json!({ "elicitation": { "url": {} } });
     let client = |path| ModernClient::able_to(&daemon, path, &able);
     let of_all = client("/mcp/all");
@@ -285,16 +296,18 @@ async fn a_page_that_a_server_wants_opened_first_is_a_question() {
 
 #[tokio::test]
 async fn a_client_that_cannot_open_pages_hears_what_the_call_takes() {
-    let upstream = pages().await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let refused = able(&daemon, "/mcp/server/up").call("page", "{}").await;
-    assert_eq!(refused.error_code(), -32021, "{}", refused.frame);
-    has!(
-        refused.error(),
-        r#""elicitation":{"url":{}}"#,
-        "{}",
-        refused.frame
-    );
+    for upstream in pages() {
+        let upstream = upstream.await;
+        let daemon = TestDaemon::with_upstream(&upstream).await;
+        let refused = able(&daemon, "/mcp/server/up").call("page", "{}").await;
+        assert_eq!(refused.error_code(), -32021, "{}", refused.frame);
+        has!(
+            refused.error(),
+            r#""elicitation":{"url":{}}"#,
+            "{}",
+            refused.frame
+        );
+    }
 }
 
 #[tokio::test]

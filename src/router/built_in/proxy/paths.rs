@@ -119,11 +119,11 @@ pub(super) async fn resource(call: &Call<'_>, path: &str) -> Result<NamedResourc
     let named = path.split_once(':');
     let named = named.filter(|(server, _)| is_configured(&call.now(), caller, server));
     let Some((server, own)) = named else {
-        return Ok(unlisted(call.things.owner_of(caller, path)?));
+        return Ok(unlisted(call.things.owner_of(call.context, path)?));
     };
     // A server may be named like a scheme.
     if !has_scheme(own)
-        && let Ok(owner) = call.things.owner_of(caller, path)
+        && let Ok(owner) = call.things.owner_of(call.context, path)
     {
         return Ok(unlisted(owner));
     }
@@ -132,7 +132,7 @@ pub(super) async fn resource(call: &Call<'_>, path: &str) -> Result<NamedResourc
     if let Some(found) = listed(call, path)? {
         return Ok(found);
     }
-    Ok(described(&call.now(), caller, server, own)?)
+    Ok(unlisted_of(&call.now(), caller, server, own)?)
 }
 
 /// Whether a text begins as a URI does (RFC 3986, 3.1).
@@ -154,8 +154,8 @@ fn is_configured(now: &Moment, caller: &Caller, server: &str) -> bool {
     is_there && now.rules().is_in_profile(caller, server, &lists)
 }
 
-/// A URI of this server that is in no list, if one of its templates describes it.
-fn described(
+/// A URI of this server that is in no list: its results may name such ones. A text that is no URI has to be described by one of its templates.
+fn unlisted_of(
     now: &Moment,
     caller: &Caller,
     server: &str,
@@ -164,11 +164,11 @@ fn described(
     now.rules().decide(caller, server, &Target::resource(own))?;
     let snapshot = now.snapshot();
     let known = snapshot.servers.get(server);
-    let describes = |known: &&Arc<ServerCatalog>| {
+    let may_be_there = |known: &&Arc<ServerCatalog>| {
         let mut templates = known.templates.iter();
-        templates.any(|template| fits(&template.uri_template, own))
+        has_scheme(own) || templates.any(|template| fits(&template.uri_template, own))
     };
-    let Some(known) = known.filter(describes) else {
+    let Some(known) = known.filter(may_be_there) else {
         let error = format!("Resource not found: {own:?} of server {server:?}");
         let hint = "Look the URI up in the list of resources and resource templates.";
         return Err(Failure::new(ErrorCode::UnknownResource, error, hint).of_server(server));
