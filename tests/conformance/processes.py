@@ -11,6 +11,10 @@ from pathlib import Path
 
 BINARY = os.environ["MCPPROXY_BIN"]
 FIXTURE = os.environ["MCPPROXY_FIXTURE"]
+MODULES = Path(os.environ["MCPPROXY_CONFORMANCE_DIR"]) / "node_modules"
+
+# The suite's own server, where somebody has put it beside the checkout.
+OWN_SERVER = Path(os.environ["MCPPROXY_OWN_SERVER"])
 
 # How the daemon reaches the fixture; the names of its entries.
 TRANSPORTS = ("stdio", "http", "sse")
@@ -63,6 +67,17 @@ def fixture(transport: str, era: str, folder: Path):
     command = [FIXTURE, transport, "--era", era, "--listen", f"127.0.0.1:{port}"]
     with listening(command, port, folder / f"fixture-{transport}.log"):
         yield f"http://127.0.0.1:{port}/{'sse' if transport == 'sse' else 'mcp'}"
+
+
+@contextmanager
+def own_server(source: Path, folder: Path):
+    """The suite's own server, which speaks both eras over HTTP; gives its URL. Its packages stand beside those of the suite."""
+    script = MODULES.parent / "own-server.mts"
+    script.write_bytes(source.read_bytes())
+    port = free_port()
+    command = [str(MODULES / ".bin" / "node"), str(MODULES / "tsx" / "dist" / "cli.mjs"), str(script)]
+    with listening(command, port, folder / "own-server.log", {"PORT": str(port)}):
+        yield f"http://127.0.0.1:{port}/mcp"
 
 
 @contextmanager

@@ -34,7 +34,7 @@ async fn lists_at_the_end(turns: usize) {
     let shutdown = CancellationToken::new();
     let running = tokio::spawn(task.run(shutdown.clone()));
     for _ in 0..turns {
-        catalog.note_habits(&name(), "e", ServerHabits::default());
+        catalog.note_habits(&name(), "e", crate::catalog::ServerHabits::default());
         tokio::task::yield_now().await;
     }
     let (done, published) = oneshot::channel();
