@@ -16,7 +16,7 @@ use crate::{
 
 /// Limit: URIs that are remembered for one client, and bytes of them. Those that were named longest ago are forgotten.
 const MAX_URIS: usize = 1_000;
-const MAX_BYTES: usize = 256 << 10;
+const MAX_BYTES: usize = 512 << 10;
 
 /// What a URI costs beside its text.
 const OVERHEAD: usize = 256;

@@ -79,7 +79,7 @@ impl Catalog {
         entry: &str,
         listing: Listing,
     ) -> Option<Arc<ServerCatalog>> {
-        let server = Self::read_beside(server, entry, listing, self.snapshot()).await?;
+        let server = self.read(server, entry, listing).await?;
         let (done, published) = oneshot::channel();
         let command = CatalogCommand::Put {
             server: server.clone(),
@@ -93,15 +93,15 @@ impl Catalog {
         Some(server)
     }
 
-    /// Reads lists, and asks the scanner about what is new beside what is known.
-    pub(super) async fn read_beside(
+    /// Reads lists without publishing them, and asks the scanner about what is new in them. `None` while shutting down.
+    pub async fn read(
+        &self,
         server: &ServerName,
         entry: &str,
         listing: Listing,
-        known: Arc<Snapshot>,
     ) -> Option<Arc<ServerCatalog>> {
         // Long lists take time, which must not delay other tasks.
-        let (server, entry) = (server.clone(), entry.to_owned());
+        let (server, entry, known) = (server.clone(), entry.to_owned(), self.snapshot());
         let reading = move || {
             let read = ServerCatalog::ingest(&server, &entry, listing);
             pinning::scan_what_is_new(&read, &known);

@@ -86,12 +86,14 @@ impl Catalog {
             saver: saver.clone(),
             own: OwnListings::default(),
         };
+        let own = catalog.own.clone();
         let task = CatalogTask {
             published,
             indexer,
             inbox,
             differences,
             saver,
+            own,
             pinning,
             activity: Activity::none(),
         };

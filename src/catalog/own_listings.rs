@@ -14,8 +14,8 @@ use arc_swap::ArcSwap;
 use tokio::sync::oneshot;
 
 use super::{
-    Catalog, Difference, Listing, Searcher, ServerCatalog, Snapshot, Writer,
-    handle::CatalogCommand, snapshot::FIRST_OWN,
+    Catalog, Difference, Searcher, ServerCatalog, Snapshot, Writer, handle::CatalogCommand,
+    snapshot::FIRST_OWN,
 };
 use crate::{
     access::{Caller, ClientSeat, InstanceUser},
@@ -155,15 +155,9 @@ impl Catalog {
         }
     }
 
-    /// Reads what a server lists over a connection of some clients, and compares it with what was approved of the server. What is new there
-    /// is learnt as anywhere. `None` while shutting down.
-    pub async fn read_own(
-        &self,
-        server: &ServerName,
-        entry: &str,
-        listing: Listing,
-    ) -> Option<OwnListing> {
-        let catalog = Self::read_beside(server, entry, listing, self.snapshot()).await?;
+    /// Compares what a server lists over a connection of some clients with what was approved of the server. What is new there is learnt as
+    /// anywhere. `None` while shutting down.
+    pub async fn judge_own(&self, catalog: Arc<ServerCatalog>) -> Option<OwnListing> {
         let (done, judged) = oneshot::channel();
         let command = CatalogCommand::Judge {
             server: catalog.clone(),
@@ -214,6 +208,14 @@ impl OwnListings {
         // What was made of others is not kept alive.
         self.0.kept.lock().clear();
         true
+    }
+
+    /// All of one server.
+    pub(super) fn of(&self, server: &ServerName) -> Vec<(OwnKey, Arc<OwnListing>)> {
+        let table = self.0.table.load();
+        let own = table.get(server).into_iter().flatten();
+        own.map(|(key, listing)| (key.clone(), listing.clone()))
+            .collect()
     }
 
     /// What the caller sees of this snapshot, if that is not what everybody sees.

@@ -11,6 +11,7 @@ use super::{
     Difference, ServerCatalog, Snapshot,
     handle::{CatalogCommand, Published},
     indexer::Indexer,
+    own_listings::OwnListings,
     pinning::Pinning,
     saver::Saver,
 };
@@ -26,6 +27,7 @@ pub struct CatalogTask {
     pub(super) inbox: mpsc::Receiver<CatalogCommand>,
     pub(super) differences: broadcast::Sender<Difference>,
     pub(super) saver: Saver,
+    pub(super) own: OwnListings,
     pub(super) pinning: Pinning,
     pub(super) activity: Activity,
 }

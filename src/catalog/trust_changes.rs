@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::oneshot;
 
 use super::{
-    ApprovalRequest, CatalogTask, Difference, ServerCatalog, Snapshot,
+    ApprovalRequest, CatalogTask, Difference, OwnListing, ServerCatalog, Snapshot,
     handle::Published,
     pinning::{self, note_held},
 };
@@ -64,6 +64,16 @@ impl CatalogTask {
         judged
     }
 
+    /// The same of all listings of a server that some clients see, after a decision about it.
+    fn judge_own_again(&mut self, server: &ServerName) {
+        for (key, listing) in self.own.of(server) {
+            let catalog = listing.catalog.clone();
+            let pins = self.judge_own(&catalog);
+            let listing = Arc::new(OwnListing { catalog, pins });
+            self.own.set(server, &key, Some(listing));
+        }
+    }
+
     pub(super) async fn keep(&mut self, servers: Vec<(ServerName, PinPolicy)>) {
         let old = self.published.load_full();
         let names: Vec<ServerName> = servers.iter().map(|(name, _)| name.clone()).collect();
@@ -88,6 +98,7 @@ impl CatalogTask {
                 difference = Difference::WHATEVER;
                 pins.insert(server.server.clone(), judged);
             }
+            self.judge_own_again(&server.server);
         }
         if !gone.is_empty() || pins != old.pins {
             self.publish(old.generation + 1, kept, pins);
@@ -148,6 +159,7 @@ impl CatalogTask {
         let ledgers = &mut self.pinning.ledgers;
         ledgers.insert(server.clone(), approved.clone());
         self.saver.save_ledger(server.clone(), approved, Some(done));
+        self.judge_own_again(server);
         let Some(listed) = listed else {
             return;
         };

@@ -82,16 +82,25 @@ pub(super) async fn meet(
     server: &ServerName,
     endpoint: EndpointKind,
 ) {
-    let base = upstreams.named(server);
-    let has_one_list = |base: &Upstream| {
-        let is_of_one_era = !shakes_hands(context) || base.other_era() == OtherEra::None;
-        is_of_one_era && matches!(base.sharing(), Sharing::All | Sharing::Workspace)
-    };
-    if base.is_ok_and(|base| has_one_list(&base)) {
+    let Ok(base) = upstreams.named(server) else {
         return;
-    }
+    };
+    let is_of_other_era = shakes_hands(context) && base.other_era() != OtherEra::None;
+    let is_opening = context.session.is_none() && shakes_hands(context);
+    let chosen = if is_opening {
+        // Whose session it will be is not known yet.
+        match is_of_other_era {
+            true => of_legacy_clients(upstreams, &base).await,
+            false => None,
+        }
+    } else if is_of_other_era || base.sharing() == Sharing::Unable {
+        choose(upstreams, context, server, endpoint).await.ok()
+    } else {
+        // Others are started by their first call.
+        None
+    };
     // What is wrong with it the first call says, too: until then the lists for everybody are shown.
-    if let Ok(upstream) = choose(upstreams, context, server, endpoint).await
+    if let Some(upstream) = chosen
         && !upstream.status().settled
         && let Err(failure) = upstream.wake().await
     {

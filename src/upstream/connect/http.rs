@@ -11,7 +11,7 @@ use super::{
 use crate::{
     config::{ProtocolEra, Remote, RemoteKind, ServerEntry},
     link::{self, Authorization, Connection, Endpoint, Link, LinkError, Noise},
-    upstream::calls::handle::UpstreamShared,
+    upstream::{calls::handle::UpstreamShared, instance_scope::InstanceScope},
     wire::{Raw, RequestNumbers, Revision, instance::InstanceId},
 };
 
@@ -38,6 +38,9 @@ pub(in crate::upstream) async fn reach(
         secrets: entry.secrets.clone(),
         instance: Some(instance.clone()),
     };
+    if matches!(shared.instance_scope, Some(InstanceScope::Legacy)) {
+        return of_other_era(entry, &endpoint, declared, shared).await;
+    }
     match remote.kind {
         RemoteKind::Http => streamable(entry, &endpoint, declared, remembered, numbers)
             .await
@@ -122,6 +125,36 @@ async fn streamable(
         error: ConnectError::of_handshake(entry, &error),
         may_be_older: matches!(link.refused_with(), Some(400 | 404 | 405)),
     })
+}
+
+/// Opens a server that needs no handshake with one, for clients that shake hands: of use only where it gives them a session.
+async fn of_other_era(
+    entry: &ServerEntry,
+    endpoint: &Endpoint,
+    declared: &Raw,
+    shared: &UpstreamShared,
+) -> Result<Ready, ConnectError> {
+    let connection = prepared(endpoint, &shared.numbers).map_err(|failed| failed.error)?;
+    let link = connection.link.clone();
+    let error = match shake_hands(connection, declared).await {
+        Ok(ready) if link.has_session() => {
+            shared.habits.note_eras(Some(true));
+            return Ok(ready);
+        }
+        Ok(_) => None,
+        Err(error) if is_refusal(&error) => None,
+        Err(error) => Some(error),
+    };
+    link.close().await;
+    if let Some(error) = error {
+        return Err(ConnectError::of_handshake(entry, &error));
+    }
+    shared.habits.note_eras(Some(false));
+    let reason = "it has no sessions for clients that shake hands";
+    Err(ConnectError::plain(
+        reason,
+        "all clients share one connection",
+    ))
 }
 
 /// Does the handshake on a new connection.

@@ -113,9 +113,12 @@ impl Worker {
         let (need, retries) = (self.need(), self.retries());
         self.event(StateEvent::NotOpened(need, retries)).await;
         self.pause_at_least(error.retry_after);
-        if self.shared.shakes_hands && self.shared.habits.has_both_eras() == Some(true) {
-            // It may have given that up: the next call finds it out anew.
-            self.shared.habits.note_eras(None);
+        if self.shared.shakes_hands {
+            // A server that had sessions may have given them up: the next call finds it out anew.
+            let habits = &self.shared.habits;
+            if habits.has_both_eras() == Some(true) {
+                habits.note_eras(None);
+            }
             self.note_habits();
         }
         // The connection that everybody lists from says what is wrong with the server.
@@ -145,17 +148,7 @@ impl Worker {
     /// Takes the connection in: its lists go to the catalog, then calls may use it.
     async fn take_connection_in(&mut self, mut open: Open) -> Result<Arc<Live>, ConnectError> {
         if self.is_of_other_era() {
-            let has_both = open.listing.revision.has_handshake() && open.link.has_session();
-            self.shared.habits.note_eras(Some(has_both));
             self.note_habits();
-            if !has_both {
-                open.link.close().await;
-                let reason = "it has no sessions for clients that shake hands";
-                return Err(ConnectError::plain(
-                    reason,
-                    "all clients share one connection",
-                ));
-            }
         } else if !self.is_instance() {
             let is_modern = !open.listing.revision.has_handshake();
             self.shared.habits.note_modern(is_modern);

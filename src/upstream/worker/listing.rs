@@ -119,14 +119,15 @@ impl Worker {
             return self.context.catalog.put(name, entry, listing).await;
         };
         let known = self.context.catalog.glance().servers.get(name).cloned();
-        let is_same = |known: &Arc<ServerCatalog>| known.listing == listing;
-        if let Some(known) = known.clone().filter(is_same) {
-            self.show_own(None);
-            return Some(known);
-        }
-        let read = self.context.catalog.read_own(name, entry, listing).await?;
-        let own = read.catalog.clone();
-        self.show_own(Some(read));
+        let catalog = &self.context.catalog;
+        let same = known.clone().filter(|known| known.listing == listing);
+        let own = match same {
+            Some(known) => known,
+            None => catalog.read(name, entry, listing).await?,
+        };
+        // Also where it is what everybody sees: that may change before this does.
+        let judged = catalog.judge_own(own.clone()).await?;
+        self.show_own(Some(judged));
         // A server that asks may offer less to a client that cannot answer.
         let is_known = known.is_some_and(|known| match self.shared.scope {
             SessionScope::Auto => known.has_all_tools_of(&own),
