@@ -161,13 +161,14 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let watched = matches!(peer, Peer::Network(_)).then(|| memory.clone());
     let early = AnsweredEarly::default();
     let io = ClientIo::new(io, watched, early.clone());
+    let client = connection.of_client();
     let service = service_fn(|request: http::Request<Incoming>| {
         let (auth_layer, memory, early) = (auth_layer.clone(), memory.clone(), early.clone());
         let busy = connection.begin(request.method());
-        let own = connection.of_client();
+        let client = client.clone();
         async move {
             let mut request = request.map(Body::new);
-            request.extensions_mut().insert(own);
+            request.extensions_mut().insert(client);
             let mut response = auth_layer.answer(peer, request).await;
             if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
                 early.note();

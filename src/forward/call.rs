@@ -282,6 +282,7 @@ impl<'a> ForwardedCall<'a> {
         if let ClientWait::Replies(asked) = &self.wait {
             asked.withdraw(question);
         }
+        self.sent.active.forget(question);
         let before = self.collected.len();
         self.collected.retain(|collected| collected.id != *question);
         self.collected.len() < before

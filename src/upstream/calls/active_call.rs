@@ -134,9 +134,14 @@ impl ActiveCall {
         self.in_flight.upstream().name()
     }
 
+    /// The server has withdrawn this question: nobody answers it.
+    pub fn forget(&mut self, question: &Id) {
+        self.open.retain(|open| open.id != *question);
+    }
+
     /// Answers a question that came as part of this call.
     pub async fn answer(&mut self, id: &Id, outcome: &Outcome) -> Result<(), Failure> {
-        self.open.retain(|open| open.id != *id);
+        self.forget(id);
         self.link
             .answer(id, outcome)
             .await
