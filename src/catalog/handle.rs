@@ -7,9 +7,12 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::{
     ApprovalRequest, Difference, Listing, Searcher, ServerCatalog, ServerHabits, Snapshot,
-    own_listings::OwnListings, pinning, saver::Saver,
+    own_listings::{OwnKey, OwnListing, OwnListings, SeenSnapshot},
+    pinning,
+    saver::Saver,
 };
 use crate::{
+    access::Caller,
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
     text::names::ServerName,
@@ -154,5 +157,55 @@ impl Catalog {
     /// Receives every change from now on.
     pub fn differences(&self) -> broadcast::Receiver<Difference> {
         self.differences.subscribe()
+    }
+}
+
+impl Catalog {
+    /// What this caller sees: where its client has connections of its own to servers, what they list there.
+    pub fn seen_by(&self, caller: &Caller) -> SeenSnapshot {
+        let shared = self.glance();
+        match self.own.seen_by(caller, &shared) {
+            Some(own) => SeenSnapshot::Own(own),
+            None => SeenSnapshot::Shared(shared),
+        }
+    }
+
+    /// The searcher of what this caller sees. Blocks where its client sees tools that not everybody does, and nobody has searched them
+    /// yet.
+    pub fn searcher_for(&self, caller: &Caller) -> Arc<Searcher> {
+        let own = match self.seen_by(caller) {
+            SeenSnapshot::Own(own) => own.searcher(),
+            SeenSnapshot::Shared(_) => None,
+        };
+        own.unwrap_or_else(|| self.searcher())
+    }
+
+    /// Whether that would not block.
+    pub fn is_indexed_for(&self, caller: &Caller) -> bool {
+        match self.seen_by(caller) {
+            SeenSnapshot::Own(own) => own.is_indexed(),
+            SeenSnapshot::Shared(_) => true,
+        }
+    }
+
+    /// Compares what a server lists over a connection of some clients with what was approved of the server. What is new there is learnt as
+    /// anywhere. `None` while shutting down.
+    pub async fn judge_own(&self, catalog: Arc<ServerCatalog>) -> Option<OwnListing> {
+        let (done, judged) = oneshot::channel();
+        let command = CatalogCommand::Judge {
+            server: catalog.clone(),
+            done,
+        };
+        self.commands.send(command).await.ok()?;
+        let pins = judged.await.ok()?;
+        Some(OwnListing { catalog, pins })
+    }
+
+    /// From now on these clients see this listing of a server; without one, what everybody sees.
+    pub fn set_own(&self, server: &ServerName, key: &OwnKey, listing: Option<OwnListing>) {
+        if self.own.set(server, key, listing.map(Arc::new)) {
+            // There may be no listener.
+            let _ = self.differences.send(Difference::WHATEVER);
+        }
     }
 }

@@ -35,7 +35,7 @@ pub use index::{Hit, Hits, IndexChanges, IndexError, Searcher, WordShare, Writer
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 pub use offered_uris::{OfferedTemplate, Owner};
 pub use opening::KnownServer;
-pub use own_listings::{OwnKey, OwnListing, OwnSnapshot, Seen};
+pub use own_listings::{OwnKey, OwnListing, OwnSnapshot, SeenSnapshot};
 pub use pinning::{
     ApprovalRequest, approve_in_files, findings, findings_of, findings_of_tool, seen,
     with_pins_of_files,

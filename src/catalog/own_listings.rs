@@ -11,12 +11,8 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use tokio::sync::oneshot;
 
-use super::{
-    Catalog, Difference, Searcher, ServerCatalog, Snapshot, Writer, handle::CatalogCommand,
-    snapshot::FIRST_OWN,
-};
+use super::{Searcher, ServerCatalog, Snapshot, Writer, snapshot::FIRST_OWN};
 use crate::{
     access::{Caller, ClientSeat, InstanceUser},
     runtime::sync::Guarded,
@@ -78,7 +74,9 @@ impl OwnSnapshot {
         };
         let adds_tools = own.iter().any(|listing| is_unknown(&listing.catalog));
         Self {
-            made: Arc::new(base.with_listings(number, &own)),
+            made: Arc::new(
+                base.with_listings(number, own.iter().map(|one| (&one.catalog, &one.pins))),
+            ),
             searcher: adds_tools.then(OnceLock::new),
             base: base.clone(),
             own,
@@ -109,70 +107,20 @@ impl OwnSnapshot {
 }
 
 /// What a caller sees, for short use on the hot path.
-pub enum Seen {
+pub enum SeenSnapshot {
     /// What everybody sees; without a reference count.
     Shared(arc_swap::Guard<Arc<Snapshot>>),
     /// What its client alone sees.
     Own(Arc<OwnSnapshot>),
 }
 
-impl Deref for Seen {
+impl Deref for SeenSnapshot {
     type Target = Arc<Snapshot>;
 
     fn deref(&self) -> &Self::Target {
         match self {
             Self::Shared(snapshot) => snapshot,
             Self::Own(own) => &own.made,
-        }
-    }
-}
-
-impl Catalog {
-    /// What this caller sees: where its client has connections of its own to servers, what they list there.
-    pub fn seen_by(&self, caller: &Caller) -> Seen {
-        let shared = self.glance();
-        match self.own.seen_by(caller, &shared) {
-            Some(own) => Seen::Own(own),
-            None => Seen::Shared(shared),
-        }
-    }
-
-    /// The searcher of what this caller sees. Blocks where its client sees tools that not everybody does, and nobody has searched them
-    /// yet.
-    pub fn searcher_for(&self, caller: &Caller) -> Arc<Searcher> {
-        let own = match self.seen_by(caller) {
-            Seen::Own(own) => own.searcher(),
-            Seen::Shared(_) => None,
-        };
-        own.unwrap_or_else(|| self.searcher())
-    }
-
-    /// Whether that would not block.
-    pub fn is_indexed_for(&self, caller: &Caller) -> bool {
-        match self.seen_by(caller) {
-            Seen::Own(own) => own.is_indexed(),
-            Seen::Shared(_) => true,
-        }
-    }
-
-    /// Compares what a server lists over a connection of some clients with what was approved of the server. What is new there is learnt as
-    /// anywhere. `None` while shutting down.
-    pub async fn judge_own(&self, catalog: Arc<ServerCatalog>) -> Option<OwnListing> {
-        let (done, judged) = oneshot::channel();
-        let command = CatalogCommand::Judge {
-            server: catalog.clone(),
-            done,
-        };
-        self.commands.send(command).await.ok()?;
-        let pins = judged.await.ok()?;
-        Some(OwnListing { catalog, pins })
-    }
-
-    /// From now on these clients see this listing of a server; without one, what everybody sees.
-    pub fn set_own(&self, server: &ServerName, key: &OwnKey, listing: Option<OwnListing>) {
-        if self.own.set(server, key, listing.map(Arc::new)) {
-            // There may be no listener.
-            let _ = self.differences.send(Difference::WHATEVER);
         }
     }
 }
@@ -263,11 +211,11 @@ fn listing_for<'a>(
     if let Some(own) = listings.get(&OwnKey::User(seat.user().clone())) {
         return Some(own);
     }
-    let has_handshake = seat.revision.has_handshake();
+    let is_legacy = seat.revision.has_server_requests();
     // Of a server that is opened both ways, clients without a handshake have the connection that everybody lists from.
     let concerns = |listing: &&Arc<OwnListing>| {
-        has_handshake || shared.listing.revision.has_handshake() || {
-            !listing.catalog.listing.revision.has_handshake()
+        is_legacy || shared.listing.revision.has_server_requests() || {
+            !listing.catalog.listing.revision.has_server_requests()
         }
     };
     let unable = || listings.get(&OwnKey::Unable).filter(|_| !seat.needs_own());

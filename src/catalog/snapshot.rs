@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    OwnListing, Prompt, ServerCatalog, Tool,
+    Prompt, ServerCatalog, Tool,
     offered_uris::{OfferedTemplate, OfferedUris, Owner},
 };
 use crate::{
@@ -73,13 +73,16 @@ impl Snapshot {
         made
     }
 
-    /// The same with these listings in place of what their servers list to everybody.
-    pub(super) fn with_listings(&self, generation: u64, own: &[Arc<OwnListing>]) -> Self {
+    /// The same with these lists, and what is held of them, in place of what their servers list to everybody.
+    pub(super) fn with_listings<'a>(
+        &self,
+        generation: u64,
+        own: impl Iterator<Item = (&'a Arc<ServerCatalog>, &'a Arc<Pins>)>,
+    ) -> Self {
         let (mut servers, mut pins) = (self.servers.clone(), self.pins.clone());
-        for listing in own {
-            let server = &listing.catalog.server;
-            servers.insert(server.clone(), listing.catalog.clone());
-            pins.insert(server.clone(), listing.pins.clone());
+        for (listed, held) in own {
+            servers.insert(listed.server.clone(), listed.clone());
+            pins.insert(listed.server.clone(), held.clone());
         }
         Self::judged(generation, servers, pins, self.lock.clone())
     }

@@ -61,7 +61,7 @@ pub(super) async fn choose(
 /// Whether it is a client of the era with a handshake.
 fn shakes_hands(context: &CallContext) -> bool {
     let seat = context.caller.seat();
-    seat.is_some_and(|seat| seat.revision.has_handshake())
+    seat.is_some_and(|seat| seat.revision.has_server_requests())
 }
 
 /// The connection of all clients that shake hands, to a server that needs no handshake; none where it has no sessions for them, which is

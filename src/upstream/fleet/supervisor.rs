@@ -338,7 +338,7 @@ impl Supervisor {
     fn habits_of(&self, entry: &ServerEntry) -> Habits {
         let catalog = &self.context.catalog;
         let known = catalog.glance().servers.get(&entry.name).cloned();
-        let is_modern = known.is_some_and(|known| !known.listing.revision.has_handshake());
+        let is_modern = known.is_some_and(|known| !known.listing.revision.has_server_requests());
         Habits::new(catalog.habits(&entry.name, &entry.fingerprint), is_modern)
     }
 

@@ -150,7 +150,7 @@ impl Worker {
         if self.is_of_other_era() {
             self.note_habits();
         } else if !self.is_instance() {
-            let is_modern = !open.listing.revision.has_handshake();
+            let is_modern = !open.listing.revision.has_server_requests();
             self.shared.habits.note_modern(is_modern);
         }
         self.record_unrecorded();
