@@ -203,7 +203,7 @@ impl Catalog {
 
     /// From now on these clients see this listing of a server; without one, what everybody sees.
     pub fn set_own(&self, server: &ServerName, key: &OwnKey, listing: Option<OwnListing>) {
-        if self.own.set(server, key, listing.map(Arc::new)) {
+        if self.own.set(server, key, listing.map(Arc::new).as_ref()) {
             // There may be no listener.
             let _ = self.differences.send(Difference::WHATEVER);
         }

@@ -132,7 +132,7 @@ impl OwnListings {
         &self,
         server: &ServerName,
         key: &OwnKey,
-        listing: Option<Arc<OwnListing>>,
+        listing: Option<&Arc<OwnListing>>,
     ) -> bool {
         let has_any = self
             .0
@@ -146,7 +146,7 @@ impl OwnListings {
         self.0.table.rcu(|table| {
             let mut table = Table::clone(table);
             let of_server = table.entry(server.clone()).or_default();
-            match &listing {
+            match listing {
                 Some(listing) => of_server.insert(key.clone(), listing.clone()),
                 None => of_server.remove(key),
             };

@@ -70,7 +70,7 @@ impl CatalogTask {
             let catalog = listing.catalog.clone();
             let pins = self.judge_own(&catalog);
             let listing = Arc::new(OwnListing { catalog, pins });
-            self.own.set(server, &key, Some(listing));
+            self.own.set(server, &key, Some(&listing));
         }
     }
 

@@ -48,7 +48,7 @@ impl From<ConfigError> for FileFault {
     fn from(error: ConfigError) -> Self {
         match error {
             ConfigError::Syntax { line, problem, .. } => Self::at(line, problem),
-            other => Self::new(other.to_string()),
+            other @ ConfigError::Findings(_) => Self::new(other.to_string()),
         }
     }
 }

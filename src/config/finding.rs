@@ -241,7 +241,7 @@ impl ConfigError {
                 let findings = findings.into_iter();
                 Self::Findings(findings.map(|one| one.masked(secrets)).collect())
             }
-            syntax => syntax,
+            syntax @ Self::Syntax { .. } => syntax,
         }
     }
 
@@ -249,7 +249,7 @@ impl ConfigError {
     pub fn findings(&self) -> &[ConfigFinding] {
         match self {
             Self::Findings(findings) => findings,
-            _ => &[],
+            Self::Syntax { .. } => &[],
         }
     }
 }

@@ -89,9 +89,10 @@ pub(super) async fn meet(
     let is_opening = context.session.is_none() && shakes_hands(context);
     let chosen = if is_opening {
         // Whose session it will be is not known yet.
-        match is_of_other_era {
-            true => of_legacy_clients(upstreams, &base).await,
-            false => None,
+        if is_of_other_era {
+            of_legacy_clients(upstreams, &base).await
+        } else {
+            None
         }
     } else if is_of_other_era || base.sharing() == Sharing::Unable {
         choose(upstreams, context, server, endpoint).await.ok()

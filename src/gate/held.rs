@@ -121,12 +121,11 @@ fn find_suspicious<'a>(
             let (name, definition) = (&*it.name, &it.definition);
             (ThingKind::Prompt, name, definition, it.is_suspicious)
         }
-        Thing::Resource(uri) => match listed.resource(uri) {
-            Some(it) => {
+        Thing::Resource(uri) => {
+            if let Some(it) = listed.resource(uri) {
                 let (name, definition) = (&*it.uri, &it.definition);
                 (ThingKind::Resource, name, definition, it.is_suspicious)
-            }
-            None => {
+            } else {
                 let compared = ComparedUri::new(uri);
                 let written = listed.template(uri).into_iter();
                 let fitting = written.chain(listed.templates_of(&compared));
@@ -134,7 +133,7 @@ fn find_suspicious<'a>(
                 let (name, definition) = (&*it.uri_template, &it.definition);
                 (ThingKind::Template, name, definition, it.is_suspicious)
             }
-        },
+        }
         Thing::Tool(_) | Thing::Task(_) | Thing::Nothing => return None,
     };
     is_suspicious.then_some((kind, name, definition))

@@ -171,7 +171,7 @@ pub(super) fn file_fault(text: &str, surroundings: &Surroundings<'_>) -> Option<
             findings.retain(|finding| !finding.lacks_value());
             (!findings.is_empty()).then_some(ConfigError::Findings(findings))
         }
-        syntax => Some(syntax),
+        syntax @ ConfigError::Syntax { .. } => Some(syntax),
     }
 }
 
