@@ -170,7 +170,7 @@ async fn a_token_says_who_it_is_in_both_eras_and_over_every_transport() {
     pipe.open().await;
     assert_eq!(pipe.tool_names().await.len(), 2);
     let mut wrong = PipeClient::start(daemon.home(), &["stdio", "--token", "wrong"]);
-    let refused = wrong.request("initialize", "{}").await.error();
+    let refused = wrong.request("initialize", "{}").await.error_value();
     has!(refused.to_string(), "token is not known", "{refused}");
     has!(refused.to_string(), "$MCPPROXY_TOKEN", "{refused}");
 }
@@ -334,14 +334,18 @@ async fn a_token_that_is_withdrawn_ends_everything_at_once() {
     }
     let refused = until_async("the bridge to be seen off", async || {
         let answer = pipe.request("tools/list", "{}").await;
-        answer.line.contains("\"error\"").then_some(answer.line)
+        answer.frame.contains("\"error\"").then_some(answer.frame)
     })
     .await;
     assert!(
         refused.contains("not known") || refused.contains("connection_lost"),
         "{refused}"
     );
-    let refused = pipe.request("tools/list", "{}").await.error().to_string();
+    let refused = pipe
+        .request("tools/list", "{}")
+        .await
+        .error_value()
+        .to_string();
     has!(refused, "token is not known");
     // Others are not concerned.
     assert_eq!(bob.request("ping", "{}").await.result(), "{}");

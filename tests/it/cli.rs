@@ -4,14 +4,11 @@
 mod belonging;
 mod completions;
 mod connecting;
-mod doctor;
 mod files;
 mod importing;
-mod logs;
 #[cfg(target_os = "linux")]
 mod playback;
 mod service_run;
-mod serving;
 mod setting_up;
 #[cfg(target_os = "linux")]
 mod transcripts;

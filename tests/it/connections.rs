@@ -1,6 +1,6 @@
 //! What happens to calls and lists while connections to upstreams come and go.
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use axum::{Router, http::StatusCode};
 
 use crate::support::prelude::*;
 
@@ -42,8 +42,7 @@ async fn a_server_that_is_switched_off_and_on_never_runs_twice() {
         daemon.home().write_config(&config.text());
         let wanted = config.text().contains("enabled");
         until_async("the edit to count", async || {
-            let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
-            (rows["servers"][0]["enabled"] == !wanted).then_some(())
+            (daemon.row("up").await["enabled"] == !wanted).then_some(())
         })
         .await;
     }
@@ -183,8 +182,7 @@ async fn a_daemon_that_ended_leaves_no_socket_behind() {
 /// The row of the only server in the listing, once it says this in `last_error`.
 async fn row_saying(daemon: &TestDaemon, words: &str) -> Value {
     until_async(words, async || {
-        let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
-        let row = rows["servers"][0].clone();
+        let row = daemon.row("up").await;
         let said = row["last_error"].as_str()?.contains(words);
         said.then_some(row)
     })
@@ -193,20 +191,9 @@ async fn row_saying(daemon: &TestDaemon, words: &str) -> Value {
 
 #[tokio::test]
 async fn a_server_that_was_asked_too_much_is_left_alone_as_long_as_it_asks() {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let url = format!("http://{}/mcp", listener.local_addr().expect("bound"));
-    let busy = tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            // The beginning of the request is enough to refuse it.
-            let _ = stream.read(&mut [0; 4096]).await;
-            let answer = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 1500\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-            let _ = stream.write_all(answer.as_bytes()).await;
-        }
-    });
+    let refuse = async || (StatusCode::TOO_MANY_REQUESTS, [("retry-after", "1500")]);
+    let busy = http::serve(Router::new().fallback(refuse)).await;
+    let url = format!("http://{busy}/mcp");
     let daemon = TestDaemon::builder()
         .entry("up", json!({ "url": url, "type": "http" }))
         .await;
@@ -219,7 +206,6 @@ async fn a_server_that_was_asked_too_much_is_left_alone_as_long_as_it_asks() {
     let step = row["next_step"].as_str().unwrap_or_default();
     has!(step, "fewer requests");
     lacks!(step, "URL");
-    busy.abort();
 }
 
 #[tokio::test]
@@ -312,27 +298,17 @@ async fn commands_that_cannot_be_started_are_explained_in_short() {
 
 #[tokio::test]
 async fn a_remote_server_that_refuses_leads_the_operator_to_what_is_wrong() {
-    for (status, next_step) in [(401, "\"headers\""), (404, "/mcp")] {
-        let server = tokio::net::TcpListener::bind("127.0.0.1:0").await;
-        let server = server.expect("a port");
-        let url = format!("http://{}/x", server.local_addr().expect("an address"));
-        let refusing = tokio::spawn(async move {
-            let answer =
-                format!("HTTP/1.1 {status} No\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno");
-            while let Ok((mut client, _)) = server.accept().await {
-                let mut head = vec![0; 65536];
-                let read = client.read(&mut head).await;
-                if read.is_ok() {
-                    // Who left needs no answer.
-                    let _ = client.write_all(answer.as_bytes()).await;
-                }
-            }
-        });
+    for (status, next_step) in [
+        (StatusCode::UNAUTHORIZED, "\"headers\""),
+        (StatusCode::NOT_FOUND, "/mcp"),
+    ] {
+        let refuse = move || async move { (status, "no") };
+        let server = http::serve(Router::new().fallback(refuse)).await;
+        let url = format!("http://{server}/x");
         let daemon = TestDaemon::builder()
             .entry("up", json!({ "url": url, "type": "http" }))
             .await;
-        let row = row_saying(&daemon, &format!("HTTP {status}")).await;
+        let row = row_saying(&daemon, &format!("HTTP {}", status.as_u16())).await;
         has!(row["next_step"], next_step);
-        refusing.abort();
     }
 }

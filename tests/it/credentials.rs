@@ -67,13 +67,7 @@ async fn repeating() -> SocketAddr {
         let said = headers.get("authorization").map(|value| value.to_str());
         (StatusCode::FORBIDDEN, format!("no: {uri} {said:?}"))
     };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let address = listener.local_addr().expect("an address");
-    let routes = axum::Router::new().fallback(refuse);
-    tokio::spawn(async move { axum::serve(listener, routes).await });
-    address
+    http::serve(axum::Router::new().fallback(refuse)).await
 }
 
 /// A server that works, but for its prompts: it repeats what it was asked with, and says much.
@@ -99,13 +93,7 @@ async fn talkative() -> SocketAddr {
         let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result});
         (StatusCode::OK, [JSON], answer.to_string())
     };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let address = listener.local_addr().expect("an address");
-    let routes = axum::Router::new().fallback(answer);
-    tokio::spawn(async move { axum::serve(listener, routes).await });
-    address
+    http::serve(axum::Router::new().fallback(answer)).await
 }
 
 #[tokio::test]

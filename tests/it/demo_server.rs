@@ -36,7 +36,7 @@ async fn a_cancelled_call_ends_without_an_answer() {
     let slow = r#"{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"slow_count","arguments":{"seconds":60}}}"#;
     demo.send(slow).await;
     demo.send(slow).await;
-    let twice = demo.answer("\"slow\"").await.error();
+    let twice = demo.answer("\"slow\"").await.error_value();
     assert_eq!(twice["code"], -32600, "an id is in flight once at a time");
     demo.notify("notifications/cancelled", r#"{"requestId":"slow"}"#)
         .await;
@@ -63,5 +63,5 @@ async fn batches_are_served_in_the_one_revision_that_has_them() {
     assert_eq!(ids, ["a", "b"]);
     let mut demo = speaking("2025-06-18").await;
     demo.send(batch).await;
-    assert_eq!(demo.answer("null").await.error()["code"], -32600);
+    assert_eq!(demo.answer("null").await.error_value()["code"], -32600);
 }

@@ -3,7 +3,6 @@
 
 mod answers;
 mod attacks;
-mod changes;
 mod concurrent;
 #[cfg(unix)]
 mod ourselves;

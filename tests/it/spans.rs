@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use axum::http::StatusCode;
-use tokio::net::TcpListener;
 
 use crate::support::{
     fake_collector::{Collecting, FakeCollector, SeenSpan},
@@ -403,10 +402,8 @@ async fn check_in_vain(url: &str, why: &str) {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_collector_that_is_away_costs_nothing_but_the_spans() {
-    let nobody = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let address = nobody.local_addr().expect("it listens");
-    drop(nobody);
-    check_in_vain(&format!("http://{address}"), "spans cannot be exported").await;
+    let nobody = format!("http://{}", http::free_address());
+    check_in_vain(&nobody, "spans cannot be exported").await;
 }
 
 #[cfg(unix)]

@@ -2,7 +2,6 @@
 
 mod held_resources;
 mod instructions;
-mod lock_file;
 mod pinning;
 mod quarantine;
 mod review;

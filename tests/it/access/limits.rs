@@ -51,7 +51,7 @@ async fn a_caller_who_asks_too_often_is_told_to_wait() {
         for _ in 0..3 {
             pipe.tool_names().await;
         }
-        let refused = pipe.request("tools/list", "{}").await.error();
+        let refused = pipe.request("tools/list", "{}").await.error_value();
         has!(refused.to_string(), "rate_limited", "{refused}");
     }
     assert!(upstream.received("tools/call").is_empty());

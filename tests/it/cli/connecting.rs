@@ -8,7 +8,6 @@ use std::{
 
 use super::{
     Place,
-    doctor::free_address,
     importing::{FILES, furnished},
 };
 use crate::support::prelude::*;
@@ -40,7 +39,7 @@ fn with_file_of(client: &str) -> (Place, PathBuf, String) {
     fs::write(&path, &text).expect("ours");
     fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("ours");
     // At the usual address another test's daemon may answer, and then we do not.
-    let listen = json!({ "listen": free_address() });
+    let listen = json!({ "listen": http::free_address() });
     fs::write(place.config_file(), listen.to_string()).expect("ours");
     (place, path, text)
 }

@@ -98,13 +98,7 @@ fn a_port_that_is_chosen_is_written_down_and_served() {
         .ended(1)
         .says(&["the port is taken", "mcpproxy setup --port"]);
     begun.0.run(&["stop"]).ended(0);
-    let free = super::doctor::free_address();
-    let port: u16 = free
-        .rsplit_once(':')
-        .expect("a port")
-        .1
-        .parse()
-        .expect("a number");
+    let port = http::free_address().port();
     with(port).ended(0).says(&[
         &format!("\"listen\" is 127.0.0.1:{port} in"),
         &format!("http://127.0.0.1:{port}"),

@@ -118,7 +118,7 @@ async fn a_faulty_configuration_is_named() {
 
     // Who comes through a bridge hears it as an answer, and goes on when the file is mended.
     let mut client = PipeClient::start(&home, BRIDGE);
-    let refused = client.open_speaking("2025-06-18").await.error();
+    let refused = client.open_speaking("2025-06-18").await.error_value();
     has!(refused["message"], "line 1");
     home.write_config(&builder(&upstream).text());
     client.open().await;

@@ -137,7 +137,7 @@ async fn a_bridge_serves_the_endpoint_it_is_told() {
         ("/mcp/server/nobody", "unknown_server"),
     ] {
         let mut lost = PipeClient::start(&home, &["stdio", "--endpoint", endpoint]);
-        let refused = lost.open_speaking("2025-06-18").await.error();
+        let refused = lost.open_speaking("2025-06-18").await.error_value();
         has!(refused["message"], endpoint);
         assert_eq!(refused["data"]["code"], code, "{refused}");
     }

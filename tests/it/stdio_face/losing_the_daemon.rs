@@ -18,15 +18,13 @@ async fn a_killed_daemon_costs_the_calls_in_flight_and_nothing_else() {
     let home = builder(&upstream).home();
     let mut client = opened(&home, BRIDGE).await;
     client.wait_for_tool("up__echo").await;
-    let slow = client
-        .ask("tools/call", &call_params("up__slow", "{}"))
-        .await;
+    let slow = client.ask_to_call("up__slow").await;
     upstream.wait_for("tools/call").await;
     client.notices.clear();
     let killed = daemon_pid(&home).await;
     kill(killed);
 
-    let error = client.answer(&slow).await.error();
+    let error = client.answer(&slow).await.error_value();
     assert_eq!(error["data"]["code"], "connection_lost", "{error}");
     let echoed = client.call("up__echo", r#"{"a":1}"#).await;
     assert_eq!(echoed.value()["structuredContent"]["a"], 1);
@@ -97,13 +95,12 @@ async fn every_client_of_a_killed_daemon_finds_the_same_new_one() {
     kill(daemon_pid(&home).await);
     let mut ids = Vec::new();
     for client in &mut clients {
-        let params = call_params("up__echo", "{}");
-        ids.push(client.ask("tools/call", &params).await);
+        ids.push(client.ask_to_call("up__echo").await);
     }
     for (client, id) in clients.iter_mut().zip(ids) {
         // A call that was sent before the end was noticed is lost, and says so.
         let answer = client.answer(&id).await;
-        if answer.line.contains("connection_lost") {
+        if answer.frame.contains("connection_lost") {
             client.call("up__echo", "{}").await.result();
         }
     }
@@ -134,9 +131,7 @@ async fn a_daemon_that_ends_in_order_answers_first() {
     let mut daemon = builder(&upstream).spawn().await;
     let mut client = opened(daemon.home(), BRIDGE).await;
     client.wait_for_tool("up__late").await;
-    let late = client
-        .ask("tools/call", &call_params("up__late", "{}"))
-        .await;
+    let late = client.ask_to_call("up__late").await;
     upstream.wait_for("tools/call").await;
     daemon.terminate();
     upstream.open("go").await;

@@ -15,7 +15,7 @@ async fn lists_and_results_pass_byte_for_byte() {
         assert_eq!(initialized["serverInfo"]["name"], "mcpproxy");
         client.wait_for_tool("up__odd").await;
         assert_eq!(client.call("up__odd", "{}").await.result(), odd);
-        let unknown = client.call("up__even", "{}").await.error();
+        let unknown = client.call("up__even", "{}").await.error_value();
         assert_eq!(unknown["code"], -32602);
         assert!(client.leave().await.success());
     }
@@ -69,7 +69,7 @@ async fn ids_come_back_as_they_were_written() {
                 .send(&format!(r#"{{"method":"ping","id":{id},"jsonrpc":"2.0"}}"#))
                 .await;
             let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
-            assert_eq!(client.answer(id).await.line, expected);
+            assert_eq!(client.answer(id).await.frame, expected);
         }
     }
 }
@@ -88,11 +88,15 @@ async fn a_line_that_is_no_message_is_answered_and_the_next_one_too() {
             ("7", -32600),
         ] {
             client.send(line).await;
-            assert_eq!(client.answer("null").await.error()["code"], code, "{line}");
+            assert_eq!(
+                client.answer("null").await.error_value()["code"],
+                code,
+                "{line}"
+            );
         }
         let half = r#"{"jsonrpc":"2.0","id":9,"method":"ping","params":{"x":"\ud800"}}"#;
         client.send(half).await;
-        assert_eq!(client.answer("9").await.error()["code"], -32600);
+        assert_eq!(client.answer("9").await.error_value()["code"], -32600);
         client.send("\n  \r").await;
         client.request("ping", "{}").await.result();
         assert_eq!(client.notices, [""; 0]);
@@ -107,7 +111,7 @@ async fn a_line_that_is_too_large_fails_the_request_it_is() {
         let mut client = opened(&home, arguments).await;
         let text = "x".repeat(33 << 20);
         let arguments = format!(r#"{{"text":"{text}"}}"#);
-        let error = client.call("up__echo", &arguments).await.error();
+        let error = client.call("up__echo", &arguments).await.error_value();
         assert_eq!(error["code"], -32600);
         has!(error["message"], "32 MiB");
         client.request("ping", "{}").await.result();
@@ -127,9 +131,7 @@ async fn requests_run_at_once_and_notices_come_before_their_answer() {
         let home = builder(&upstream).home();
         let mut client = opened(&home, arguments).await;
         client.wait_for_tool("up__slow").await;
-        let slow = client
-            .ask("tools/call", &call_params("up__slow", "{}"))
-            .await;
+        let slow = client.ask_to_call("up__slow").await;
         let params = r#"{"name":"up__work","arguments":{},"_meta":{"progressToken":"t"}}"#;
         let work = client.ask("tools/call", params).await;
         upstream.wait_for_count("tools/call", 2).await;
@@ -152,12 +154,9 @@ async fn a_withdrawn_request_is_withdrawn_upstream_and_not_answered() {
         let home = builder(&upstream).home();
         let mut client = opened(&home, arguments).await;
         client.wait_for_tool("up__slow").await;
-        let id = client
-            .ask("tools/call", &call_params("up__slow", "{}"))
-            .await;
+        let id = client.ask_to_call("up__slow").await;
         upstream.wait_for("tools/call").await;
-        let params = format!(r#"{{"requestId":{id}}}"#);
-        client.notify("notifications/cancelled", &params).await;
+        client.withdraw(&id).await;
         upstream.wait_for("notifications/cancelled").await;
         client.request("ping", "{}").await.result();
         assert!(client.leave().await.success());
@@ -197,7 +196,7 @@ async fn batches_of_the_revision_that_has_them_are_answered_in_one_line() {
 
         let mut newer = opened(&home, BRIDGE).await;
         newer.send(batch).await;
-        assert_eq!(newer.answer("null").await.error()["code"], -32600);
+        assert_eq!(newer.answer("null").await.error_value()["code"], -32600);
     }
 }
 
@@ -213,8 +212,7 @@ async fn a_client_that_asks_much_before_it_reads_gets_every_answer() {
         client.wait_for_tool("up__large").await;
         let mut ids = Vec::new();
         for _ in 0..MANY {
-            let params = call_params("up__large", "{}");
-            ids.push(client.ask("tools/call", &params).await);
+            ids.push(client.ask_to_call("up__large").await);
         }
         for id in ids {
             assert_eq!(client.answer(&id).await.text().len(), 100_000);
@@ -247,9 +245,7 @@ async fn the_end_of_the_input_withdraws_what_runs() {
         let home = builder(&upstream).home();
         let mut client = opened(&home, arguments).await;
         client.wait_for_tool("up__slow").await;
-        client
-            .ask("tools/call", &call_params("up__slow", "{}"))
-            .await;
+        client.ask_to_call("up__slow").await;
         upstream.wait_for("tools/call").await;
         assert!(client.leave().await.success());
         upstream.wait_for("notifications/cancelled").await;

@@ -3,8 +3,6 @@
 use super::{ALONE, BRIDGE, builder, daemon_pid};
 use crate::support::{
     modern_client::{meta_of, stamped},
-    patience::LOOK_AGAIN,
-    pipe_client::Answer,
     prelude::*,
 };
 
@@ -14,25 +12,21 @@ fn modern(params: &str) -> String {
     stamped(params, &meta_of(&json!({})))
 }
 
-async fn request(client: &mut PipeClient, method: &str, params: &str) -> Answer {
+async fn request(client: &mut PipeClient, method: &str, params: &str) -> Reply {
     client.request(method, &modern(params)).await
 }
 
-async fn call(client: &mut PipeClient, tool: &str) -> Answer {
+async fn call(client: &mut PipeClient, tool: &str) -> Reply {
     request(client, "tools/call", &call_params(tool, "{}")).await
 }
 
 async fn wait_for_tool(client: &mut PipeClient, name: &str) {
-    let listed = async {
-        loop {
-            let list = request(client, "tools/list", "{}").await;
-            if list.result().contains(&format!(r#""name":"{name}""#)) {
-                return;
-            }
-            tokio::time::sleep(LOOK_AGAIN).await;
-        }
-    };
-    within(name, listed).await;
+    until_async(name, async || {
+        let list = request(client, "tools/list", "{}").await;
+        let listed = list.result().contains(&format!(r#""name":"{name}""#));
+        listed.then_some(())
+    })
+    .await;
 }
 
 async fn acknowledged(client: &mut PipeClient, id: &str) -> Value {
@@ -57,16 +51,19 @@ async fn nothing_has_to_be_opened() {
         assert_eq!(discovered["supportedVersions"], json!([MODERN]));
         wait_for_tool(&mut client, "up__odd").await;
         let answer = call(&mut client, "up__odd").await;
-        assert!(answer.result().starts_with(odd), "{}", answer.line);
+        assert!(answer.result().starts_with(odd), "{}", answer.frame);
         assert_eq!(answer.value()["resultType"], "complete");
         for method in ["ping", "initialize", "resources/subscribe"] {
-            let error = request(&mut client, method, "{}").await.error();
+            let error = request(&mut client, method, "{}").await.error_value();
             assert_eq!(error["code"], -32601, "{method}");
         }
-        let error = client.request("server/discover", "{}").await.error();
+        let error = client.request("server/discover", "{}").await.error_value();
         assert_eq!(error["code"], -32602);
         let later = modern("{}").replace(MODERN, "2031-01-01");
-        let error = client.request("server/discover", &later).await.error();
+        let error = client
+            .request("server/discover", &later)
+            .await
+            .error_value();
         assert_eq!(error["code"], -32022);
         assert_eq!(error["data"]["supported"], json!([MODERN]));
         assert_eq!(client.notices, [""; 0]);
@@ -86,7 +83,7 @@ async fn a_client_that_has_discovered_may_open_a_session() {
         client.wait_for_tool("up__echo").await;
         let answer = client.call("up__echo", "{}").await;
         assert_eq!(answer.value().get("resultType"), None);
-        let error = client.request("server/discover", "{}").await.error();
+        let error = client.request("server/discover", "{}").await.error_value();
         assert_eq!(error["code"], -32601);
         let answer = call(&mut client, "up__echo").await;
         assert_eq!(answer.value()["resultType"], "complete");
@@ -103,12 +100,7 @@ async fn a_request_is_withdrawn_by_its_id() {
         let params = modern(&call_params("up__slow", "{}"));
         let id = client.ask("tools/call", &params).await;
         upstream.wait_for("tools/call").await;
-        client
-            .notify(
-                "notifications/cancelled",
-                &format!(r#"{{"requestId":{id}}}"#),
-            )
-            .await;
+        client.withdraw(&id).await;
         upstream.wait_for("notifications/cancelled").await;
         request(&mut client, "tools/list", "{}").await.result();
     }
@@ -141,12 +133,7 @@ async fn streams_of_news_run_beside_requests_until_they_are_withdrawn() {
         }
         heard.sort();
         assert_eq!(heard, [tools.as_str(), both.as_str()]);
-        client
-            .notify(
-                "notifications/cancelled",
-                &format!(r#"{{"requestId":{tools}}}"#),
-            )
-            .await;
+        client.withdraw(&tools).await;
         upstream.offer_more("prompts", r#"{"name":"q"}"#).await;
         let frame = client.notice("notifications/prompts/list_changed").await;
         has!(frame, format!(r#"/subscriptionId":{both}"#));

@@ -1,6 +1,7 @@
 //! An MCP client that speaks raw frames over Streamable HTTP or HTTP+SSE, so that tests see every byte.
 
 use std::{
+    borrow::Cow,
     collections::VecDeque,
     net::SocketAddr,
     sync::atomic::{AtomicU64, Ordering},
@@ -255,15 +256,23 @@ pub fn call_params(tool: &str, arguments: &str) -> String {
     )
 }
 
+/// A message as far as it must be read to be sorted.
 #[derive(Deserialize)]
-struct Frame<'a> {
+pub(super) struct Frame<'a> {
     #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    method: Option<serde::de::IgnoredAny>,
+    pub id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub method: Option<Cow<'a, str>>,
     #[serde(borrow)]
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
+}
+
+impl<'a> Frame<'a> {
+    pub fn read(frame: &'a str) -> Self {
+        serde_json::from_str(frame).unwrap_or_else(|error| panic!("no message: {error}: {frame:?}"))
+    }
 }
 
 /// A request whose answer is on its way.
@@ -315,8 +324,7 @@ impl Exchange {
     pub async fn finish(mut self) -> Reply {
         let mut notices = Vec::new();
         while let Some(frame) = self.next().await {
-            let parsed: Frame = serde_json::from_str(&frame)
-                .unwrap_or_else(|error| panic!("{}: {error}: {frame:?}", self.answer.status));
+            let parsed = Frame::read(&frame);
             let id = parsed.id.map(RawValue::get);
             let is_answer = parsed.method.is_none() && (id == Some(&self.id) || !self.streamed);
             if is_answer {
@@ -325,9 +333,7 @@ impl Exchange {
                     headers: self.answer.headers.clone(),
                     streamed: self.streamed,
                     notices,
-                    result: parsed.result.map(|raw| raw.get().to_owned()),
-                    error: parsed.error.map(|raw| raw.get().to_owned()),
-                    frame,
+                    ..Reply::of_line(frame)
                 };
             }
             notices.push(frame);
@@ -355,6 +361,21 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// One that came on a pipe.
+    pub(super) fn of_line(frame: String) -> Self {
+        let parsed = Frame::read(&frame);
+        let raw = |member: Option<&RawValue>| member.map(|raw| raw.get().to_owned());
+        Self {
+            status: 0,
+            headers: axum::http::HeaderMap::new(),
+            streamed: false,
+            notices: Vec::new(),
+            result: raw(parsed.result),
+            error: raw(parsed.error),
+            frame,
+        }
+    }
+
     pub fn header(&self, name: &str) -> &str {
         self.headers
             .get(name)
@@ -373,9 +394,15 @@ impl Reply {
         self.error.as_deref().unwrap_or_else(succeeded)
     }
 
+    /// The error as a tree.
+    pub fn error_value(&self) -> Value {
+        serde_json::from_str(self.error()).expect("an error is JSON")
+    }
+
     pub fn error_code(&self) -> i64 {
-        let error: Value = serde_json::from_str(self.error()).expect("an error is JSON");
-        error["code"].as_i64().expect("an error has a code")
+        self.error_value()["code"]
+            .as_i64()
+            .expect("an error has a code")
     }
 
     /// The result as a tree: for looking into, not for comparing bytes.

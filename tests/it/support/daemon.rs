@@ -245,16 +245,7 @@ impl TestDaemon {
 
     /// Starts in a home where a daemon may have lived before.
     pub async fn start_in(home: Home) -> Self {
-        Self::start_with(home, |_| ()).await
-    }
-
-    /// The same with a lock file in force.
-    pub async fn start_locked(home: Home, lock: &Path) -> Self {
-        Self::start_with(home, |options| options.locked = Some(lock.to_owned())).await
-    }
-
-    async fn start_with(home: Home, change: impl FnOnce(&mut ServeOptions)) -> Self {
-        let mut options = ServeOptions {
+        let options = ServeOptions {
             places: Places {
                 config_file: home.config_file(),
                 data_dir: home.data_dir(),
@@ -275,7 +266,6 @@ impl TestDaemon {
             login_path: LoginPath::without_shell(),
             script_program: Some(PathBuf::from(env!("CARGO_BIN_EXE_mcpproxy"))),
         };
-        change(&mut options);
         let started = within("the daemon to start", daemon::start(options)).await;
         let running = started.unwrap_or_else(|error| panic!("{error}"));
         Self {

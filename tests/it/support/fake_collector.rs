@@ -19,9 +19,8 @@ use opentelemetry_proto::tonic::{
     trace::v1::Span,
 };
 use prost::Message;
-use tokio::net::TcpListener;
 
-use super::patience::until;
+use super::{http, patience::until};
 
 /// The running collector. It stops with the test's runtime.
 pub struct FakeCollector {
@@ -84,13 +83,11 @@ impl FakeCollector {
     }
 
     pub async fn that(does: Collecting) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("it listens");
         let posts = Posts::default();
         let router = Router::new()
             .fallback(take)
             .with_state((does, posts.clone()));
-        tokio::spawn(async move { axum::serve(listener, router).await });
+        let address = http::serve(router).await;
         Self { address, posts }
     }
 

@@ -2,14 +2,17 @@
 
 use std::net::SocketAddr;
 
-use axum::http::{HeaderMap, Request, Response};
+use axum::{
+    Router,
+    http::{HeaderMap, Request, Response},
+};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{body::Incoming, client::conn::http1::SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     sync::Mutex,
     task::AbortHandle,
 };
@@ -34,6 +37,20 @@ impl Reachable for SocketAddr {
     fn address(&self) -> SocketAddr {
         *self
     }
+}
+
+/// Serves these routes until the test's runtime ends, and gives their address.
+pub async fn serve(routes: Router) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it listens");
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    address
+}
+
+/// An address at which nobody listens.
+pub fn free_address() -> SocketAddr {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    free.local_addr().expect("it listens")
 }
 
 /// A whole answer.

@@ -2,14 +2,17 @@
 
 use std::process::{ExitStatus, Stdio};
 
-use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
     process::{Child, ChildStdin, ChildStdout, Command},
 };
 
-use super::{daemon::Home, patience::within};
+use super::{
+    client::{Frame, Reply, call_params},
+    daemon::Home,
+    patience::{until_async, within},
+};
 
 /// A client and the process that serves it. Dropping it kills the process.
 pub struct PipeClient {
@@ -20,52 +23,7 @@ pub struct PipeClient {
     /// What came that answered nothing.
     pub notices: Vec<String>,
     /// Answers that nobody has waited for yet.
-    early: Vec<(String, Answer)>,
-}
-
-/// An answer to a request.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    /// The whole line.
-    pub line: String,
-    result: Option<String>,
-    error: Option<String>,
-}
-
-impl Answer {
-    /// The bytes of `result`.
-    pub fn result(&self) -> &str {
-        let failed = || panic!("no result in {}", self.line);
-        self.result.as_deref().unwrap_or_else(failed)
-    }
-
-    pub fn value(&self) -> Value {
-        serde_json::from_str(self.result()).expect("a result is JSON")
-    }
-
-    /// The text of the first content block.
-    pub fn text(&self) -> String {
-        let text = self.value()["content"][0]["text"].take();
-        let none = || panic!("no text in {}", self.line);
-        text.as_str().map_or_else(none, str::to_owned)
-    }
-
-    pub fn error(&self) -> Value {
-        let succeeded = || panic!("no error in {}", self.line);
-        let error = self.error.as_deref().unwrap_or_else(succeeded);
-        serde_json::from_str(error).expect("an error is JSON")
-    }
-}
-
-#[derive(Deserialize)]
-struct Frame<'a> {
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    method: Option<String>,
-    #[serde(borrow)]
-    result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
+    early: Vec<(String, Reply)>,
 }
 
 /// A command of the real program in this home, with nothing of whoever runs the tests in its environment.
@@ -111,13 +69,13 @@ impl PipeClient {
     }
 
     /// `initialize` and `notifications/initialized` of revision 2025-06-18.
-    pub async fn open(&mut self) -> Answer {
+    pub async fn open(&mut self) -> Reply {
         let answer = self.open_speaking("2025-06-18").await;
         answer.result();
         answer
     }
 
-    pub async fn open_speaking(&mut self, revision: &str) -> Answer {
+    pub async fn open_speaking(&mut self, revision: &str) -> Reply {
         let params = format!(
             r#"{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"test","version":"1"}}}}"#
         );
@@ -136,7 +94,18 @@ impl PipeClient {
         id.to_string()
     }
 
-    pub async fn request(&mut self, method: &str, params: &str) -> Answer {
+    /// Calls a tool without arguments and gives the id.
+    pub async fn ask_to_call(&mut self, tool: &str) -> String {
+        self.ask("tools/call", &call_params(tool, "{}")).await
+    }
+
+    /// Withdraws the request of this raw id.
+    pub async fn withdraw(&mut self, id: &str) {
+        let params = format!(r#"{{"requestId":{id}}}"#);
+        self.notify("notifications/cancelled", &params).await;
+    }
+
+    pub async fn request(&mut self, method: &str, params: &str) -> Reply {
         let id = self.ask(method, params).await;
         self.answer(&id).await
     }
@@ -159,8 +128,8 @@ impl PipeClient {
     }
 
     /// Calls a tool with raw arguments.
-    pub async fn call(&mut self, tool: &str, arguments: &str) -> Answer {
-        let params = super::client::call_params(tool, arguments);
+    pub async fn call(&mut self, tool: &str, arguments: &str) -> Reply {
+        let params = call_params(tool, arguments);
         self.request("tools/call", &params).await
     }
 
@@ -174,16 +143,15 @@ impl PipeClient {
 
     /// Waits until a tool of this name is listed.
     pub async fn wait_for_tool(&mut self, name: &str) {
-        let listed = async {
-            while !self.tool_names().await.iter().any(|known| known == name) {
-                tokio::time::sleep(super::patience::LOOK_AGAIN).await;
-            }
-        };
-        within(&format!("{name} in the list"), listed).await;
+        until_async(&format!("{name} in the list"), async || {
+            let names = self.tool_names().await;
+            names.iter().any(|known| known == name).then_some(())
+        })
+        .await;
     }
 
     /// Waits for the answer of this raw id.
-    pub async fn answer(&mut self, id: &str) -> Answer {
+    pub async fn answer(&mut self, id: &str) -> Reply {
         loop {
             if let Some(at) = self.early.iter().position(|(known, _)| known == id) {
                 return self.early.remove(at).1;
@@ -197,7 +165,7 @@ impl PipeClient {
     /// Waits for a notification of this method, one that came earlier included.
     pub async fn notice(&mut self, method: &str) -> String {
         loop {
-            let is_wanted = |line: &String| read(line).method.as_deref() == Some(method);
+            let is_wanted = |line: &String| Frame::read(line).method.as_deref() == Some(method);
             if let Some(at) = self.notices.iter().position(is_wanted) {
                 return self.notices.remove(at);
             }
@@ -208,18 +176,13 @@ impl PipeClient {
     }
 
     fn sort(&mut self, line: String) {
-        let frame = read(&line);
+        let frame = Frame::read(&line);
         if frame.method.is_some() {
             self.notices.push(line);
             return;
         }
         let id = frame.id.map_or("null", RawValue::get).to_owned();
-        let answer = Answer {
-            result: frame.result.map(|raw| raw.get().to_owned()),
-            error: frame.error.map(|raw| raw.get().to_owned()),
-            line: line.clone(),
-        };
-        self.early.push((id, answer));
+        self.early.push((id, Reply::of_line(line)));
     }
 
     /// The next line of stdout; nothing at its end.
@@ -249,9 +212,4 @@ impl PipeClient {
     pub fn pid(&self) -> u32 {
         self.child.id().expect("it runs")
     }
-}
-
-/// Stdout carries messages only.
-fn read(line: &str) -> Frame<'_> {
-    serde_json::from_str(line).unwrap_or_else(|error| panic!("no message: {error}: {line:?}"))
 }
