@@ -123,7 +123,7 @@ impl ConfigFinding {
     }
 
     /// With none of these in it.
-    pub(super) fn masked(mut self, secrets: &Secrets) -> Self {
+    pub(super) fn without_secrets(mut self, secrets: &Secrets) -> Self {
         self.key = secrets.redacted(&self.key).into_owned();
         if let FindingKind::Value(problem) = &mut self.kind {
             *problem = secrets.redacted(problem).into_owned();
@@ -235,11 +235,11 @@ impl ConfigError {
     }
 
     /// With none of these in it.
-    pub(super) fn masked(self, secrets: &Secrets) -> Self {
+    pub(super) fn without_secrets(self, secrets: &Secrets) -> Self {
         match self {
             Self::Findings(findings) => {
                 let findings = findings.into_iter();
-                Self::Findings(findings.map(|one| one.masked(secrets)).collect())
+                Self::Findings(findings.map(|one| one.without_secrets(secrets)).collect())
             }
             syntax @ Self::Syntax { .. } => syntax,
         }

@@ -98,7 +98,7 @@ impl ServerPatch {
             let new = match value {
                 Value::Null => None,
                 Value::Object(_) => Some(merged(key, stored, value, redacted)?),
-                other => Some(redacted.unmasked(key, other).map_err(BadPatch::one)?),
+                other => Some(redacted.restored(key, other).map_err(BadPatch::one)?),
             };
             match new {
                 None => drop(after.shift_remove(key)),
@@ -237,7 +237,7 @@ fn merged(
     redacted: StoredValue<'_>,
 ) -> Result<Value, BadPatch> {
     let Value::Object(new) = new else {
-        return redacted.unmasked(place, new).map_err(BadPatch::one);
+        return redacted.restored(place, new).map_err(BadPatch::one);
     };
     let mut members = match stored {
         Some(Value::Object(stored)) => stored.clone(),

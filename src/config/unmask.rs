@@ -26,7 +26,7 @@ const MASKED_KEYS: &[&str] = &[
 #[derive(Clone, Copy)]
 pub(super) struct StoredValue<'a> {
     stored: Option<&'a Value>,
-    is_masked: bool,
+    is_hidden: bool,
 }
 
 impl<'a> StoredValue<'a> {
@@ -34,7 +34,7 @@ impl<'a> StoredValue<'a> {
     pub(super) fn new(key: &str, stored: Option<&'a Value>) -> Self {
         Self {
             stored,
-            is_masked: MASKED_KEYS.contains(&key),
+            is_hidden: MASKED_KEYS.contains(&key),
         }
     }
 
@@ -42,31 +42,31 @@ impl<'a> StoredValue<'a> {
     pub(super) fn inside(self, stored: Option<&Value>) -> StoredValue<'_> {
         StoredValue {
             stored,
-            is_masked: self.is_masked,
+            is_hidden: self.is_hidden,
         }
     }
 
     /// The value that is meant. A mask that stands for nothing is an error: it would be stored as if it were a value.
-    pub(super) fn unmasked(self, path: &str, new: &Value) -> Result<Value, String> {
+    pub(super) fn restored(self, path: &str, new: &Value) -> Result<Value, String> {
         match new {
-            Value::String(text) if self.is_masked && text.contains(MASK) => {
-                self.unmasked_text(path, text)
+            Value::String(text) if self.is_hidden && text.contains(MASK) => {
+                self.restored_text(path, text)
             }
-            Value::Array(elements) if self.is_masked => self.unmasked_elements(path, elements),
+            Value::Array(elements) if self.is_hidden => self.restored_elements(path, elements),
             new => Ok(new.clone()),
         }
     }
 
-    fn unmasked_text(self, path: &str, text: &str) -> Result<Value, String> {
+    fn restored_text(self, path: &str, text: &str) -> Result<Value, String> {
         let stored = self.stored.filter(|stored| stands_for(text, stored));
         stored.cloned().ok_or_else(|| nothing_stored(path))
     }
 
     /// An element that is redacted stands for a stored one that shows like it, at the same place first.
-    fn unmasked_elements(self, path: &str, elements: &[Value]) -> Result<Value, String> {
+    fn restored_elements(self, path: &str, elements: &[Value]) -> Result<Value, String> {
         let stored = StoredList::new(self.stored);
         let mut before: Option<&Value> = None;
-        let unmasked = elements.iter().enumerate().map(|(i, element)| {
+        let restored = elements.iter().enumerate().map(|(i, element)| {
             let found = match element.as_str() {
                 Some(text) if text.contains(MASK) => stored
                     .find(i, text, before)
@@ -76,7 +76,7 @@ impl<'a> StoredValue<'a> {
             before = found.as_ref().ok().copied();
             found.cloned()
         });
-        unmasked.collect::<Result<Vec<_>, _>>().map(Value::Array)
+        restored.collect::<Result<Vec<_>, _>>().map(Value::Array)
     }
 }
 

@@ -68,13 +68,13 @@ pub(super) fn parse_with_secrets(
     let read = read(text, &surroundings, keyring, &revealed);
     let secrets = Secrets::new(std::mem::take(&mut *revealed.lock()));
     match read {
-        Ok(settings) => Ok(masked(settings, &secrets)),
-        Err(error) => Err(error.masked(&secrets)),
+        Ok(settings) => Ok(without_secrets(settings, &secrets)),
+        Err(error) => Err(error.without_secrets(&secrets)),
     }
 }
 
 /// The settings with nothing that is a secret, or looks like one, in what is said of them.
-fn masked(mut settings: Settings, secrets: &Secrets) -> Settings {
+fn without_secrets(mut settings: Settings, secrets: &Secrets) -> Settings {
     let secrets = Secrets::all([secrets, &settings.secrets()]);
     let mask = |text: &mut String| {
         *text = without_credentials(&secrets.redacted(text));
@@ -83,7 +83,7 @@ fn masked(mut settings: Settings, secrets: &Secrets) -> Settings {
     for broken in &mut settings.broken {
         mask(&mut broken.reason);
         let findings = std::mem::take(&mut broken.findings).into_iter();
-        broken.findings = findings.map(|one| one.masked(&secrets)).collect();
+        broken.findings = findings.map(|one| one.without_secrets(&secrets)).collect();
     }
     settings
 }
