@@ -127,9 +127,9 @@ mod tests {
         assert!(!is_known(&named, "x://1") && is_known(&named, "x://2"));
         // As many as fit by their bytes.
         note(&"y".repeat(MAX_BYTES / 4));
-        note(&"z".repeat(MAX_BYTES / 4 - 2 * OVERHEAD));
+        note(&"z".repeat(MAX_BYTES / 4 - OVERHEAD));
         assert!(!is_known(&named, "x://new"));
-        assert!(is_known(&named, &"z".repeat(MAX_BYTES / 4 - 2 * OVERHEAD)));
+        assert!(is_known(&named, &"z".repeat(MAX_BYTES / 4 - OVERHEAD)));
         note(&"w".repeat(MAX_BYTES));
         assert_eq!(named.0.lock().bytes, 0);
     }
