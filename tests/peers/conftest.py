@@ -40,7 +40,7 @@ class Peers:
         self.folder = folder
         self.entries = entries
         self.daemon = rig.Daemon(folder, dict(entries))
-        self.eras: dict[str, str] = {}
+        self.eras: dict[str, tuple[bool, bool]] = {}
 
     def connection(self, server: str) -> raw.Client:
         """A connection to one server without the daemon, on which nothing was said yet."""
@@ -52,24 +52,29 @@ class Peers:
             case entry:
                 return raw.StdioClient(entry["command"], entry["args"], entry.get("env"))
 
-    def era(self, server: str) -> str:
-        """The revision in which the daemon has to speak to a server: over HTTP without a handshake where the server can, on a pipe
-        where its entry says so."""
+    def era(self, server: str, client: str = raw.MODERN) -> str:
+        """The revision in which the daemon has to speak to a server for a client of this one: on a pipe with a handshake unless its
+        entry says otherwise; over HTTP without one where the server can, except for clients with one that it gives a session."""
+        entry = self.entries[server]
+        if entry.get("type") == "sse" or ("command" in entry and entry.get("protocol_era") != "modern"):
+            return raw.REVISION
         if server not in self.eras:
-            entry = self.entries[server]
-            if entry.get("type") == "sse" or ("command" in entry and entry.get("protocol_era") != "modern"):
-                self.eras[server] = raw.REVISION
-            else:
-                self.eras[server] = raw.MODERN if self.speaks_modern(server) else raw.REVISION
-        return self.eras[server]
+            self.eras[server] = self.found_eras(server)
+        modern, has_session = self.eras[server]
+        return raw.MODERN if modern and not (has_session and client != raw.MODERN) else raw.REVISION
 
-    def speaks_modern(self, server: str) -> bool:
+    def found_eras(self, server: str) -> tuple[bool, bool]:
+        """Whether it needs no handshake, and whether a handshake gets a session at it."""
         with self.connection(server) as client:
-            return client.introduce(NOTHING, raw.MODERN).error is None
+            modern = client.introduce(NOTHING, raw.MODERN).error is None
+        if not modern or "url" not in self.entries[server]:
+            return modern, False
+        with self.connection(server) as client:
+            return modern, client.introduce(NOTHING, raw.REVISION).error is None and client.session is not None
 
-    def direct(self, server: str, capabilities: dict = NOTHING) -> raw.Client:
-        """An opened connection to one server without the daemon, in the era that the daemon speaks to it."""
-        return self.connection(server).open(capabilities, self.era(server))
+    def direct(self, server: str, capabilities: dict = NOTHING, client: str = raw.MODERN) -> raw.Client:
+        """An opened connection to one server without the daemon, in the era that the daemon speaks to it for a client of this one."""
+        return self.connection(server).open(capabilities, self.era(server, client))
 
     def through(self, path: str, revision: str = raw.REVISION) -> raw.HttpClient:
         """A session with the daemon, or none where the revision knows none."""

@@ -103,8 +103,9 @@ def listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-# Servers that ask their clients. Once one has, its clients have connections of their own, and the one that lists sleeps when it has listed.
-ASKING = ("everything", "web")
+# Servers that ask their clients, `files` for roots as soon as it is met. Once one has, its clients have connections of their own, and the
+# one that lists sleeps when it has listed.
+ASKING = ("everything", "web", "files")
 
 
 def is_up(name: str, row: dict) -> bool:

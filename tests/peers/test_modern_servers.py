@@ -31,7 +31,7 @@ def test_it_is_listed_as_it_is(modern, server, revision):
     def listed(client):
         return raw.members(client.request("tools/list").result)["tools"]
 
-    with modern.direct(server) as direct, modern.through(f"/mcp/server/{server}", revision) as ours:
+    with modern.direct(server, client=revision) as direct, modern.through(f"/mcp/server/{server}", revision) as ours:
         tools = listed(direct)
         assert listed(ours) == tools
         assert {json.loads(raw.members(tool)["name"]) for tool in raw.elements(tools)} == {"greet", "ask", "write"}

@@ -125,6 +125,10 @@ def test_malformed_json_is_a_parse_error(url):
 
 def test_health_needs_nothing_and_says_all_is_well(peers):
     peers.daemon.wait_until_ready()
+    # A server that asks its clients is connected while somebody uses it.
+    with peers.through("/mcp/all") as client:
+        for tool in ("everything__get-tiny-image", "web__get-tiny-image", "files__list_allowed_directories"):
+            assert not client.call(tool).value().get("isError"), tool
     answer = http_request(peers.daemon.base + "/health", "GET", {"Host": "anything.example"})
     assert answer.status == 200
     health = json.loads(answer.body)
