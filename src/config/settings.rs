@@ -2,6 +2,9 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{
     activity::ActivitySettings,
     finding::{ConfigFinding, listed},
@@ -86,9 +89,7 @@ pub struct Settings {
 }
 
 /// How the bundled demo server was started.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DemoOrigin {
     /// By `serve --demo`.
@@ -98,9 +99,7 @@ pub enum DemoOrigin {
 }
 
 /// An entry under `mcpServers` that cannot be used.
-#[derive(
-    Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BrokenEntry {
     /// The name as written, or the entry's place where it has none.
     pub name: String,
@@ -182,17 +181,7 @@ impl Settings {
 }
 
 /// What `/mcp` lists.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Default,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum RoutingMode {
@@ -260,17 +249,7 @@ impl Default for CodeExecution {
 }
 
 /// What agents may do with `upstream_servers`.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Default,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum AgentManagement {
