@@ -17,7 +17,7 @@ use crate::{
     daemon_client::DaemonClient,
     management::{
         COUNTS_AFTER_RESTART, ConfigReport, DaemonLocation, Exposure, Management, OverFiles,
-        ServerList, StatusReport,
+        ServerList, StatusReport, restart_warning,
     },
 };
 
@@ -100,20 +100,14 @@ impl ConfigCheck {
         if (report.error.is_none() || !report.missing_variables.is_empty())
             && let Some((status, mut daemon)) = running(files, out).await
         {
-            settle_with(&mut report, &status, &mut daemon).await;
+            trust_daemon(&mut report, &status, &mut daemon).await;
+            report.warnings.extend(restart_warnings(files, &status));
             if let Some(error) = status.config_error {
                 report.ok = false;
                 report.faults.push(format!(
                     "the daemon that runs does not take the file as it stands: {error}"
                 ));
             }
-            let waits = status.warnings.into_iter();
-            let waits = waits.filter(|warning| warning.ends_with(COUNTS_AFTER_RESTART));
-            let moves = moves(files, &status.location);
-            // The daemon may not have read the file again yet, and does not say which folders are meant.
-            let waits =
-                waits.filter(|warning| moves.is_none() || !warning.starts_with("`data_dir`"));
-            report.warnings.extend(waits.chain(moves.clone()));
         }
         if out.is_json() {
             output::json(&output::as_json(&report)?)?;
@@ -124,8 +118,20 @@ impl ConfigCheck {
     }
 }
 
+/// What of the file counts only after a restart of the daemon. It may not have read the file again yet, and does not say which data
+/// folders are meant.
+fn restart_warnings(files: &Management<OverFiles>, status: &StatusReport) -> Vec<String> {
+    let data_dir = data_dir_warning(files, &status.location);
+    let keys = status.needs_restart.iter();
+    let others = keys.filter(|key| data_dir.is_none() || *key != "data_dir");
+    others
+        .map(|key| restart_warning(key))
+        .chain(data_dir.clone())
+        .collect()
+}
+
 /// That the file names another data folder than the daemon uses, if it does.
-fn moves(files: &Management<OverFiles>, daemon: &DaemonLocation) -> Option<String> {
+fn data_dir_warning(files: &Management<OverFiles>, daemon: &DaemonLocation) -> Option<String> {
     let (named, used) = (files.data_dir(), &daemon.data_dir);
     let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     (real(named) != real(used)).then(|| {
@@ -149,7 +155,7 @@ async fn running(
 }
 
 /// Takes back what the daemon that runs on this file knows better: it may have variables that this command lacks.
-pub(super) async fn settle_with(
+pub(super) async fn trust_daemon(
     report: &mut ConfigReport,
     status: &StatusReport,
     daemon: &mut DaemonClient,

@@ -62,7 +62,7 @@ impl DoctorCommand {
             && let Some(status) = daemon.status_report()
             && status.config_file == files.config_file()
         {
-            config::settle_with(&mut config, &status, daemon).await;
+            config::trust_daemon(&mut config, &status, daemon).await;
         }
         let seen = seen(daemon).await;
         let report = doctor::examine(&files, &config, &seen, start).await;

@@ -50,14 +50,17 @@ pub use self::{
     left_out::{LEFT_OUT_STEP, LeftOut},
     login::{LoginProgress, LoginStarted},
     logs::{FollowedLog, LogLines, last_lines},
-    over_daemon::{COUNTS_AFTER_RESTART, OverDaemon},
+    over_daemon::OverDaemon,
     over_files::{ConfigReport, Exposure, OverFiles, WrittenConfig},
     parameters::ShownParameter,
     secrets::{SECRET_NAMES, SecretList, SecretRow, secret_value},
     server_state::ServerState,
     servers::{Enabled, ServerChange, ServerDetails, ServerList, ServerRow},
     shown_finding::{MarkedPart, ShownFinding},
-    status::{DaemonLocation, PageLink, ProgramVersion, ServerCounts, StatusReport, version_note},
+    status::{
+        COUNTS_AFTER_RESTART, DaemonLocation, PageLink, ProgramVersion, ServerCounts, StatusReport,
+        restart_warning, version_note,
+    },
     tools::{ShownTool, ToolList, ToolRow},
 };
 use crate::{catalog::Snapshot, config::Settings, failure::error_code::Failure};

@@ -35,9 +35,6 @@ const SETTLING: Duration = Duration::from_millis(50);
 /// How long an answer waits for servers to follow a change.
 const FOLLOWING: Duration = Duration::from_secs(2);
 
-/// How a warning ends of what was changed in the file and cannot come into force now.
-pub const COUNTS_AFTER_RESTART: &str = "counts after a restart of the daemon";
-
 /// The parts of a running daemon.
 pub struct OverDaemon {
     pub(super) keeper: Keeper,
@@ -115,11 +112,10 @@ impl Management {
         self.0.activity.noted()
     }
 
-    /// What of the file counts only after a restart, each in a sentence.
-    pub(super) fn restart_needed(&self) -> Vec<String> {
+    /// The keys of the file whose new values count only after a restart.
+    pub(super) fn needs_restart(&self) -> Vec<String> {
         let keys = self.0.keeper.needs_restart();
-        let warning = |key| format!("`{key}` was changed; the new value {COUNTS_AFTER_RESTART}");
-        keys.into_iter().map(warning).collect()
+        keys.into_iter().map(str::to_owned).collect()
     }
 
     /// Connects a server anew, also one that sleeps, and lists it at once. That it came to nothing, its row says.

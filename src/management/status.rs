@@ -57,6 +57,9 @@ pub struct StatusReport {
     /// What of the configuration is ignored, and what waits for a restart.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// The keys of the configuration whose new values count only after a restart; `warnings` say it in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs_restart: Vec<String>,
     /// Who has to show what, and what the access rules are; absent where everybody may have everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<String>,
@@ -80,6 +83,14 @@ pub fn version_note(theirs: &str) -> Option<String> {
         )
     })
 }
+
+/// That a key of the configuration has a new value, which does not count yet.
+pub fn restart_warning(key: &str) -> String {
+    format!("`{key}` was changed; the new value {COUNTS_AFTER_RESTART}")
+}
+
+/// When the new value of a key counts that is read at the start.
+pub const COUNTS_AFTER_RESTART: &str = "counts after a restart of the daemon";
 
 /// Where a daemon is. It does not change while it runs.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -216,7 +227,8 @@ impl Management {
             .map(|row| self.0.connections(&row.name).in_flight);
         let rows_in_flight = in_flight.sum();
         let mut warnings = settings.warnings.clone();
-        warnings.extend(self.restart_needed());
+        let needs_restart = self.needs_restart();
+        warnings.extend(needs_restart.iter().map(|key| restart_warning(key)));
         StatusReport {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
@@ -232,6 +244,7 @@ impl Management {
             in_flight: rows_in_flight,
             memory_bytes: process::own_memory(),
             warnings,
+            needs_restart,
             access: settings.server_auth.as_deref().map(access),
             rate_limit: settings.rate_limit.map(rate_limit),
             activity: Some(self.0.activity.status()),
