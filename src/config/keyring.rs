@@ -80,33 +80,9 @@ pub fn no_values() -> KeyringLookup {
     })
 }
 
-/// The secrets that one string refers to.
-pub(super) fn names_in(text: &str) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        rest = after;
-        let is_literal = before.ends_with('$');
-        let inside = after.split_once('}').map(|(inside, _)| inside);
-        let name = inside.and_then(|inside| inside.strip_prefix(PREFIX));
-        let name = name.filter(|name| !is_literal && is_secret_name(name));
-        names.extend(name.map(str::to_owned));
-    }
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn references_are_found_in_a_string() {
-        let check = |text: &str, expected: &[&str]| assert_eq!(names_in(text), expected, "{text}");
-        check("Bearer ${keyring:gh} ${keyring:a/b}", &["gh", "a/b"]);
-        check("$${keyring:literal} ${env:B} ${keyring:", &[]);
-        check("$$${keyring:literal}", &[]);
-        check("${keyring:}${keyring:a b}", &[]);
-    }
 
     #[test]
     fn names_have_a_rule() {

@@ -81,25 +81,32 @@ pub(super) fn literal(text: &str) -> Text {
 /// Resolves every reference in the text.
 pub(super) fn expand(text: &str, lookup: ValueLookup<'_>) -> Result<Text, BadReference> {
     let mut value = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        if let Some(before) = before.strip_suffix('$') {
-            value.push_str(before);
-            value.push_str("${");
-            rest = after;
-            continue;
+    for (before, reference) in References(text) {
+        value.push_str(&before.replace("$${", "${"));
+        match reference {
+            Some(inside) => value.push_str(&resolve(inside, lookup)?),
+            None if has_open_reference(before) => return Err(BadReference::Unclosed),
+            None => (),
         }
-        let (inside, after) = after.split_once('}').ok_or(BadReference::Unclosed)?;
-        value.push_str(before);
-        value.push_str(&resolve(inside, lookup)?);
-        rest = after;
     }
-    value.push_str(rest);
     Ok(Text {
         value,
         shown: redacted(text),
         written: text.to_owned(),
     })
+}
+
+/// Whether a reference begins in what is left of a text, where none ends.
+fn has_open_reference(rest: &str) -> bool {
+    let mut begins = rest.match_indices("${").map(|(at, _)| rest.split_at(at).0);
+    begins.any(|before| !before.ends_with('$'))
+}
+
+/// The secrets that a string refers to.
+pub(super) fn secret_names(text: &str) -> impl Iterator<Item = &str> {
+    let names =
+        References(text).filter_map(|(_, reference)| reference?.strip_prefix(keyring::PREFIX));
+    names.filter(|name| is_secret_name(name))
 }
 
 /// A text with the values of its references to variables, and those values, which are not to be shown.
@@ -325,6 +332,17 @@ mod tests {
         let why = |text: &str| all(text).expect_err("nothing is known");
         assert!(why("${NONE}").contains("NONE, which is not set"));
         assert!(why("x${keyring:gh/token}").contains("\"gh/token\""));
+    }
+
+    #[test]
+    fn secrets_are_found_in_a_string() {
+        let check = |text: &str, expected: &[&str]| {
+            assert_eq!(secret_names(text).collect::<Vec<_>>(), expected, "{text}")
+        };
+        check("Bearer ${keyring:gh} ${keyring:a/b}", &["gh", "a/b"]);
+        check("$${keyring:literal} ${env:B} ${keyring:", &[]);
+        check("$$${keyring:literal}", &[]);
+        check("${keyring:}${keyring:a b}", &[]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{
     ConfigError,
     document::{self, Document},
     entry_switches::EntrySwitches,
-    keyring::names_in,
+    references::secret_names,
 };
 
 /// The secrets that a configuration refers to, each with the servers that use it, disabled ones too, and with the keys of the top level.
@@ -63,7 +63,7 @@ pub(super) fn wanted(document: &Document<'_>) -> BTreeSet<String> {
 
 fn each_name(value: &Value, note: &mut dyn FnMut(String)) {
     match value {
-        Value::String(text) => names_in(text).into_iter().for_each(note),
+        Value::String(text) => secret_names(text).map(str::to_owned).for_each(note),
         Value::Array(elements) => elements.iter().for_each(|value| each_name(value, note)),
         Value::Object(members) => members.values().for_each(|value| each_name(value, note)),
         _ => (),
