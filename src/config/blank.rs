@@ -4,7 +4,7 @@
 use std::{io, path::Path};
 
 use super::{
-    document::{BYTE_ORDER_MARK, tree},
+    document::{split_mark, tree},
     places::Places,
     settings::Settings,
 };
@@ -63,8 +63,7 @@ pub(super) fn note_server_auth(data_dir: &Path, settings: &Settings) -> io::Resu
 
 /// What cannot be read was meant to say something.
 pub(super) fn says_nothing(text: Option<&str>) -> bool {
-    let json = text.unwrap_or_default();
-    let json = json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json);
+    let (_, json) = split_mark(text.unwrap_or_default());
     matches!(tree(json), Ok(None))
 }
 

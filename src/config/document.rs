@@ -31,7 +31,13 @@ pub(super) struct Document<'a> {
 }
 
 /// What some editors put at the beginning of a file; not part of JSON.
-pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The byte order mark of a text, if it has one, and the rest.
+pub(super) fn split_mark(text: &str) -> (&str, &str) {
+    let json = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    text.split_at(text.len() - json.len())
+}
 
 /// One entry under `mcpServers`.
 #[derive(Debug)]
@@ -81,8 +87,7 @@ pub fn json_of(text: &str) -> Result<Value, ConfigError> {
 
 /// The same, with the paths of keys that stand twice in one object; the last one counts.
 pub fn json_and_repeated(text: &str) -> Result<(Value, Vec<String>), ConfigError> {
-    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let root = tree(text)?;
+    let root = tree(split_mark(text).1)?;
     let mut repeated = Vec::new();
     let value = root.map_or(Value::Null, |root| to_json(&root, "", &mut repeated));
     let paths = repeated
@@ -93,8 +98,7 @@ pub fn json_and_repeated(text: &str) -> Result<(Value, Vec<String>), ConfigError
 
 /// Reads the text. An empty one is an empty document.
 pub(super) fn read(text: &str) -> Result<Document<'_>, ConfigError> {
-    // Editors on Windows put a byte order mark first.
-    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let (_, text) = split_mark(text);
     let mut document = Document {
         text,
         ..Document::default()
@@ -279,6 +283,14 @@ pub(super) fn to_json(value: &ast::Value<'_>, path: &str, repeated: &mut Vec<Str
             }
             Value::Object(map)
         }
+    }
+}
+
+/// A text as it is, and any other value as JSON.
+pub(super) fn plain_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 

@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 
 use super::{
     ConfigError,
-    document::{self, BYTE_ORDER_MARK, SERVERS, tree},
+    document::{self, SERVERS, split_mark, tree},
     splice::{self, NewMember},
-    tree::{Place, container, property, remove, remove_member, set, value_at},
+    tree::{Place, container, property, remove, remove_member, set, value_at, with_a_value},
 };
 use crate::{failure::error_code::Failure, text::names::ServerName};
 
@@ -83,7 +83,7 @@ impl From<ConfigError> for EditError {
 
 /// Makes one change. A text without a value starts as a small object.
 pub fn edit(text: &str, change: &Change) -> Result<String, EditError> {
-    let json = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let (mark, json) = split_mark(text);
     document::read(json)?;
     let edited = match change {
         Change::AddServer { name, entry } => add_server(&with_a_value(json)?, name, entry)?,
@@ -95,12 +95,7 @@ pub fn edit(text: &str, change: &Change) -> Result<String, EditError> {
         } => set_key(json, server, path, value)?,
         Change::RemoveKey { server, path } => remove_key(json, server, path)?,
     };
-    let is_marked = json.len() < text.len();
-    Ok(if is_marked {
-        format!("{BYTE_ORDER_MARK}{edited}")
-    } else {
-        edited
-    })
+    Ok(format!("{mark}{edited}"))
 }
 
 /// Makes several changes, one after the other, all or none.
@@ -111,9 +106,7 @@ pub fn edit_all(text: &str, changes: &[Change]) -> Result<String, EditError> {
 
 /// A server's entry as it is written, references unresolved, without its `name`. It may hold secrets.
 pub fn written_entry(text: &str, name: &str) -> Result<Map<String, Value>, EditError> {
-    let json = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let document = document::read(json)?;
-    let mut servers = document.servers.into_iter();
+    let mut servers = document::read(text)?.servers.into_iter();
     match servers.find(|server| server.name.as_deref() == Some(name)) {
         None => Err(EditError::UnknownServer(name.to_owned())),
         Some(server) => match server.entry {
@@ -125,8 +118,7 @@ pub fn written_entry(text: &str, name: &str) -> Result<Map<String, Value>, EditE
 
 /// Every server's entry as it is written, by name, references unresolved. They may hold secrets.
 pub fn written_entries(text: &str) -> Result<Vec<(String, Value)>, EditError> {
-    let json = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let servers = document::read(json)?.servers.into_iter();
+    let servers = document::read(text)?.servers.into_iter();
     let named = servers.filter_map(|server| Some((server.name?, server.entry)));
     Ok(named.collect())
 }
@@ -136,22 +128,9 @@ pub fn count_entries(
     text: &str,
     is_such: impl Fn(&Map<String, Value>) -> bool,
 ) -> Result<usize, EditError> {
-    let json = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let servers = document::read(json)?.servers.into_iter();
+    let servers = document::read(text)?.servers.into_iter();
     let such = servers.filter(|server| server.entry.as_object().is_some_and(&is_such));
     Ok(such.count())
-}
-
-fn with_a_value(text: &str) -> Result<String, EditError> {
-    if tree(text)?.is_some() {
-        return Ok(text.to_owned());
-    }
-    let newline = if text.is_empty() || text.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
-    Ok(format!("{text}{newline}{{}}\n"))
 }
 
 fn add_server(
@@ -188,31 +167,18 @@ fn add_server(
 }
 
 fn remove_server(text: &str, name: &str) -> Result<String, EditError> {
+    let servers = document::read(text)?.servers.into_iter();
+    let n = servers
+        .filter(|server| server.name.as_deref() == Some(name))
+        .count();
+    if n > 1 {
+        // One of them is in force, and after it the next one would be.
+        let name = name.to_owned();
+        return Err(EditError::SeveralEntries { name, n });
+    }
     let mut place = find_server(text, name)?;
     let index = place.pop().unwrap_or_default();
-    let removed = remove_member(text, &place, index)?;
-    if find_server(&removed, name).is_err() {
-        return Ok(removed);
-    }
-    // One of them is in force, and after it the next one would be.
-    Err(EditError::SeveralEntries {
-        name: name.to_owned(),
-        n: 1 + entries_named(&removed, name),
-    })
-}
-
-/// How many entries have this name, however the file spells that.
-fn entries_named(text: &str, name: &str) -> usize {
-    let (mut text, mut n) = (text.to_owned(), 0);
-    while let Ok(mut place) = find_server(&text, name) {
-        let index = place.pop().unwrap_or_default();
-        n += 1;
-        match remove_member(&text, &place, index) {
-            Ok(rest) => text = rest,
-            Err(_) => break,
-        }
-    }
-    n
+    Ok(remove_member(text, &place, index)?)
 }
 
 /// Sets a key under the spelling that the file has, so that no two spellings contradict each other.

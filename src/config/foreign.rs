@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     ConfigError,
-    document::{self, BYTE_ORDER_MARK, tree},
+    document::{self, split_mark, tree},
     tree as places,
 };
 
@@ -17,19 +17,8 @@ pub fn json_with(
     keys: &[String],
     value: &Value,
 ) -> Result<Option<String>, ConfigError> {
-    let mark = mark_of(text);
-    let json = text.strip_prefix(mark).unwrap_or(text);
-    let whole = match tree(json)? {
-        None => {
-            let newline = if json.is_empty() || json.ends_with('\n') {
-                ""
-            } else {
-                "\n"
-            };
-            format!("{json}{newline}{{}}\n")
-        }
-        Some(_) => json.to_owned(),
-    };
+    let (mark, json) = split_mark(text);
+    let whole = places::with_a_value(json)?;
     let before = document::json_of(&whole)?;
     let Some(expected) = with(before, keys, value) else {
         return Ok(None);
@@ -40,8 +29,7 @@ pub fn json_with(
 
 /// The text without what stands under these keys. Nothing where that cannot be done.
 pub fn json_without(text: &str, keys: &[String]) -> Result<Option<String>, ConfigError> {
-    let mark = mark_of(text);
-    let json = text.strip_prefix(mark).unwrap_or(text);
+    let (mark, json) = split_mark(text);
     let mut expected = document::json_of(json)?;
     if let Some((last, way)) = keys.split_last() {
         let inside = way
@@ -53,15 +41,6 @@ pub fn json_without(text: &str, keys: &[String]) -> Result<Option<String>, Confi
     }
     let edited = places::remove(json, vec![], keys)?;
     Ok(checked(&edited, &expected).then(|| format!("{mark}{edited}")))
-}
-
-fn mark_of(text: &str) -> &'static str {
-    const MARK: &str = "\u{feff}";
-    if text.starts_with(BYTE_ORDER_MARK) {
-        MARK
-    } else {
-        ""
-    }
 }
 
 /// Whether the text says what it should: keys that stand there twice are beyond us.

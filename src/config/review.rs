@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{patch::under_proper_names, raw::entry_keys, references};
+use super::{document::plain_text, patch::under_proper_names, raw::entry_keys, references};
 use crate::text::{
     redact::{TextKind, is_scheme, is_secret_flag, is_secret_name, redacted, redacted_value},
     secret::{MASK, Secrets},
@@ -244,13 +244,6 @@ fn hidden(value: &Value) -> String {
         scheme if is_scheme(scheme) => literal.to_owned(),
         _ => MASK.to_owned(),
     })
-}
-
-fn plain_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 /// What stands in an entry, by place: `command`, `env.NAME`. Whether it is held, and who wrote it, is none of it.

@@ -14,6 +14,19 @@ use super::{
 /// Where a value stands: the index of the property or element at each level.
 pub(super) type Place = Vec<usize>;
 
+/// The text, or an object behind its comments where it has no value.
+pub(super) fn with_a_value(text: &str) -> Result<String, ConfigError> {
+    if tree(text)?.is_some() {
+        return Ok(text.to_owned());
+    }
+    let newline = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    Ok(format!("{text}{newline}{{}}\n"))
+}
+
 /// Sets the value under the keys, from the object at a place on; what is missing on the way is made.
 pub(super) fn set(
     text: &str,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::references;
+use super::{document::plain_text, references};
 use crate::text::{
     redact::{self, TextKind},
     secret::MASK,
@@ -91,7 +91,10 @@ impl<'a> StoredList<'a> {
         let values = stored.and_then(Value::as_array);
         let values = values.map_or(&[][..], Vec::as_slice);
         let shown = |form: fn(&str) -> String| {
-            let texts: Vec<String> = values.iter().map(|value| form(&text_of(value))).collect();
+            let texts: Vec<String> = values
+                .iter()
+                .map(|value| form(&plain_text(value)))
+                .collect();
             redact::redacted_arguments(&texts)
         };
         Self {
@@ -105,7 +108,8 @@ impl<'a> StoredList<'a> {
     fn find(&self, place: usize, text: &str, before: Option<&Value>) -> Option<&'a Value> {
         let is_meant = |i: &usize| {
             let previous = i.checked_sub(1).and_then(|i| self.values.get(i));
-            self.shows(*i, text) && (text != MASK || previous.map(text_of) == before.map(text_of))
+            self.shows(*i, text)
+                && (text != MASK || previous.map(plain_text) == before.map(plain_text))
         };
         let mut places = std::iter::once(place).chain(0..self.values.len());
         self.values.get(places.find(is_meant)?)
@@ -117,7 +121,7 @@ impl<'a> StoredList<'a> {
             || self
                 .values
                 .get(i)
-                .is_some_and(|value| text_of(value) == text)
+                .is_some_and(|value| plain_text(value) == text)
     }
 }
 
@@ -126,18 +130,11 @@ fn stands_for(text: &str, stored: &Value) -> bool {
     if text == MASK {
         return true;
     }
-    let stored = text_of(stored);
+    let stored = plain_text(stored);
     let unresolved = references::redacted(&stored);
     [stored, unresolved]
         .iter()
         .any(|form| text == form || text == redact::redacted(form, TextKind::Word))
-}
-
-fn text_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 fn nothing_stored(path: &str) -> String {
