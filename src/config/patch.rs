@@ -193,7 +193,8 @@ fn proper(key: &str, value: Value) -> Result<(&'static str, Value), BadPatch> {
     }
 }
 
-fn proper_name(key: &'static str) -> &'static str {
+/// The name that stands for every spelling of a key. That of `disabled` says the opposite.
+fn proper_name(key: &str) -> &str {
     match key {
         "working_dir" => "cwd",
         "protocol" | "transport" => "type",
@@ -261,17 +262,11 @@ fn merged(
 pub(super) fn under_proper_names(written: &Map<String, Value>) -> Map<String, Value> {
     let mut entry = Map::new();
     for (key, value) in written.iter().filter(|(_, value)| !value.is_null()) {
-        let name = match key.as_str() {
-            "working_dir" => "cwd",
-            "protocol" | "transport" => "type",
-            "disabled" => "enabled",
-            key => key,
-        };
         let value = match value {
             Value::Bool(disabled) if key == "disabled" => Value::Bool(!disabled),
             value => value.clone(),
         };
-        entry.entry(name).or_insert(value);
+        entry.entry(proper_name(key)).or_insert(value);
     }
     entry
 }
