@@ -2,8 +2,9 @@
 //! The one rule for the configuration, however an entry comes in, and for the files of clients. Another mcpproxy, on another port or with
 //! a configuration of its own, is a server like any other.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
+use http::Uri;
 use serde_json::{Map, Value};
 
 use super::{
@@ -32,8 +33,8 @@ pub struct LeadsTo<'a> {
     pub command: Option<&'a str>,
     /// The arguments of its program.
     pub args: Vec<&'a str>,
-    /// What the environment of its program is given.
-    pub env: Vec<(&'a str, &'a str)>,
+    /// The names of the variables that its program is given.
+    pub env: Vec<&'a str>,
 }
 
 /// Where a daemon is, as far as that is known before it listens and after. Clones share the ports on which it does.
@@ -73,34 +74,25 @@ impl Whereabouts {
 pub(super) const BEHIND_ITSELF: &str =
     "leads to this mcpproxy itself: a server behind itself would never end";
 
-/// Programs that fetch and start other ones by name.
-const LAUNCHERS: [&str; 5] = ["npx", "bunx", "pnpx", "uvx", "cmd"];
-
-/// Programs that start the one which their arguments name, by itself or in a line for a shell.
-const STARTERS: [&str; 9] = [
-    "env", "sudo", "nice", "nohup", "sh", "bash", "dash", "zsh", "fish",
+/// Programs that start another one, which their arguments name by itself, in a line for a shell, or as a package to fetch.
+const STARTERS: [&str; 14] = [
+    "env", "sudo", "nice", "nohup", "sh", "bash", "dash", "zsh", "fish", "npx", "bunx", "pnpx",
+    "uvx", "cmd",
 ];
 
-/// Starts it where neither our ports nor our files are, unless it is given them.
+/// The same where neither our ports nor our files are.
 const CONTAINERS: [&str; 2] = ["docker", "podman"];
 
-/// Variables with which a program of ours finds another configuration or data folder.
-const PLACES: [&str; 5] = [
+/// Options and variables that name a configuration or a data folder, or where those are looked for.
+const PLACES: [&str; 7] = [
+    "--config",
+    "--data-dir",
     "HOME",
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
     "MCPPROXY_CONFIG",
     "MCP_CONFIG_PATH",
 ];
-
-/// A program of our name, as something starts it.
-struct OurProgram<'a> {
-    /// The words before it.
-    before: Vec<&'a str>,
-    /// Its arguments.
-    args: Vec<&'a str>,
-    is_in_container: bool,
-}
 
 impl OurAddress {
     /// Where a daemon would be. A port that the system chooses is not known before it does.
@@ -118,35 +110,36 @@ impl OurAddress {
         let words = target.args.iter().flat_map(|arg| words_of(arg));
         target.url.and_then(loopback_port).is_some_and(is_ours)
             || words.filter_map(endpoint_port).any(is_ours)
-            || our_program(target).is_some_and(|program| self.is_of_our_places(&program, target))
+            || self.uses_our_files(target)
     }
 
     /// Whether an entry of a client leads to this mcpproxy, or starts any: whoever has one connected has no other one beside it.
     pub fn is_named_by(&self, target: &LeadsTo<'_>) -> bool {
-        our_program(target).is_some()
+        target.our_program().is_some()
             || loopback_port_of(target).is_some_and(|port| self.ports.contains(&port))
     }
 
-    /// Whether the program uses our configuration, in which it would find itself again, or comes to our socket.
-    fn is_of_our_places(&self, program: &OurProgram<'_>, target: &LeadsTo<'_>) -> bool {
+    /// Whether it starts a program of ours that uses our files: it is given them, or they are those that it finds by itself.
+    fn uses_our_files(&self, target: &LeadsTo<'_>) -> bool {
+        let is_in_container = |command: &str| is_one_of(command, &CONTAINERS);
+        let Some(words) = target.our_program() else {
+            return false;
+        };
         let Some(places) = &self.places else {
             return true;
         };
-        let pairs = program
-            .before
-            .iter()
-            .filter_map(|word| word.split_once('='));
-        let mut variables = pairs.chain(target.env.iter().copied());
-        if program.is_in_container || variables.any(|(name, _)| PLACES.contains(&name)) {
-            return false;
-        }
-        let file = option(&program.args, "--config");
-        let folder = option(&program.args, "--data-dir");
-        let has_our_file = match file {
-            Some(file) => is_same(file, &places.config_file),
-            None => places.asked_by().is_none(),
+        let parts = words.iter().flat_map(|word| word.split('='));
+        let parts: Vec<&str> = parts.chain(target.env.iter().copied()).collect();
+        let is_ours = |part: &str| {
+            let path = Path::new(part);
+            path == places.config_file || path == places.data_dir
         };
-        has_our_file || folder.is_some_and(|folder| is_same(folder, &places.data_dir))
+        let finds_ours = || {
+            let is_usual = places.asked_by().is_none();
+            is_usual && !parts.iter().any(|part| PLACES.contains(part))
+        };
+        !target.command.is_some_and(is_in_container)
+            && (parts.iter().any(|part| is_ours(part)) || finds_ours())
     }
 }
 
@@ -178,9 +171,7 @@ impl<'a> LeadsTo<'a> {
                 .flatten()
                 .filter_map(Value::as_str)
                 .collect(),
-            env: env
-                .map(|(name, value)| (name.as_str(), value.as_str().unwrap_or_default()))
-                .collect(),
+            env: env.map(|(name, _)| name.as_str()).collect(),
         }
     }
 
@@ -194,81 +185,43 @@ impl<'a> LeadsTo<'a> {
             Transport::Stdio(stdio) => Self {
                 command: Some(&stdio.command),
                 args: stdio.args.iter().map(String::as_str).collect(),
-                env: stdio
-                    .env
-                    .iter()
-                    .map(|(name, value)| (name.as_str(), value.reveal()))
-                    .collect(),
+                env: stdio.env.keys().map(String::as_str).collect(),
                 ..Self::default()
             },
         }
     }
+
+    /// The words with which it starts a program of our name, if it does. Our demo server is a server like any other.
+    fn our_program(&self) -> Option<Vec<&'a str>> {
+        let command = self.command?;
+        let mut words = vec![command];
+        if is_program(command) {
+            words.extend(&self.args);
+        } else if is_one_of(command, &STARTERS) || is_one_of(command, &CONTAINERS) {
+            words.extend(self.args.iter().flat_map(|arg| words_of(arg)));
+        }
+        let is_started = words.iter().any(|word| is_program(word));
+        (is_started && !words.contains(&"demo-server")).then_some(words)
+    }
 }
 
-/// Where it starts a program of our name, by itself or through one that fetches programs. Our demo server is a server like any other.
-fn our_program<'a>(target: &LeadsTo<'a>) -> Option<OurProgram<'a>> {
-    let command = target.command?;
-    let is_one_of = |names: &[&str]| {
-        let stem = Path::new(command).file_stem();
-        stem.is_some_and(|stem| names.iter().any(|name| stem == *name))
-    };
-    let (words, at) = if is_program(command) {
-        ([&[command], &*target.args].concat(), 0)
-    } else if is_one_of(&STARTERS) {
-        let words: Vec<&str> = target.args.iter().flat_map(|arg| words_of(arg)).collect();
-        let at = words.iter().position(|word| is_program(word))?;
-        (words, at)
-    } else if is_one_of(&LAUNCHERS) || is_one_of(&CONTAINERS) {
-        let at = target.args.iter().position(|word| is_package(word))?;
-        (target.args.clone(), at)
-    } else {
-        return None;
-    };
-    let (before, rest) = words.split_at(at);
-    let args = rest.get(1..).unwrap_or_default();
-    (!args.contains(&"demo-server")).then(|| OurProgram {
-        before: before.to_vec(),
-        args: args.to_vec(),
-        is_in_container: is_one_of(&CONTAINERS),
-    })
+/// Whether a command is one of these programs.
+fn is_one_of(command: &str, names: &[&str]) -> bool {
+    let stem = Path::new(command).file_stem();
+    stem.is_some_and(|stem| names.iter().any(|name| stem == *name))
 }
 
+/// Whether a word names a program of ours. A package may have its version behind it.
 fn is_program(word: &str) -> bool {
-    let stem = Path::new(word).file_stem();
-    stem.is_some_and(|name| name == "mcpproxy")
-}
-
-/// A package may have its version behind it.
-fn is_package(word: &str) -> bool {
-    let package = word.rsplit('/').next().unwrap_or(word);
-    package.split(['@', ':']).next() == Some("mcpproxy")
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    !word.contains("://") && name.split(['@', ':']).next() == Some("mcpproxy")
 }
 
 /// The words of an argument, which may be a line for a shell.
 fn words_of(arg: &str) -> impl Iterator<Item = &str> {
     let words = arg.split_whitespace();
     words.map(|word| word.trim_matches(['"', '\'', ';', '&', '(', ')']))
-}
-
-/// The value of an option, in either spelling.
-fn option<'a>(args: &[&'a str], name: &str) -> Option<&'a str> {
-    args.iter().enumerate().find_map(|(at, arg)| {
-        let rest = arg.strip_prefix(name)?;
-        match rest.strip_prefix('=') {
-            Some(value) => Some(value),
-            None if rest.is_empty() => args.get(at + 1).copied(),
-            None => None,
-        }
-    })
-}
-
-/// Whether two paths lead to the same thing.
-fn is_same(written: &str, ours: &Path) -> bool {
-    let written = Path::new(written);
-    let real = fs::canonicalize(written)
-        .ok()
-        .zip(fs::canonicalize(ours).ok());
-    written == ours || real.is_some_and(|(written, ours)| written == ours)
 }
 
 /// The port on this machine that an entry of a client leads to: by its address, or by one that its program is given.
@@ -285,26 +238,17 @@ fn loopback_port(url: &str) -> Option<u16> {
 /// The port of an address on this machine at which MCP could be served. Others may be anything that a program looks at.
 fn endpoint_port(word: &str) -> Option<u16> {
     let (port, path) = port_and_path(word)?;
-    let is_endpoint =
-        matches!(path, "" | "/") || ["/mcp", "/sse"].iter().any(|at| path.starts_with(at));
+    let is_endpoint = path == "/" || ["/mcp", "/sse"].iter().any(|at| path.starts_with(at));
     is_endpoint.then_some(port)
 }
 
-fn port_and_path(url: &str) -> Option<(u16, &str)> {
-    const SCHEME: &str = "http://";
-    let scheme = url.get(..SCHEME.len())?;
-    let rest = url.get(SCHEME.len()..)?;
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at_checked(end)?;
-    let authority = authority.rsplit('@').next().unwrap_or(authority);
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
-        _ => (authority, 80),
-    };
+fn port_and_path(url: &str) -> Option<(u16, String)> {
+    let url: Uri = url.parse().ok()?;
+    let host = url.host()?.trim_end_matches('.');
     // Whoever connects to no address in particular reaches this machine.
-    let is_any = matches!(host, "0.0.0.0" | "[::]");
-    let is_here = is_any || loopback::is_loopback(host.trim_end_matches('.'));
-    (scheme.eq_ignore_ascii_case(SCHEME) && is_here).then_some((port, path))
+    let is_here = matches!(host, "0.0.0.0" | "[::]") || loopback::is_loopback(host);
+    let is_plain = url.scheme_str()?.eq_ignore_ascii_case("http");
+    (is_plain && is_here).then(|| (url.port_u16().unwrap_or(80), url.path().to_owned()))
 }
 
 #[cfg(test)]
@@ -370,12 +314,14 @@ mod tests {
             json!({ "url": "http://127.0.0.1:8081/mcp" }),
             json!({ "url": "http://example.com:8080/mcp" }),
             json!({ "command": "npx", "args": ["mcp-remote", "http://127.0.0.1:8081/mcp"] }),
+            json!({ "command": "npx", "args": ["mcp-remote", "https://example.com/mcpproxy"] }),
             json!({ "command": "probe", "args": ["--target", "http://127.0.0.1:8080/api/v1/status"] }),
             json!({ "command": "mcpproxy", "args": ["demo-server"] }),
             json!({ "command": "sh", "args": ["-c", "mcpproxy demo-server"] }),
             json!({ "command": "sh", "args": ["-c", "node my-mcpproxy"] }),
             json!({ "command": "node", "args": ["mcpproxy"] }),
             json!({ "command": "mcpproxy", "args": ["--config", "/other", "stdio"] }),
+            json!({ "command": "mcpproxy", "args": ["stdio", "--data-dir=/other"] }),
             json!({ "command": "mcpproxy", "args": ["stdio"], "env": { "MCPPROXY_CONFIG": "/other" } }),
             json!({ "command": "env", "args": ["HOME=/h", "mcpproxy", "stdio"] }),
             json!({ "command": "docker", "args": ["run", "-i", "some/mcpproxy:1", "stdio"] }),
@@ -392,15 +338,9 @@ mod tests {
             &json!({ "command": "mcpproxy", "args": ["stdio"] }),
             false,
         );
-        check(
-            Why::Flag,
-            &json!({ "command": "mcpproxy", "args": ["--config", "/c", "stdio"] }),
-            true,
-        );
-        check(
-            Why::Flag,
-            &json!({ "command": "mcpproxy", "args": ["--data-dir", "/d", "stdio"] }),
-            true,
-        );
+        for args in [["--config", "/c", "stdio"], ["--data-dir", "/d", "stdio"]] {
+            let entry = json!({ "command": "mcpproxy", "args": args });
+            check(Why::Flag, &entry, true);
+        }
     }
 }
