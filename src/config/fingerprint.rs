@@ -29,14 +29,9 @@ pub(super) fn fingerprint(
         Transport::Stdio(stdio) => {
             parts.add(&stdio.command);
             parts.list(stdio.args.iter());
-            parts.pairs(stdio.env.iter().map(|(name, value)| (name, value.reveal())));
+            parts.pairs(stdio.env.iter().map(revealed));
             parts.list(stdio.cwd.iter().map(|cwd| cwd.to_string_lossy()));
-            parts.pairs(
-                environment
-                    .set
-                    .iter()
-                    .map(|(name, value)| (name, value.reveal())),
-            );
+            parts.pairs(environment.set.iter().map(revealed));
             if let Some(isolation) = &stdio.isolation {
                 parts.add("isolation");
                 parts.list(isolation.run_arguments(&Named::default(), &[], &[]).iter());
@@ -72,6 +67,10 @@ pub(super) fn fingerprint(
     parts.list(roots.iter().map(|root| &root.uri));
     parts.list(roots.iter().filter_map(|root| root.name.as_ref()));
     parts.hasher.finalize().to_hex().to_string()
+}
+
+fn revealed<'a>((name, value): (&'a String, &'a Secret)) -> (&'a String, &'a str) {
+    (name, value.reveal())
 }
 
 /// Stands for all that is written in an entry, whatever the order of its keys.

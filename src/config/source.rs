@@ -210,21 +210,12 @@ pub fn load(
         demo: DemoSwitch::default(),
         whereabouts: Whereabouts::new(Some(places.clone())),
     };
-    source.settings(source.read()?.as_deref())
+    source.settings(read(&source.file)?.as_deref())
 }
 
 /// Where the file says that secrets are kept, whatever else is wrong with it.
 pub fn secrets_place(file: &Path, variables: &Variables) -> Result<KeyringPlace, LoadError> {
-    let text = match read_text(file) {
-        Ok(text) => text,
-        Err(reason) if reason.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(reason) => {
-            return Err(LoadError::Unreadable {
-                file: file.to_owned(),
-                reason,
-            });
-        }
-    };
+    let text = read(file)?.unwrap_or_default();
     let surroundings = Surroundings {
         lookup: &**variables,
         folder: folder_of(file),
@@ -233,6 +224,18 @@ pub fn secrets_place(file: &Path, variables: &Variables) -> Result<KeyringPlace,
         file: file.to_owned(),
         reason,
     })
+}
+
+/// The text of a file; nothing where there is none.
+fn read(file: &Path) -> Result<Option<String>, LoadError> {
+    match read_text(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(reason) => Err(LoadError::Unreadable {
+            file: file.to_owned(),
+            reason,
+        }),
+    }
 }
 
 impl Source {
@@ -253,7 +256,7 @@ impl Source {
 
     /// The text and the settings that a daemon begins with.
     pub(super) fn begin(&self) -> Result<(Option<String>, Settings), LoadError> {
-        let text = self.read()?;
+        let text = read(&self.file)?;
         let settings = self.settings(text.as_deref())?;
         let places = self.overrides.places.as_ref();
         let blank = places.map_or_else(Blank::default, Blank::after_last_daemon);
@@ -263,25 +266,13 @@ impl Source {
         Ok((text, settings))
     }
 
-    /// The text; nothing where there is no file.
-    fn read(&self) -> Result<Option<String>, LoadError> {
-        match read_text(&self.file) {
-            Ok(text) => Ok(Some(text)),
-            Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(reason) => Err(LoadError::Unreadable {
-                file: self.file.clone(),
-                reason,
-            }),
-        }
-    }
-
     /// The settings, where the text is not the known one or the file is known to have a fault.
     pub(super) fn read_again(
         &self,
         known: Option<&str>,
         is_faulty: bool,
     ) -> Result<Option<(Option<String>, Settings)>, LoadError> {
-        let text = self.read()?;
+        let text = read(&self.file)?;
         if Blank::after(known).is_accident(text.as_deref()) {
             return Err(LoadError::Gone(self.file.clone()));
         }
