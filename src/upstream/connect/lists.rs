@@ -1,7 +1,7 @@
 //! Reads the lists of a connected server, page by page to the end, so that every definition stays as it came. What
 //! cannot be called over this link is left out.
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, fmt, time::Duration};
 
 use super::{ConnectError, own_requests};
 use crate::{
@@ -30,85 +30,77 @@ pub(in crate::upstream) struct ReadLists {
     pub(in crate::upstream) failed: Vec<ListError>,
 }
 
-/// Why a server could not be listed.
-#[derive(Debug, Clone, thiserror::Error)]
-pub(in crate::upstream) enum ListError {
+/// Why a list could not be read, or not whole.
+#[derive(Debug, Clone)]
+pub(in crate::upstream) struct ListError {
+    /// The requested list.
+    method: &'static str,
+    problem: ListProblem,
+}
+
+#[derive(Debug, Clone)]
+enum ListProblem {
     /// The connection failed.
-    #[error("{method}: {source}")]
-    Link {
-        /// The requested list.
-        method: &'static str,
-        /// What happened.
-        source: LinkError,
-    },
+    Link(LinkError),
     /// The server answered with an error.
-    #[error("the server answered {method} with an error: {message}")]
-    Refused {
-        /// The requested list.
-        method: &'static str,
-        /// The error's code.
-        code: i64,
-        /// The error's message.
-        message: String,
-    },
-    /// It lists more than is taken, or without end.
-    #[error("{method} was cut after {limit}: the server lists more, or has no end")]
-    Cut {
-        /// The requested list.
-        method: &'static str,
-        /// What was reached.
-        limit: String,
-    },
+    Refused { code: i64, message: String },
+    /// It lists more than is taken, or without end: this was reached.
+    Cut(String),
     /// There was no end.
-    #[error("{method} had no end within {} s", LISTING.as_secs())]
-    Slow {
-        /// The requested list.
-        method: &'static str,
-    },
-    /// The server answered with a result that this revision does not have.
-    #[error("the server answered {method} with the result type {kind:?}")]
-    Unusable {
-        /// The requested list.
-        method: &'static str,
-        /// What it says it is.
-        kind: String,
-    },
-    /// What should be the list is something else.
-    #[error("the answer to {method} has something else than a list under {key:?}")]
-    NoList {
-        /// The requested list.
-        method: &'static str,
-        /// Where it should stand.
-        key: &'static str,
-    },
+    Slow,
+    /// The server answered with a result type that this revision does not have.
+    Unusable(String),
+    /// What should be the list, under this key, is something else.
+    NoList(&'static str),
+}
+
+impl fmt::Display for ListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let method = self.method;
+        match &self.problem {
+            ListProblem::Link(error) => write!(f, "{method}: {error}"),
+            ListProblem::Refused { message, .. } => {
+                write!(f, "the server answered {method} with an error: {message}")
+            }
+            ListProblem::Cut(limit) => {
+                write!(
+                    f,
+                    "{method} was cut after {limit}: the server lists more, or has no end"
+                )
+            }
+            ListProblem::Slow => write!(f, "{method} had no end within {} s", LISTING.as_secs()),
+            ListProblem::Unusable(kind) => {
+                write!(
+                    f,
+                    "the server answered {method} with the result type {kind:?}"
+                )
+            }
+            ListProblem::NoList(key) => {
+                write!(
+                    f,
+                    "the answer to {method} has something else than a list under {key:?}"
+                )
+            }
+        }
+    }
 }
 
 impl ListError {
     /// What a client may read: nothing in the server's own words.
     pub(in crate::upstream) fn outside(&self) -> String {
-        match self {
-            Self::Link { method, source } => format!("{method}: {}", source.outside()),
-            Self::Refused { method, .. } => format!("it answered {method} with an error"),
-            Self::Slow { .. } | Self::Cut { .. } => self.to_string(),
-            Self::Unusable { method, .. } | Self::NoList { method, .. } => {
+        let method = self.method;
+        match &self.problem {
+            ListProblem::Link(error) => format!("{method}: {}", error.outside()),
+            ListProblem::Refused { .. } => format!("it answered {method} with an error"),
+            ListProblem::Slow | ListProblem::Cut(_) => self.to_string(),
+            ListProblem::Unusable(_) | ListProblem::NoList(_) => {
                 format!("its answer to {method} is unusable")
             }
         }
     }
 
     fn is_cut(&self) -> bool {
-        matches!(self, Self::Cut { .. })
-    }
-
-    fn method(&self) -> &'static str {
-        match self {
-            Self::Link { method, .. }
-            | Self::Refused { method, .. }
-            | Self::Slow { method }
-            | Self::Cut { method, .. }
-            | Self::Unusable { method, .. }
-            | Self::NoList { method, .. } => method,
-        }
+        matches!(self.problem, ListProblem::Cut(_))
     }
 }
 
@@ -122,7 +114,7 @@ impl ReadLists {
         let listing = &mut self.listing;
         for failed in &self.failed {
             let Some(known) = known else { break };
-            match failed.method() {
+            match failed.method {
                 // What was read of it counts.
                 _ if failed.is_cut() => (),
                 method::PROMPTS_LIST => listing.prompts.clone_from(&known.prompts),
@@ -150,7 +142,7 @@ impl ReadLists {
     }
 }
 
-/// Reads every list that the server's capabilities promise. Only a failure of the tools' is one of all.
+/// Reads every list that the server's capabilities promise.
 pub(in crate::upstream) async fn read(
     link: &Link,
     initialize: Raw,
@@ -165,16 +157,20 @@ pub(in crate::upstream) async fn read(
         revision,
         taken: Guarded::new(Taken::default()),
     };
-    let (mut tools, prompts, resources, templates) = tokio::try_join!(
-        reader.list_if(has("tools"), method::TOOLS_LIST, "tools"),
-        reader.try_list_if(has("prompts"), method::PROMPTS_LIST, "prompts"),
-        reader.try_list_if(has("resources"), method::RESOURCES_LIST, "resources"),
-        reader.try_list_if(
-            has("resources"),
-            method::TEMPLATES_LIST,
-            "resourceTemplates"
-        ),
-    )?;
+    // Only a failure of the tools' is one of all: the others go on without it.
+    let others = async {
+        Ok::<_, ListError>(tokio::join!(
+            reader.list_if(has("prompts"), method::PROMPTS_LIST, "prompts"),
+            reader.list_if(has("resources"), method::RESOURCES_LIST, "resources"),
+            reader.list_if(
+                has("resources"),
+                method::TEMPLATES_LIST,
+                "resourceTemplates"
+            ),
+        ))
+    };
+    let tools = reader.list_if(has("tools"), method::TOOLS_LIST, "tools");
+    let (mut tools, (prompts, resources, templates)) = tokio::try_join!(tools, others)?;
     let mut failed = Vec::new();
     let mut or_none = |list: Result<Vec<Raw>, ListError>| {
         list.unwrap_or_else(|error| {
@@ -272,20 +268,11 @@ impl ListReader<'_> {
             return Ok(Vec::new());
         }
         let reading = tokio::time::timeout(LISTING, self.list(method, key));
-        reading.await.unwrap_or(Err(ListError::Slow { method }))
+        let read = reading.await.unwrap_or(Err(ListProblem::Slow));
+        read.map_err(|problem| ListError { method, problem })
     }
 
-    /// The same for a list whose failure costs nothing but itself.
-    async fn try_list_if(
-        &self,
-        promised: bool,
-        method: &'static str,
-        key: &'static str,
-    ) -> Result<Result<Vec<Raw>, ListError>, ListError> {
-        Ok(self.list_if(promised, method, key).await)
-    }
-
-    async fn list(&self, method: &'static str, key: &'static str) -> Result<Vec<Raw>, ListError> {
+    async fn list(&self, method: &'static str, key: &'static str) -> Result<Vec<Raw>, ListProblem> {
         let mut items = Vec::new();
         let mut cursor: Option<String> = None;
         let mut seen = HashSet::new();
@@ -294,13 +281,13 @@ impl ListReader<'_> {
             let page = match self.page(method, cursor.as_deref()).await {
                 Ok(page) => page,
                 // Some servers promise resources and have no templates, or the other way round.
-                Err(ListError::Refused {
+                Err(ListProblem::Refused {
                     code: RpcError::METHOD_NOT_FOUND,
                     ..
                 }) => return Ok(items),
                 Err(error) => return Err(error),
             };
-            let found = list_in(&page, key).ok_or(ListError::NoList { method, key })?;
+            let found = list_in(&page, key).ok_or(ListProblem::NoList(key))?;
             let length = page.as_bytes().len();
             let (room, reached) = self.taken.lock().count(found.elements().count(), length);
             // Detached: the catalog outlives the frame.
@@ -319,20 +306,19 @@ impl ListReader<'_> {
                 }
             }
         }
-        self.taken.lock().cut.push(ListError::Cut { method, limit });
+        let problem = ListProblem::Cut(limit);
+        self.taken.lock().cut.push(ListError { method, problem });
         Ok(items)
     }
 
-    async fn page(&self, method: &'static str, cursor: Option<&str>) -> Result<Raw, ListError> {
+    async fn page(&self, method: &str, cursor: Option<&str>) -> Result<Raw, ListProblem> {
         let cursor = cursor.map(|cursor| ("cursor", Raw::author(&cursor)));
         let params = own_requests::params(self.revision, cursor.as_slice());
         let answer = own_requests::ask(self.link, method, &params).await;
-        match answer.map_err(|source| ListError::Link { method, source })? {
+        match answer.map_err(ListProblem::Link)? {
             Outcome::Result(result) if !self.revision.has_result_types() => Ok(result),
             Outcome::Result(result) => match result_type::of(&result) {
-                Some(kind) if kind != result_type::COMPLETE => {
-                    Err(ListError::Unusable { method, kind })
-                }
+                Some(kind) if kind != result_type::COMPLETE => Err(ListProblem::Unusable(kind)),
                 _ => Ok(result),
             },
             Outcome::Error(error) => {
@@ -341,11 +327,7 @@ impl ListReader<'_> {
                     message: "an unreadable error".to_owned(),
                 };
                 let ErrorView { code, message } = error.read().unwrap_or_else(unreadable);
-                Err(ListError::Refused {
-                    method,
-                    code,
-                    message,
-                })
+                Err(ListProblem::Refused { code, message })
             }
         }
     }
@@ -373,9 +355,11 @@ mod tests {
             listing: of("new", &[], &[]),
             failed,
         };
-        let slow = ListError::Slow {
+        let of_prompts = |problem| ListError {
             method: method::PROMPTS_LIST,
+            problem,
         };
+        let slow = of_prompts(ListProblem::Slow);
         let (listing, error) = read(vec![slow.clone()]).or_known(Some(&known), "wait".to_owned());
         assert_eq!(listing, of("new", &["kept"], &[]));
         let error = error.expect("a reason");
@@ -388,10 +372,7 @@ mod tests {
         assert_eq!(listing, of("new", &[], &[]));
         let (_, error) = read(Vec::new()).or_known(Some(&known), String::new());
         assert_eq!(error, None);
-        let cut = ListError::Cut {
-            method: method::PROMPTS_LIST,
-            limit: "7 pages".to_owned(),
-        };
+        let cut = of_prompts(ListProblem::Cut("7 pages".to_owned()));
         let (listing, error) = read(vec![cut]).or_known(Some(&known), String::new());
         assert_eq!(listing, of("new", &[], &[]), "what was read counts");
         let reason = error.expect("a reason").reason;
