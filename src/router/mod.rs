@@ -12,6 +12,7 @@ mod discovery;
 mod echoed_arguments;
 mod forward;
 mod header_params;
+mod held_things;
 mod instructions;
 pub mod large_results;
 mod lists;

@@ -1,42 +1,29 @@
-//! The answers in place of calls to a quarantined server, and what agents may read of held things: which rule objects and where, never
-//! the text.
-
-use std::collections::{BTreeMap, HashSet};
+//! The answers in place of calls to a quarantined server.
 
 use serde_json::{Value, json};
 
 use super::{
     RequestError, Router, View,
     echoed_arguments::{echoed, meant_for_another},
+    held_things::{listed, public_findings},
 };
 use crate::{
     access::Caller,
     call_context::CallContext,
-    catalog::{self, ServerCatalog},
+    catalog,
     config::ServerEntry,
     failure::error_code::{ErrorCode, Failure},
     gate::Moment,
     text::names::BUILT_IN_TOOLS,
-    trust::{
-        approvals::ThingKind,
-        scanner::{self, Finding, Severity},
-    },
+    trust::scanner,
     wire::{Raw, Request, Target, method},
 };
-
-/// Things of one server that are shown.
-const SHOWN_MAX: usize = 100;
 
 /// The status of a call that was blocked.
 const BLOCKED: &str = "QUARANTINED_SERVER_BLOCKED";
 
 const INSTRUCTIONS: &str = "Do not try to reach the server in another way. Tell the user that the server waits for a review; only the \
     user can approve it.";
-
-/// The note on an entry that nobody has contacted.
-const NOT_INSPECTED: &str = "The server was added or changed by an agent and was never contacted: only its entry was looked at, its tools were not inspected.";
-
-const NOT_LISTED: &str = "The server has not listed its tools yet: only its entry was looked at.";
 
 impl Router {
     /// The result of a call of a tool that was refused.
@@ -130,205 +117,4 @@ fn analysis_of_tool(now: &Moment, entry: &ServerEntry, tool: &str) -> Value {
         "entry": public_findings(&scanner::scan_entry(entry)),
         "tool": public_findings(&findings.unwrap_or_default()),
     })
-}
-
-/// What a server lists under its configuration of now, or why nothing of that was looked at.
-fn listed<'a>(
-    now: &'a Moment,
-    entry: &ServerEntry,
-) -> (Option<&'a ServerCatalog>, Option<&'static str>) {
-    if !entry.may_be_contacted() {
-        return (None, Some(NOT_INSPECTED));
-    }
-    let listed = now.snapshot().servers.get(&entry.name);
-    let listed = listed.filter(|listed| *listed.entry == *entry.fingerprint);
-    match listed {
-        Some(listed) => (Some(listed), None),
-        None => (None, Some(NOT_LISTED)),
-    }
-}
-
-/// All that is held of what this caller might otherwise have, for `quarantine_security`.
-pub(super) fn all_held(now: &Moment, caller: &Caller) -> Value {
-    let servers = now.settings().servers.keys();
-    let held: Vec<Value> = servers
-        .filter_map(|name| held_of(now, caller, name.as_str()))
-        .collect();
-    json!({ "held": held })
-}
-
-fn held_of(now: &Moment, caller: &Caller, server: &str) -> Option<Value> {
-    let target = Target::method_alone(method::TOOLS_LIST);
-    match now.rules().decide(caller, server, &target) {
-        Err(failure) if failure.code == ErrorCode::ServerQuarantined => {
-            let entry = now.rules().entry(caller, server, &target).ok()?;
-            let (listed, note) = listed(now, entry);
-            let found = listed.map(|listed| catalog::findings(listed, now.snapshot()));
-            let of_things = found.iter().flatten().flat_map(|(_, _, findings)| findings);
-            let of_entry = scanner::scan_entry(entry);
-            Some(json!({
-                "server": server,
-                "what": "server",
-                "code": failure.code.as_str(),
-                "reason": failure.error,
-                "hint": failure.hint,
-                "inspected": listed.is_some(),
-                "note": note,
-                "findings": in_short(of_entry.iter().chain(of_things)),
-            }))
-        }
-        Err(_) => None,
-        Ok(()) => {
-            let things = held_things(now, caller, server);
-            (!things.is_empty())
-                .then(|| json!({ "server": server, "what": "definitions", "things": things }))
-        }
-    }
-}
-
-/// What is held of a server that may be used: where it stands, its name if that is nothing but a name, and our reason.
-fn held_things(now: &Moment, caller: &Caller, server: &str) -> Vec<Value> {
-    let Some(known) = now.snapshot().servers.get(server) else {
-        return Vec::new();
-    };
-    let things = held_targets(known, now, server);
-    if things.is_empty() {
-        return Vec::new();
-    }
-    let held = things.into_iter().filter_map(|(kind, name, target)| {
-        let failure = match target {
-            Some(target) => now.rules().decide(caller, server, &target).err()?,
-            None => now.rules().refusal_of_instructions(server)?,
-        };
-        let is_held = matches!(failure.code, ErrorCode::ToolChanged | ErrorCode::ToolHeld);
-        is_held.then_some((kind, name, failure))
-    });
-    let held: Vec<_> = held.take(SHOWN_MAX).collect();
-    // Reading a definition takes longest, so only the shown ones are read.
-    let names: HashSet<(ThingKind, &str)> =
-        held.iter().map(|(kind, name, _)| (*kind, *name)).collect();
-    let found = catalog::findings_of(known, now.snapshot(), |kind, name| {
-        names.contains(&(kind, name))
-    });
-    let findings_of = |kind: ThingKind, name: &str| {
-        let of_it = found.iter().find(|(k, n, _)| *k == kind && **n == *name);
-        in_short(of_it.into_iter().flat_map(|(_, _, findings)| findings))
-    };
-    let shown = held.iter().map(|(kind, name, failure)| {
-        json!({
-            "code": failure.code.as_str(),
-            "kind": kind.as_str(),
-            "tool": failure.tool,
-            "place": place_of(known, *kind, name),
-            "reason": failure.error,
-            "hint": failure.hint,
-            "findings": findings_of(*kind, name),
-        })
-    });
-    shown.collect()
-}
-
-/// What is held of a server's lists, each with the target that reaches it; nothing requests instructions.
-fn held_targets<'a>(
-    known: &'a ServerCatalog,
-    now: &Moment,
-    server: &str,
-) -> Vec<(ThingKind, &'a str, Option<Target<'a>>)> {
-    let listed = known.definitions();
-    let listed = listed.map(|one| (one.kind, one.name, Some(one.target())));
-    let all = listed.chain([(ThingKind::Instructions, "", None)]);
-    let is_held = |kind, name| now.snapshot().hold(server, kind, name).is_some();
-    all.filter(|(kind, name, _)| is_held(*kind, name)).collect()
-}
-
-/// Rule and severity of findings, each pair once, with how often; the worst first. The places are for `inspect`.
-fn in_short<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Value> {
-    let mut counted: BTreeMap<(bool, &'static str), usize> = BTreeMap::new();
-    for finding in findings {
-        let is_remark = finding.severity == Severity::Remark;
-        *counted.entry((is_remark, finding.rule)).or_default() += 1;
-    }
-    let shown = counted.into_iter().map(|((is_remark, rule), count)| {
-        let severity = if is_remark { "remark" } else { "hold" };
-        json!({ "rule": rule, "severity": severity, "meaning": scanner::in_words(rule), "count": count })
-    });
-    shown.collect()
-}
-
-/// The scanner's findings on a server of which something is held, for `quarantine_security`.
-pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<Value, Failure> {
-    let target = Target::method_alone(method::TOOLS_LIST);
-    let refused = now.rules().decide(caller, server, &target).err();
-    let is_quarantined = match refused {
-        None => false,
-        Some(failure) if failure.code == ErrorCode::ServerQuarantined => true,
-        Some(failure) => return Err(failure),
-    };
-    let entry = now.rules().entry(caller, server, &target)?;
-    let (listed, note) = listed(now, entry);
-    let is_shown = |kind: ThingKind, name: &str| {
-        is_quarantined || now.snapshot().hold(server, kind, name).is_some()
-    };
-    let found = listed.map(|listed| catalog::findings_of(listed, now.snapshot(), is_shown));
-    let found = found.into_iter().flatten();
-    let found = found.filter(|(_, _, found)| !found.is_empty());
-    let things: Vec<Value> = found
-        .take(SHOWN_MAX)
-        .map(|(kind, name, found)| {
-            json!({
-                "kind": kind.as_str(),
-                "name": scanner::is_only_a_name(&name).then_some(&name),
-                "place": listed.and_then(|listed| place_of(listed, kind, &name)),
-                "findings": public_findings(&found),
-            })
-        })
-        .collect();
-    Ok(json!({
-        "server": server,
-        "quarantined": is_quarantined,
-        "inspected": listed.is_some(),
-        "note": note,
-        "held": held_things(now, caller, server),
-        "entry": public_findings(&scanner::scan_entry(entry)),
-        "findings": things,
-    }))
-}
-
-/// Findings as agents see them. The words that a rule objects to may be an order: they are for people.
-fn public_findings(findings: &[Finding]) -> Vec<Value> {
-    let public = findings.iter().map(|finding| {
-        json!({
-            "rule": finding.rule,
-            "severity": finding.severity,
-            "meaning": scanner::in_words(finding.rule),
-            "place": public_place(&finding.place),
-        })
-    });
-    public.collect()
-}
-
-/// A place in a definition, as far as its keys, which the server chose, say nothing but names.
-fn public_place(place: &str) -> String {
-    let first = place.split('/').nth(1).unwrap_or_default();
-    if scanner::is_only_a_name(place) {
-        place.to_owned()
-    } else if scanner::is_only_a_name(first) {
-        format!("/{first}/…")
-    } else {
-        "/…".to_owned()
-    }
-}
-
-/// Where a thing stands among those of its kind: `tools[3]`, counted from 0.
-fn place_of(listed: &ServerCatalog, kind: ThingKind, name: &str) -> Option<String> {
-    let list = match kind {
-        ThingKind::Tool => "tools",
-        ThingKind::Prompt => "prompts",
-        ThingKind::Resource => "resources",
-        ThingKind::Template => "templates",
-        ThingKind::Instructions => return Some("instructions".to_owned()),
-    };
-    let mut same = listed.definitions().filter(|one| one.kind == kind);
-    let place = same.position(|one| one.name == name)?;
-    Some(format!("{list}[{place}]"))
 }

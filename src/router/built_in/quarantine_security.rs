@@ -10,7 +10,7 @@ use super::{
 use crate::{
     config::Settings,
     failure::error_code::Failure,
-    router::{Reply, RequestError, quarantine},
+    router::{Reply, RequestError, held_things},
     wire::Raw,
 };
 
@@ -61,8 +61,8 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let (now, caller) = (call.now(), call.context.caller.clone());
     // A server may list twenty thousand things, and each is looked at.
     let looking = call.things.long_work().run(move |_| match wanted {
-        None => Ok(quarantine::all_held(&now, &caller)),
-        Some(name) => quarantine::inspected(&now, &caller, &name),
+        None => Ok(held_things::all_held(&now, &caller)),
+        Some(name) => held_things::inspected(&now, &caller, &name),
     });
     let answer = looking.await.map_err(Failure::from)??;
     Ok(structured(&Raw::author(&answer)))
