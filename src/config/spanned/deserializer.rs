@@ -1,4 +1,13 @@
 //! serde's `Deserializer` over the tree of JSON with comments: every error gets the key and the byte that it belongs to.
+//!
+//! What it does beyond JSON, each in one place:
+//!
+//! * a member or an element whose place is in `Reading::left_out` is passed over: `Members::counts`, `Elements`;
+//! * a null and an empty text are absent keys, and of a doubled key the last one counts, unless [`Care`] says otherwise: `Members::counts`,
+//!   `Node::check_blank`;
+//! * an unknown key is noted and not refused, where the type allows it: `Node::ignore`;
+//! * a text has its references resolved: `Node::text`;
+//! * a key that a type reads as a text may be a token, so its place stands for it in errors: `Members::path`.
 
 use std::{
     cell::Cell,

@@ -136,7 +136,7 @@ struct Node<'n> {
     care: Care,
     /// The keys that the object knows whose member it is.
     known_keys: Option<&'static [&'static str]>,
-    /// For a key: set where it may be a secret.
+    /// For the key of a member: set by a type that reads keys as texts, which may be tokens.
     is_secret_key: Option<&'n Cell<bool>>,
 }
 
