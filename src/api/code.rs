@@ -26,12 +26,15 @@ pub(super) fn routes() -> Routes {
         "runCode",
         "Runs a script whose calls pass the same gate; accepting `application/x-ndjson` also tells progress.",
     );
-    let about = about.takes_as(arguments).gives_as(answer).fails(CALL);
+    let about = about
+        .takes_as(arguments_schema)
+        .gives_as(answer_schema)
+        .fails(CALL);
     Routes::new().post("/api/v1/code", run, about.gives_text(notices::MEDIA_TYPE))
 }
 
 /// Those of `code_execution`.
-fn arguments(_: &mut SchemaGenerator) -> Schema {
+fn arguments_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "properties": {
@@ -43,7 +46,7 @@ fn arguments(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-fn answer(_: &mut SchemaGenerator) -> Schema {
+fn answer_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "properties": {
@@ -70,19 +73,21 @@ async fn run(
     let mut context = CallContext::alone(calls, caller, method::TOOLS_CALL);
     context.begin_trace(None, None, calls.trace_in(&headers).as_ref());
     if !notices::is_wanted(&headers) {
-        return Ok(json_response(ran(&api, &context, &arguments, None).await?));
+        let answer = answer_of(&api, &context, &arguments, None).await?;
+        return Ok(json_response(answer));
     }
     let (to_client, notices) = notices::channel();
     context.to_client = to_client;
     let answering = async move {
         let params = notices::progress_params();
-        let ran = ran(&api, &context, &arguments, Some(&params)).await;
-        ran.unwrap_or_else(|failure| shown_failure(&failure).bytes().clone())
+        let answer = answer_of(&api, &context, &arguments, Some(&params)).await;
+        answer.unwrap_or_else(|failure| shown_failure(&failure).bytes().clone())
     };
     Ok(notices::respond(notices, answering))
 }
 
-async fn ran(
+/// Runs a script to its end. Its progress goes to the client of `context` where `params` want it.
+async fn answer_of(
     api: &Api,
     context: &CallContext,
     arguments: &Raw,

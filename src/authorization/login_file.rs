@@ -1,5 +1,5 @@
-//! A server's login on disk, in a private file of its own: the registrations with authorization servers, and the tokens that they gave. Every record names the issuer and the resource that it is for; under another address of the server the file
-//! does not count.
+//! A server's login on disk, in a private file of its own: the registrations with authorization servers, and the tokens that they gave.
+//! Every record names the issuer and the resource that it is for; under another address of the server the file does not count.
 
 use std::{
     fs, io,
@@ -46,7 +46,7 @@ pub(super) struct KeptLogin {
 pub(super) struct ClientRegistration {
     pub(super) issuer: String,
     pub(super) client_id: String,
-    #[serde(with = "text", default)]
+    #[serde(with = "optional_secret", default)]
     pub(super) client_secret: Option<Secret>,
     pub(super) redirect_uri: String,
     /// When the secret ends, in seconds since 1970.
@@ -60,12 +60,12 @@ pub(super) struct Grant {
     pub(super) issuer: String,
     pub(super) resource: String,
     pub(super) client_id: String,
-    #[serde(with = "text", default)]
+    #[serde(with = "optional_secret", default)]
     pub(super) client_secret: Option<Secret>,
     pub(super) redirect_uri: String,
-    #[serde(with = "whole_text")]
+    #[serde(with = "secret")]
     pub(super) access_token: Secret,
-    #[serde(with = "text", default)]
+    #[serde(with = "optional_secret", default)]
     pub(super) refresh_token: Option<Secret>,
     #[serde(default)]
     pub(super) scopes: Vec<String>,
@@ -208,7 +208,7 @@ fn read(file: &Path) -> io::Result<Option<KeptLogin>> {
 }
 
 /// A secret that may be absent. Only this file writes secrets.
-mod text {
+mod optional_secret {
     use serde::{Deserialize, Deserializer, Serializer};
 
     use crate::text::secret::Secret;
@@ -233,7 +233,7 @@ mod text {
 }
 
 /// A secret that is there.
-mod whole_text {
+mod secret {
     use serde::{Deserialize, Deserializer, Serializer};
 
     use crate::text::secret::Secret;

@@ -17,8 +17,8 @@ use crate::{
 /// How long a daemon that was started may take to answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 
-/// Between two attempts.
-const LOOK: Duration = Duration::from_millis(50);
+/// How long to wait between two attempts.
+const RETRY: Duration = Duration::from_millis(50);
 
 /// Connects to the daemon of a configuration.
 pub(super) async fn open(
@@ -26,9 +26,9 @@ pub(super) async fn open(
     out: Output,
 ) -> Result<DaemonClient, DaemonError> {
     let connected = DaemonClient::connect(files.data_dir()).await;
-    let daemon = match connected.and_then(|daemon| meant(files, daemon)) {
+    let daemon = match connected.and_then(|daemon| of_file(files, daemon)) {
         Err(absent) if absent.is_absence() => {
-            let found = elsewhere(files, out).await;
+            let found = in_other_folder(files, out).await;
             found.ok_or(absent)?
         }
         connected => connected?,
@@ -97,7 +97,7 @@ pub(super) async fn open_soon(
     loop {
         match open(files, out).await {
             Err(absent) if absent.is_absence() && Instant::now() < deadline => {
-                sleep(LOOK).await;
+                sleep(RETRY).await;
             }
             opened => return opened,
         }
@@ -105,7 +105,10 @@ pub(super) async fn open_soon(
 }
 
 /// The daemon, unless a file was named that is not the one that it serves.
-fn meant(files: &Management<OverFiles>, daemon: DaemonClient) -> Result<DaemonClient, DaemonError> {
+fn of_file(
+    files: &Management<OverFiles>,
+    daemon: DaemonClient,
+) -> Result<DaemonClient, DaemonError> {
     let status = daemon.status_report();
     let Some(status) = status.filter(|_| files.places().is_file_named()) else {
         return Ok(daemon);
@@ -127,7 +130,7 @@ fn meant(files: &Management<OverFiles>, daemon: DaemonClient) -> Result<DaemonCl
 }
 
 /// A daemon of this configuration that was started when the file named another data folder.
-async fn elsewhere(files: &Management<OverFiles>, out: Output) -> Option<DaemonClient> {
+async fn in_other_folder(files: &Management<OverFiles>, out: Output) -> Option<DaemonClient> {
     for folder in files.places().other_data_folders() {
         if folder == files.data_dir() {
             continue;

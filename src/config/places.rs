@@ -101,14 +101,16 @@ impl Places {
 
     /// What names this file, unless it is in its usual place.
     pub fn asked_by(&self) -> Option<&'static str> {
-        let is_usual = matches!(self.why, Why::Platform | Why::GoProgram);
-        (!is_usual).then(|| self.why.as_str())
+        (!self.is_file_usual()).then(|| self.why.as_str())
     }
 
     /// Whether somebody said which file is meant, and left it to the file where the data is.
     pub fn is_file_named(&self) -> bool {
-        let is_usual = matches!(self.why, Why::Platform | Why::GoProgram);
-        !is_usual && !self.data_dir_given
+        !self.is_file_usual() && !self.data_dir_given
+    }
+
+    fn is_file_usual(&self) -> bool {
+        matches!(self.why, Why::Platform | Why::GoProgram)
     }
 
     /// Where a daemon of this configuration may keep its data, whatever the file says now.

@@ -1,5 +1,6 @@
-//! A first contact with a server whose entry an agent wrote, because a person wants to see what it lists. If nothing comes of it, the
-//! entry is marked as the agent's again, so that it is neither contacted nor filled in from then on.
+//! A first contact with a server whose entry an agent wrote, because a person wants to see what it lists: the entry is marked as a
+//! person's, which has it connected, and what it lists is waited for and looked at. If nothing comes of it, the entry is marked as the
+//! agent's again, so that it is neither contacted nor filled in from then on.
 
 use std::time::Duration;
 

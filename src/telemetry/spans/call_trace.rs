@@ -20,10 +20,13 @@ pub struct CallTrace {
     pub(super) parent: Option<[u8; 8]>,
     /// Whether that is the span of another call, which caused this one.
     pub(super) has_parent_call: bool,
+    /// The `tracestate` of whoever began the trace.
     pub(super) state: Option<Box<str>>,
+    /// The id of the client's request; calls that another call causes have none.
     request_id: Option<Box<str>>,
+    /// The revision that the client speaks.
     pub(super) revision: &'static str,
-    /// Whether the state stands in the params already, so that it goes on to the server by itself.
+    /// Whether the trace came in the params, whose `tracestate` goes on to the server by itself.
     is_in_params: bool,
     pub(super) exchange: Guarded<ExchangeTimes>,
 }
@@ -35,21 +38,25 @@ pub(super) struct ExchangeTimes {
     pub(super) answered: Option<Instant>,
 }
 
-/// What a span says of the request that it is of.
+/// The request of a span.
 #[derive(Debug, Clone, Copy)]
 pub struct TracedRequest<'a> {
     /// Its id, if it has one.
     pub id: Option<&'a str>,
     /// The revision that the client speaks.
     pub revision: &'static str,
-    /// Whether what is said of the trace stands in its params.
+    /// Whether its trace stands in its params, and not in headers.
     pub is_in_params: bool,
 }
 
 impl CallTrace {
-    pub(super) fn begin(said: Option<RequestTrace>, request: TracedRequest<'_>) -> Option<Self> {
-        let (trace_id, flags, parent, state) = match said {
-            Some(said) if !said.parent.is_sampled() => return None,
+    /// The place of a call that comes in with this trace, or begins one; nothing where the trace is not recorded.
+    pub(super) fn begin(
+        received: Option<RequestTrace>,
+        request: TracedRequest<'_>,
+    ) -> Option<Self> {
+        let (trace_id, flags, parent, state) = match received {
+            Some(trace) if !trace.parent.is_sampled() => return None,
             Some(RequestTrace { parent, state }) => {
                 (parent.trace_id, parent.flags, Some(parent.span_id), state)
             }
@@ -137,7 +144,7 @@ mod tests {
         is_in_params: true,
     };
 
-    fn said(flags: &str) -> Option<RequestTrace> {
+    fn received(flags: &str) -> Option<RequestTrace> {
         let parent = format!("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-{flags}");
         RequestTrace::of(&parent, Some("a=1"))
     }
@@ -150,8 +157,8 @@ mod tests {
 
     #[test]
     fn a_call_is_part_of_the_trace_of_whoever_asks() {
-        let trace = CallTrace::begin(said("03"), REQUEST).expect("it is recorded");
-        let parent = said("03").expect("well-formed").parent;
+        let trace = CallTrace::begin(received("03"), REQUEST).expect("it is recorded");
+        let parent = received("03").expect("well-formed").parent;
         assert_eq!(trace.own.trace_id, parent.trace_id);
         assert_eq!(trace.parent, Some(parent.span_id));
         assert_ne!(trace.own.span_id, parent.span_id);
@@ -185,19 +192,19 @@ mod tests {
             is_in_params: false,
             ..REQUEST
         };
-        let trace = CallTrace::begin(said("01"), request).expect("it is recorded");
+        let trace = CallTrace::begin(received("01"), request).expect("it is recorded");
         let expected = format!(r#"{{"traceparent":"{}","tracestate":"a=1"}}"#, trace.sent);
         assert_eq!(edited(&trace, "{}"), expected);
     }
 
     #[test]
     fn what_is_not_recorded_has_no_place() {
-        assert!(CallTrace::begin(said("00"), REQUEST).is_none());
+        assert!(CallTrace::begin(received("00"), REQUEST).is_none());
     }
 
     #[test]
     fn an_inner_call_is_part_of_the_outer_one() {
-        let outer = CallTrace::begin(said("01"), REQUEST).expect("it is recorded");
+        let outer = CallTrace::begin(received("01"), REQUEST).expect("it is recorded");
         let inner = outer.child();
         assert_eq!(inner.own.trace_id, outer.own.trace_id);
         assert_eq!(inner.parent, Some(outer.own.span_id));

@@ -27,7 +27,8 @@ impl Worker {
         !gate::standing(&self.entry).is_usable()
     }
 
-    /// A server that waits for approval is not called, and of one that gives clients processes of their own, nobody uses this one.
+    /// Whether no call ever comes here, so that the connection ends once its lists are read: the server waits for approval, or it is a
+    /// process and each client has one of its own. A remote server stays connected for what it announces.
     pub(super) fn is_for_its_lists_only(&self) -> bool {
         let is_divided = self.shared.scope == SessionScope::Client
             || (self.shared.is_divided() && !self.shared.habits.is_modern());

@@ -21,20 +21,22 @@ use crate::{
     },
 };
 
+/// The calls of one script.
 pub(super) struct InnerCalls<'a> {
-    call: &'a Call<'a>,
+    /// The call that runs the script.
+    outer: &'a Call<'a>,
     request: &'a ScriptRequest,
     progress: Progress<'a>,
 }
 
 impl<'a> InnerCalls<'a> {
     pub(super) fn new(
-        call: &'a Call<'a>,
+        outer: &'a Call<'a>,
         request: &'a ScriptRequest,
         progress: Progress<'a>,
     ) -> Self {
         Self {
-            call,
+            outer,
             request,
             progress,
         }
@@ -47,12 +49,12 @@ impl<'a> InnerCalls<'a> {
         max_parallel: usize,
     ) -> Vec<u8> {
         let at_once = max_parallel.clamp(1, limits::MAX_PARALLEL);
-        let making = calls.iter().map(|call| self.answer_call(call));
-        let making: Vec<BoxFuture<'_, Vec<u8>>> = making.collect();
-        let mut making = stream::iter(making).buffered(at_once);
+        let each = calls.iter().map(|call| self.answer(call));
+        let each: Vec<BoxFuture<'_, Vec<u8>>> = each.collect();
+        let mut each = stream::iter(each).buffered(at_once);
         let mut answers = vec![b'['];
         let answering = async {
-            while let Some(answer) = making.next().await {
+            while let Some(answer) = each.next().await {
                 if answers.len() > 1 {
                     answers.push(b',');
                 }
@@ -69,7 +71,8 @@ impl<'a> InnerCalls<'a> {
         answers
     }
 
-    fn answer_call<'s>(&'s self, call: &'s Result<InnerCall, String>) -> BoxFuture<'s, Vec<u8>> {
+    /// Makes a call, or refuses it, and gives the JSON of its outcome.
+    fn answer<'s>(&'s self, call: &'s Result<InnerCall, String>) -> BoxFuture<'s, Vec<u8>> {
         Box::pin(async move {
             let call = match call {
                 Ok(call) => call,
@@ -80,18 +83,19 @@ impl<'a> InnerCalls<'a> {
                 self.record_refusal(call, &failure);
                 return call_answer::write_refusal("SERVER_NOT_ALLOWED", &failure.error);
             }
-            call_answer::answer_for(&self.call(call).await)
+            call_answer::answer_for(&self.send(call).await)
         })
     }
 
-    async fn call(&self, call: &InnerCall) -> Result<Reply, RequestError> {
+    /// Makes a call as the variant that its tool declares.
+    async fn send(&self, call: &InnerCall) -> Result<Reply, RequestError> {
         let InnerCall { server, tool, .. } = call;
-        let (calls, outer) = (self.call.calls, self.progress.context());
+        let (calls, context) = (self.outer.calls, self.progress.context());
         let refuse = |failure: Failure| {
             self.record_refusal(call, &failure);
             RequestError::from(failure)
         };
-        let variant = match calls.variant_for(outer, server, tool).await {
+        let variant = match calls.variant_for(context, server, tool).await {
             Ok(Some(Variant::Destructive)) if !self.request.allows_destructive => {
                 return Err(refuse(not_allowed_to_destroy(server, tool)));
             }
@@ -99,13 +103,13 @@ impl<'a> InnerCalls<'a> {
             Err(failure) => return Err(refuse(failure)),
         };
         let params = self.progress.params(server, tool);
-        calls.make(outer, declare(call, variant), &params).await
+        calls.make(context, declare(call, variant), &params).await
     }
 
     /// Records a call that is not made.
     fn record_refusal(&self, call: &InnerCall, failure: &Failure) {
         let declared = declare(call, Variant::Write);
-        let calls = self.call.calls;
+        let calls = self.outer.calls;
         calls.record_refusal(self.progress.context(), &declared, failure);
     }
 }
