@@ -56,66 +56,6 @@ pub(super) struct Output {
     verbose: bool,
 }
 
-/// Prints the help that was asked for, or what is wrong with the arguments.
-pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
-    // Nobody is left to tell when the terminal is gone.
-    let _ = help_or_mistake.print();
-    let code = u8::try_from(help_or_mistake.exit_code()).unwrap_or(1);
-    if help_or_mistake.use_stderr() {
-        let arguments: Vec<String> = std::env::args().skip(1).collect();
-        let text = help_or_mistake.to_string();
-        let text = text.strip_prefix("error: ").unwrap_or(&text);
-        let mistake = CommandFailure::with_code(text.trim_end(), code);
-        if asks_for_json(&arguments) {
-            let _ = write(&failure_json(&mistake));
-        }
-    }
-    ExitCode::from(code)
-}
-
-/// What a person answered; an empty answer is no, and of what is neither nobody can tell.
-fn yes_or_no(answer: &str) -> Option<bool> {
-    match &*answer.trim().to_ascii_lowercase() {
-        "y" | "yes" => Some(true),
-        "" | "n" | "no" => Some(false),
-        _ => None,
-    }
-}
-
-/// What could not be read may still say how its failure is to be shown.
-fn asks_for_json(arguments: &[String]) -> bool {
-    let mut before = "";
-    for argument in arguments {
-        match argument.as_str() {
-            "--" => return false,
-            "-ojson" | "-o=json" | "--output=json" => return true,
-            "json" if matches!(before, "-o" | "--output") => return true,
-            other => before = other,
-        }
-    }
-    false
-}
-
-fn failure_json(failure: &CommandFailure) -> String {
-    #[derive(Serialize)]
-    struct Shown<'a> {
-        error: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        code: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        hint: Option<&'a str>,
-        exit_code: u8,
-    }
-    let shown = Shown {
-        error: &failure.what,
-        code: failure.code.map(ErrorCode::as_str),
-        hint: failure.next_step.as_deref(),
-        exit_code: failure.exit_code,
-    };
-    let json = serde_json::to_string(&shown).unwrap_or_default();
-    format!("{}\n", pretty_json::pretty(&json))
-}
-
 impl Output {
     /// The same, for a command whose stdout carries something else.
     pub(super) fn without_data(self) -> Self {
@@ -250,6 +190,57 @@ impl Output {
     }
 }
 
+/// Prints the help that was asked for, or what is wrong with the arguments.
+pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
+    // Nobody is left to tell when the terminal is gone.
+    let _ = help_or_mistake.print();
+    let code = u8::try_from(help_or_mistake.exit_code()).unwrap_or(1);
+    if help_or_mistake.use_stderr() {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let text = help_or_mistake.to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        let mistake = CommandFailure::with_code(text.trim_end(), code);
+        if requests_json(&arguments) {
+            let _ = write(&failure_json(&mistake));
+        }
+    }
+    ExitCode::from(code)
+}
+
+/// What could not be read may still say how its failure is to be shown.
+fn requests_json(arguments: &[String]) -> bool {
+    let mut before = "";
+    for argument in arguments {
+        match argument.as_str() {
+            "--" => return false,
+            "-ojson" | "-o=json" | "--output=json" => return true,
+            "json" if matches!(before, "-o" | "--output") => return true,
+            other => before = other,
+        }
+    }
+    false
+}
+
+fn failure_json(failure: &CommandFailure) -> String {
+    #[derive(Serialize)]
+    struct Shown<'a> {
+        error: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        code: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hint: Option<&'a str>,
+        exit_code: u8,
+    }
+    let shown = Shown {
+        error: &failure.what,
+        code: failure.code.map(ErrorCode::as_str),
+        hint: failure.next_step.as_deref(),
+        exit_code: failure.exit_code,
+    };
+    let json = serde_json::to_string(&shown).unwrap_or_default();
+    format!("{}\n", pretty_json::pretty(&json))
+}
+
 /// The failure of a command that does one thing to several: of one it is that one's, of several each is said, and then `what`.
 pub(super) fn overall(
     failures: Vec<CommandFailure>,
@@ -369,6 +360,15 @@ pub(super) fn escaped_text(text: &str) -> Result<(), CommandFailure> {
     let text = text.strip_suffix('\n').unwrap_or(text);
     let lines: Vec<String> = text.split('\n').map(visible).collect();
     exactly(&lines.join("\n"))
+}
+
+/// What a person answered; an empty answer is no, and of what is neither nobody can tell.
+fn yes_or_no(answer: &str) -> Option<bool> {
+    match &*answer.trim().to_ascii_lowercase() {
+        "y" | "yes" => Some(true),
+        "" | "n" | "no" => Some(false),
+        _ => None,
+    }
 }
 
 /// Whether what was printed last met nobody who reads it.
