@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     isolation::{self, ContainerDefaults},
+    noted::Noted,
     transport::{transport, without_effect},
 };
 use crate::{
@@ -25,7 +26,6 @@ use crate::{
         surroundings::Surroundings,
         tool_filter::{Globs, ToolFilter},
     },
-    runtime::sync::Guarded,
     text::{
         names::ServerName,
         secret::{Secret, Secrets},
@@ -53,37 +53,34 @@ const MAX_IDLE_TIMEOUT: Duration = Duration::from_mins(5);
 /// Limit: closing sooner would start the server anew for each call.
 const SHORTEST_IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Reads one entry, and says what of it was ignored. References are filled in where the entry may be used and they are `wanted`.
+/// Whether references are filled in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filling {
+    /// Where the entry may be used.
+    WhereUsed,
+    /// They stay as they are written.
+    Never,
+}
+
+/// Reads one entry, and says what of it was ignored.
 pub(super) fn read_entry(
     name: &ServerName,
     entry: &Map<String, Value>,
     written: &ast::Value<'_>,
     context: &Context<'_>,
-    wanted: bool,
+    filling: Filling,
 ) -> Result<(ServerEntry, Vec<String>), Vec<ConfigFinding>> {
-    let resolved = Guarded::new(Vec::new());
-    let noting = |name: &str| {
-        let value = (context.surroundings.lookup)(name)?;
-        let credentials = credentials::in_variable(name, &value);
-        resolved.lock().extend(credentials);
-        Some(value)
-    };
-    let found = Guarded::new(Vec::new());
-    let finding = |name: &str| -> Result<Secret, String> {
-        let value = (context.secrets)(name)?;
-        // Whatever a secret looks like, it is one.
-        resolved.lock().push(value.reveal().to_owned());
-        found.lock().push((name.to_owned(), value.clone()));
-        Ok(value)
-    };
-    let lookup = ValueLookup {
-        variables: &noting,
-        secrets: &finding,
-    };
     let switches = EntrySwitches::read(entry);
-    let is_filled = wanted && switches.is_some_and(EntrySwitches::let_it_be_used);
-    let ReadValue { read, ignored } =
-        spanned::read::<RawEntry>(written, is_filled.then_some(lookup));
+    let may_be_used = switches.is_some_and(EntrySwitches::let_it_be_used);
+    let is_filled = filling == Filling::WhereUsed && may_be_used;
+    let lookup = ValueLookup {
+        variables: context.surroundings.lookup,
+        secrets: context.secrets,
+    };
+    let noted = Noted::default();
+    let ReadValue { read, ignored } = noted.reading(lookup, |lookup| {
+        spanned::read::<RawEntry>(written, is_filled.then_some(lookup))
+    });
     let read = read.and_then(|raw| {
         let switches = switches.ok_or_else(|| vec![bad_switches(entry)])?;
         let made = made(name, raw, entry, context, is_filled);
@@ -108,7 +105,7 @@ pub(super) fn read_entry(
         Ok(read) => read,
     };
     warnings.extend(ignored.iter().map(guards::ignored));
-    let found = std::mem::take(&mut *found.lock());
+    let found = noted.take_secrets();
     entry.uses_secrets = !found.is_empty();
     let found = [found, context.secrets_of_settings.to_vec()].concat();
     entry.fingerprint = fingerprint(
@@ -118,8 +115,7 @@ pub(super) fn read_entry(
         context.environment,
         found,
     );
-    let resolved = std::mem::take(&mut *resolved.lock());
-    entry.secrets = secrets(&entry.transport, context.environment, resolved);
+    entry.secrets = secrets(&entry.transport, context.environment, noted.take_hidden());
     Ok((entry, warnings))
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    entry::{Context, read_entry},
+    entry::{Context, Filling, read_entry},
     isolation::ContainerDefaults,
 };
 use crate::{
@@ -47,7 +47,7 @@ pub fn entry_fault(
     let fault = |entry: &Map<String, Value>| {
         let text = Value::Object(entry.clone()).to_string();
         let written = tree(&text).ok().flatten()?;
-        let read = read_entry(name, entry, &written, &context, true);
+        let read = read_entry(name, entry, &written, &context, Filling::WhereUsed);
         read.err().map(|findings| listed(&findings))
     };
     if !has_references(&Value::Object(entry.clone())) {

@@ -3,6 +3,7 @@
 mod entry;
 mod entry_fault;
 mod isolation;
+mod noted;
 mod settings;
 mod transport;
 
@@ -15,7 +16,9 @@ use jsonc_parser::{ast, common::Ranged};
 use serde_json::Value;
 
 use self::{
-    entry::{Context, read_entry},
+    entry::{Context, Filling, read_entry},
+    isolation::ContainerDefaults,
+    noted::Noted,
     settings::{check, read_mcp_timeout},
 };
 pub use self::{
@@ -23,23 +26,23 @@ pub use self::{
     transport::is_set_for_each_request,
 };
 use super::{
-    ConfigError, credentials,
+    ConfigError,
     document::{self, Document, SERVERS, WrittenServer},
     finding::{ConfigFinding, without_credentials},
     guards,
     keyring::{KeyringLookup, KeyringPlace},
     raw::{File, RawPlace},
     references::ValueLookup,
-    rule_warnings, secret_uses,
+    secret_uses,
     server_entry::ServerEntry,
     settings::{BrokenEntry, Settings},
     spanned::{self, ReadValue},
     surroundings::Surroundings,
-    unknown_servers,
+    warnings::warnings,
 };
-use crate::{
-    runtime::sync::Guarded,
-    text::{names::ServerName, secret::Secrets},
+use crate::text::{
+    names::ServerName,
+    secret::{Secret, Secrets},
 };
 
 /// Reads a configuration. An empty text is an empty configuration.
@@ -54,19 +57,16 @@ pub(super) fn parse_with_secrets(
     surroundings: &Surroundings<'_>,
     keyring: &KeyringLookup,
 ) -> Result<Settings, ConfigError> {
-    let revealed = Guarded::new(Vec::new());
-    let recorded_lookup = |name: &str| {
-        let value = (surroundings.lookup)(name)?;
-        let credentials = credentials::in_variable(name, &value);
-        revealed.lock().extend(credentials);
-        Some(value)
-    };
-    let surroundings = Surroundings {
-        lookup: &recorded_lookup,
-        ..*surroundings
-    };
-    let read = read(text, &surroundings, keyring, &revealed);
-    let secrets = Secrets::new(std::mem::take(&mut *revealed.lock()));
+    let noted = Noted::default();
+    let variables = ValueLookup::to_variables(surroundings.lookup);
+    let read = noted.reading(variables, |lookup| {
+        let surroundings = Surroundings {
+            lookup: lookup.variables,
+            ..*surroundings
+        };
+        read(text, &surroundings, keyring, &noted)
+    });
+    let secrets = Secrets::new(noted.take_hidden());
     match read {
         Ok(settings) => Ok(without_secrets(settings, &secrets)),
         Err(error) => Err(error.without_secrets(&secrets)),
@@ -88,38 +88,72 @@ fn without_secrets(mut settings: Settings, secrets: &Secrets) -> Settings {
     settings
 }
 
+/// Reads the secrets first, then the top level, and by that the entries. What it says may hold secrets, which are `noted`.
 fn read(
     text: &str,
     surroundings: &Surroundings<'_>,
     keyring: &KeyringLookup,
-    revealed: &Guarded<Vec<String>>,
+    noted: &Noted,
 ) -> Result<Settings, ConfigError> {
     let document = document::read(text)?;
-    let wanted = secret_uses::wanted(&document);
-    let mut values = BTreeMap::new();
-    if !wanted.is_empty() {
-        values = keyring(&place_of(&document, surroundings)?, &wanted);
-    }
-    let known = values.values().flatten();
-    revealed
-        .lock()
-        .extend(known.map(|secret| secret.reveal().to_owned()));
+    let values = look_secrets_up(&document, surroundings, keyring)?;
+    noted.hide(values.values().flatten());
     let secrets = |name: &str| {
         let value = values.get(name).cloned();
         value.unwrap_or_else(|| Err("is not looked up here".to_owned()))
     };
-    let used_by_settings = Guarded::new(Vec::new());
-    let recorded_lookup = |name: &str| {
-        let value = secrets(name)?;
-        used_by_settings
-            .lock()
-            .push((name.to_owned(), value.clone()));
-        Ok(value)
-    };
     let lookup = ValueLookup {
         variables: surroundings.lookup,
-        secrets: &recorded_lookup,
+        secrets: &secrets,
     };
+    let of_settings = Noted::default();
+    let top_level = of_settings.reading(lookup, |lookup| read_top_level(&document, lookup))?;
+    let mut settings = Settings::of(top_level.file, surroundings);
+    settings.lacks_secrets = values.values().any(Result::is_err);
+    let repeated = document.repeated.iter();
+    let repeated = repeated.map(|path| format!("`{path}` stands twice; the last one counts"));
+    let ignored = top_level.ignored.iter().map(guards::ignored);
+    settings.warnings.splice(..0, repeated.chain(ignored));
+    let init_timeout = read_mcp_timeout(surroundings.lookup, &mut settings.warnings);
+    let context = Context {
+        surroundings,
+        secrets: &secrets,
+        secrets_of_settings: &of_settings.take_secrets(),
+        environment: &settings.environment.clone(),
+        init_timeout,
+        containers: top_level.containers,
+    };
+    read_servers(&document, &context, &mut settings);
+    let warnings = warnings(&settings);
+    settings.warnings.extend(warnings);
+    Ok(settings)
+}
+
+/// The values of the secrets that the text refers to, or why there are none.
+fn look_secrets_up(
+    document: &Document<'_>,
+    surroundings: &Surroundings<'_>,
+    keyring: &KeyringLookup,
+) -> Result<BTreeMap<String, Result<Secret, String>>, ConfigError> {
+    let wanted = secret_uses::wanted(document);
+    if wanted.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    Ok(keyring(&place_of(document, surroundings)?, &wanted))
+}
+
+/// Everything but the servers.
+struct TopLevel {
+    file: File,
+    containers: ContainerDefaults,
+    /// Keys that mean nothing.
+    ignored: Vec<ConfigFinding>,
+}
+
+fn read_top_level(
+    document: &Document<'_>,
+    lookup: ValueLookup<'_>,
+) -> Result<TopLevel, ConfigError> {
     let ReadValue { read, ignored } = match &document.root {
         Some(root) => spanned::read::<File>(root, Some(lookup)),
         None => ReadValue {
@@ -127,41 +161,23 @@ fn read(
             ignored: Vec::new(),
         },
     };
-    let mut findings = guards::findings(&document);
+    let mut findings = guards::findings(document);
     let mut file = read
         .map_err(|mut faults| findings.append(&mut faults))
         .unwrap_or_default();
     let containers = isolation::defaults(std::mem::take(&mut file.docker_isolation));
     let containers = containers.map_err(|fault| findings.push(fault));
-    findings.extend(check(&file, surroundings.lookup));
-    if !findings.is_empty() {
-        let findings = findings.into_iter();
-        let findings = findings
-            .map(|one| located(one, document.members()))
-            .collect();
-        return Err(ConfigError::of(findings, document.text));
+    findings.extend(check(&file, lookup.variables));
+    if findings.is_empty() {
+        return Ok(TopLevel {
+            file,
+            containers: containers.unwrap_or_default(),
+            ignored,
+        });
     }
-    let mut settings = Settings::of(file, surroundings);
-    settings.lacks_secrets = values.values().any(Result::is_err);
-    let repeated = document.repeated.iter();
-    let repeated = repeated.map(|path| format!("`{path}` stands twice; the last one counts"));
-    let ignored = ignored.iter().map(guards::ignored);
-    settings.warnings.splice(..0, repeated.chain(ignored));
-    let init_timeout = read_mcp_timeout(surroundings.lookup, &mut settings.warnings);
-    let context = Context {
-        surroundings,
-        secrets: &secrets,
-        secrets_of_settings: &used_by_settings.lock().clone(),
-        environment: &settings.environment.clone(),
-        init_timeout,
-        containers: containers.unwrap_or_default(),
-    };
-    read_servers(&document, &context, &mut settings);
-    let unknown = unknown_servers::warnings(&settings);
-    settings.warnings.extend(unknown);
-    let idle = rule_warnings::warnings(&settings);
-    settings.warnings.extend(idle);
-    Ok(settings)
+    let findings = findings.into_iter();
+    let findings = findings.map(|one| located(one, document.members()));
+    Err(ConfigError::of(findings.collect(), document.text))
 }
 
 /// Why a text cannot be used, whatever is missing here that it refers to.
@@ -276,10 +292,9 @@ fn read_server<'d>(
     let Value::Object(entry) = &written.entry else {
         return Err(broken("the entry must be an object {…}"));
     };
-    read_entry(&name, entry, value, context, true).map_err(|findings| BrokenEntry {
-        unresolved: read_entry(&name, entry, value, context, false)
-            .ok()
-            .map(|(entry, _)| Arc::new(entry)),
+    let read = |filling| read_entry(&name, entry, value, context, filling);
+    read(Filling::WhereUsed).map_err(|findings| BrokenEntry {
+        unresolved: read(Filling::Never).ok().map(|(entry, _)| Arc::new(entry)),
         ..BrokenEntry::of(findings)
     })
 }

@@ -1,32 +1,29 @@
-//! Access rules and profiles that cannot do what was meant: patterns, subjects and roles that match nothing whatever the servers offer,
-//! and a default that shuts out the operator. Servers that are not configured are `unknown_servers`'.
+//! What the settings say that cannot do what was meant: servers that are not there, access rules and profiles that match nothing, and hosts
+//! and origins that nobody sends.
 
 use super::{
     server_auth::{ANONYMOUS, Acl, AclRule, OPERATOR, Policy, Provider, ServerAuth},
     settings::Settings,
-    trusted,
     wildcard::{Coverage, NamePattern, Wildcard},
 };
 use crate::text::names::{self, BUILT_IN_TOOLS, ServerName};
 
-/// What is said of them.
+/// All of it.
 pub(super) fn warnings(settings: &Settings) -> Vec<String> {
     let usable = settings.servers.keys().map(ServerName::as_str);
     let broken = settings.broken.iter().map(|broken| broken.name.as_str());
     let servers: Vec<&str> = usable.chain(broken).collect();
     let mut warnings = Vec::new();
-    if let Some(auth) = settings.server_auth.as_ref()
+    if let Some(auth) = settings.server_auth.as_deref()
         && let Some(acl) = &auth.acl
     {
         for (index, rule) in acl.rules.iter().enumerate() {
-            let place = format!("serverAuth.acl.rules[{index}]");
             let tools = rule.tools.iter().flatten();
             let tools = tools.filter_map(|tool| matches_nothing(tool, &servers, BUILT_IN_TOOLS));
             let prompts = rule.prompts.iter().flatten();
             let prompts = prompts.filter_map(|prompt| matches_nothing(prompt, &servers, &[]));
-            let nobody = concerns_nobody(auth, rule);
-            let all = tools.chain(prompts).chain(nobody);
-            warnings.extend(all.map(|what| format!("`{place}` {what}")));
+            let all = tools.chain(prompts).chain(concerns_nobody(auth, rule));
+            warnings.extend(all.map(|what| format!("`serverAuth.acl.rules[{index}]` {what}")));
         }
         if shuts_out_operator(acl, &servers) {
             warnings.push(format!(
@@ -38,23 +35,29 @@ pub(super) fn warnings(settings: &Settings) -> Vec<String> {
     for (name, profile) in &settings.profiles {
         let tools = profile.tools.iter().flatten();
         let tools = tools.filter_map(|tool| matches_nothing(tool, &servers, &[]));
-        warnings.extend(tools.map(|what| format!("`profiles.{name}` {what}")));
+        let named = profile.servers.iter().flatten().map(Wildcard::as_str);
+        let named = named.filter(|server| !server.contains('*'));
+        let all = tools.chain(named.filter_map(|server| unknown_server(server, &servers)));
+        warnings.extend(all.map(|what| format!("`profiles.{name}` {what}")));
     }
-    warnings.extend(trusted::warnings(settings));
+    warnings.extend(impossible_values(settings));
     warnings
+}
+
+/// What is said of a server that is not configured: a rule for a name that is misspelt does nothing.
+fn unknown_server(server: &str, servers: &[&str]) -> Option<String> {
+    let is_unknown = !servers.contains(&server);
+    is_unknown.then(|| format!("names the server {server:?}, which is not configured"))
 }
 
 /// What is said of a pattern that matches nothing of these servers and none of these tools of ours.
 fn matches_nothing(pattern: &NamePattern, servers: &[&str], built_in: &[&str]) -> Option<String> {
+    if let Some(server) = pattern.server() {
+        return unknown_server(server, servers);
+    }
     let written = pattern.as_str();
-    let is_open = written.contains('*');
-    let matches = pattern.server().is_some()
-        || (is_open && servers.is_empty())
-        || built_in.iter().any(|name| pattern.matches_built_in(name))
-        || servers
-            .iter()
-            .any(|server| pattern.coverage(server) > Coverage::Nothing);
-    if matches {
+    let matches_ours = || built_in.iter().any(|name| pattern.matches_built_in(name));
+    if may_match(pattern, servers) || matches_ours() {
         return None;
     }
     let hint = if servers.contains(&written) {
@@ -69,6 +72,14 @@ fn matches_nothing(pattern: &NamePattern, servers: &[&str], built_in: &[&str]) -
     Some(format!(
         "names {written:?}, which nothing can match; {hint}"
     ))
+}
+
+/// Whether a pattern may match something of these servers, or of any where there are none yet.
+fn may_match(pattern: &NamePattern, servers: &[&str]) -> bool {
+    let mut covered = servers.iter().map(|server| pattern.coverage(server));
+    pattern.server().is_some()
+        || (servers.is_empty() && pattern.as_str().contains('*'))
+        || covered.any(|coverage| coverage > Coverage::Nothing)
 }
 
 /// The tool of ours that was meant. One whose name is the beginning of what is written is not: more was meant than that.
@@ -118,14 +129,7 @@ fn concerns_nobody(auth: &ServerAuth, rule: &AclRule) -> Vec<String> {
 /// Whether no rule lets the operator have anything of a server, and the default denies it.
 fn shuts_out_operator(acl: &Acl, servers: &[&str]) -> bool {
     let reaches = |tools: &[NamePattern]| {
-        tools.is_empty()
-            || tools.iter().any(|tool| {
-                tool.server().is_some()
-                    || (servers.is_empty() && tool.as_str().contains('*'))
-                    || servers
-                        .iter()
-                        .any(|server| tool.coverage(server) > Coverage::Nothing)
-            })
+        tools.is_empty() || tools.iter().any(|tool| may_match(tool, servers))
     };
     let lets_in = |rule: &AclRule| {
         let subjects = &rule.subjects;
@@ -135,4 +139,60 @@ fn shuts_out_operator(acl: &Acl, servers: &[&str]) -> bool {
             && rule.tools.as_deref().is_some_and(reaches)
     };
     acl.default == Policy::Deny && !acl.rules.iter().any(lets_in)
+}
+
+/// Hosts and origins that can never be what a client sends, because one has a scheme or a path and the other has none; and the one that
+/// anybody can send.
+fn impossible_values(settings: &Settings) -> Vec<String> {
+    let hosts = settings.trusted_hosts.iter().filter_map(|host| {
+        let (_, behind) = host.split_once("://").unwrap_or(("", host));
+        let name = behind.split('/').next().unwrap_or_default();
+        (name != host).then(|| {
+            format!("`trusted_hosts` names {host:?}, which no Host header can be; write {name:?}")
+        })
+    });
+    let origins = settings.trusted_origins.iter().filter_map(|origin| {
+        let origin = origin.trim_end_matches('/');
+        let (scheme, host) = origin.split_once("://").unwrap_or(("https", origin));
+        let host = host.split('/').next().unwrap_or_default();
+        let meant = format!("{scheme}://{host}");
+        if origin == "null" {
+            let warning = "`trusted_origins` names \"null\", which every sandboxed frame of every page sends: leave it out";
+            return Some(warning.to_owned());
+        }
+        (origin != meant).then(|| {
+            format!(
+                "`trusted_origins` names {origin:?}, which no Origin header can be; write {meant:?}"
+            )
+        })
+    });
+    hosts.chain(origins).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_never_be_sent_and_what_anybody_can_send_is_named() {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let settings = Settings {
+            trusted_hosts: texts(&["h", "h:8080", "[::1]", "http://h.example/mcp"]),
+            trusted_origins: texts(&[
+                "https://o",
+                "http://o:1/",
+                "null",
+                "o.example",
+                "https://o/p",
+            ]),
+            ..Settings::default()
+        };
+        let expected = [
+            "`trusted_hosts` names \"http://h.example/mcp\", which no Host header can be; write \"h.example\"",
+            "`trusted_origins` names \"null\", which every sandboxed frame of every page sends: leave it out",
+            "`trusted_origins` names \"o.example\", which no Origin header can be; write \"https://o.example\"",
+            "`trusted_origins` names \"https://o/p\", which no Origin header can be; write \"https://o\"",
+        ];
+        assert_eq!(impossible_values(&settings), expected);
+    }
 }
