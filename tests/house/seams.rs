@@ -152,11 +152,6 @@ const WORDS_OF_FAILURES: &[Exception] = &[
     ),
     ("cli/code.rs", 1, "a field is missing: what a script lacks"),
     (
-        "cli/config.rs",
-        2,
-        "a field is missing: what counts after a restart",
-    ),
-    (
         "code_execution/engine/mod.rs",
         1,
         "the engine of scripts gives only words",

@@ -39,9 +39,9 @@ fn rules_that_can_match_nothing_are_named() {
         [
             "`serverAuth.bearer.tokens[0]` is a token of fewer than 16 characters, which can be guessed",
             "`serverAuth.acl.rules[0]` names the server \"gihtub\", which is not configured",
+            "`serverAuth.acl.rules[0]` names \"own\", which nothing can match; what a server offers is called \"SERVER__NAME\"",
             "`profiles.p` names the server \"u\", which is not configured",
             "`profiles.p` names the server \"t\", which is not configured",
-            "`serverAuth.acl.rules[0]` names \"own\", which nothing can match; what a server offers is called \"SERVER__NAME\"",
         ]
     );
 }
