@@ -47,7 +47,7 @@ fn tools(path: &Path) -> Vec<Tool> {
 }
 
 fn definitions(c: &mut Criterion) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scanner");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scanner");
     let sets = SETS.map(|(file, name)| (name, tools(&folder.join(file))));
     let all = sets.iter().flat_map(|(_, tools)| tools);
     let neighbours = Neighbours::new(all.map(|tool| (tool.server.as_str(), tool.name.as_str())));

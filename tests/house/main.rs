@@ -332,7 +332,7 @@ fn no_file_is_forgotten() {
 
 /// Whether a manifest names it: a test, a benchmark, a fuzz target.
 fn is_target(file: &str) -> bool {
-    ["", "tests/fuzz/"].into_iter().any(|package| {
+    ["", "tests/bench/", "tests/fuzz/"].into_iter().any(|package| {
         let manifest = fs::read_to_string(root().join(package).join("Cargo.toml"));
         let manifest = manifest.expect("every package has a manifest");
         let inside = file.strip_prefix(package);
