@@ -332,7 +332,8 @@ fn no_file_is_forgotten() {
 
 /// Whether a manifest names it: a test, a benchmark, a fuzz target.
 fn is_target(file: &str) -> bool {
-    ["", "tests/bench/", "tests/fuzz/"].into_iter().any(|package| {
+    let packages = ["", "tests/bench/", "tests/fuzz/", "tests/peers/rmcp/"];
+    packages.into_iter().any(|package| {
         let manifest = fs::read_to_string(root().join(package).join("Cargo.toml"));
         let manifest = manifest.expect("every package has a manifest");
         let inside = file.strip_prefix(package);
@@ -359,6 +360,38 @@ fn names_say_what_a_thing_is() {
         }
     }
     assert_none(&wrong, "name it after what it is to the reader");
+}
+
+/// Tests are built with the libraries that the program was built with. One that they want other features of is built again, with all that
+/// stand on it and the program itself.
+#[test]
+fn tests_change_no_library() {
+    let (program, tests) = (
+        built_libraries("normal,build"),
+        built_libraries("normal,build,dev"),
+    );
+    let wrong: Vec<_> = program.difference(&tests).cloned().collect();
+    assert_none(
+        &wrong,
+        "give it under [dependencies] the features that [dev-dependencies] bring",
+    );
+}
+
+/// Name, version and features of every library on such edges.
+fn built_libraries(edges: &str) -> BTreeSet<String> {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--locked", "--prefix", "none"])
+        .args(["--format", "{p} {f}", "--edges", edges])
+        .current_dir(root())
+        .output();
+    let tree = tree.expect("cargo is here");
+    let problem = String::from_utf8_lossy(&tree.stderr);
+    assert!(tree.status.success(), "{problem}");
+    let lines = String::from_utf8(tree.stdout).expect("names are UTF-8");
+    let known = lines
+        .lines()
+        .map(|line| line.trim_end_matches(" (*)").to_owned());
+    known.collect()
 }
 
 #[test]

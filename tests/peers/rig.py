@@ -11,8 +11,7 @@ from pathlib import Path
 
 PEERS = Path(os.environ["MCPPROXY_PEERS_DIR"])
 BINARY = os.environ["MCPPROXY_BIN"]
-EXAMPLES = Path(os.environ["MCPPROXY_EXAMPLES"])
-RUST_CLIENT = str(EXAMPLES / "rmcp_client")
+RUST_CLIENT = str(PEERS / "rust/debug/rmcp_client")
 MODULES = PEERS / "node_modules" / "@modelcontextprotocol"
 TIME_SERVER = str(PEERS / "requirements" / "bin" / "mcp-server-time")
 
@@ -20,7 +19,7 @@ TIME_SERVER = str(PEERS / "requirements" / "bin" / "mcp-server-time")
 NODE = str(PEERS / "clients/node_modules/.bin/node")
 PYTHON_SERVER = [str(PEERS / "requirements/bin/python"), str(Path(__file__).with_name("python_server.py"))]
 TYPESCRIPT_SERVER = [NODE, str(Path(__file__).with_name("typescript_server.mjs")), str(PEERS / "clients/node_modules")]
-RUST_SERVER = [str(EXAMPLES / "rmcp_server")]
+RUST_SERVER = [str(PEERS / "rust/debug/rmcp_server")]
 
 # Every process of a server bears this variable, its children included.
 MARK = "PEERS_MARK"

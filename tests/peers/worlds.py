@@ -8,7 +8,7 @@ from conftest import Peers
 
 PYTHON, TYPESCRIPT, RUST = rig.PYTHON_SERVER, rig.TYPESCRIPT_SERVER, rig.RUST_SERVER
 ON_PIPES = {"python": PYTHON, "typescript": TYPESCRIPT, "rust": RUST}
-OVER_HTTP = {"python-http": PYTHON, "typescript-http": TYPESCRIPT}
+OVER_HTTP = {"python-http": PYTHON, "typescript-http": TYPESCRIPT, "rust-http": RUST}
 MODERN = [*ON_PIPES, *OVER_HTTP]
 
 

@@ -1,11 +1,10 @@
-//! The link against real servers: rmcp's own, and a hand-written one that does what servers do on bad days.
+//! The link against real servers: a hand-written one that does what servers do on bad days.
 
 mod answers;
 mod closing;
 mod notifications;
 mod opening;
 mod refusals;
-mod rmcp_server;
 mod sessions;
 mod streams;
 mod tls_server;

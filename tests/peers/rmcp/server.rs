@@ -1,4 +1,7 @@
-//! A server made with the official Rust SDK, on its pipes, which speaks both eras. Questions it asks without a handshake only.
+//! A server made with the official Rust SDK, on its pipes or, where it is given a port, over Streamable HTTP, which speaks both eras. Questions
+//! it asks without a handshake only.
+
+use std::{env, error::Error, sync::Arc};
 
 use rmcp::{
     ErrorData, ServerHandler, ServiceExt,
@@ -8,9 +11,15 @@ use rmcp::{
         ServerConfig, Tool, ToolAnnotations,
     },
     service::{RequestContext, RoleServer},
-    transport,
+    transport::{
+        self,
+        streamable_http_server::{
+            StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+        },
+    },
 };
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 struct Server;
 
@@ -96,8 +105,20 @@ fn ask(key: &str, question: Value) -> Result<CallToolResponse, ErrorData> {
     Ok(InputRequiredResult::new(Some(questions), None).into())
 }
 
+async fn serve_http(port: u16) -> Result<(), Box<dyn Error>> {
+    let sessions = Arc::new(LocalSessionManager::default());
+    let config = StreamableHttpServerConfig::default();
+    let service = StreamableHttpService::new(|| Ok(Server), sessions, config);
+    let router = axum::Router::new().nest_service("/mcp", service);
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+    Ok(axum::serve(listener, router).await?)
+}
+
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn Error>> {
+    if let Some(port) = env::args().nth(1) {
+        return serve_http(port.parse()?).await;
+    }
     Server.serve(transport::stdio()).await?.waiting().await?;
     Ok(())
 }
