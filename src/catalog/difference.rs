@@ -1,7 +1,9 @@
 //! Which of the lists a new snapshot changed, for those who tell clients.
 
+use std::ops::BitOr;
+
 use super::{Listing, ServerCatalog};
-use crate::wire::Raw;
+use crate::{link::ClientKey, text::names::ServerName, wire::Raw};
 
 /// What a new snapshot changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -12,6 +14,29 @@ pub struct Difference {
     pub prompts: bool,
     /// Resources or templates are others.
     pub resources: bool,
+}
+
+/// What changed of what a server lists to one client alone, over a connection of its own.
+#[derive(Debug, Clone)]
+pub struct OwnDifference {
+    /// The server.
+    pub server: ServerName,
+    /// The client.
+    pub client: ClientKey,
+    /// What changed.
+    pub difference: Difference,
+}
+
+impl BitOr for Difference {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self {
+            tools: self.tools || other.tools,
+            prompts: self.prompts || other.prompts,
+            resources: self.resources || other.resources,
+        }
+    }
 }
 
 impl Difference {

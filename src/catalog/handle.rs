@@ -6,7 +6,8 @@ use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::{
-    ApprovalRequest, Difference, Listing, Searcher, ServerCatalog, ServerHabits, Snapshot,
+    ApprovalRequest, Difference, Listing, OwnDifference, Searcher, ServerCatalog, ServerHabits,
+    Snapshot,
     own_listings::{OwnKey, OwnListing, OwnListings, SeenSnapshot},
     pinning,
     saver::Saver,
@@ -26,6 +27,7 @@ pub struct Catalog {
     pub(super) searcher: Arc<ArcSwap<Searcher>>,
     pub(super) commands: mpsc::Sender<CatalogCommand>,
     pub(super) differences: broadcast::Sender<Difference>,
+    pub(super) own_differences: broadcast::Sender<OwnDifference>,
     /// What was found out about servers, each with the fingerprint of its configuration.
     pub(super) habits: Arc<Guarded<BTreeMap<ServerName, (String, ServerHabits)>>>,
     pub(super) saver: Saver,
@@ -158,6 +160,11 @@ impl Catalog {
     pub fn differences(&self) -> broadcast::Receiver<Difference> {
         self.differences.subscribe()
     }
+
+    /// Receives every change of what servers list to one client alone.
+    pub fn own_differences(&self) -> broadcast::Receiver<OwnDifference> {
+        self.own_differences.subscribe()
+    }
 }
 
 impl Catalog {
@@ -203,9 +210,18 @@ impl Catalog {
 
     /// From now on these clients see this listing of a server; without one, what everybody sees.
     pub fn set_own(&self, server: &ServerName, key: &OwnKey, listing: Option<OwnListing>) {
-        if self.own.set(server, key, listing.map(Arc::new).as_ref()) {
-            // There may be no listener.
-            let _ = self.differences.send(Difference::WHATEVER);
+        let (before, now) = (self.own.get(server, key), listing.map(Arc::new));
+        if !self.own.set(server, key, now.as_ref()) {
+            return;
+        }
+        // There may be no listener.
+        let _ = self.differences.send(Difference::WHATEVER);
+        if let (OwnKey::User(user), Some(before), Some(now)) = (key, before, now) {
+            let _ = self.own_differences.send(OwnDifference {
+                server: server.clone(),
+                client: user.client.clone(),
+                difference: Difference::between(Some(&before.catalog), Some(&now.catalog)),
+            });
         }
     }
 }

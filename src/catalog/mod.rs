@@ -29,7 +29,7 @@ pub mod without_values;
 mod worded_effect;
 
 pub use definitions::ListedDefinition;
-pub use difference::Difference;
+pub use difference::{Difference, OwnDifference};
 pub use handle::Catalog;
 pub use index::{Hit, Hits, IndexChanges, IndexError, Searcher, WordShare, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};

@@ -82,6 +82,7 @@ impl Catalog {
             searcher: indexer.searcher.clone(),
             commands,
             differences: differences.clone(),
+            own_differences: broadcast::channel(DIFFERENCES).0,
             habits: Arc::new(habits),
             saver: saver.clone(),
             own: OwnListings::default(),

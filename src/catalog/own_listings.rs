@@ -158,6 +158,10 @@ impl OwnListings {
         true
     }
 
+    pub(super) fn get(&self, server: &ServerName, key: &OwnKey) -> Option<Arc<OwnListing>> {
+        self.0.table.load().get(server)?.get(key).cloned()
+    }
+
     /// All of one server.
     pub(super) fn of(&self, server: &ServerName) -> Vec<(OwnKey, Arc<OwnListing>)> {
         let table = self.0.table.load();

@@ -101,12 +101,13 @@ pub(super) async fn meet(
         None
     };
     // What is wrong with it the first call says, too: until then the lists for everybody are shown.
-    if let Some(upstream) = chosen
+    if let Some(upstream) = &chosen
         && !upstream.status().settled
         && let Err(failure) = upstream.wake().await
     {
         tracing::debug!(%server, %failure, "what the server lists for one client is not known");
     }
+    chosen.unwrap_or(base).read_announced().await;
 }
 
 /// The same, without waiting, of all servers that list less to a client that cannot answer, or something else to one that shakes hands.

@@ -11,8 +11,9 @@ use tokio::sync::{
 use super::{Router, View, lists::Lists};
 use crate::{
     access::Caller,
-    catalog::Difference,
+    catalog::{Difference, OwnDifference},
     config::{RoutingMode, Settings},
+    link::ClientKey,
 };
 
 /// Follows the lists.
@@ -20,6 +21,7 @@ pub struct Changes {
     router: Router,
     settings: watch::Receiver<Arc<Settings>>,
     catalog: broadcast::Receiver<Difference>,
+    own: broadcast::Receiver<OwnDifference>,
 }
 
 /// The lists of one moment, as a client that listens may know them.
@@ -31,6 +33,8 @@ pub struct Announcement<'a> {
     router: &'a Router,
     /// What those before did not know. Most know the same.
     changes: Vec<Change>,
+    /// What a server lists otherwise to one client alone.
+    own: Option<OwnDifference>,
 }
 
 /// Limit: changes that are compared once for all whom they concern. Beyond, each is compared anew.
@@ -52,6 +56,7 @@ impl Router {
         Changes {
             settings: self.0.settings.clone(),
             catalog: self.0.catalog.differences(),
+            own: self.0.catalog.own_differences(),
             router: self.clone(),
         }
     }
@@ -78,8 +83,14 @@ impl Router {
 impl Changes {
     /// The next change; `None` while shutting down. Cancel-safe.
     pub async fn next(&mut self) -> Option<Announcement<'_>> {
+        let mut own = None;
         tokio::select! {
             changed = self.settings.changed() => changed.ok()?,
+            changed = self.own.recv() => match changed {
+                Ok(changed) => own = Some(changed),
+                Err(RecvError::Lagged(_)) => (),
+                Err(RecvError::Closed) => return None,
+            },
             changed = self.catalog.recv() => match changed {
                 // Having missed some is no loss: what counts is what is known now.
                 Ok(_) | Err(RecvError::Lagged(_)) => (),
@@ -91,6 +102,7 @@ impl Changes {
         Some(Announcement {
             router: &self.router,
             changes: Vec::new(),
+            own,
         })
     }
 }
@@ -99,6 +111,33 @@ impl Announcement<'_> {
     /// What this client of this endpoint does not know yet; it then counts as known. Lists that read the same are the same, whatever
     /// happened.
     pub fn news(&mut self, known: &mut Known, caller: &Caller, view: &View) -> Difference {
+        let of_kin = self.news_of_kin(&known.0, caller, view);
+        of_kin | self.news_of_lists(known, caller, view)
+    }
+
+    /// Without a session a stream of news over HTTP is another connection than the calls of its client are, so it hears of what is listed
+    /// to any connection of its caller.
+    fn news_of_kin(&self, lists: &Lists, caller: &Caller, view: &View) -> Difference {
+        let (Some(own), Some(seat)) = (&self.own, caller.seat()) else {
+            return Difference::default();
+        };
+        let is_kin = matches!(
+            (&own.client, &seat.client),
+            (ClientKey::Connection { subject, .. }, ClientKey::Connection { subject: same, .. }) if subject == same
+        );
+        let server = own.server.as_str();
+        let is_shown = match view {
+            View::Server(shown) => *shown == own.server,
+            _ => lists.mode(view) == RoutingMode::Direct,
+        };
+        if is_kin && is_shown && self.router.0.gate.offers(caller, server) {
+            own.difference
+        } else {
+            Difference::default()
+        }
+    }
+
+    fn news_of_lists(&mut self, known: &mut Known, caller: &Caller, view: &View) -> Difference {
         let now = self.router.prepared(caller);
         let before = std::mem::replace(&mut known.0, now.clone());
         if Arc::ptr_eq(&before, &now) {

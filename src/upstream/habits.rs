@@ -10,8 +10,8 @@ pub(in crate::upstream) struct Habits {
     asks: AtomicBool,
     /// One of the constants below.
     eras: AtomicU8,
-    /// The connection that everybody lists from has no handshake.
-    is_modern: AtomicBool,
+    /// The connection that everybody lists from has no handshake, and a stream for each request.
+    is_stateless: AtomicBool,
 }
 
 const UNTRIED: u8 = 0;
@@ -19,10 +19,10 @@ const ONE: u8 = 1;
 const BOTH: u8 = 2;
 
 impl Habits {
-    pub(in crate::upstream) fn new(known: ServerHabits, is_modern: bool) -> Self {
+    pub(in crate::upstream) fn new(known: ServerHabits, is_stateless: bool) -> Self {
         let habits = Self {
             asks: AtomicBool::new(known.asks),
-            is_modern: AtomicBool::new(is_modern),
+            is_stateless: AtomicBool::new(is_stateless),
             ..Self::default()
         };
         habits.note_eras(known.has_both_eras);
@@ -64,11 +64,13 @@ impl Habits {
         self.eras.store(eras, Ordering::Relaxed);
     }
 
-    pub(in crate::upstream) fn is_modern(&self) -> bool {
-        self.is_modern.load(Ordering::Relaxed)
+    /// Whether whatever it asks or logs comes with a request, so that nobody needs a connection of their own for that. On a pipe log lines
+    /// do not say which request they are of.
+    pub(in crate::upstream) fn is_stateless(&self) -> bool {
+        self.is_stateless.load(Ordering::Relaxed)
     }
 
-    pub(in crate::upstream) fn note_modern(&self, is_modern: bool) {
-        self.is_modern.store(is_modern, Ordering::Relaxed);
+    pub(in crate::upstream) fn note_stateless(&self, is_stateless: bool) {
+        self.is_stateless.store(is_stateless, Ordering::Relaxed);
     }
 }

@@ -60,6 +60,20 @@ async fn each_client_sees_lines_from_its_own_level_on() {
     assert_eq!(told(&upstream, 3).await, ["error", "debug", "warning"]);
 }
 
+/// Nor do they on a pipe without a handshake.
+#[tokio::test]
+async fn clients_that_want_lines_of_a_server_without_a_handshake_have_a_connection_each() {
+    let upstream = talkative(FakeUpstream::stdio().speaking(modern::REVISION)).await;
+    let (daemon, first) = TestDaemon::before(&upstream, "talk").await;
+    let second = daemon.client("/mcp/all").await;
+    for client in [&first, &second] {
+        wish(client, "debug").await.result();
+    }
+    for client in [&first, &second, &first] {
+        check(client, &whole()).await;
+    }
+}
+
 /// Where lines do not say which call they are of, one client calls, and others only want to hear more than it does.
 #[tokio::test]
 async fn a_client_alone_on_a_shared_connection_sees_lines_from_its_own_level_on() {

@@ -25,7 +25,8 @@ EVERYTHING = {
 
 
 def pytest_addoption(parser):
-    parser.addoption("--record", action="store_true", help="write the transcripts anew")
+    parser.addoption("--record", action="store_true", help="write the transcripts anew, and with --whole the table of the matrix")
+    parser.addoption("--whole", action="store_true", help="all cells of the matrix, not only by pairs")
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def is_up(name: str, row: dict) -> bool:
 class Daemon:
     """One `mcpproxy serve` with a data folder of its own."""
 
-    def __init__(self, folder: Path, servers: dict[str, dict]):
+    def __init__(self, folder: Path, servers: dict[str, dict], settings: dict | None = None):
         self.folder = folder
         self.mark = uuid.uuid4().hex
         self.log = folder / "daemon.log"
@@ -130,7 +130,7 @@ class Daemon:
         for name in self.stdio:
             servers[name] = servers[name] | {"env": servers[name].get("env", {}) | {MARK: f"{self.mark} {name}"}}
         self.config = folder / "mcp_config.json"
-        self.config.write_text(json.dumps({"mcpServers": servers}, indent=2))
+        self.config.write_text(json.dumps((settings or {}) | {"mcpServers": servers}, indent=2))
 
     @property
     def base(self) -> str:

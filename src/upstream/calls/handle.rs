@@ -266,8 +266,8 @@ impl Upstream {
     /// Who shares a connection to the server, as things stand.
     pub fn sharing(&self) -> Sharing {
         match self.0.scope {
-            // Without a handshake servers ask by results only, which reach whom they concern.
-            SessionScope::Auto if self.0.is_divided() && !self.0.habits.is_modern() => {
+            // Over HTTP without a handshake all that a server asks and logs comes with a request.
+            SessionScope::Auto if self.0.is_divided() && !self.0.habits.is_stateless() => {
                 Sharing::Unable
             }
             SessionScope::Auto | SessionScope::Shared => Sharing::All,
@@ -294,7 +294,7 @@ impl Upstream {
                 && matches!(&entry.transport, Transport::Remote(remote) if remote.kind != RemoteKind::Sse)
         });
         match self.0.habits.has_both_eras() {
-            _ if !may_have || !self.0.habits.is_modern() => OtherEra::None,
+            _ if !may_have || !self.0.habits.is_stateless() => OtherEra::None,
             None => OtherEra::Untried,
             Some(false) => OtherEra::None,
             Some(true) => OtherEra::Open,

@@ -70,7 +70,11 @@ impl UpstreamShared {
 
     /// Whether the clients here are to have connections of their own once that is needed.
     pub(in crate::upstream) fn is_divisible(&self) -> bool {
-        let is_shared = matches!(self.instance_scope, None | Some(InstanceScope::Legacy));
+        let is_shared = match self.instance_scope {
+            None => !self.habits.is_stateless(),
+            Some(InstanceScope::Legacy) => true,
+            Some(_) => false,
+        };
         self.scope == SessionScope::Auto && is_shared
     }
 

@@ -34,6 +34,9 @@ use crate::{
 /// How long a call waits for its server to take the log level that the call wants.
 const LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a list waits for what its server announced to be read. Later it is told as another change.
+const ANNOUNCED: Duration = Duration::from_secs(1);
+
 /// A request to be sent.
 pub struct Outgoing<'a> {
     /// Its number, from [`Upstream::next_number`]; see [`crate::wire::Id::ours`]. Also the progress token, where the params have one.
@@ -95,7 +98,9 @@ impl Upstream {
             None => None,
         };
         for first in [true, false] {
-            if live.unread.is_overdue() {
+            // Its client may know already what this connection is about to take in.
+            let is_ahead = live.unread.is_any() && self.check_definition(admitted, &live).is_err();
+            if live.unread.is_overdue() || is_ahead {
                 clock.hold(Instant::now());
                 Box::pin(self.changes_read(live.incarnation, timeout)).await;
                 clock.resume(Instant::now());
@@ -202,6 +207,13 @@ impl Upstream {
             }
         }
         true
+    }
+
+    /// Waits, for a moment, until what the server has announced is read: who has heard of it wants no list from before it.
+    pub async fn read_announced(&self) {
+        if let Some(live) = self.0.live.load_full() {
+            self.changes_read(live.incarnation, ANNOUNCED).await;
+        }
     }
 
     /// Sends a notification to a server that is awake; a sleeping one has nothing to be notified of.

@@ -35,6 +35,11 @@ impl UnreadChange {
         self.since.store(since, Ordering::Relaxed);
     }
 
+    /// Whether anything was announced that has not been read.
+    pub(in crate::upstream) fn is_any(&self) -> bool {
+        self.since.load(Ordering::Relaxed) != 0
+    }
+
     /// Whether a call has to wait until the lists have been read.
     pub(in crate::upstream) fn is_overdue(&self) -> bool {
         let since = self.since.load(Ordering::Relaxed);

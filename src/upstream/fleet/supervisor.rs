@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     catalog::Catalog,
-    config::{ServerEntry, Settings},
+    config::{ServerEntry, Settings, Transport},
     gate::{self, Gate},
     process::StderrLog,
     telemetry::log_throttle::LogThrottle,
@@ -339,7 +339,9 @@ impl Supervisor {
         let catalog = &self.context.catalog;
         let known = catalog.glance().servers.get(&entry.name).cloned();
         let is_modern = known.is_some_and(|known| !known.listing.revision.has_server_requests());
-        Habits::new(catalog.habits(&entry.name, &entry.fingerprint), is_modern)
+        let is_stateless = is_modern && matches!(entry.transport, Transport::Remote(_));
+        let habits = catalog.habits(&entry.name, &entry.fingerprint);
+        Habits::new(habits, is_stateless)
     }
 
     fn launch(&self, entry: &Arc<ServerEntry>, start: Start) -> RunningWorker {

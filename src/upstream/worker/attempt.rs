@@ -151,7 +151,8 @@ impl Worker {
             self.note_habits();
         } else if !self.is_instance() {
             let is_modern = !open.listing.revision.has_server_requests();
-            self.shared.habits.note_modern(is_modern);
+            let habits = &self.shared.habits;
+            habits.note_stateless(is_modern && open.link.has_headers());
         }
         self.record_unrecorded();
         let meanwhile = std::mem::take(&mut open.meanwhile);

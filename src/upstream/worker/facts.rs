@@ -31,7 +31,7 @@ impl Worker {
     /// process and each client has one of its own. A remote server stays connected for what it announces.
     pub(super) fn is_for_its_lists_only(&self) -> bool {
         let is_divided = self.shared.scope == SessionScope::Client
-            || (self.shared.is_divided() && !self.shared.habits.is_modern());
+            || (self.shared.is_divided() && !self.shared.habits.is_stateless());
         let is_never_called = is_divided && !self.is_instance();
         self.is_held() || (is_never_called && !self.is_remote())
     }

@@ -39,7 +39,7 @@ use crate::{
     authorization::LoginStatus,
     catalog::Catalog,
     config::{ServerEntry, Settings, Start, duration},
-    link::News,
+    link::{NEWS_CAPACITY, News},
     process::{Exit, Process},
     upstream::{
         calls::{
@@ -372,7 +372,16 @@ impl Worker {
             }
             Command::Suspect(incarnation) => self.suspect(incarnation).await,
             Command::Relist(incarnation, done) => self.list_for(incarnation, done),
-            Command::ReadChanges(incarnation, done) => self.read_changes_for(incarnation, done),
+            Command::ReadChanges(incarnation, done) => {
+                // What a client was told may wait behind this.
+                for _ in 0..NEWS_CAPACITY {
+                    match news_at_hand(&mut self.life.open) {
+                        Some(news) => self.news(Some(news)).await,
+                        None => break,
+                    }
+                }
+                self.read_changes_for(incarnation, done);
+            }
             Command::Refresh => match &mut self.life.open {
                 Some(connected) => {
                     connected.schedule.list_now(Instant::now());
@@ -445,6 +454,13 @@ async fn maybe<T>(future: &mut Option<BoxFuture<'static, T>>) -> T {
         }
         None => std::future::pending().await,
     }
+}
+
+/// What has come already.
+fn news_at_hand(open: &mut Option<Connected>) -> Option<News> {
+    let connected = open.as_mut()?;
+    let early = connected.early.pop_front();
+    early.or_else(|| connected.open.news.try_recv().ok())
 }
 
 async fn next_news(open: &mut Option<Connected>) -> Option<News> {

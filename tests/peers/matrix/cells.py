@@ -1,0 +1,70 @@
+"""Which cells of the matrix there are, and how few of them have every pair of values."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+from .client import MODERN
+from .features import BY_RESULT, FEATURES, PING, WITHDRAWN
+from .servers import SERVERS, Server
+
+REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", MODERN]
+WAYS = ["http", "sse", "pipe"]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One connection of a client to the daemon."""
+
+    server: Server
+    revision: str
+    way: str
+
+    def __str__(self):
+        return f"{self.server.name}, client of {self.revision} over {self.way}"
+
+
+Cell = tuple[Visit, str]
+
+
+def exists(server: Server, revision: str, way: str, feature: str) -> bool:
+    """What the protocol has at all."""
+    if feature == BY_RESULT and server.eras == "legacy":
+        return False
+    if feature == WITHDRAWN and revision < "2025-06-18":
+        # It cannot be asked.
+        return False
+    if revision == MODERN:
+        # A result that asks cannot be taken back, and nothing is there to be pinged.
+        return way != "sse" and feature not in (PING, WITHDRAWN)
+    return True
+
+
+def every_cell() -> list[Cell]:
+    return [
+        (Visit(server, revision, way), feature)
+        for server in SERVERS
+        for revision in REVISIONS
+        for way in WAYS
+        for feature in FEATURES
+        if exists(server, revision, way, feature)
+    ]
+
+
+def pairs_of(cell: Cell) -> set:
+    visit, feature = cell
+    return set(combinations((visit.server, visit.revision, visit.way, feature), 2))
+
+
+def by_pairs() -> list[Cell]:
+    """Cells that have every pair of values there is, the same at each run. A visit costs more than a feature of it, so those that are
+    made anyway come first."""
+    cells = every_cell()
+    missing = set().union(*map(pairs_of, cells))
+    chosen: list[Cell] = []
+    visits: set[Visit] = set()
+    while missing:
+        best = max(cells, key=lambda cell: (len(pairs_of(cell) & missing) * (2 if cell[0] in visits else 1)))
+        missing -= pairs_of(best)
+        visits.add(best[0])
+        chosen.append(best)
+    return chosen

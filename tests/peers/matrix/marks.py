@@ -1,0 +1,105 @@
+"""What a cell of the table says, and the table on the page of revisions."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+from .cells import exists
+from .client import MODERN
+from .features import FAILS, FEATURES, PING, UNKNOWN, UPDATES, WITHDRAWN
+from .servers import COLUMNS, SERVERS
+from .visits import Outcome
+
+PAGE = Path(__file__).parents[3] / "docs" / "revisions.md"
+BEGIN, END = "<!-- matrix: written by tests/peers/run -k matrix --whole --record -->\n", "<!-- end of matrix -->\n"
+
+SAME, TRANSLATED, ABSENT, NONE, WRONG = "✓", "⇄", "–", "·", "✘"
+WORDS = {
+    SAME: "as the same client has it directly",
+    TRANSLATED: "as a client of the server's era has it directly",
+    ABSENT: "does not work directly either",
+    NONE: "no such thing in this revision",
+    "a": "mcpproxy knows which tools the server lists, and refuses others itself (-32602)",
+    "b": "mcpproxy answers",
+    "c": "not where the client has a connection of its own to the server: without a session, a stream of news over HTTP is another "
+    "client than the calls beside it ([above](#what-servers-ask)); over stdio it works",
+    "d": "what is open when its call is answered is taken back, and asked again until the server has taken it back itself",
+}
+
+
+def reason(outcome: Outcome) -> str | None:
+    """Why a cell may differ; none where it may not."""
+    visit, ours, theirs = outcome.visit, outcome.ours, outcome.theirs
+    match outcome.feature:
+        case feature if feature == UNKNOWN and ours == {"failed": -32602}:
+            return "a"
+        case feature if feature == PING and ours == {}:
+            return "b"
+        case feature if feature == UPDATES and visit.revision == MODERN and visit.way == "http" and ours | {"heard": True} == theirs:
+            return "c"
+        case feature if feature == WITHDRAWN and ours | {"asked": ours["asked"][:1]} == theirs | {"heard": True}:
+            return "d"
+    return None
+
+
+def mark(outcome: Outcome) -> str | None:
+    """None where something is wrong."""
+    if outcome.ours != outcome.theirs:
+        return reason(outcome)
+    if "failed" in outcome.ours and outcome.feature not in (FAILS, UNKNOWN):
+        return ABSENT
+    return SAME if outcome.visit.server.spoken_for(outcome.visit.revision) == outcome.visit.revision else TRANSLATED
+
+
+def place(outcome: Outcome) -> tuple:
+    return outcome.feature, outcome.visit.server.column, outcome.visit.revision == MODERN
+
+
+def marks(outcomes: list[Outcome]) -> dict[tuple, set[str]]:
+    found = defaultdict(set)
+    for outcome in outcomes:
+        found[place(outcome)].add(mark(outcome) or WRONG)
+    return found
+
+
+def table(found: dict[tuple, set[str]]) -> str:
+    """Each cell: clients with a handshake / without. Several marks where the servers or clients of a cell differ."""
+
+    def side(feature: str, column: str, modern: bool) -> str:
+        if not any(exists(it, MODERN if modern else "2025-11-25", "http", feature) for it in SERVERS if it.column == column):
+            return NONE
+        return " ".join(sorted(found[feature, column, modern], key=[*WORDS, WRONG].index))
+
+    rows = [["", *COLUMNS], ["---"] * (len(COLUMNS) + 1)]
+    rows += [[feature, *(f"{side(feature, it, False)} / {side(feature, it, True)}" for it in COLUMNS)] for feature in FEATURES]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    used = {it for row in rows[2:] for cell in row[1:] for it in cell.replace("/", " ").split()}
+    legend = [f"* {sign} {words}" for sign, words in WORDS.items() if sign in used]
+    return "\n".join([*lines, "", *legend, ""])
+
+
+def on_page() -> str:
+    return PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].strip("\n") + "\n"
+
+
+def write(text: str):
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+
+
+def cells_on_page() -> dict[tuple, set[str]]:
+    """The same from the page."""
+    rows = [line.strip("| \n").split(" | ") for line in on_page().splitlines() if line.startswith("|")]
+    found = {}
+    for feature, *cells in rows[2:]:
+        for column, cell in zip(COLUMNS, cells, strict=True):
+            for modern, side in enumerate(cell.split("/")):
+                found[feature.strip(), column, bool(modern)] = set(side.split())
+    return found
+
+
+def told(outcome: Outcome) -> str:
+    def shown(record):
+        return json.dumps(record, ensure_ascii=False)[:600]
+
+    return f"{outcome.visit}: {outcome.feature}\n  through us {shown(outcome.ours)}\n  directly   {shown(outcome.theirs)}"
