@@ -12,7 +12,6 @@ use super::{
     shapes,
     suspicion::{has_suspicious_instructions, is_grave},
     uri_templates::LooseTemplate,
-    worded_effect::WordedEffect,
 };
 use crate::{
     runtime::{quick_map::QuickMap, sync::Guarded},
@@ -20,7 +19,11 @@ use crate::{
         names::{self, ServerName},
         secret::Secrets,
     },
-    trust::{fingerprint::Fingerprint, scanner},
+    trust::{
+        approvals::ThingKind,
+        fingerprint::Fingerprint,
+        scanner::{self, Relations, WordedEffect},
+    },
     wire::{
         Raw, Revision,
         header_params::{self, HeaderParam},
@@ -70,6 +73,8 @@ pub struct ServerCatalog {
     lookups: Lookups,
     /// Whether it takes a log level: each call reads this.
     takes_log_level: bool,
+    /// By what it may be about other servers, once somebody wanted to know.
+    relations: OnceLock<Relations>,
 }
 
 /// A definition with which something is wrong.
@@ -79,13 +84,19 @@ pub struct Problem {
     pub why: String,
     /// Whether it was left out for it.
     pub is_left_out: bool,
+    /// What the definition is of.
+    pub kind: ThingKind,
+    /// The name or URI in it, as far as it can be read.
+    pub name: Option<Box<str>>,
 }
 
 impl Problem {
-    fn leaves_out(why: String) -> Self {
+    fn leaves_out(kind: ThingKind, name: Option<String>, why: String) -> Self {
         Self {
             why,
             is_left_out: true,
+            kind,
+            name: name.map(Into::into),
         }
     }
 }
@@ -199,7 +210,7 @@ impl ServerCatalog {
         let mut problems = Vec::new();
         let tools = unique(
             &listing.tools,
-            "tool",
+            ThingKind::Tool,
             &mut problems,
             |d| tool(server, d),
             |t: &Tool| &t.name,
@@ -207,6 +218,8 @@ impl ServerCatalog {
         let unlistable = tools.iter().filter(|tool| !tool.listable);
         problems.extend(unlistable.map(|tool| Problem {
             is_left_out: false,
+            kind: ThingKind::Tool,
+            name: Some(tool.name.clone()),
             why: format!(
                 "tool {:?} is not in lists of all tools, because its inputSchema has no \"type\": \"object\" and some clients would \
                  read none of such a list; searches find it, and it can be called",
@@ -215,21 +228,21 @@ impl ServerCatalog {
         }));
         let prompts = unique(
             &listing.prompts,
-            "prompt",
+            ThingKind::Prompt,
             &mut problems,
             |d| prompt(server, d),
             |p: &Prompt| &p.name,
         );
         let resources = unique(
             &listing.resources,
-            "resource",
+            ThingKind::Resource,
             &mut problems,
             resource,
             |r: &Resource| &r.uri,
         );
         let templates = unique(
             &listing.templates,
-            "resource template",
+            ThingKind::Template,
             &mut problems,
             template,
             |t: &Template| &t.uri_template,
@@ -250,6 +263,7 @@ impl ServerCatalog {
             server: server.clone(),
             entry: entry.into(),
             takes_log_level: listing.revision.has_set_level() && has_logging,
+            relations: OnceLock::new(),
             has_suspicious_instructions: has_suspicious_instructions(&listing.initialize),
             listing,
             tools,
@@ -265,6 +279,37 @@ impl ServerCatalog {
     /// A tool by the server's own name.
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         self.tools_by_name.get(name).map(|i| &self.tools[*i])
+    }
+
+    /// By what it may be about other servers, and they about it; read on first use.
+    pub(super) fn relations(&self) -> &Relations {
+        let tools = || {
+            let tools = self.tools.iter();
+            tools.map(|tool| (&*tool.name, &tool.definition))
+        };
+        self.relations.get_or_init(|| {
+            let instructions = self.listing.initialize.get("instructions");
+            Relations::of(self.server.as_str(), tools(), instructions.as_ref())
+        })
+    }
+
+    /// Whether it lists something of this name that can be read.
+    pub fn keeps(&self, kind: ThingKind, name: &str) -> bool {
+        match kind {
+            ThingKind::Tool => self.tool(name).is_some(),
+            ThingKind::Prompt => self.prompt(name).is_some(),
+            ThingKind::Resource => self.resource(name).is_some(),
+            ThingKind::Template => self.template(name).is_some(),
+            ThingKind::Instructions => self.instructions().is_some(),
+        }
+    }
+
+    /// Whether it lists something of this name, and nothing of it that can be read.
+    pub fn leaves_out(&self, kind: ThingKind, name: &str) -> bool {
+        let is_it = |problem: &Problem| {
+            problem.is_left_out && problem.kind == kind && problem.name.as_deref() == Some(name)
+        };
+        !self.keeps(kind, name) && self.problems.iter().any(is_it)
     }
 
     /// The server's instructions for clients.
@@ -301,24 +346,31 @@ fn declares(opening: &Raw, path: &str) -> bool {
 /// Reads definitions, leaving out what is unreadable and duplicates.
 fn unique<T>(
     definitions: &[Raw],
-    kind: &str,
+    kind: ThingKind,
     problems: &mut Vec<Problem>,
     read: impl Fn(&Raw) -> Result<T, String>,
     key: impl Fn(&T) -> &str,
 ) -> Vec<T> {
+    let (word, named) = match kind {
+        ThingKind::Resource => ("resource", "uri"),
+        ThingKind::Template => ("resource template", "uriTemplate"),
+        kind => (kind.as_str(), "name"),
+    };
     let mut seen = std::collections::HashSet::new();
     let mut kept = Vec::with_capacity(definitions.len());
     for (i, definition) in definitions.iter().enumerate() {
         match read(definition) {
             Ok(thing) if seen.insert(key(&thing).to_owned()) => kept.push(thing),
             Ok(thing) => {
-                let why = format!("{kind} {:?} is listed twice", key(&thing));
-                problems.push(Problem::leaves_out(why));
+                let name = key(&thing);
+                let why = format!("{word} {name:?} is listed twice");
+                problems.push(Problem::leaves_out(kind, Some(name.to_owned()), why));
             }
-            Err(why) => problems.push(Problem::leaves_out(format!(
-                "{kind} number {} was left out: {why}",
-                i + 1
-            ))),
+            Err(why) => {
+                let why = format!("{word} number {} was left out: {why}", i + 1);
+                let name = required(definition, named).ok();
+                problems.push(Problem::leaves_out(kind, name, why));
+            }
         }
     }
     kept

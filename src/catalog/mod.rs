@@ -26,7 +26,6 @@ mod tokenizer;
 mod trust_changes;
 mod uri_templates;
 pub mod without_values;
-mod worded_effect;
 
 pub use definitions::ListedDefinition;
 pub use difference::{Difference, OwnDifference};
@@ -45,4 +44,3 @@ pub use server_habits::ServerHabits;
 pub use snapshot::Snapshot;
 pub use task::CatalogTask;
 pub use uri_templates::{ComparedUri, fits, literal_length};
-pub use worded_effect::WordedEffect;

@@ -13,7 +13,7 @@ use super::{
     Catalog, CatalogTask, ServerCatalog, ServerHabits, Snapshot,
     indexer::Indexer,
     own_listings::OwnListings,
-    pinning::{self, Pinning},
+    pinning::{self, Beside, Pinning},
     saved_listings,
     saver::Saver,
     server_habits,
@@ -140,9 +140,10 @@ fn judge_all(
     pinning: &mut Pinning,
     saver: &Saver,
 ) -> BTreeMap<ServerName, Arc<Pins>> {
+    let beside = Beside::new(known);
     let judged = known.iter().map(|(name, server)| {
         let before = pinning.ledger(name);
-        let judged = pinning.judge(server, known);
+        let judged = pinning.judge(server, &beside);
         if before != judged.ledger {
             saver.save_ledger(name.clone(), judged.ledger.clone(), None);
         }

@@ -15,10 +15,11 @@ use crate::{
     text::names::{ServerName, as_argument},
     trust::{
         approvals::{
-            self, Approval, Ledger, Listed, Lock, NotApproved, PinPolicy, Pins, ThingKind, now,
+            self, Approval, Known, Ledger, Listed, Lock, NotApproved, PinPolicy, Pins, ThingKind,
+            now,
         },
         fingerprint::Fingerprint,
-        scanner::{self, Finding, Neighbours},
+        scanner::{self, Comparison, Finding, Neighbours},
     },
     wire::Raw,
 };
@@ -66,14 +67,10 @@ impl Pinning {
     }
 
     /// What is held of a listing. The ledger that comes with it is the one that counts from now on.
-    pub(super) fn judge(
-        &mut self,
-        server: &ServerCatalog,
-        others: &BTreeMap<ServerName, Arc<ServerCatalog>>,
-    ) -> Arc<Pins> {
+    pub(super) fn judge(&mut self, server: &ServerCatalog, beside: &Beside<'_>) -> Arc<Pins> {
         let ledger = self.ledger(&server.server);
         let policy = self.policy(&server.server);
-        let pins = judge(server, others, &ledger, policy, self.lock.as_deref());
+        let pins = judge(server, beside, &ledger, policy, self.lock.as_deref());
         if self.policies.contains_key(&server.server) {
             let ledger = pins.ledger.clone();
             self.ledgers.insert(server.server.clone(), ledger);
@@ -82,14 +79,10 @@ impl Pinning {
     }
 
     /// The same of what only some clients see. Of the ledger it only adds what is approved.
-    pub(super) fn judge_own(
-        &mut self,
-        server: &ServerCatalog,
-        others: &BTreeMap<ServerName, Arc<ServerCatalog>>,
-    ) -> Arc<Pins> {
+    pub(super) fn judge_own(&mut self, server: &ServerCatalog, beside: &Beside<'_>) -> Arc<Pins> {
         let ledger = self.ledger(&server.server);
         let policy = self.policy(&server.server);
-        let pins = judge(server, others, &ledger, policy, self.lock.as_deref());
+        let pins = judge(server, beside, &ledger, policy, self.lock.as_deref());
         if policy == PinPolicy::Hold && pins.ledger.approved != ledger.approved {
             let learnt = Ledger {
                 approved: pins.ledger.approved.clone(),
@@ -104,20 +97,36 @@ impl Pinning {
 /// What is held of a listing.
 pub(super) fn judge(
     server: &ServerCatalog,
-    others: &BTreeMap<ServerName, Arc<ServerCatalog>>,
+    beside: &Beside<'_>,
     ledger: &Arc<Ledger>,
     policy: PinPolicy,
     lock: Option<&Lock>,
 ) -> Pins {
-    let scan = Scan::new(server, others);
-    let mut objects = |one: &Listed<'_>| match one.kind {
-        ThingKind::Tool => {
-            let tool = server.tool(one.name);
-            tool.is_some_and(|tool| scan.objects_to(tool))
+    let concerns_others = OnceCell::new();
+    let mut objects = |one: &Listed<'_>, known: Known| {
+        let comparison = match known {
+            Known::New => Comparison::OfNew,
+            Known::Baseline => Comparison::OfBaseline,
+        };
+        if known == Known::Baseline && !*concerns_others.get_or_init(|| beside.may_concern(server))
+        {
+            return false;
         }
-        ThingKind::Instructions => server.has_suspicious_instructions,
-        // Of these nothing else is listed.
-        ThingKind::Prompt | ThingKind::Resource | ThingKind::Template => true,
+        match one.kind {
+            ThingKind::Tool => {
+                let tool = server.tool(one.name);
+                tool.is_some_and(|tool| {
+                    known == Known::New && objects_to(tool)
+                        || beside.objects_to(server, tool, comparison)
+                })
+            }
+            ThingKind::Instructions => {
+                known == Known::New && server.has_suspicious_instructions
+                    || beside.objects_to_instructions(server)
+            }
+            // Of these nothing else is listed.
+            ThingKind::Prompt | ThingKind::Resource | ThingKind::Template => true,
+        }
     };
     let at = now();
     let mut pins = with_listed(server, |listed| {
@@ -136,38 +145,65 @@ fn texts(server: &ServerCatalog) -> impl Iterator<Item = (ThingKind, &str, Finge
     listed.filter_map(|one| Some((one.kind, one.name, one.texts?)))
 }
 
-/// Asks the scanner about tools, each definition once.
-struct Scan<'a> {
-    server: &'a ServerCatalog,
-    others: &'a BTreeMap<ServerName, Arc<ServerCatalog>>,
-    neighbours: OnceCell<Neighbours>,
+/// Whether the scanner objects to a tool, whatever others list: each definition is read once.
+fn objects_to(tool: &Tool) -> bool {
+    let alone = Neighbours::default();
+    let read = || is_grave(&scanner::scan_tool("", &tool.definition, &alone));
+    *tool.is_suspicious.get_or_init(read)
 }
 
-impl<'a> Scan<'a> {
-    fn new(
-        server: &'a ServerCatalog,
-        others: &'a BTreeMap<ServerName, Arc<ServerCatalog>>,
-    ) -> Self {
+/// What all servers list, with which a listing is compared.
+pub(super) struct Beside<'a> {
+    servers: &'a BTreeMap<ServerName, Arc<ServerCatalog>>,
+    names: OnceCell<Neighbours>,
+}
+
+impl<'a> Beside<'a> {
+    pub(super) fn new(servers: &'a BTreeMap<ServerName, Arc<ServerCatalog>>) -> Self {
         Self {
-            server,
-            others,
-            neighbours: OnceCell::new(),
+            servers,
+            names: OnceCell::new(),
         }
     }
 
-    fn objects_to(&self, tool: &Tool) -> bool {
-        *tool.is_suspicious.get_or_init(|| {
-            let make = || neighbours_of(self.server, self.others);
-            let neighbours = self.neighbours.get_or_init(make);
-            let name = self.server.server.as_str();
-            is_grave(&scanner::scan_tool(name, &tool.definition, neighbours))
+    /// Whether what a server lists may be about another one at all.
+    fn may_concern(&self, server: &ServerCatalog) -> bool {
+        let others = self.servers.values();
+        let mut others = others.filter(|other| other.server != server.server);
+        others.any(|other| server.relations().may_be_about(other.relations()))
+    }
+
+    /// The other servers that list something that may be about this one.
+    pub(super) fn may_be_about(
+        &self,
+        one: &ServerCatalog,
+    ) -> impl Iterator<Item = &'a ServerCatalog> {
+        let others = self.servers.values().map(AsRef::as_ref);
+        let others = others.filter(|other: &&ServerCatalog| other.server != one.server);
+        others.filter(|other| other.relations().may_be_about(one.relations()))
+    }
+
+    fn objects_to(&self, server: &ServerCatalog, tool: &Tool, comparison: Comparison) -> bool {
+        let (name, names) = (server.server.as_str(), self.names());
+        scanner::objects_beside_others(name, &tool.name, &tool.definition, names, comparison)
+    }
+
+    fn objects_to_instructions(&self, server: &ServerCatalog) -> bool {
+        let words = server.listing.initialize.get("instructions");
+        words.is_some_and(|words| {
+            scanner::orders_about_others(server.server.as_str(), &words, self.names())
         })
+    }
+
+    fn names(&self) -> &Neighbours {
+        self.names
+            .get_or_init(|| neighbours(self.servers.values().map(AsRef::as_ref)))
     }
 }
 
 /// Asks the scanner about what nobody approved, so that the catalog's task, for which everybody waits, does not have to. Blocks.
 pub(super) fn scan_what_is_new(server: &ServerCatalog, known: &Snapshot) {
-    let scan = Scan::new(server, &known.servers);
+    server.relations();
     let pins = known.pins.get(&server.server);
     let is_approved = |tool: &&Tool| {
         let approved = pins.and_then(|pins| {
@@ -177,7 +213,7 @@ pub(super) fn scan_what_is_new(server: &ServerCatalog, known: &Snapshot) {
         approved.is_some_and(|approved| approved.fingerprint == tool.fingerprint)
     };
     for tool in server.tools.iter().filter(|tool| !is_approved(tool)) {
-        scan.objects_to(tool);
+        objects_to(tool);
     }
 }
 
@@ -187,8 +223,11 @@ fn neighbours_of(
 ) -> Neighbours {
     let others = others.values().map(AsRef::as_ref);
     let others = others.filter(|other| other.server != server.server);
-    let all = others.chain([server]);
-    Neighbours::new(all.flat_map(|server| {
+    neighbours(others.chain([server]))
+}
+
+fn neighbours<'s>(servers: impl Iterator<Item = &'s ServerCatalog>) -> Neighbours {
+    Neighbours::new(servers.flat_map(|server| {
         let tools = server.tools.iter();
         tools.map(|tool| (server.server.as_str(), &*tool.name))
     }))
@@ -197,7 +236,12 @@ fn neighbours_of(
 /// The subjects of approvals: the server's instructions, every tool, and of the rest what the scanner objects to.
 fn with_listed<T>(server: &ServerCatalog, then: impl FnOnce(&[Listed<'_>]) -> T) -> T {
     let words = server.listing.initialize.get("instructions");
-    let words = words.filter(|words| words.string().is_some_and(|text| !text.trim().is_empty()));
+    // What cannot be read says something.
+    let is_text = |words: &Raw| words.as_bytes().starts_with(b"\"");
+    let words = words.filter(|words| match words.string() {
+        Some(text) => !text.trim().is_empty(),
+        None => is_text(words),
+    });
     // To say nothing is a baseline, too.
     let words = words.unwrap_or_else(|| Raw::author(&""));
     let mut listed = vec![of_value(ThingKind::Instructions, "", &words)];
@@ -322,10 +366,11 @@ pub fn with_pins_of_files(
     policy: impl Fn(&ServerName) -> PinPolicy,
     lock: Option<Arc<Lock>>,
 ) -> Snapshot {
+    let beside = Beside::new(&servers);
     let pins = servers.values().map(|server| {
         let ledger = Arc::new(approvals::load(data_dir, &server.server));
         let policy = policy(&server.server);
-        let pins = judge(server, &servers, &ledger, policy, lock.as_deref());
+        let pins = judge(server, &beside, &ledger, policy, lock.as_deref());
         (server.server.clone(), Arc::new(pins))
     });
     let pins = pins.collect();
@@ -358,10 +403,10 @@ pub fn findings_of(
         };
         (one.kind, one.name.into(), found)
     });
-    let instructions = server.instructions();
+    let instructions = server.listing.initialize.get("instructions");
     let instructions = instructions.filter(|_| is_wanted(ThingKind::Instructions, ""));
     let instructions = instructions.map(|text| {
-        let found = scanner::scan_instructions(&text);
+        let found = scanner::scan_instructions(name, &text, &neighbours);
         (ThingKind::Instructions, "".into(), found)
     });
     listed.chain(instructions).collect()

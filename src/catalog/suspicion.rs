@@ -1,7 +1,7 @@
 //! What the scanner holds of a listing where no other server matters. Pure.
 
 use crate::{
-    trust::scanner::{self, Finding, Severity},
+    trust::scanner::{self, Finding, Neighbours, Severity},
     wire::Raw,
 };
 
@@ -13,6 +13,6 @@ pub(super) fn is_grave(found: &[Finding]) -> bool {
 /// Whether the scanner objects to a server's instructions in this opening.
 pub(super) fn has_suspicious_instructions(initialize: &Raw) -> bool {
     let text = initialize.get("instructions");
-    let text = text.and_then(|text| text.string());
-    text.is_some_and(|text| is_grave(&scanner::scan_instructions(&text)))
+    let alone = Neighbours::default();
+    text.is_some_and(|text| is_grave(&scanner::scan_instructions("", &text, &alone)))
 }

@@ -12,7 +12,7 @@ use super::{
     handle::{CatalogCommand, Published},
     indexer::Indexer,
     own_listings::OwnListings,
-    pinning::Pinning,
+    pinning::{Beside, Pinning},
     saver::Saver,
 };
 use crate::{activity::Activity, text::names::ServerName, trust::approvals::Pins};
@@ -93,13 +93,21 @@ impl CatalogTask {
             });
         let mut servers = old.servers.clone();
         servers.insert(server.clone(), new.clone());
-        let (pins, saved) = self.judged_and_saved(&new, &servers, &old);
-        if must_save || pins.is_some() {
-            let mut all = old.pins.clone();
-            if let Some(pins) = pins {
+        let beside = Beside::new(&servers);
+        let (pins, saved) = self.judged_and_saved(&new, &beside, &old);
+        let mut changed: Vec<_> = pins
+            .map(|pins| (server.clone(), pins))
+            .into_iter()
+            .collect();
+        if before.is_none_or(|before| !new.relations().is_known_by_the_same(before.relations())) {
+            changed.extend(self.judged_again(&new, &beside, &old));
+        }
+        if must_save || !changed.is_empty() {
+            if !changed.is_empty() {
                 difference = Difference::WHATEVER;
-                all.insert(server.clone(), pins);
             }
+            let mut all = old.pins.clone();
+            all.extend(changed);
             self.publish(old.generation + 1, servers, all);
         }
         // The worker may have been replaced meanwhile; then nobody waits.

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::{
     ApprovalRequest, CatalogTask, Difference, OwnListing, ServerCatalog, Snapshot,
     handle::Published,
-    pinning::{self, note_held},
+    pinning::{self, Beside, note_held},
 };
 use crate::{
     failure::error_code::Failure,
@@ -21,22 +21,22 @@ impl CatalogTask {
     pub(super) fn judged(
         &mut self,
         server: &ServerCatalog,
-        servers: &BTreeMap<ServerName, Arc<ServerCatalog>>,
+        beside: &Beside<'_>,
         old: &Snapshot,
     ) -> Option<Arc<Pins>> {
-        self.judged_and_saved(server, servers, old).0
+        self.judged_and_saved(server, beside, old).0
     }
 
     /// The same, and a receiver of the ledger's outcome on disk, if it is another.
     pub(super) fn judged_and_saved(
         &mut self,
         server: &ServerCatalog,
-        servers: &BTreeMap<ServerName, Arc<ServerCatalog>>,
+        beside: &Beside<'_>,
         old: &Snapshot,
     ) -> (Option<Arc<Pins>>, Published) {
         let name = &server.server;
         let ledger = self.pinning.ledger(name);
-        let judged = self.pinning.judge(server, servers);
+        let judged = self.pinning.judge(server, beside);
         let saved = (ledger != judged.ledger).then(|| {
             let (done, saved) = oneshot::channel();
             self.saver
@@ -51,12 +51,29 @@ impl CatalogTask {
         (Some(judged), saved)
     }
 
+    /// What is held now of the listings that may be about a server, whose names are others than they were: what was taken for good
+    /// without it may not be. Nothing of what is held as before.
+    pub(super) fn judged_again(
+        &mut self,
+        news: &ServerCatalog,
+        beside: &Beside<'_>,
+        old: &Snapshot,
+    ) -> Vec<(ServerName, Arc<Pins>)> {
+        let mut changed = Vec::new();
+        for other in beside.may_be_about(news) {
+            if let Some(pins) = self.judged(other, beside, old) {
+                changed.push((other.server.clone(), pins));
+            }
+        }
+        changed
+    }
+
     /// What is held of a listing of some clients. The ledger learns what is new of it, and keeps what it knows of the lists that
     /// everybody sees.
     pub(super) fn judge_own(&mut self, server: &ServerCatalog) -> Arc<Pins> {
         let (name, known) = (&server.server, self.published.load_full());
         let before = self.pinning.ledger(name);
-        let judged = self.pinning.judge_own(server, &known.servers);
+        let judged = self.pinning.judge_own(server, &Beside::new(&known.servers));
         let after = self.pinning.ledger(name);
         if before != after {
             self.saver.save_ledger(name.clone(), after, None);
@@ -93,8 +110,9 @@ impl CatalogTask {
         let mut pins = old.pins.clone();
         pins.retain(|name, _| names.contains(name));
         let changed = self.follow_policies(servers).await;
+        let beside = Beside::new(&kept);
         for server in changed.iter().filter_map(|name| kept.get(name)) {
-            if let Some(judged) = self.judged(server, &kept, &old) {
+            if let Some(judged) = self.judged(server, &beside, &old) {
                 difference = Difference::WHATEVER;
                 pins.insert(server.server.clone(), judged);
             }
@@ -163,7 +181,7 @@ impl CatalogTask {
         let Some(listed) = listed else {
             return;
         };
-        if let Some(judged) = self.judged(listed, &old.servers, &old) {
+        if let Some(judged) = self.judged(listed, &Beside::new(&old.servers), &old) {
             let mut pins = old.pins.clone();
             pins.insert(server.clone(), judged);
             self.publish(old.generation + 1, old.servers.clone(), pins);

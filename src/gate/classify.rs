@@ -2,8 +2,9 @@
 //! nothing.
 
 use crate::{
-    catalog::{Tool, WordedEffect},
+    catalog::Tool,
     config::{ServerEntry, ToolClass},
+    trust::scanner::WordedEffect,
 };
 
 /// mcpproxy's own classification of a tool.
@@ -15,6 +16,8 @@ pub enum Effect {
     Writes,
     /// It surely deletes something.
     Deletes,
+    /// It runs what it is given, and that may be anything: what its server says counts, unless that is that it only looks.
+    Executes,
     /// It may be anything.
     Unsure,
 }
@@ -30,6 +33,7 @@ pub fn effect(entry: Option<&ServerEntry>, tool: &Tool) -> Effect {
     match tool.worded_effect() {
         WordedEffect::Writes => Effect::Writes,
         WordedEffect::Deletes => Effect::Deletes,
+        WordedEffect::Executes => Effect::Executes,
         WordedEffect::Unsure => Effect::Unsure,
     }
 }

@@ -193,7 +193,7 @@ mod tests {
             definition: resource.as_str(),
         }];
         let ledger = Arc::new(Ledger::default());
-        let pins = ledger.follow(&server, &listed, PinPolicy::Hold, None, &mut |_| true, 7);
+        let pins = ledger.follow(&server, &listed, PinPolicy::Hold, None, &mut |_, _| true, 7);
         let servers = [(server.clone(), known)].into();
         let snapshot = Snapshot::judged(1, servers, [(server, Arc::new(pins))].into(), None);
         let entry = settings.servers.get("s").expect("the entry");

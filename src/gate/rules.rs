@@ -107,12 +107,14 @@ impl<'a> Rules<'a> {
         entry.map_err(|refusal| self.explained(caller, server, &refusal))
     }
 
-    /// The variant to call a tool of this server with. Never milder than what is known; reading only where the server itself says so.
+    /// The variant to call a tool of this server with. Never milder than what is known; reading only where the server itself says so, and
+    /// its words do not say otherwise.
     pub fn call_with(self, server: &str, tool: &Tool) -> Variant {
-        match (tool.hints.destructive, tool.hints.read_only) {
-            (Some(true), _) => Variant::Destructive,
-            (_, Some(true)) => Variant::Read,
-            _ if effect(self.find(server).ok(), tool) == Effect::Deletes => Variant::Destructive,
+        let is_destructive = tool.hints.destructive == Some(true);
+        match effect(self.find(server).ok(), tool) {
+            _ if is_destructive => Variant::Destructive,
+            Effect::Deletes => Variant::Destructive,
+            Effect::Reads | Effect::Unsure if tool.hints.read_only == Some(true) => Variant::Read,
             _ => Variant::Write,
         }
     }
@@ -144,7 +146,10 @@ impl<'a> Rules<'a> {
         }
         let tool = match target.thing() {
             Thing::Tool(tool) => tool,
-            Thing::Prompt(prompt) if self.is_unlisted_prompt(entry, prompt) => {
+            Thing::Prompt(prompt)
+                if self.is_unlisted_prompt(entry, prompt)
+                    || self.leaves_out(entry, ThingKind::Prompt, prompt) =>
+            {
                 return Err(Refusal::UnknownPrompt(prompt));
             }
             _ => return Ok((entry, access)),
@@ -152,13 +157,20 @@ impl<'a> Rules<'a> {
         if self.snapshot.tool(server, tool).is_some() {
             return Ok((entry, access));
         }
-        if entry.tool_changes != ToolChanges::Allow || self.snapshot.is_locked() {
+        let is_unread = self.leaves_out(entry, ThingKind::Tool, tool);
+        if entry.tool_changes != ToolChanges::Allow || self.snapshot.is_locked() || is_unread {
             return Err(Refusal::UnknownTool(tool));
         }
         if self.may_be_off(entry, tool) {
             return Err(Refusal::ToolOff(tool));
         }
         Ok((entry, access))
+    }
+
+    /// Whether a server lists it in a way that cannot be read: nobody knows what it says.
+    fn leaves_out(self, entry: &ServerEntry, kind: ThingKind, name: &str) -> bool {
+        let known = self.snapshot.servers.get(&entry.name);
+        known.is_some_and(|known| known.leaves_out(kind, name))
     }
 
     /// Whether a server lists prompts but not this one, and changes of it are held: what is in no list nobody has looked at.
@@ -587,7 +599,7 @@ mod tests {
                 &listed,
                 PinPolicy::Hold,
                 lock.as_ref(),
-                &mut |_| false,
+                &mut |_, _| false,
                 7,
             );
             let pins = [(server, Arc::new(pins))].into();
@@ -621,7 +633,10 @@ mod tests {
         check("delete_x", json!({}), Variant::Destructive);
         let read_only = |is| json!({ "readOnlyHint": is });
         check("x", read_only(true), Variant::Read);
-        check("delete_x", read_only(true), Variant::Read);
+        check("delete_x", read_only(true), Variant::Destructive);
+        check("transfer_x", read_only(true), Variant::Write);
+        check("execute_x", read_only(true), Variant::Write);
+        check("get_x", read_only(true), Variant::Read);
         check("x", read_only(false), Variant::Write);
         let destructive = |is| json!({ "destructiveHint": is });
         check("x", destructive(true), Variant::Destructive);

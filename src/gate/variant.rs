@@ -40,7 +40,7 @@ impl Variant {
 }
 
 /// Whether a tool may be called as declared: destructive always; otherwise no milder than its server says, or than our own
-/// classification is sure of where the server says nothing.
+/// classification is sure of. A hint that is milder than plain words does not count.
 pub(super) fn declared(
     variant: Variant,
     entry: Option<&ServerEntry>,
@@ -49,33 +49,32 @@ pub(super) fn declared(
     if variant == Variant::Destructive {
         return Ok(());
     }
-    let hints = (tool.hints.destructive, tool.hints.read_only);
     let says = |by_person, by_text| {
         let is_classified = entry.is_some_and(|entry| entry.tool_acl.class(&tool.name).is_some());
         if is_classified { by_person } else { by_text }
     };
-    let needed = match hints {
-        (Some(true), _) => (Variant::Destructive, "its server declares it destructive"),
-        (_, Some(true)) => return Ok(()),
-        (_, read_only) => match effect(entry, tool) {
-            Effect::Deletes => {
-                let by_text = "its name or description says that it deletes";
-                let why = says("`tool_acl` says that it deletes", by_text);
-                (Variant::Destructive, why)
-            }
-            Effect::Reads => return Ok(()),
-            _ if read_only == Some(false) => {
-                (Variant::Write, "its server declares it not read-only")
-            }
-            Effect::Writes => {
-                let by_text = "its name or description says that it writes";
-                (
-                    Variant::Write,
-                    says("`tool_acl` says that it writes", by_text),
-                )
-            }
-            Effect::Unsure => return Ok(()),
-        },
+    let read_only = tool.hints.read_only;
+    let needed = match effect(entry, tool) {
+        _ if tool.hints.destructive == Some(true) => {
+            (Variant::Destructive, "its server declares it destructive")
+        }
+        Effect::Deletes => {
+            let by_text = "its name or description says that it deletes";
+            let why = says("`tool_acl` says that it deletes", by_text);
+            (Variant::Destructive, why)
+        }
+        Effect::Reads => return Ok(()),
+        _ if read_only == Some(false) => (Variant::Write, "its server declares it not read-only"),
+        Effect::Writes => {
+            let by_text = "its name or description says that it writes";
+            let why = says("`tool_acl` says that it writes", by_text);
+            (Variant::Write, why)
+        }
+        Effect::Executes if read_only == Some(true) => (
+            Variant::Write,
+            "its name says that it runs what it is given",
+        ),
+        Effect::Executes | Effect::Unsure => return Ok(()),
     };
     if needed.0 == variant {
         Ok(())
@@ -160,15 +159,26 @@ mod tests {
         check("create_issue", "{}", [false, true, true]);
         check("list_repos", "{}", [true, true, true]);
         check("frobnicate", "{}", [true, true, true]);
-        check(
-            "delete_repo",
-            r#"{"readOnlyHint":true}"#,
-            [true, true, true],
-        );
+        check("execute_sql", "{}", [true, true, true]);
         check(
             "delete_repo",
             r#"{"readOnlyHint":false}"#,
             [false, false, true],
         );
+    }
+
+    #[test]
+    fn plain_words_win_over_a_milder_hint() {
+        let read_only = r#"{"readOnlyHint":true}"#;
+        check("delete_repo", read_only, [false, false, true]);
+        check("drop_table", read_only, [false, false, true]);
+        check("transfer_funds", read_only, [false, true, true]);
+        check("execute_command", read_only, [false, true, true]);
+        check("create_issue", read_only, [false, true, true]);
+        check("add", read_only, [true, true, true]);
+        check("run_query", read_only, [true, true, true]);
+        check("get_deleted", read_only, [true, true, true]);
+        let mild = r#"{"destructiveHint":false}"#;
+        check("delete_repo", mild, [false, false, true]);
     }
 }

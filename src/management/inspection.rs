@@ -63,7 +63,7 @@ pub struct Inspection {
 }
 
 /// One thing that a server lists.
-#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InspectedThing {
     /// `tool`, `prompt`, `resource`, `template` or `instructions`.
     pub kind: String,
@@ -71,7 +71,8 @@ pub struct InspectedThing {
     pub name: String,
     /// Whether it is held.
     pub held: bool,
-    /// Why: `changed`, `suspicious`, `unapproved`, `alike`, `too_many` or `not_locked`.
+    /// Why: `changed`, `suspicious`, `unapproved`, `alike`, `too_many` or `not_locked`; or `unreadable`, where it is in no list and cannot be
+    /// approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The same in words.
@@ -130,6 +131,16 @@ pub struct ApprovalBody {
     /// Not read: who approves is whoever asks. Here because earlier versions send it.
     #[serde(default, skip_serializing)]
     pub by: Option<String>,
+}
+
+/// What `reason` is of a definition that cannot be read.
+const UNREADABLE: &str = "unreadable";
+
+impl InspectedThing {
+    /// Whether its definition cannot be read, so that nobody can have it.
+    pub fn is_unreadable(&self) -> bool {
+        self.reason.as_deref() == Some(UNREADABLE)
+    }
 }
 
 impl ApprovalBody {
@@ -348,9 +359,32 @@ fn things(
         thing
     });
     let mut things: Vec<InspectedThing> = things.collect();
+    things.extend(unreadable(listed, secrets));
     // What has to be decided stands first.
     things.sort_by_key(|thing| !thing.held);
     things
+}
+
+/// Limit: definitions that cannot be read and are shown. The log has more.
+const UNREADABLE_SHOWN: usize = 100;
+
+/// What stands in no list because it cannot be read, and why.
+fn unreadable<'a>(
+    listed: &'a ServerCatalog,
+    secrets: &'a Secrets,
+) -> impl Iterator<Item = InspectedThing> + 'a {
+    let problems = listed.problems.iter().filter(|problem| problem.is_left_out);
+    let named = problems.filter_map(|problem| Some((problem, problem.name.as_deref()?)));
+    let unreadable = named.filter(|(problem, name)| !listed.keeps(problem.kind, name));
+    unreadable
+        .take(UNREADABLE_SHOWN)
+        .map(|(problem, name)| InspectedThing {
+            reason: Some(UNREADABLE.to_owned()),
+            explanation: Some(secrets.redacted(&problem.why).into_owned()),
+            kind: problem.kind.as_str().to_owned(),
+            name: name.to_owned(),
+            ..InspectedThing::default()
+        })
 }
 
 fn thing(
@@ -377,13 +411,10 @@ fn thing(
     let texts = definition.map(Fingerprint::of_texts);
     let first = first.filter(|first| texts.is_some_and(|texts| texts != first.fingerprint));
     InspectedThing {
-        kind: kind.as_str().to_owned(),
-        name: name.to_owned(),
         held: hold.is_some(),
         reason: hold.map(|hold| hold.reason.as_str().to_owned()),
         explanation: hold.map(|hold| hold.reason.explained(kind).to_owned()),
         held_since: since,
-        call_with: None,
         description: definition.and_then(|definition| {
             let text = definition
                 .get("description")
@@ -401,6 +432,9 @@ fn thing(
         findings: shown_findings(secrets, findings),
         diff,
         definition: definition.map(|definition| whole(secrets, definition)),
+        kind: kind.as_str().to_owned(),
+        name: name.to_owned(),
+        ..InspectedThing::default()
     }
 }
 

@@ -2,12 +2,14 @@
 
 mod held_resources;
 mod instructions;
+mod neighbours;
 mod pinning;
 mod quarantine;
 mod review;
 mod told;
 #[cfg(unix)]
 mod tried_once;
+mod unreadable;
 mod waiting;
 mod whole_review;
 

@@ -168,7 +168,9 @@ pub(super) fn print_things(
         .things
         .iter()
         .filter(|thing| {
-            let is_odd = thing.changed_since.is_some() || !thing.findings.is_empty();
+            let is_odd = thing.changed_since.is_some()
+                || !thing.findings.is_empty()
+                || thing.is_unreadable();
             is_quarantined || thing.held || is_odd
         })
         .filter(|thing| is_meant(thing))
@@ -177,7 +179,8 @@ pub(super) fn print_things(
 
 /// `2 tools, 1 prompt, 1 looks dangerous`.
 fn summary(things: &[InspectedThing]) -> String {
-    let number = |kind: &str| things.iter().filter(|thing| thing.kind == kind).count();
+    let listed = || things.iter().filter(|thing| !thing.is_unreadable());
+    let number = |kind: &str| listed().filter(|thing| thing.kind == kind).count();
     let kinds = [
         ("prompt", "prompt"),
         ("resource", "resource"),
@@ -221,6 +224,7 @@ fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Result<(), Comma
         head.push_str(&added);
     }
     head.push_str(match (thing.held, looks_dangerous(&thing.findings)) {
+        _ if thing.is_unreadable() => ": ",
         (false, true) => ": looks dangerous",
         (false, false) => "",
         (true, _) => ": held, ",

@@ -56,15 +56,24 @@ pub enum PinPolicy {
     Allow,
 }
 
+/// Since when a definition is known about which the scanner is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// It is new.
+    New,
+    /// It was taken for the baseline, and no person approved it: what it is compared with may have changed.
+    Baseline,
+}
+
 impl Ledger {
-    /// The ledger after a listing, and what is held of that. `objects` judges definitions that nobody approved.
+    /// The ledger after a listing, and what is held of that. `objects` judges definitions that no person approved.
     pub fn follow(
         self: &Arc<Self>,
         server: &ServerName,
         listed: &[Listed<'_>],
         policy: PinPolicy,
         lock: Option<&Lock>,
-        objects: &mut dyn FnMut(&Listed<'_>) -> bool,
+        objects: &mut dyn FnMut(&Listed<'_>, Known) -> bool,
         now: u64,
     ) -> Pins {
         let mut pins = Pins {
@@ -133,15 +142,22 @@ impl Ledger {
         one: &Listed<'_>,
         remembered: Remembered,
         known_letters: &OnceCell<HashSet<String>>,
-        objects: &mut dyn FnMut(&Listed<'_>) -> bool,
+        objects: &mut dyn FnMut(&Listed<'_>, Known) -> bool,
     ) -> Option<HoldReason> {
         let approved = self.entry(one);
         let is_same = approved.is_some_and(|approved| approved.fingerprint == one.fingerprint);
-        if is_same || one.says_nothing() {
+        if one.says_nothing() {
             return None;
         }
+        let was_objected = self.was_objected(one);
+        if is_same {
+            let is_baseline = approved.is_some_and(|approved| approved.by.is_none());
+            let is_asked = is_baseline && one.kind.is_pinned();
+            let objects = is_asked && (was_objected || objects(one, Known::Baseline));
+            return objects.then_some(HoldReason::Objected);
+        }
         if !one.kind.is_pinned() {
-            return objects(one).then_some(HoldReason::Objected);
+            return objects(one, Known::New).then_some(HoldReason::Objected);
         }
         if approved.is_some() {
             return Some(HoldReason::Changed);
@@ -149,11 +165,7 @@ impl Ledger {
         if self.baseline == Baseline::Lost {
             return Some(HoldReason::Unapproved);
         }
-        let held = self.held.get(&(one.kind, one.name.into()));
-        let was_objected = held.is_some_and(|held| {
-            held.reason == HoldReason::Objected && held.fingerprint == one.fingerprint
-        });
-        if was_objected || objects(one) {
+        if was_objected || objects(one, Known::New) {
             return Some(HoldReason::Objected);
         }
         let is_alike = || {
@@ -204,6 +216,8 @@ mod tests {
         ledger: Arc<Ledger>,
         policy: PinPolicy,
         lock: Option<Lock>,
+        /// What is objected to in a baseline, for what others list.
+        compared: &'static str,
     }
 
     fn house() -> House {
@@ -211,6 +225,7 @@ mod tests {
             ledger: Arc::default(),
             policy: PinPolicy::Hold,
             lock: None,
+            compared: "like another",
         }
     }
 
@@ -238,7 +253,14 @@ mod tests {
         fn list(&mut self, tools: &[(&str, &str)]) -> Vec<(String, &'static str)> {
             let definitions = definitions(tools);
             let server = ServerName::parse("s").expect("a name");
-            let mut objects = |one: &Listed<'_>| one.definition.contains("bad");
+            let mut objects = |one: &Listed<'_>, known| {
+                let wrong = if known == Known::New {
+                    "bad"
+                } else {
+                    self.compared
+                };
+                one.definition.contains(wrong)
+            };
             let pins = self.ledger.follow(
                 &server,
                 &listed(&definitions),
@@ -310,7 +332,7 @@ mod tests {
                 fingerprint: Fingerprint::of_value(&text),
                 definition: text.as_str(),
             };
-            let mut objects = |one: &Listed<'_>| one.definition.contains("bad");
+            let mut objects = |one: &Listed<'_>, _| one.definition.contains("bad");
             let pins = ledger.follow(&server, &[one], policy, None, &mut objects, 7);
             let hold = pins.hold(ThingKind::Instructions, "");
             assert_eq!(hold.map(|hold| hold.reason.as_str()), expected, "{words}");
@@ -348,6 +370,33 @@ mod tests {
         );
         house.approve(&[("a", "1"), ("x", "bad")], Which::All);
         assert_eq!(house.list(&[("a", "1"), ("x", "bad")]), []);
+    }
+
+    #[test]
+    fn what_is_objected_to_for_what_others_list_is_no_baseline_any_more() {
+        let mut house = house();
+        let tools = [("a", "a like another"), ("b", "1")];
+        house.compared = "for now nothing";
+        assert_eq!(house.list(&tools), []);
+        house.compared = "like another";
+        assert_eq!(house.list(&tools), held("a", "suspicious"));
+        let exported = export([("s", &*house.ledger)].into_iter());
+        assert!(
+            !exported.contains(r#""a""#) && exported.contains(r#""b""#),
+            "{exported}"
+        );
+        let changed = [("a", "2"), ("b", "1")];
+        assert_eq!(house.list(&changed), held("a", "changed"));
+        assert_eq!(house.list(&tools), held("a", "suspicious"));
+        house.compared = "for now nothing";
+        assert_eq!(
+            house.list(&tools),
+            held("a", "suspicious"),
+            "until a person looks"
+        );
+        house.approve(&tools, Which::These(vec!["a".to_owned()]));
+        house.compared = "like another";
+        assert_eq!(house.list(&tools), [], "a person approved it");
     }
 
     #[test]

@@ -142,6 +142,26 @@ impl Ledger {
         self.approved.get(&(one.kind, one.name.into()))
     }
 
+    /// Whether this definition was held in the last listing because the scanner objected.
+    pub(super) fn was_objected(&self, one: &Listed<'_>) -> bool {
+        let held = self.held.get(&(one.kind, one.name.into()));
+        held.is_some_and(|held| {
+            held.reason == HoldReason::Objected && held.fingerprint == one.fingerprint
+        })
+    }
+
+    /// The tools that count as approved. One that was seen first and is objected to now does not.
+    pub(super) fn approved_tools(&self) -> impl Iterator<Item = (&str, &Approved)> {
+        let tools = self.approved.iter();
+        let tools = tools.filter(|((kind, _), _)| *kind == ThingKind::Tool);
+        let counting = tools.filter(|(key, approved)| {
+            let held = self.held.get(*key);
+            let held = held.filter(|held| held.reason == HoldReason::Objected);
+            held.is_none_or(|held| held.fingerprint != approved.fingerprint)
+        });
+        counting.map(|((_, name), approved)| (&**name, approved))
+    }
+
     /// How many bytes of definitions may be added.
     pub(super) fn room(&self) -> usize {
         let kept = self.approved.values();

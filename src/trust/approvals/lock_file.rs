@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{kinds::ThingKind, ledger::Ledger, utc};
+use super::{ledger::Ledger, utc};
 use crate::trust::fingerprint::Fingerprint;
 
 /// The version of the file format.
@@ -220,11 +220,10 @@ fn is_made_of_objects(text: &str) -> bool {
 pub fn export<'a>(ledgers: impl Iterator<Item = (&'a str, &'a Ledger)>) -> String {
     let tools = ledgers
         .flat_map(|(server, ledger)| {
-            let tools = ledger.approved.iter();
-            let tools = tools.filter(|((kind, _), _)| *kind == ThingKind::Tool);
-            tools.map(move |((_, tool), approved)| LockedTool {
+            let tools = ledger.approved_tools();
+            tools.map(move |(tool, approved)| LockedTool {
                 server: server.to_owned(),
-                tool: tool.to_string(),
+                tool: tool.to_owned(),
                 fingerprint: approved.fingerprint.to_hex(),
                 approved_by: approved.by.as_deref().map(str::to_owned),
                 approved_at: utc(approved.at),

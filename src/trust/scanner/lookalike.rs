@@ -1,12 +1,32 @@
 //! Names that are taken for others: of tools across servers, and of servers.
 
 use super::{
+    Comparison,
     Severity::{Hold, Remark},
     excerpt::excerpt,
     findings::Findings,
     neighbours::{Nearness, Neighbours},
     passage::{Kind, Passage},
+    similar_names::is_plain,
 };
+
+/// Whether a tool's name is taken for another server's, or its server's for another's.
+pub(super) fn imitates(
+    name: &str,
+    server: &str,
+    neighbours: &Neighbours,
+    comparison: Comparison,
+) -> bool {
+    let is_imitation = |own: &str, near: Nearness| match near {
+        Nearness::LooksTheSame => comparison == Comparison::OfNew || !is_plain(&own.to_lowercase()),
+        Nearness::NamesTheServer => true,
+        Nearness::OneLetterOff | Nearness::Same => false,
+    };
+    let tool = neighbours.nearest(server, name);
+    let near_server = neighbours.nearest_server(server);
+    tool.is_some_and(|(near, _)| is_imitation(name, near))
+        || near_server.is_some_and(|(near, _)| is_imitation(server, near))
+}
 
 /// Compares the name of a tool with those of other servers.
 pub(super) fn read(

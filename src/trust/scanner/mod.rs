@@ -3,6 +3,7 @@
 //!
 //! It advises: text that means harm can be written in ways that no reader of text finds. Pinning, approval and the gate hold without it.
 
+mod annotations;
 mod characters;
 mod encoded;
 mod entry;
@@ -20,6 +21,7 @@ mod passage;
 mod pattern;
 mod phrase;
 mod phrases;
+mod relations;
 mod shadowing;
 mod signals;
 mod similar_names;
@@ -28,6 +30,7 @@ mod terminal;
 mod tests;
 mod vocabulary;
 mod walk;
+mod worded_effect;
 mod words;
 
 use std::{borrow::Cow, ops::Range};
@@ -37,6 +40,8 @@ use serde::Serialize;
 use self::{findings::Findings, passage::Passage};
 pub use self::{
     neighbours::Neighbours,
+    relations::Relations,
+    worded_effect::WordedEffect,
     words::{in_words, why},
 };
 use crate::{config::ServerEntry, text::secret::Secrets, trust::fingerprint, wire::Raw};
@@ -105,7 +110,43 @@ pub fn scan_tool(server: &str, definition: &Raw, neighbours: &Neighbours) -> Vec
         shadowing::read(text, &strangers, findings);
         read(text, &strangers, findings);
     });
+    annotations::read(definition, &mut findings);
     findings.done()
+}
+
+/// Since when a definition is known that is compared with what others list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// It is new.
+    OfNew,
+    /// It was taken for good when others did not list what they list now. Where nothing says which of two names imitates the other,
+    /// it is not this one: no server may take another's tools out of use.
+    OfBaseline,
+}
+
+/// Whether it objects to a tool for what other servers list: it gives orders about their tools, or its name is taken for theirs.
+pub fn objects_beside_others(
+    server: &str,
+    name: &str,
+    definition: &Raw,
+    neighbours: &Neighbours,
+    comparison: Comparison,
+) -> bool {
+    lookalike::imitates(name, server, neighbours, comparison)
+        || orders_about_others(server, definition, neighbours)
+}
+
+/// Whether a definition, or what a server says of itself, gives orders about tools of others by their names.
+pub fn orders_about_others(server: &str, text: &Raw, neighbours: &Neighbours) -> bool {
+    if !relations::names_strangers(text, server, neighbours) {
+        return false;
+    }
+    let mut gives_orders = false;
+    walk::definition(text, &mut Findings::default(), |text, _| {
+        let strangers = shadowing::strangers(text, server, neighbours);
+        gives_orders |= !strangers.is_empty() && orders::are_about(text, &strangers);
+    });
+    gives_orders
 }
 
 /// Whether it objects to what of a tool's definition does not count in its fingerprint otherwise: pictures, and what programs say to each
@@ -139,9 +180,13 @@ pub fn scan_resource(definition: &Raw) -> Vec<Finding> {
 }
 
 /// Reads the `instructions` of a server.
-pub fn scan_instructions(text: &str) -> Vec<Finding> {
+pub fn scan_instructions(server: &str, text: &Raw, neighbours: &Neighbours) -> Vec<Finding> {
     let mut findings = Findings::default();
-    walk::prose("/instructions", text, &mut findings, read_alone);
+    walk::prose("/instructions", text, &mut findings, |text, findings| {
+        let strangers = shadowing::strangers(text, server, neighbours);
+        shadowing::read(text, &strangers, findings);
+        read(text, &strangers, findings);
+    });
     findings.done()
 }
 

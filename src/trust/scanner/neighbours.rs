@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::similar_names::SimilarNames;
+use super::similar_names::{SimilarNames, is_plain};
 
 /// The tools of all servers. Made once for a state of the catalog.
 #[derive(Debug, Default, Clone)]
@@ -59,8 +59,7 @@ impl Neighbours {
         if let Some(owners) = owners(&word) {
             return !owners.contains(&server);
         }
-        let joints = ["__", ":", "/", "."].iter();
-        let parts = joints.filter_map(|joint| word.split_once(joint));
+        let parts = joined(&word);
         let mut parts =
             parts.filter(|(other, _)| *other != server && self.servers.contains(*other));
         parts.any(|(other, tool)| owners(tool).is_some_and(|owners| owners.contains(other)))
@@ -77,13 +76,15 @@ impl Neighbours {
             let owner = self.tools.get(name).and_then(|owners| owners.first());
             owner.map_or_else(|| name.clone(), |owner| format!("{owner}:{name}"))
         };
-        if let Some(name) = self.tool_names.same_look(&tool).find(is_others) {
+        // Of two that look the same a plain one is no imitation of one that is none.
+        let may_imitate = |name: &&String| is_plain(name) || !is_plain(&tool);
+        let mut alike = self.tool_names.same_look(&tool);
+        if let Some(name) = alike.find(|name| is_others(name) && may_imitate(name)) {
             return Some((Nearness::LooksTheSame, whole(name)));
         }
-        let begins = ["__", ":", "/", "."].iter();
-        let mut begins = begins.filter_map(|joint| tool.split_once(joint));
+        let mut parts = joined(&tool);
         if let Some((other, _)) =
-            begins.find(|(other, _)| *other != server && self.servers.contains(*other))
+            parts.find(|(other, _)| *other != server && self.servers.contains(*other))
         {
             return Some((Nearness::NamesTheServer, other.to_owned()));
         }
@@ -108,7 +109,9 @@ impl Neighbours {
     pub(super) fn nearest_server(&self, server: &str) -> Option<(Nearness, String)> {
         let server = server.to_lowercase();
         let is_other = |other: &&String| **other != server;
-        if let Some(other) = self.server_names.same_look(&server).find(is_other) {
+        let may_imitate = |other: &&String| is_plain(other) || !is_plain(&server);
+        let mut alike = self.server_names.same_look(&server);
+        if let Some(other) = alike.find(|other| is_other(other) && may_imitate(other)) {
             return Some((Nearness::LooksTheSame, other.clone()));
         }
         if server.len() < LONG_SERVER {
@@ -117,6 +120,12 @@ impl Neighbours {
         let near = self.server_names.one_off(&server).find(is_other);
         near.map(|other| (Nearness::OneLetterOff, other.clone()))
     }
+}
+
+/// What stands before and after each joint with which a name may be put to that of its server.
+pub(super) fn joined(name: &str) -> impl Iterator<Item = (&str, &str)> {
+    let joints = ["__", ":", "/", "."].into_iter();
+    joints.filter_map(|joint| name.split_once(joint))
 }
 
 /// Whether a name of two words says that something is done or read which matters who does it. Such names are shared by accident too,

@@ -17,8 +17,35 @@ pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mu
     if text.kind == Kind::Key || text.kind == Kind::Name {
         return read_name(text, findings);
     }
-    let Sentences { folded, matches } = text.sentences();
-    let mut matches = Cow::Borrowed(matches.as_slice());
+    let folded = &text.sentences().folded;
+    let matches = matches_with(text, strangers);
+    judge(folded, &matches, |rule, severity, words| {
+        if findings.wants(rule, severity, text.place) {
+            let range = words();
+            let range = origin(text.text, range.start)..origin(text.text, range.end);
+            findings.add(rule, severity, text, range);
+        }
+    });
+}
+
+/// Whether a text gives orders about these tools of others.
+pub(super) fn are_about(text: &Passage<'_>, strangers: &[Range<usize>]) -> bool {
+    let matches = matches_with(text, strangers);
+    let about = COMBINATIONS.iter().filter(|combination| {
+        let kinds = combination.all_of.iter();
+        let names_them = kinds
+            .flat_map(|hints| hints.iter())
+            .any(|hint| *hint == Hint::StrangersTool);
+        names_them && combination.severity == Severity::Hold
+    });
+    about
+        .into_iter()
+        .any(|combination| stands(combination, &matches))
+}
+
+/// The phrases of a text, the names of these tools among them.
+fn matches_with<'t>(text: &'t Passage<'_>, strangers: &[Range<usize>]) -> Cow<'t, [Match]> {
+    let mut matches = Cow::Borrowed(text.sentences().matches.as_slice());
     if !strangers.is_empty() {
         let folded_at = |at: usize| fold(text.text.get(..at).unwrap_or_default()).len();
         matches.to_mut().extend(strangers.iter().map(|range| Match {
@@ -27,13 +54,7 @@ pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mu
             pattern: None,
         }));
     }
-    judge(folded, &matches, |rule, severity, words| {
-        if findings.wants(rule, severity, text.place) {
-            let range = words();
-            let range = origin(text.text, range.start)..origin(text.text, range.end);
-            findings.add(rule, severity, text, range);
-        }
-    });
+    matches
 }
 
 /// Limits: bytes and words of a name that is nothing but one. An order needs more.

@@ -15,23 +15,26 @@ pub(super) fn strangers(
     server: &str,
     neighbours: &Neighbours,
 ) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
     if text.kind == Kind::Key || text.kind == Kind::Name {
-        return found;
+        return Vec::new();
     }
+    let strange = names_in(text.text).filter(|(_, word)| neighbours.is_strange(server, word));
+    let places = strange.map(|(start, word)| start..start + word.len());
+    places.take(MOST).collect()
+}
+
+/// The words of a text that may name a tool, and where they begin.
+pub(super) fn names_in(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut end = 0;
-    while let Some(start) = text.text.get(end..).and_then(|rest| rest.find(is_part)) {
-        let start = end + start;
-        let rest = text.text.get(start..).unwrap_or_default();
+    let words = std::iter::from_fn(move || {
+        let start = end + text.get(end..)?.find(is_part)?;
+        let rest = text.get(start..)?;
         let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         end = start + length;
-        let word = rest.get(..length).unwrap_or_default();
-        let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
-        if found.len() < MOST && is_distinctive(word) && neighbours.is_strange(server, word) {
-            found.push(start..start + word.len());
-        }
-    }
-    found
+        let word = rest.get(..length)?;
+        Some((start, word.trim_end_matches(|c: char| !c.is_alphanumeric())))
+    });
+    words.filter(|(_, word)| is_distinctive(word))
 }
 
 /// How many mentions are noted in one text.

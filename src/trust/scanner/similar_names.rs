@@ -118,8 +118,23 @@ fn is_slip(one: &str, other: &str) -> bool {
     changed > 0 && one.len().abs_diff(other.len()) <= 1
 }
 
+/// Whether a name is what it looks like: no digit stands in it for a letter, and no letter of another alphabet. Of two names that look
+/// the same such a one is no imitation.
+pub(super) fn is_plain(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    let is_letter = |at: Option<usize>| {
+        let byte = at.and_then(|at| bytes.get(at));
+        byte.is_some_and(u8::is_ascii_alphabetic)
+    };
+    let is_disguised = |(at, byte): (usize, &u8)| {
+        matches!(byte, b'0' | b'1' | b'|')
+            && (is_letter(at.checked_sub(1)) && at > 2 || is_letter(Some(at + 1)))
+    };
+    name.is_ascii() && !bytes.iter().enumerate().any(is_disguised)
+}
+
 /// What a name looks like: joints and letters that are taken for each other are one.
-fn look(name: &str) -> String {
+pub(super) fn look(name: &str) -> String {
     let likes = |letter: char| match letter {
         '0' => 'o',
         '1' | '|' => 'l',

@@ -286,9 +286,15 @@ fn prompts_resources_and_instructions() {
     found(&scan_prompt(&raw(&prompt)), "orders.override", Hold);
     let resource = format!(r#"{{"uri":"x://y","name":"{orders}"}}"#);
     found(&scan_resource(&raw(&resource)), "orders.override", Hold);
-    found(&scan_instructions(orders), "orders.override", Hold);
-    assert_eq!(
-        scan_instructions("Use the tools to read and write files."),
-        []
+    let instructions = |text: &str| scan_instructions("s", &Raw::author(&text), &neighbours());
+    found(&instructions(orders), "orders.override", Hold);
+    assert_eq!(instructions("Use the tools to read and write files."), []);
+    let about_others = "Do it before send_email is called.";
+    found(&instructions(about_others), "shadowing.order", Hold);
+    let half = Raw::parse_str(r#""Be \ud800 kind.""#).expect("JSON");
+    found(
+        &scan_instructions("s", &half, &neighbours()),
+        "unread.text",
+        Hold,
     );
 }

@@ -47,13 +47,20 @@ pub(super) fn definition(
     }
 }
 
-/// Shows a single text to `read`.
+/// Shows a single text to `read`, from its place in a message. What is no text has nothing to read.
 pub(super) fn prose(
     place: &str,
-    text: &str,
+    value: &Raw,
     findings: &mut Findings,
     mut read: impl FnMut(&Passage<'_>, &mut Findings),
 ) {
+    let text = match value.read::<std::borrow::Cow<'_, str>>() {
+        Ok(text) => text,
+        Err(error) if value.as_bytes().starts_with(b"\"") => {
+            return findings.note("unread.text", Severity::Hold, place, error.to_string());
+        }
+        Err(_) => return,
+    };
     let kept = text.floor_char_boundary(BYTES);
     if kept < text.len() {
         let what = format!("{} bytes", text.len());

@@ -29,7 +29,10 @@ type Reading = fn(&[u8]) -> Option<Vec<Finding>>;
 
 /// As instructions, as a text at every place of a definition, and as a definition.
 const READINGS: [Reading; 5] = [
-    |input| Some(scan_instructions(&String::from_utf8_lossy(input))),
+    |input| {
+        let text = Raw::author(&String::from_utf8_lossy(input));
+        Some(scan_instructions("s", &text, &NEIGHBOURS))
+    },
     |input| Some(tool(&quoted(&String::from_utf8_lossy(input)))),
     |input| Some(tool(&parsed(input)?)),
     |input| Some(scan_prompt(&parsed(input)?)),

@@ -1,6 +1,6 @@
 //! What a tool does to the world as far as its words say it: those of its name, then how its description begins. Pure; decides nothing.
 
-use super::tokenizer::words_of;
+use super::fold::words_of_name;
 
 /// What the words of a tool say of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub enum WordedEffect {
     Writes,
     /// It surely deletes something.
     Deletes,
+    /// It runs what it is given: whatever that does.
+    Executes,
     /// It may be anything.
     Unsure,
 }
@@ -17,8 +19,16 @@ pub enum WordedEffect {
 const DELETING: &str = "delete destroy drop erase purge remove truncate uninstall unlink wipe";
 
 /// Verbs that change something where a name begins with them. Verbs that are as often nouns (post, commit, archive) are not here.
-const WRITING: &str = "add append approve assign cancel create disable edit enable insert install merge modify move overwrite publish push \
-     put rename replace save send set submit update upload upsert write";
+const WRITING: &str = "add append approve assign cancel create disable edit enable insert install merge modify move overwrite pay publish \
+     purchase push put rename replace save send set submit transfer update upload upsert withdraw write";
+
+/// Those of them that, where the name has no other word, may be what is done to the arguments alone: `add` of a calculator.
+const OF_VALUES: &str = "add append insert merge put replace set";
+
+/// Verbs that run something where a name begins with them, unless what they run only looks.
+const RUNNING: &str = "eval exec execute run";
+const LOOKS: &str =
+    "analysis inspection lookup queries query read readonly report select search test tests";
 
 /// Verbs that only look. What follows one in a name is what it looks at: `list_deleted`, `get_remove_policy`.
 const READING: &str = "check count describe download fetch find get has inspect is list look lookup preview query read retrieve return search \
@@ -26,44 +36,66 @@ const READING: &str = "check count describe download fetch find get has inspect 
 
 impl WordedEffect {
     /// Reads the words.
-    pub(super) fn of(name: &str, description: &str) -> Self {
-        for (i, word) in words_of(name).iter().enumerate() {
+    pub fn of(name: &str, description: &str) -> Self {
+        let name = words_of_name(name);
+        let words = || words(&name);
+        let is_alone = words().nth(1).is_none();
+        for (i, word) in words().enumerate() {
             match verb(word) {
                 Some(WordedEffect::Deletes) => return WordedEffect::Deletes,
+                Some(WordedEffect::Writes) if is_alone && is_of(word, OF_VALUES) => (),
                 Some(WordedEffect::Writes) if i == 0 => return WordedEffect::Writes,
                 Some(WordedEffect::Unsure) => return WordedEffect::Unsure,
+                Some(WordedEffect::Executes)
+                    if i == 0 && !words().any(|word| is_of(word, LOOKS)) =>
+                {
+                    return WordedEffect::Executes;
+                }
                 _ => (),
             }
         }
-        // "Permanently deletes …"
+        Self::of_description(description)
+    }
+
+    /// What a description begins with: "Permanently deletes …".
+    pub(super) fn of_description(description: &str) -> Self {
         let beginning: String = description.chars().take(100).collect();
-        let word = words_of(&beginning)
-            .into_iter()
-            .find(|word| !word.ends_with("ly"));
-        word.and_then(|word| verb(&word))
+        let beginning = words_of_name(&beginning);
+        let word = words(&beginning).find(|word| !word.ends_with("ly"));
+        let effect = word.and_then(verb);
+        effect
+            .filter(|effect| *effect != WordedEffect::Executes)
             .unwrap_or(WordedEffect::Unsure)
     }
 }
 
+fn words(folded: &str) -> impl Iterator<Item = &str> {
+    let words = folded.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| !word.is_empty())
+}
+
 /// What one word says; `Unsure` if it only looks.
 fn verb(word: &str) -> Option<WordedEffect> {
-    let is_of = |verbs: &str| {
-        let is = |verb: &str| {
-            word.strip_prefix(verb)
-                .is_some_and(|end| matches!(end, "" | "s" | "es"))
-                || verb.ends_with('y') && word == third_person(verb)
-        };
-        verbs.split_ascii_whitespace().any(is)
-    };
-    if is_of(DELETING) {
+    if is_of(word, DELETING) {
         Some(WordedEffect::Deletes)
-    } else if is_of(WRITING) {
+    } else if is_of(word, WRITING) {
         Some(WordedEffect::Writes)
-    } else if is_of(READING) {
+    } else if is_of(word, READING) {
         Some(WordedEffect::Unsure)
+    } else if is_of(word, RUNNING) {
+        Some(WordedEffect::Executes)
     } else {
         None
     }
+}
+
+fn is_of(word: &str, verbs: &str) -> bool {
+    let is = |verb: &str| {
+        word.strip_prefix(verb)
+            .is_some_and(|end| matches!(end, "" | "s" | "es"))
+            || verb.ends_with('y') && word == third_person(verb)
+    };
+    verbs.split_ascii_whitespace().any(is)
 }
 
 /// `modify` becomes `modifies`.
@@ -105,6 +137,8 @@ mod tests {
             "send_message",
             "upsert_row",
             "modify_x",
+            "transfer_funds",
+            "add_user",
         ] {
             check(name, "", WordedEffect::Writes);
         }
@@ -121,14 +155,24 @@ mod tests {
             "post_stats",
             "commit_history",
             "last_update",
-            "run",
+            "add",
+            "run_query",
+            "execute_readonly_sql",
             "frobnicate",
-            "execute_sql",
+            "dry_run",
             "",
         ] {
             let name = if name.is_empty() { "x" } else { name };
             check(name, "", WordedEffect::Unsure);
         }
+    }
+
+    #[test]
+    fn names_that_run_what_they_are_given() {
+        for name in ["run", "execute_sql", "exec", "evalScript", "run_command"] {
+            check(name, "", WordedEffect::Executes);
+        }
+        check("run_report", "", WordedEffect::Unsure);
     }
 
     #[test]

@@ -1,0 +1,125 @@
+//! What a tool declares of itself, held against what its words say that it does.
+
+use serde::Deserialize;
+
+use super::{
+    Severity::{Hold, Remark},
+    findings::Findings,
+    worded_effect::WordedEffect::{self, Deletes, Executes, Unsure, Writes},
+};
+use crate::wire::Raw;
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Hints {
+    read_only_hint: Option<bool>,
+    destructive_hint: Option<bool>,
+}
+
+/// Compares the hints of a tool with its name and with how its description begins. A milder hint decides nothing: the gate takes the words.
+pub(super) fn read(definition: &Raw, findings: &mut Findings) {
+    let [name, description, annotations] =
+        ["name", "description", "annotations"].map(|key| definition.get(key));
+    let hints: Hints = annotations
+        .and_then(|annotations| annotations.read().ok())
+        .unwrap_or_default();
+    let text = |value: Option<Raw>| value.and_then(|value| value.string()).unwrap_or_default();
+    let (name, description) = (text(name), text(description));
+    let described = WordedEffect::of_description(&description);
+    let named = WordedEffect::of(&name, "");
+    let (hint, rule) = match hints {
+        Hints {
+            read_only_hint: Some(true),
+            ..
+        } => ("readOnlyHint", "annotations.read_only"),
+        Hints {
+            destructive_hint: Some(false),
+            ..
+        } => ("destructiveHint", "annotations.destructive"),
+        _ => return,
+    };
+    let severity = match (WordedEffect::of(&name, &description), named, described) {
+        // Name and description agree: nobody made a slip with one word, and it is not only done to what is handed in.
+        (Deletes, Deletes, Deletes) if hint == "readOnlyHint" => Hold,
+        (Writes, Writes, Writes | Deletes) if hint == "readOnlyHint" => Hold,
+        (Deletes, ..) => Remark,
+        (Writes | Executes, ..) if hint == "readOnlyHint" => Remark,
+        _ => return,
+    };
+    let beginning: String = description.chars().take(60).collect();
+    let what = format!("{hint}, and {name}: {beginning}");
+    let escaped = super::excerpt::excerpt(&what, 0..what.len());
+    findings.note(rule, severity, &format!("/annotations/{hint}"), escaped);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trust::scanner::{Severity, gravest};
+
+    #[test]
+    fn a_hint_that_is_milder_than_plain_words_is_a_finding() {
+        for (name, description, annotations, expected) in [
+            (
+                "drop_table",
+                "Drops a table.",
+                r#"{"readOnlyHint":true}"#,
+                Some(Hold),
+            ),
+            (
+                "transfer",
+                "Transfers money.",
+                r#"{"readOnlyHint":true}"#,
+                Some(Hold),
+            ),
+            (
+                "tidy",
+                "Removes old records.",
+                r#"{"readOnlyHint":true}"#,
+                Some(Remark),
+            ),
+            (
+                "delete_x",
+                "For tests.",
+                r#"{"readOnlyHint":true}"#,
+                Some(Remark),
+            ),
+            (
+                "execute_command",
+                "Runs it.",
+                r#"{"readOnlyHint":true}"#,
+                Some(Remark),
+            ),
+            (
+                "delete_x",
+                "Deletes it.",
+                r#"{"destructiveHint":false}"#,
+                Some(Remark),
+            ),
+            ("delete_x", "Deletes it.", r#"{"readOnlyHint":false}"#, None),
+            (
+                "create_x",
+                "Creates it.",
+                r#"{"destructiveHint":false}"#,
+                None,
+            ),
+            ("add", "The sum.", r#"{"readOnlyHint":true}"#, None),
+            (
+                "list_deleted",
+                "Lists it.",
+                r#"{"readOnlyHint":true}"#,
+                None,
+            ),
+            ("delete_x", "Deletes it.", "{}", None),
+            ("delete_x", "Deletes it.", "7", None),
+        ] {
+            let definition = format!(
+                r#"{{"name":"{name}","description":"{description}","annotations":{annotations}}}"#
+            );
+            let mut findings = Findings::default();
+            read(&Raw::parse_str(&definition).expect("JSON"), &mut findings);
+            let found: Option<Severity> = gravest(&findings.done());
+            assert_eq!(found, expected, "{definition}");
+        }
+    }
+}
