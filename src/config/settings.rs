@@ -1,6 +1,6 @@
 //! The settings in force: typed, checked, immutable. They are published whole and read where they are used.
 
-use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -231,11 +231,6 @@ pub struct CodeExecution {
     pub timeout_ms: usize,
     /// Calls that a script may make, if it asks for no fewer; 0 for as many as it likes.
     pub max_tool_calls: usize,
-}
-
-impl CodeExecution {
-    /// Limit: what can be configured for `timeout_ms`.
-    pub const TIMEOUT_MS: RangeInclusive<usize> = 1..=600_000;
 }
 
 impl Default for CodeExecution {

@@ -1,4 +1,5 @@
-//! Kinds of values that several keys have, each with its bounds and its schema.
+//! Kinds of values that several keys have, each with its bounds and its schema. Names that begin with `$` are those that [`super::spanned`]
+//! reads in its own way.
 
 use std::{borrow::Cow, fmt, marker::PhantomData, time::Duration};
 
