@@ -32,6 +32,7 @@ mod store;
 mod task;
 #[cfg(test)]
 mod tests;
+mod walk;
 mod writer;
 
 use std::{

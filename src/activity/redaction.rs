@@ -3,13 +3,12 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-
+use super::walk::{Bounds, Walk};
 use crate::{
     config::Kept,
     runtime::sync::Guarded,
     text::{
-        redact::{self, Bounds, TextKind, Walk},
+        redact::{self, TextKind},
         secret::Secrets,
     },
     wire::Raw,
@@ -107,19 +106,18 @@ impl Redaction {
             Kept::Redacted => (REDACTED, true),
             Kept::Full => (FULL, false),
         };
-        let json = raw.as_str();
-        if json.len() <= SMALL
-            && redact::is_harmless_json(json)
-            && matches!(self.secrets.redacted(json), Cow::Borrowed(_))
-            && !(self.has_numbers && has_exponent(json.as_bytes()))
-        {
+        if raw.as_bytes().len() <= SMALL && self.is_harmless(raw.as_str()) {
             return Some(raw.detached());
         }
         let known = |text: &str, is_cut| self.without_secrets(text, is_cut).into_owned();
-        let value: Value = raw.read().ok()?;
-        Some(Raw::author(
-            &Walk::new(&known, guesses, bounds).value(value),
-        ))
+        Some(Walk::new(&known, guesses, bounds).value(raw))
+    }
+
+    /// Whether nothing of it would be masked or written otherwise.
+    fn is_harmless(&self, json: &str) -> bool {
+        redact::is_harmless_json(json)
+            && matches!(self.secrets.redacted(json), Cow::Borrowed(_))
+            && !(self.has_numbers && has_exponent(json.as_bytes()))
     }
 }
 
@@ -142,6 +140,8 @@ pub(super) fn uri(redaction: &Redaction, uri: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::text::secret::MASK;
 

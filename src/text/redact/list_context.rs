@@ -81,18 +81,18 @@ pub fn hidden_in_arguments(arguments: &[String]) -> Vec<&str> {
     hidden.collect()
 }
 
-/// Whether a member says how the value beside it is called, and that it is a secret: `"name": "DB_PASSWORD"`.
-pub(super) fn names_secret(key: &str, text: &str) -> bool {
-    is_one_of(key, &NAMES) && is_bare_name(text)
+/// Whether a member may say how the value beside it is called: `"name": "DB_PASSWORD"`.
+pub fn is_naming_key(key: &str) -> bool {
+    is_one_of(key, &NAMES)
 }
 
 /// Whether a member is the value that another one gives a name to.
-pub(super) fn is_named_value(key: &str) -> bool {
+pub fn is_named_value(key: &str) -> bool {
     is_one_of(key, &VALUES)
 }
 
 /// Whether a text is the name of a secret and nothing else.
-fn is_bare_name(text: &str) -> bool {
+pub fn is_bare_name(text: &str) -> bool {
     let name = text.trim_end_matches([':', '=']);
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     name.len() <= LONGEST_NAME && name.chars().all(is_of_name) && is_secret_name(name)
@@ -124,7 +124,7 @@ impl ListContext {
     }
 
     /// Whether the next element, which is no text, is a secret in all its parts.
-    pub(super) fn hide_other(&mut self) -> bool {
+    pub fn hide_other(&mut self) -> bool {
         let is_secret = self.follows_name || self.in_key;
         (self.follows_name, self.follows_user_flag) = (false, false);
         is_secret

@@ -236,6 +236,10 @@ pub fn is_harmless_json(json: &str) -> bool {
         return false;
     }
     let mut rows = TABLE.rows_in(json);
+    if json.contains('\\') {
+        // An escape is no part of any word, but not what rows take it for.
+        return rows == 0;
+    }
     if rows & TABLE.of_names != 0 && !is_secret_name(json) {
         rows &= !TABLE.of_names;
     }
@@ -244,25 +248,31 @@ pub fn is_harmless_json(json: &str) -> bool {
             && TABLE.hidden(rows, json, TextKind::Record).is_empty()
 }
 
-/// Whether JSON stands in one line, without escapes, without JSON in its texts, and nests little.
+/// Whether JSON stands in one line, with no escapes but the commonest, without JSON in its texts, and nests little.
 fn is_plain(json: &[u8]) -> bool {
     /// The most lists and objects.
     const MOST: usize = 16;
     let (mut nested, mut is_text, mut begins) = (0, false, false);
-    json.iter().all(|byte| {
+    let mut bytes = json.iter();
+    while let Some(byte) = bytes.next() {
         match byte {
             b'"' => {
                 is_text = !is_text;
                 begins = is_text;
             }
             b' ' => (),
-            b'\\' | 0..b' ' => return false,
+            b'\\' => match bytes.next() {
+                Some(b'n' | b't' | b'r') => (),
+                Some(b'"' | b'\\') => begins = false,
+                _ => return false,
+            },
+            0..b' ' => return false,
             b'{' | b'[' if begins => return false,
             b'{' | b'[' if !is_text => nested += 1,
             _ => begins = false,
         }
-        nested <= MOST
-    })
+    }
+    nested <= MOST
 }
 
 /// What all rows hide, whatever they need.
