@@ -6,7 +6,11 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::{Id, Raw, RpcError, check};
+use super::{
+    Id, MemberSpan, Raw, RpcError, check,
+    raw::{FEW_MEMBERS, KNOWN_MEMBERS, WORTH_KNOWING},
+    reader::Reader,
+};
 
 /// A JSON-RPC 2.0 message with its payload untouched.
 #[derive(Debug, Clone)]
@@ -91,8 +95,23 @@ impl FrameError {
 }
 
 /// The members of a message that have a meaning, each as it is written.
-#[derive(Deserialize)]
+#[derive(Default)]
 struct Envelope<'a> {
+    jsonrpc: Option<&'a [u8]>,
+    id: Option<&'a [u8]>,
+    method: Option<&'a [u8]>,
+    params: Option<&'a [u8]>,
+    result: Option<&'a [u8]>,
+    error: Option<&'a [u8]>,
+    /// The members of the params, or of the result, where they were found on the way.
+    inner: Option<Vec<MemberSpan>>,
+    /// Whether it was found on the way that servers can read it.
+    is_readable: bool,
+}
+
+/// The same, as the parser gives it.
+#[derive(Deserialize)]
+struct ParsedEnvelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
     jsonrpc: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -115,16 +134,20 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(d: D) -> Result<Option<&'a RawValu
 impl Message {
     /// Reads one message. Does not ask for `"jsonrpc": "2.0"`, which some upstreams forget.
     pub fn parse(frame: &Bytes) -> Result<Self, FrameError> {
-        Self::of(frame, &Envelope::read(frame)?)
+        Self::of(frame, Envelope::read(frame)?)
     }
 
-    fn of(frame: &Bytes, envelope: &Envelope<'_>) -> Result<Self, FrameError> {
-        let raw = |value: &RawValue| Raw::slice_of(frame, value);
+    fn of(frame: &Bytes, envelope: Envelope<'_>) -> Result<Self, FrameError> {
         let id = envelope.id(frame);
+        let raw = |value: &[u8]| Raw::trusted(frame.slice_ref(value));
+        let inner = envelope.inner;
+        let object = |value: &[u8]| match inner {
+            Some(members) => Raw::with_members(frame.slice_ref(value), members),
+            None => raw(value),
+        };
         if let Some(method) = envelope.method {
-            let method: Box<str> = serde_json::from_str(method.get())
-                .map_err(|_| not_a_message("`method` is not a string"))?;
-            let params = envelope.params.map(raw);
+            let method = text_of(method).ok_or(not_a_message("`method` is not a string"))?;
+            let params = envelope.params.map(object);
             if let (Some(_), Some(params)) = (&id, &params) {
                 // A request's metadata are looked up at many places.
                 params.remember_members();
@@ -136,7 +159,8 @@ impl Message {
             };
         }
         let outcome = match (envelope.result, envelope.error) {
-            (Some(result), None) => Outcome::Result(raw(result)),
+            (Some(result), None) if result.len() < WORTH_KNOWING => Outcome::Result(raw(result)),
+            (Some(result), None) => Outcome::Result(object(result)),
             (_, Some(error)) => Outcome::Error(raw(error)),
             (None, None) => {
                 return Err(not_a_message(
@@ -171,21 +195,57 @@ pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, b
 
 fn strict(frame: &Bytes) -> Result<Message, FrameError> {
     let envelope = Envelope::read(frame)?;
-    if let Some(why) = check::why_unreadable(frame) {
+    if !envelope.is_readable
+        && let Some(why) = check::why_unreadable(frame)
+    {
         let waiting = envelope.method.and_then(|_| envelope.id(frame));
         return Err(FrameError::Unreadable(why, waiting));
     }
-    if envelope
-        .jsonrpc
-        .is_none_or(|version| version.get() != "\"2.0\"")
-    {
+    if envelope.jsonrpc.is_none_or(|version| version != b"\"2.0\"") {
         return Err(not_a_message("`jsonrpc` is not \"2.0\""));
     }
-    Message::of(frame, &envelope)
+    Message::of(frame, envelope)
 }
 
 impl<'a> Envelope<'a> {
     fn read(frame: &'a Bytes) -> Result<Self, FrameError> {
+        match Self::read_at_once(frame) {
+            Some(envelope) => Ok(envelope),
+            None => Self::parse(frame),
+        }
+    }
+
+    /// Reads what is usual in one pass; none of what is wrong or odd.
+    fn read_at_once(frame: &'a [u8]) -> Option<Self> {
+        let mut reader = Reader::of(frame);
+        let mut envelope = Self::default();
+        let end = reader.members(reader.blanks(0), |reader, key, start| {
+            let is_object = frame.get(start) == Some(&b'{');
+            let end = match frame.get(key.clone())? {
+                b"\"params\"" | b"\"result\"" if is_object && envelope.inner.is_none() => {
+                    let members = envelope.inner.insert(Vec::with_capacity(FEW_MEMBERS));
+                    reader.noted_members(start, members, KNOWN_MEMBERS + 1)?
+                }
+                b"\"params\"" | b"\"result\"" if is_object => return None,
+                _ => reader.value(start)?,
+            };
+            let member = match frame.get(key)? {
+                b"\"jsonrpc\"" => &mut envelope.jsonrpc,
+                b"\"id\"" => &mut envelope.id,
+                b"\"method\"" => &mut envelope.method,
+                b"\"params\"" => &mut envelope.params,
+                b"\"result\"" => &mut envelope.result,
+                b"\"error\"" => &mut envelope.error,
+                key => return (!key.contains(&b'\\')).then_some(end),
+            };
+            let earlier = member.replace(frame.get(start..end)?);
+            earlier.is_none().then_some(end)
+        })?;
+        envelope.is_readable = !reader.has_lone_surrogate;
+        (reader.blanks(end) == frame.len()).then_some(envelope)
+    }
+
+    fn parse(frame: &'a Bytes) -> Result<Self, FrameError> {
         // serde would accept an array as the members in order, and any bytes in members that it skips.
         let text = str::from_utf8(frame).ok();
         let object = text.filter(|text| text.trim_ascii_start().starts_with('{'));
@@ -195,18 +255,38 @@ impl<'a> Envelope<'a> {
                 Err(error) => Err(FrameError::NotJson(error.into_inner())),
             };
         };
-        serde_json::from_str(object).map_err(|error| {
+        let parsed: ParsedEnvelope<'_> = serde_json::from_str(object).map_err(|error| {
             if error.is_data() {
                 FrameError::NotAMessage(error.to_string().into())
             } else {
                 FrameError::NotJson(error)
             }
+        })?;
+        let text = |value: Option<&'a RawValue>| value.map(|value| value.get().as_bytes());
+        Ok(Self {
+            jsonrpc: text(parsed.jsonrpc),
+            id: text(parsed.id),
+            method: text(parsed.method),
+            params: text(parsed.params),
+            result: text(parsed.result),
+            error: text(parsed.error),
+            inner: None,
+            is_readable: false,
         })
     }
 
     fn id(&self, frame: &Bytes) -> Option<Id> {
         Id::of(frame, self.id?)
     }
+}
+
+/// The text of a string.
+fn text_of(json: &[u8]) -> Option<Box<str>> {
+    let inside = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if inside.contains(&b'\\') {
+        return serde_json::from_slice(json).ok();
+    }
+    str::from_utf8(inside).ok().map(Into::into)
 }
 
 fn not_a_message(why: &'static str) -> FrameError {
@@ -279,10 +359,60 @@ impl Response {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{
+        prelude::*,
+        sample::{Index, select},
+    };
+
     use super::*;
+    use crate::wire::Members;
 
     fn parse(text: &str) -> Result<Message, FrameError> {
         Message::parse(&Bytes::copy_from_slice(text.as_bytes()))
+    }
+
+    /// Messages as they come, and a few odd ones.
+    const MESSAGES: &[&str] = &[
+        r#"{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"a__b","arguments":{"text":"a \"b\"\n\u00e9 \ud83d\ude00 é"}}}"#,
+        r#" { "jsonrpc" : "2.0" , "result" : { "content" : [ { "type":"text","text":"" } ], "isError":false } , "id" : "p1" } "#,
+        r#"{"id":null,"error":{"code":-1,"message":"m"},"x":[[{}]]}"#,
+        r#"{"method":"n","params":null}"#,
+        r#"{"method":"n","params":{},"result":{"a":1}}"#,
+        r#"{"params":{"a":1,"a":2,"\u0061":{"b":[]}},"m\u0065thod":"x","id":1.0}"#,
+    ];
+
+    proptest! {
+        #[test]
+        fn one_pass_reads_what_the_parser_reads(
+            message in select(MESSAGES), at in any::<Index>(), byte in any::<u8>(), kind in 0..4,
+        ) {
+            let mut text = message.as_bytes().to_vec();
+            let at = at.index(text.len());
+            match kind {
+                0 => (),
+                1 => text[at] = byte,
+                2 => text.insert(at, byte),
+                _ => drop(text.remove(at)),
+            }
+            let frame = Bytes::from(text);
+            if let Some(found) = Envelope::read_at_once(&frame) {
+                let parsed = Envelope::parse(&frame).expect("the parser takes it, too");
+                let members = |of: &Envelope<'_>| {
+                    let all = [of.jsonrpc, of.id, of.method, of.params, of.result, of.error];
+                    all.map(|member| member.map(<[u8]>::to_vec))
+                };
+                prop_assert_eq!(members(&found), members(&parsed));
+                prop_assert!(!found.is_readable || check::why_unreadable(&frame).is_none());
+                if let Some(inner) = found.inner {
+                    let is_object = |text: &&[u8]| text.starts_with(b"{");
+                    let object = found.params.filter(is_object).or(found.result.filter(is_object));
+                    let stands: Vec<_> = Members::of(object.expect("an object")).collect();
+                    prop_assert_eq!(inner, stands);
+                }
+            } else if kind == 0 {
+                prop_assert!(message.contains("u0065") || message.contains(r#"{},"result""#));
+            }
+        }
     }
 
     #[test]

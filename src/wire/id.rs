@@ -9,7 +9,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use serde_json::value::RawValue;
 
 /// A request's id as its sender wrote it: a JSON string or number (JSON-RPC 2.0 §4). Given back in the same spelling.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -17,8 +16,7 @@ pub struct Id(Bytes);
 
 impl Id {
     /// Takes an id that borrows from `frame`; `None` if it is neither string nor number.
-    pub(super) fn of(frame: &Bytes, value: &RawValue) -> Option<Self> {
-        let text = value.get().as_bytes();
+    pub(super) fn of(frame: &Bytes, text: &[u8]) -> Option<Self> {
         matches!(text.first(), Some(b'"' | b'-' | b'0'..=b'9')).then(|| Self(frame.slice_ref(text)))
     }
 

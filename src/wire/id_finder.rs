@@ -34,7 +34,7 @@ impl IdFinder {
         self.end_scalar();
         let text = Bytes::from(self.found?);
         let value: &serde_json::value::RawValue = serde_json::from_slice(&text).ok()?;
-        Id::of(&text, value)
+        Id::of(&text, value.get().as_bytes())
     }
 
     fn step(&mut self, byte: u8) {

@@ -20,6 +20,7 @@ pub mod method;
 pub mod named_uris;
 pub mod presentation;
 mod raw;
+mod reader;
 mod request_meta;
 pub mod result_type;
 mod revision;
@@ -29,6 +30,7 @@ mod splice;
 mod target;
 pub mod tool_result;
 mod trace_parent;
+mod window;
 
 pub use frame::{
     FrameError, Message, Notification, Outcome, Request, Response, error_frame, notification_frame,

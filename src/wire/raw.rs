@@ -41,13 +41,13 @@ impl Hash for Raw {
 }
 
 /// For objects below this size, scanning again costs less than keeping the positions of their members.
-const WORTH_KNOWING: usize = 4 << 10;
+pub(super) const WORTH_KNOWING: usize = 4 << 10;
 
 /// Limit: members whose positions are kept. An object with more of them is scanned each time.
-const KNOWN_MEMBERS: usize = 32;
+pub(super) const KNOWN_MEMBERS: usize = 32;
 
 /// Most requests have fewer: theirs are found without an allocation but for what is kept.
-const FEW_MEMBERS: usize = 4;
+pub(super) const FEW_MEMBERS: usize = 4;
 
 /// What [`Raw::look_up`] found under a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,8 +101,17 @@ impl Raw {
     }
 
     /// `value` must borrow from `frame`.
-    pub(super) fn slice_of(frame: &Bytes, value: &RawValue) -> Self {
+    fn slice_of(frame: &Bytes, value: &RawValue) -> Self {
         Self::trusted(frame.slice_ref(value.get().as_bytes()))
+    }
+
+    /// Trusts also that these are the members of the object, or the first of more than are kept.
+    pub(super) fn with_members(text: Bytes, members: Vec<MemberSpan>) -> Self {
+        let known = (members.len() <= KNOWN_MEMBERS).then(|| members.into());
+        Self {
+            text,
+            members: OnceLock::from(known),
+        }
     }
 
     /// Trusts that the bytes are one JSON value: for text put together from checked parts.

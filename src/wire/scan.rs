@@ -3,6 +3,8 @@
 
 use std::{cmp::Ordering, ops::Range};
 
+use super::window::{self, WINDOW};
+
 /// The byte ranges of one member of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberSpan {
@@ -149,42 +151,43 @@ fn skip_separators(text: &[u8], mut at: usize) -> usize {
 
 /// The position after the string that starts at `at`.
 pub(super) fn skip_string(text: &[u8], at: usize) -> Option<usize> {
-    let mut at = at + 1;
+    let (mut at, mut plain) = (at + 1, 0);
+    while let Some(window) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let (from, mut quotes) = (at, window::quotes(window));
+        at += WINDOW;
+        if quotes == 0 {
+            plain += 1;
+            if plain > NEAR {
+                at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+            }
+            continue;
+        }
+        plain = 0;
+        while quotes != 0 {
+            let found = from + quotes.trailing_zeros() as usize;
+            if text.get(found) == Some(&b'"') {
+                return Some(found + 1);
+            }
+            let next = found + 2;
+            if next >= at {
+                at = next;
+                break;
+            }
+            quotes &= u32::MAX << (next - from);
+        }
+    }
     loop {
-        at += find_special(text.get(at..)?)?;
-        if text[at] == b'"' {
-            return Some(at + 1);
-        }
-        at += 2;
+        at += match text.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => 2,
+            _ => 1,
+        };
     }
 }
 
-/// How far to look eight bytes at a time before `memchr` is called. Prose has a quote or an escape every few bytes, where the call
+/// How many windows are looked at before `memchr` is called. Prose has a quote or an escape every few bytes, where the call
 /// costs more than the search; base64 has none for megabytes.
-const NEAR: usize = 64;
-
-/// The position of the next quote or backslash.
-fn find_special(text: &[u8]) -> Option<usize> {
-    let (words, _) = text.as_chunks::<8>();
-    for (i, word) in words.iter().take(NEAR / 8).enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = has_byte(word, b'"') | has_byte(word, b'\\');
-        if found != 0 {
-            return Some(i * 8 + found.trailing_zeros() as usize / 8);
-        }
-    }
-    let searched = words.len().min(NEAR / 8) * 8;
-    memchr::memchr2(b'"', b'\\', text.get(searched..)?).map(|i| searched + i)
-}
-
-const LOW: u64 = u64::from_le_bytes([0x01; 8]);
-const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-
-/// Sets the highest bit of the first byte of `word` that is `byte`; the bits of later bytes are not reliable.
-fn has_byte(word: u64, byte: u8) -> u64 {
-    let difference = word ^ u64::from_le_bytes([byte; 8]);
-    difference.wrapping_sub(LOW) & !difference & HIGH
-}
+const NEAR: usize = 8;
 
 /// The position after the value that starts at `at`.
 fn skip_value(text: &[u8], at: usize) -> Option<usize> {
