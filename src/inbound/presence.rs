@@ -15,7 +15,11 @@ impl Presence {
     /// Somebody comes.
     #[must_use]
     pub fn enter(&self) -> Present {
-        self.0.send_modify(|present| *present += 1);
+        // Whoever waits hears of the first, and of the last who leaves, only: each call comes and goes.
+        self.0.send_if_modified(|present| {
+            *present += 1;
+            *present == 1
+        });
         Present(self.clone())
     }
 
@@ -35,7 +39,10 @@ impl Presence {
 
 impl Drop for Present {
     fn drop(&mut self) {
-        self.0.0.send_modify(|present| *present -= 1);
+        self.0.0.send_if_modified(|present| {
+            *present -= 1;
+            *present == 0
+        });
     }
 }
 

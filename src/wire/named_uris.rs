@@ -1,12 +1,16 @@
 //! Where results and definitions of tools name resources: links, embedded resources, what was read, views of MCP Apps. Finds the places,
 //! and changes single ones; every other byte stays. A result that names none is searched for a few bytes, and not read.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, ops::Range, sync::LazyLock};
 
 use bytes::Bytes;
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use super::{Elements, Members, Raw, meta::META, method};
+
+/// What those keys end in, and an escape in one. Made once: that takes longer than to search a small result.
+static KEY_ENDS: LazyLock<[Finder<'static>; 2]> =
+    LazyLock::new(|| [Finder::new(b"ri\""), Finder::new(b"\\u")]);
 
 /// Where the result of a request names resources; `None` where it names none.
 pub fn named_by_result<'a>(method: &str, result: &'a Raw) -> Option<UriPlaces<'a>> {
@@ -134,8 +138,7 @@ impl<'a> UriPlaces<'a> {
 
     /// Whether any of the keys can stand there: `uri` and those that end in `Uri`, or one with an escape.
     fn may_be_there(&self) -> bool {
-        let has = |bytes| memmem::find(self.text, bytes).is_some();
-        has(b"ri\"") || has(b"\\u")
+        KEY_ENDS.iter().any(|end| end.find(self.text).is_some())
     }
 
     /// The URIs, in the order in which they were found.

@@ -34,7 +34,7 @@ impl HttpExchange {
         let shared = &self.withdrawal.link.shared;
         let message = loop {
             let slot = self.withdrawal.slot.as_deref();
-            let arrived = async {
+            let arrived = pin!(async {
                 let Some(slot) = slot else {
                     return self.pull.next().await;
                 };
@@ -43,8 +43,8 @@ impl HttpExchange {
                     question = slot.next() => question,
                     message = self.pull.next() => message,
                 }
-            };
-            let arrived = shared.tasks.until_closed(pin!(arrived)).await;
+            });
+            let arrived = shared.tasks.until_closed(arrived).await;
             match arrived {
                 // Some servers say on the stream of a call what concerns everybody. What came of a subscription names it.
                 Ok(Incoming::Notice(notice))

@@ -7,7 +7,7 @@ use hyper_util::client::proxy::matcher::Matcher;
 use super::session::HttpSession;
 use crate::link::{
     LinkError,
-    remote::{Endpoint, EndpointError, HttpClient, Posted, ServerBody},
+    remote::{Endpoint, EndpointError, HttpClient, Posted, ServerBody, request},
 };
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -31,12 +31,13 @@ impl Server {
         message: Bytes,
         headers: &HeaderMap,
     ) -> Result<Posted, LinkError> {
-        let mut request = self.client.message(&self.uri, message);
-        let all = request.headers_mut();
+        let mut all = session
+            .of_messages(|| self.client.message_headers())
+            .clone();
         for (name, value) in headers {
             all.insert(name, value.clone());
         }
-        session.stamp(all);
+        let request = request(Method::POST, &self.uri, all, message);
         self.client.submit(request).await
     }
 

@@ -24,6 +24,8 @@ pub(super) struct HttpSession {
     revision: Option<HeaderValue>,
     /// Requests are stateless: headers repeat what is in the body, closing the stream withdraws the request, and the server asks nothing.
     stateless: bool,
+    /// The headers of each message that is posted in it, once one was.
+    of_messages: OnceLock<HeaderMap>,
 }
 
 impl HttpSession {
@@ -35,6 +37,7 @@ impl HttpSession {
             id,
             revision: revision.and_then(|r| HeaderValue::try_from(r).ok()),
             stateless: false,
+            of_messages: OnceLock::new(),
         }
     }
 
@@ -45,6 +48,7 @@ impl HttpSession {
             id: None,
             revision: revision.map(|revision| HeaderValue::from_static(revision.as_str())),
             stateless: revision.is_some(),
+            of_messages: OnceLock::new(),
         }
     }
 
@@ -56,6 +60,15 @@ impl HttpSession {
     /// Whether the server gave it an id: only then can it be lost, and a cut stream be resumed.
     pub(super) fn has_id(&self) -> bool {
         self.id.is_some()
+    }
+
+    /// The headers of each message that is posted in it, of which all messages to the server have these.
+    pub(super) fn of_messages(&self, of_all: impl FnOnce() -> HeaderMap) -> &HeaderMap {
+        self.of_messages.get_or_init(|| {
+            let mut headers = of_all();
+            self.stamp(&mut headers);
+            headers
+        })
     }
 
     /// Marks a request as belonging to this session.

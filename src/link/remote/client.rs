@@ -69,21 +69,20 @@ impl HttpClient {
 
     /// A request with the headers that every request bears.
     pub(crate) fn request(&self, method: Method, uri: &Uri, body: Bytes) -> Request<Full<Bytes>> {
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = method;
-        *request.uri_mut() = uri.clone();
-        *request.headers_mut() = self.headers.clone();
-        request
+        request(method, uri, self.headers.clone(), body)
+    }
+
+    /// The headers of every request that posts a message.
+    pub(crate) fn message_headers(&self) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        let json = HeaderValue::from_static("application/json");
+        headers.insert(header::CONTENT_TYPE, json);
+        headers
     }
 
     /// A request that posts one message.
     pub(crate) fn message(&self, uri: &Uri, message: Bytes) -> Request<Full<Bytes>> {
-        let mut request = self.request(Method::POST, uri, message);
-        request.headers_mut().insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("application/json"),
-        );
-        request
+        request(Method::POST, uri, self.message_headers(), message)
     }
 
     /// A request for a stream of events.
@@ -221,6 +220,20 @@ impl HttpClient {
         let of_login = of_login.unwrap_or_default();
         excerpt(text, [&of_login, &self.secrets])
     }
+}
+
+/// A request with all of its headers.
+pub(crate) fn request(
+    method: Method,
+    uri: &Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = method;
+    *request.uri_mut() = uri.clone();
+    *request.headers_mut() = headers;
+    request
 }
 
 /// The connection ended before there was a response.

@@ -20,7 +20,7 @@ use http::HeaderName;
 
 pub(crate) use self::{
     body::ServerBody,
-    client::HttpClient,
+    client::{HttpClient, request},
     refusal::{HttpRefusal, Posted, answers},
     reply::{End, Events, Reply, Whole, is_event_stream, linger},
     sse::Event,
