@@ -138,7 +138,7 @@ impl Forwarding<'_> {
         let Some(ParkedCall { call, questions }) = parked else {
             return Err(parked::unknown_state().into());
         };
-        let mut call = ForwardedCall::new(self, call);
+        let mut call = Box::new(ForwardedCall::new(self, call));
         call.sent.progress.set_client(token);
         call.sent.active.unpark();
         let params = self.request.params;
@@ -176,8 +176,11 @@ impl<'a> ForwardedCall<'a> {
         }
     }
 
-    /// Carries the call to its end, or to where its client has to call again.
-    pub(super) async fn run(mut self, first: CallAction) -> Result<Outcome, RequestError> {
+    /// Carries the call to its end, or to where its client has to call again. Boxed, because it is large and would be moved some times.
+    pub(super) async fn run(
+        mut self: Box<Self>,
+        first: CallAction,
+    ) -> Result<Outcome, RequestError> {
         let mut action = first;
         loop {
             // Few calls come to most of these: what has to be waited for there is no part of every call's future.
@@ -195,9 +198,9 @@ impl<'a> ForwardedCall<'a> {
                     Box::pin(self.sent.active.answer(&id, &outcome)).await?;
                 }
                 CallAction::SendAgain(replies) => {
-                    self = Box::pin(self.send_again(replies)).await?;
+                    *self = Box::pin((*self).send_again(replies)).await?;
                 }
-                CallAction::Park => return self.park(),
+                CallAction::Park => return (*self).park(),
                 CallAction::Finish(outcome) => return self.finish(outcome),
                 CallAction::Fail(why) => {
                     return Err(questions::unanswered(self.server(), why).into());
@@ -369,7 +372,7 @@ impl<'a> ForwardedCall<'a> {
     }
 
     /// The upstream's answer as this client must get it.
-    fn finish(self, outcome: Outcome) -> Result<Outcome, RequestError> {
+    fn finish(&self, outcome: Outcome) -> Result<Outcome, RequestError> {
         let (client, upstream) = (self.of.context.revision, self.sent.active.revision());
         if let Some(pages) = bridge::pages_to_open(client, upstream, &outcome) {
             return self.ask_to_open(pages);

@@ -80,9 +80,9 @@ impl Forwarder {
             }
             replies = RoundReplies::TAKEN;
         }
-        let sending = forwarding.send(token, CallState::sent(), &replies);
-        let sent = sending.await?;
-        let call = ForwardedCall::new(forwarding, sent);
+        // Awaited where it is made: what is named first is kept twice.
+        let sent = forwarding.send(token, CallState::sent(), &replies).await?;
+        let call = Box::new(ForwardedCall::new(forwarding, sent));
         call.run(CallAction::Wait).await
     }
 

@@ -34,12 +34,12 @@ impl Inbound {
             Ok(unframed) => unframed,
             Err(error) => return answer::malformed(&error),
         };
-        let session = self.named_session(&caller, &view, &head.headers, &unframed);
-        let session = session.await;
+        let session = self
+            .named_session(&caller, &view, &head.headers, &unframed)
+            .await;
         let has_session = matches!(session, Some(Ok(_)));
         if stateless_post::is_stateless(has_session, &head.headers, &unframed) {
-            let posted = self.post_stateless(caller, view, &head, unframed);
-            return posted.await;
+            return self.post_stateless(caller, view, &head, unframed).await;
         }
         let first = unframed.first();
         let client = match self.client_of(session, caller, view, &head, first) {
@@ -47,7 +47,8 @@ impl Inbound {
             Err(refusal) => return refusal,
         };
         let message = match unframed {
-            Unframed::Batch(messages) => return batch(&client, messages).await,
+            // Boxed, because it is large and seldom.
+            Unframed::Batch(messages) => return Box::pin(batch(&client, messages)).await,
             Unframed::One(message) => message,
         };
         let session = client.session().filter(|_| accepts_events(&head.headers));

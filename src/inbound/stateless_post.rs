@@ -57,8 +57,8 @@ impl Inbound {
                 self.stateless_request(caller, view, head, request).await
             }
             Unframed::One(Message::Notification(notification)) => {
-                let notified = self.stateless_notification(caller, view, head, notification);
-                notified.await
+                self.stateless_notification(caller, view, head, notification)
+                    .await
             }
             Unframed::One(Message::Response(_)) => {
                 let why = "nothing is asked of clients in this revision, so they answer nothing";

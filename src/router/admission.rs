@@ -32,33 +32,41 @@ impl Router {
         (server, target): (&str, &Target<'_>),
         decide: impl Fn() -> Result<Admitted, Failure> + Send,
     ) -> Result<Admitted, Failure> {
-        let deciding = async {
-            let held = match decide() {
-                Err(held) if matches!(held.code, ErrorCode::ToolChanged | ErrorCode::ToolHeld) => {
-                    held
-                }
-                decided => return decided,
-            };
-            let upstream = self.0.upstreams.get(server);
-            let asleep = upstream.filter(|one| matches!(one.status().state, State::Asleep));
-            let Some(asleep) = asleep else {
-                return Err(held);
-            };
-            let woken = {
-                let _waits = context.course.wait();
-                asleep.wake().await
-            };
-            match woken {
-                Ok(()) => decide(),
-                Err(failure) => {
-                    tracing::debug!(server, %failure, "what is held of a sleeping server could not be compared again");
-                    Err(held)
-                }
+        let admitted = match decide() {
+            Err(held) if matches!(held.code, ErrorCode::ToolChanged | ErrorCode::ToolHeld) => {
+                // Boxed, because it is seldom.
+                Box::pin(self.admit_woken(context, server, held, decide)).await
             }
+            decided => decided,
         };
-        let admitted = deciding.await;
         self.note_denied(context, server, target, &admitted);
         admitted
+    }
+
+    /// The ticket of what was held, once its server was woken, if it is one that sleeps.
+    async fn admit_woken(
+        &self,
+        context: &CallContext,
+        server: &str,
+        held: Failure,
+        decide: impl Fn() -> Result<Admitted, Failure> + Send,
+    ) -> Result<Admitted, Failure> {
+        let upstream = self.0.upstreams.get(server);
+        let asleep = upstream.filter(|one| matches!(one.status().state, State::Asleep));
+        let Some(asleep) = asleep else {
+            return Err(held);
+        };
+        let woken = {
+            let _waits = context.course.wait();
+            asleep.wake().await
+        };
+        match woken {
+            Ok(()) => decide(),
+            Err(failure) => {
+                tracing::debug!(server, %failure, "what is held of a sleeping server could not be compared again");
+                Err(held)
+            }
+        }
     }
 
     /// [`Router::ensure_listed`] for a name that a caller gave.

@@ -25,14 +25,16 @@ impl Router {
     ) -> Result<Reply, RequestError> {
         let mut record = self.record(context, view, request);
         let cutting = self.cutting(&context.caller, view, &request.method);
-        let answering = self.answer_offered(context, request, &mut record, cutting.as_ref());
-        let answered = answering.await;
+        // Awaited where it is made: what is named first is kept twice, here and in every future around this one.
+        let answered = self
+            .answer_offered(context, request, &mut record, cutting.as_ref())
+            .await;
         if let Err(error) = &answered {
             self.note_blocked_request(context, view, request, error);
         }
         recording::end(record, &answered);
         match cutting {
-            Some(cutting) => self.cut(&context.caller, answered, cutting).await,
+            Some(cutting) => Box::pin(self.cut(&context.caller, answered, cutting)).await,
             None => answered,
         }
     }
@@ -119,7 +121,8 @@ impl Router {
         if let Some(found) = self.find_tool(caller, offered) {
             return Ok(found);
         }
-        let unavailable = self.discover_owners_of(context, offered).await;
+        // Boxed, because it is large and seldom.
+        let unavailable = Box::pin(self.discover_owners_of(context, offered)).await;
         if let Some(found) = self.find_tool(caller, offered) {
             return Ok(found);
         }

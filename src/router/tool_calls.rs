@@ -59,9 +59,8 @@ impl<'a> ToolCalls<'a> {
     ) -> Result<Reply, RequestError> {
         let inner = outer.child(method::TOOLS_CALL);
         let (server, tool) = (declared.server, declared.tool);
-        let calling = self
-            .router
-            .make_recorded_call(&inner, declared, Some(params));
+        let router = self.router;
+        let calling = Box::pin(router.make_recorded_call(&inner, declared, Some(params)));
         let called = calling.logged_in(inner.logged_as.clone()).await;
         if let Some(answer) = inner.course.answer() {
             outer.course.note_answer(answer);

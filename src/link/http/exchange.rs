@@ -34,17 +34,20 @@ impl HttpExchange {
         let shared = &self.withdrawal.link.shared;
         let message = loop {
             let slot = self.withdrawal.slot.as_deref();
-            let arrived = pin!(async {
-                let Some(slot) = slot else {
-                    return self.pull.next().await;
-                };
-                tokio::select! {
-                    biased;
-                    question = slot.next() => question,
-                    message = self.pull.next() => message,
-                }
-            });
-            let arrived = shared.tasks.until_closed(arrived).await;
+            // Pinned where it begins: by a name it would be kept once more.
+            let arrived = shared
+                .tasks
+                .until_closed(pin!(async {
+                    let Some(slot) = slot else {
+                        return self.pull.next().await;
+                    };
+                    tokio::select! {
+                        biased;
+                        question = slot.next() => question,
+                        message = self.pull.next() => message,
+                    }
+                }))
+                .await;
             match arrived {
                 // Some servers say on the stream of a call what concerns everybody. What came of a subscription names it.
                 Ok(Incoming::Notice(notice))

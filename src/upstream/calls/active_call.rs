@@ -1,6 +1,6 @@
 //! One request in flight at an upstream: its messages in order, its deadlines, its withdrawal.
 
-use std::time::Instant;
+use std::{pin::pin, time::Instant};
 
 use tokio_util::sync::CancellationToken;
 
@@ -43,15 +43,17 @@ impl ActiveCall {
     /// client has to see.
     pub async fn next(&mut self) -> Result<Incoming, Failure> {
         loop {
-            let arriving = self.exchange.next();
-            let arrived = if self.clock.is_held() {
-                arriving.await
-            } else {
-                let deadline = self.clock.deadline().into();
-                let Ok(arrived) = tokio::time::timeout_at(deadline, arriving).await else {
-                    return Err(self.clock.overdue(self.server()));
-                };
-                arrived
+            let arrived = {
+                // Pinned where it begins: whatever takes it by value would keep it once more.
+                let arriving = pin!(self.exchange.next());
+                if self.clock.is_held() {
+                    Ok(arriving.await)
+                } else {
+                    tokio::time::timeout_at(self.clock.deadline().into(), arriving).await
+                }
+            };
+            let Ok(arrived) = arrived else {
+                return Err(self.clock.overdue(self.server()));
             };
             if let Some(slot) = &mut self.slot
                 && matches!(arrived, Ok(Incoming::Answer(_)) | Err(_))

@@ -1,6 +1,7 @@
 //! Sends what was admitted to one upstream: requests, notifications and subscriptions.
 
 use std::{
+    pin::pin,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -127,14 +128,17 @@ impl Upstream {
             let params = bridge::params_for(revision, &outgoing.sender, message.params());
             outgoing.course.enter(CallStage::AtServer);
             let (number, method) = (outgoing.number, message.method());
-            let sent = live
-                .link
-                .call(number, method, params.as_ref(), mirrored, Maker::Client);
             if let Some(slot) = &mut slot {
                 slot.set_server_busy(true);
             }
-            // Over HTTP nothing may come back before the answer, and that may never come.
-            let Ok(sent) = tokio::time::timeout_at(clock.deadline().into(), sent).await else {
+            let sent = {
+                let (link, params, maker) = (&live.link, params.as_ref(), Maker::Client);
+                // Pinned where it begins: whatever takes it by value would keep it once more.
+                let sending = pin!(link.call(number, method, params, mirrored, maker));
+                // Over HTTP nothing may come back before the answer, and that may never come.
+                tokio::time::timeout_at(clock.deadline().into(), sending).await
+            };
+            let Ok(sent) = sent else {
                 return Err(clock.overdue(self.name()).into());
             };
             if let Some(slot) = &mut slot {
