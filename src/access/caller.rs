@@ -1,9 +1,16 @@
 //! Who asks: the subject and roles on whose behalf a request runs, and the credential behind them.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use super::ClientSeat;
-use crate::config::{ANONYMOUS, OPERATOR, Provider, Settings, TokenHash};
+use crate::{
+    config::{ANONYMOUS, IssuedToken, OPERATOR, Provider, Settings, TokenHash},
+    text::moment,
+};
 
 /// The identity behind a request. Cheap to clone. Only [`super::Access`] makes one.
 #[derive(Debug, Clone)]
@@ -33,6 +40,8 @@ pub(super) enum Credential {
     Open(Option<IpAddr>),
     /// The holder of this token.
     Token(TokenHash),
+    /// The holder of this token, which a person issued.
+    Issued(TokenHash),
     /// The user whom the proxy at this address named.
     Forwarded(IpAddr),
     /// Nobody: for questions about somebody.
@@ -41,10 +50,27 @@ pub(super) enum Credential {
     Inspector,
 }
 
-/// Callers are equal if they are the same person on the same endpoints: roles may change.
+/// What a caller has of an issued token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShownToken<'a> {
+    /// It showed none: nothing of that kind limits it.
+    None,
+    /// This one.
+    Limits(&'a IssuedToken),
+    /// One that is revoked or has expired: it may have nothing.
+    Gone,
+}
+
+/// Callers are equal if they are the same person on the same endpoints, by the same token where it is an issued one: roles may change.
 impl PartialEq for Caller {
     fn eq(&self, other: &Self) -> bool {
-        self.is_same_subject(other) && self.profile == other.profile
+        let issued = |caller: &Self| match caller.credential() {
+            Credential::Issued(hash) => Some(hash),
+            _ => None,
+        };
+        self.is_same_subject(other)
+            && self.profile == other.profile
+            && issued(self) == issued(other)
     }
 }
 
@@ -126,12 +152,16 @@ impl Caller {
 
     /// The roles that it has by these settings.
     pub fn roles<'a>(&'a self, settings: &'a Settings) -> &'a [String] {
-        let Credential::Token(hash) = self.credential() else {
-            return &self.identity.roles;
+        let roles = match self.credential() {
+            Credential::Token(hash) => {
+                let auth = settings.server_auth.as_ref();
+                auth.and_then(|auth| auth.token(&hash))
+                    .map(|token| &token.roles)
+            }
+            Credential::Issued(hash) => settings.issued.find(&hash).map(|token| &token.roles),
+            _ => return &self.identity.roles,
         };
-        let auth = settings.server_auth.as_ref();
-        let token = auth.and_then(|auth| auth.token(&hash));
-        token.map_or(&[], |token| &token.roles)
+        roles.map_or(&[], Vec::as_slice)
     }
 
     /// Whether both are the same subject. Roles may change while a session lasts.
@@ -147,7 +177,11 @@ impl Caller {
             | Credential::Local
             | Credential::Imagined
             | Credential::Inspector => true,
-            Credential::Open(_) => auth.is_none_or(|auth| !auth.asks_for_credentials()),
+            Credential::Open(_) => !settings.requires_credentials(),
+            Credential::Issued(hash) => settings
+                .issued
+                .find(&hash)
+                .is_some_and(|token| *token.subject == *self.subject() && !token.is_expired()),
             Credential::Token(hash) => auth.is_some_and(|auth| {
                 auth.providers.contains(&Provider::Bearer)
                     && auth
@@ -159,6 +193,27 @@ impl Caller {
                     && super::credentials::is_trusted(&auth.forwarded, proxy)
             }),
         }
+    }
+
+    /// The limits of the token that the caller showed, if a person issued it.
+    pub fn token<'a>(&self, settings: &'a Settings) -> ShownToken<'a> {
+        match self.credential() {
+            Credential::Issued(hash) => match settings.issued.find(&hash) {
+                Some(token) if self.is_current(settings) => ShownToken::Limits(token),
+                _ => ShownToken::Gone,
+            },
+            _ => ShownToken::None,
+        }
+    }
+
+    /// How long what the caller showed still counts, where that ends.
+    pub(super) fn rest(&self, settings: &Settings) -> Option<Duration> {
+        let Credential::Issued(hash) = self.credential() else {
+            return None;
+        };
+        let expires = settings.issued.find(&hash)?.expires?;
+        let now = moment::millis(SystemTime::now());
+        Some(Duration::from_millis(expires.saturating_sub(now)))
     }
 
     /// Whether no access rule concerns the caller: it executes nothing.

@@ -7,9 +7,11 @@ mod credentials;
 pub mod operators;
 mod rate;
 mod seat;
+mod token_uses;
 
 use std::{
     net::{IpAddr, SocketAddr},
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -19,19 +21,21 @@ use http::{HeaderMap, Method};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-pub use self::{
-    caller::Caller,
-    credentials::{BadHeader, ForwardedUser, bearer_token, forwarded_user},
-    seat::{ClientSeat, InstanceUser},
-};
 use self::{
     caller::Credential,
     credentials::is_trusted,
     operators::{NotAnOperator, OperatorPass, Operators},
     rate::{BucketOwner, Buckets},
+    token_uses::{KEEP_EVERY, TokenUses},
+};
+pub use self::{
+    caller::{Caller, ShownToken},
+    credentials::{BadHeader, ForwardedUser, bearer_token, forwarded_user},
+    seat::{ClientSeat, InstanceUser},
+    token_uses::last_uses,
 };
 use crate::{
-    config::{Provider, RateLimit, ServerAuth, Settings, TokenHash},
+    config::{IssuedToken, Provider, RateLimit, ServerAuth, Settings, TokenHash},
     text::secret::Secret,
 };
 
@@ -49,10 +53,15 @@ struct Parts {
     /// How much one caller may ask, of the settings in force.
     limit: ArcSwapOption<RateLimit>,
     buckets: Buckets,
+    uses: TokenUses,
 }
 
 /// Keeps what is read at each request, so that it need not be looked for.
-pub struct AccessTask(Access);
+pub struct AccessTask {
+    access: Access,
+    /// Where the last uses of tokens are kept.
+    data_dir: Option<PathBuf>,
+}
 
 /// The other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,12 +72,18 @@ pub enum Peer {
     LocalSocket,
 }
 
+/// How often a stream looks whether the time of its token is over.
+const LOOK_AT_CLOCK: Duration = Duration::from_secs(30);
+
 /// Why a request is not let in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// It shows nothing that says who sent it.
     #[error("the request shows no credential")]
     NoCredential,
+    /// The time of its token is over.
+    #[error("the token has expired")]
+    ExpiredToken,
     /// Its token is none that is known.
     #[error("the token is not known here")]
     UnknownToken,
@@ -100,8 +115,13 @@ impl Access {
             operators: Operators::new(api_key),
             limit: ArcSwapOption::new(limit),
             buckets: Buckets::default(),
+            uses: TokenUses::default(),
         }));
-        (access.clone(), AccessTask(access))
+        let task = AccessTask {
+            access: access.clone(),
+            data_dir: None,
+        };
+        (access, task)
     }
 
     /// The settings in force.
@@ -117,21 +137,48 @@ impl Access {
         headers: &HeaderMap,
         peer: Peer,
     ) -> Result<Caller, Refused> {
+        let token = bearer_token(headers)?.map(TokenHash::of);
+        if let Some(hash) = token
+            && let Some(caller) = self.by_issued(settings, hash)?
+        {
+            return Ok(caller);
+        }
         let auth = settings.server_auth.as_deref();
         let auth = auth.filter(|auth| auth.asks_for_credentials());
-        let Some(auth) = auth else {
-            return Ok(match peer {
-                Peer::LocalSocket => self.0.local.clone(),
-                Peer::Network(address) if settings.rate_limit.is_some() => {
-                    Caller::unnamed(Credential::Open(Some(address.ip())))
-                }
-                Peer::Network(_) => self.0.open.clone(),
-            });
-        };
-        match Self::identify(auth, headers, peer) {
-            Err(Refused::NoCredential) if peer == Peer::LocalSocket => Ok(self.0.local.clone()),
-            identified => identified,
+        let identified = auth.map_or(Err(Refused::NoCredential), |auth| {
+            Self::identify(auth, headers, peer)
+        });
+        match (identified, peer) {
+            // One that is shown has to be good, wherever none is needed.
+            (Err(Refused::NoCredential), _) if token.is_some() => Err(Refused::UnknownToken),
+            (Err(Refused::NoCredential), Peer::LocalSocket) => Ok(self.0.local.clone()),
+            (Err(Refused::NoCredential), Peer::Network(address))
+                if !settings.requires_credentials() =>
+            {
+                Ok(match settings.rate_limit {
+                    Some(_) => Caller::unnamed(Credential::Open(Some(address.ip()))),
+                    None => self.0.open.clone(),
+                })
+            }
+            (identified, _) => identified,
         }
+    }
+
+    /// The holder of a token that a person issued.
+    fn by_issued(&self, settings: &Settings, hash: TokenHash) -> Result<Option<Caller>, Refused> {
+        let Some(token) = settings.issued.find(&hash) else {
+            return Ok(None);
+        };
+        if token.is_expired() {
+            return Err(Refused::ExpiredToken);
+        }
+        self.0.uses.note(&hash);
+        let roles = token.roles.clone();
+        Ok(Some(Caller::new(
+            &token.subject,
+            roles,
+            Credential::Issued(hash),
+        )))
     }
 
     /// Asks the providers in their order. The first who knows the sender decides; a header that says nothing ends the search.
@@ -198,15 +245,35 @@ impl Access {
         Caller::new(subject, roles, Credential::Imagined)
     }
 
+    /// Whoever holds this token, for a question about access.
+    pub fn imagined_holder(token: &IssuedToken) -> Caller {
+        let roles = token.roles.clone();
+        Caller::new(&token.subject, roles, Credential::Issued(token.hash))
+    }
+
     /// Returns when what the caller showed does not count any more. Cancel-safe.
     pub async fn withdrawn(&self, caller: &Caller) {
         let mut settings = self.0.settings.clone();
         loop {
-            if !caller.is_current(&settings.borrow_and_update()) {
-                return;
-            }
-            if settings.changed().await.is_err() {
-                std::future::pending::<()>().await;
+            let rest = {
+                let settings = settings.borrow_and_update();
+                if !caller.is_current(&settings) {
+                    return;
+                }
+                caller.rest(&settings)
+            };
+            let over = async {
+                match rest {
+                    // The clock of the day may be set meanwhile.
+                    Some(rest) => tokio::time::sleep(rest.min(LOOK_AT_CLOCK)).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = over => (),
+                changed = settings.changed() => if changed.is_err() {
+                    std::future::pending::<()>().await;
+                },
             }
         }
     }
@@ -233,9 +300,42 @@ impl Access {
 }
 
 impl AccessTask {
+    /// Keeps the last uses of tokens there, too.
+    #[must_use]
+    pub fn keeping_uses(self, data_dir: PathBuf) -> Self {
+        Self {
+            data_dir: Some(data_dir),
+            ..self
+        }
+    }
+
     /// Follows the settings until shutdown.
     pub async fn run(self, shutdown: CancellationToken) {
-        let parts = self.0.0;
+        let keeping = self.keep_uses(&shutdown);
+        tokio::join!(keeping, self.follow(&shutdown));
+    }
+
+    async fn keep_uses(&self, shutdown: &CancellationToken) {
+        let Some(data_dir) = &self.data_dir else {
+            return;
+        };
+        let mut is_over = false;
+        while !is_over {
+            let waiting = tokio::time::timeout(KEEP_EVERY, shutdown.cancelled());
+            is_over = waiting.await.is_ok();
+            let (access, data_dir) = (self.access.clone(), data_dir.clone());
+            let keep = move || {
+                let issued = access.settings().issued.clone();
+                access.0.uses.keep(&data_dir, &issued)
+            };
+            if let Ok(Err(error)) = tokio::task::spawn_blocking(keep).await {
+                tracing::warn!(%error, "when tokens were used last is not kept");
+            }
+        }
+    }
+
+    async fn follow(&self, shutdown: &CancellationToken) {
+        let parts = &self.access.0;
         let mut settings = parts.settings.clone();
         let mut key = parts.operators.key(&settings.borrow());
         let following = async {

@@ -14,7 +14,7 @@ pub use self::page_logins::LINK_LIFETIME;
 use self::page_logins::{PageLogins, SessionNumber};
 use super::Peer;
 use crate::{
-    config::{Settings, TokenHash},
+    config::{ChangeWay, Settings, TokenHash},
     text::secret::Secret,
 };
 
@@ -55,6 +55,17 @@ pub enum NotAnOperator {
     /// It has the cookie of a session, and does not come from the page.
     #[error("the request has a login's cookie and does not come from the page of this address")]
     OtherOrigin,
+}
+
+impl OperatorPass {
+    /// How whoever has it changes the configuration.
+    pub fn way(self) -> ChangeWay {
+        match self.0 {
+            Pass::LocalSocket => ChangeWay::Terminal,
+            Pass::Key(_) => ChangeWay::Rest,
+            Pass::Page(_) => ChangeWay::Page,
+        }
+    }
 }
 
 impl Operators {

@@ -9,6 +9,7 @@ mod clients;
 mod code;
 mod commands;
 mod config;
+mod config_changes;
 mod demo;
 mod doctor;
 mod events;
@@ -30,6 +31,7 @@ mod shared_text;
 mod sse;
 mod status;
 mod strict_requests;
+mod tokens;
 mod tools;
 mod verbs;
 
@@ -218,6 +220,8 @@ fn shared<V: Verbs>() -> Routes<V> {
         .and(activity::routes())
         .and(logs::routes())
         .and(access::routes())
+        .and(config_changes::routes())
+        .and(tokens::routes())
 }
 
 /// Every route with its description.

@@ -15,6 +15,9 @@ pub(super) trait Verbs: Clone + Send + Sync + 'static {
 
     fn management(&self) -> &Management<Self::Backing>;
 
+    /// Where clients reach the daemon, if one runs.
+    fn url(&self) -> Option<String>;
+
     /// Puts an answer together off the workers of the runtime: a server may list twenty thousand things.
     fn in_turn(
         &self,
@@ -34,6 +37,10 @@ impl Verbs for Api {
 
     fn management(&self) -> &Management {
         &self.0.management
+    }
+
+    fn url(&self) -> Option<String> {
+        self.0.location.url.clone()
     }
 
     async fn in_turn(&self, work: impl FnOnce(&Management) -> Answer + Send + 'static) -> Answer {
@@ -58,6 +65,10 @@ impl Verbs for Management<OverFiles> {
 
     fn management(&self) -> &Self {
         self
+    }
+
+    fn url(&self) -> Option<String> {
+        None
     }
 
     async fn in_turn(&self, work: impl FnOnce(&Self) -> Answer + Send + 'static) -> Answer {

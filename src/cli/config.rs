@@ -1,4 +1,4 @@
-//! `mcpproxy config`: which configuration file counts, whether it is sound, and what may stand in it.
+//! `mcpproxy config`: which configuration file counts, whether it is sound, what may stand in it, and changing it.
 
 use std::path::Path;
 
@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::{
+    config_changes::{ConfigGet, ConfigHistoryList, ConfigSet, ConfigUndo},
     connection,
     failure::CommandFailure,
     location::Location,
@@ -21,12 +22,16 @@ use crate::{
     },
 };
 
-/// Say which configuration file counts, check it, or print its schema
+/// Find, check, show or change the configuration file
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     Path(ConfigPath),
     Check(ConfigCheck),
     Schema(ConfigSchema),
+    Get(ConfigGet),
+    Set(ConfigSet),
+    History(ConfigHistoryList),
+    Undo(ConfigUndo),
 }
 
 /// Print the JSON Schema of the configuration file
@@ -73,6 +78,10 @@ impl ConfigCommand {
             Self::Path(ConfigPath {}) => print_path(&files, out),
             Self::Check(check) => check.run(&files, out).await,
             Self::Schema(ConfigSchema {}) => output::exactly(config::schema().trim_end()),
+            Self::Get(get) => get.run(&files),
+            Self::Set(set) => set.run(&files, out).await,
+            Self::History(list) => list.run(&files, out).await,
+            Self::Undo(undo) => undo.run(&files, out).await,
         }
     }
 }

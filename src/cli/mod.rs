@@ -12,6 +12,7 @@ mod carried;
 mod code;
 mod completions;
 mod config;
+mod config_changes;
 mod connect;
 mod connection;
 pub mod demo_server;
@@ -34,6 +35,7 @@ mod status;
 mod stdio;
 mod stop;
 mod table;
+mod token;
 mod tools;
 mod tools_search;
 mod ui;
@@ -112,6 +114,8 @@ enum Command {
     Config(config::ConfigCommand),
     #[command(subcommand)]
     Secret(secret::SecretCommand),
+    #[command(subcommand)]
+    Token(token::TokenCommand),
     Doctor(doctor::DoctorCommand),
     Completions(completions::CompletionsCommand),
     Version(version::VersionCommand),
@@ -193,6 +197,7 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Service(service) => block_on(service.run(location, out)),
         Command::Config(config) => block_on(config.run(location, out)),
         Command::Secret(secret) => block_on(secret.run(location, out)),
+        Command::Token(token) => block_on(token.run(location, out)),
         Command::Doctor(doctor) => block_on(doctor.run(location, out)),
         Command::Completions(completions) => {
             completions.run(location, <Arguments as clap::CommandFactory>::command())

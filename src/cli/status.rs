@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{
     config::CORRECT_THE_FILE,
@@ -15,6 +15,7 @@ use super::{
 use crate::{
     activity::ActivityStatus,
     config::duration as spans,
+    daemon_client,
     management::{ServerCounts, ServerRow, StatusReport},
 };
 
@@ -23,19 +24,48 @@ use crate::{
 /// Counts the servers by their state and names those that do not work, each with its error and the next step. Ends with 3 when no
 /// daemon runs.
 #[derive(Debug, Args)]
-pub(super) struct StatusCommand {}
+#[command(after_long_help = "\
+Examples:
+  mcpproxy status
+  mcpproxy status --wait-for attention && notify-send mcpproxy")]
+pub(super) struct StatusCommand {
+    /// Wait until something needs you, then show it
+    #[arg(long, value_enum, value_name = "WHAT")]
+    wait_for: Option<WaitFor>,
+}
+
+/// What can be waited for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum WaitFor {
+    /// A server that does not work, or that waits for your approval; a file that is not in force
+    Attention,
+}
+
+/// How often it is looked.
+const LOOK: Duration = Duration::from_secs(1);
 
 impl StatusCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let daemon = connection::open(&files, out).await?;
-        let (request, status) = ("GET /api/v1/status", daemon.status());
-        out.answer(request, status, |mut report: StatusReport| {
+        let mut daemon = connection::open(&files, out).await?;
+        let mut status = daemon.status().clone();
+        if let Some(WaitFor::Attention) = self.wait_for {
+            while !needs_attention(&daemon_client::read("GET /api/v1/status", &status)?) {
+                tokio::time::sleep(LOOK).await;
+                status = daemon.get("/api/v1/status").await?;
+            }
+        }
+        out.answer("GET /api/v1/status", &status, |mut report: StatusReport| {
             let problems = std::mem::take(&mut report.problems);
             output::facts(facts(report))?;
             show_problems(problems)
         })
     }
+}
+
+/// Whether there is something that only a person can do.
+fn needs_attention(report: &StatusReport) -> bool {
+    !report.problems.is_empty() || report.config_error.is_some()
 }
 
 fn show_problems(problems: Vec<ServerRow>) -> Result<(), CommandFailure> {

@@ -36,6 +36,9 @@ pub struct ClientRow {
     /// The name of our entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Whether it shows a token, where it comes over the network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shows_token: Option<bool>,
     /// What is wrong with its file, or with our entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -71,6 +74,7 @@ fn row(places: &ClientPlaces, us: &OurAddress, client: Client, answers: bool) ->
         found: places.is_present(client),
         connected: false,
         name: None,
+        shows_token: None,
         error: None,
         next_step: None,
     };
@@ -80,6 +84,7 @@ fn row(places: &ClientPlaces, us: &OurAddress, client: Client, answers: bool) ->
             if let Some(ours) = our_entry_in(&found, &file, us) {
                 row.name = Some(ours.name.clone());
                 row.connected = us.is_us(ours);
+                row.shows_token = ours.command().is_none().then(|| ours.shows_token());
                 if !row.connected {
                     row.error = Some(
                         "its entry leads to an address where this mcpproxy does not listen"

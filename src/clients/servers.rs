@@ -46,6 +46,17 @@ impl ClientServer {
         URLS.iter().find_map(|key| self.text(key))
     }
 
+    /// Whether it shows a token, as far as the file says.
+    pub(super) fn shows_token(&self) -> bool {
+        let headers = ["headers", "http_headers"].iter();
+        let mut headers = headers.filter_map(|key| self.entry.get(key)?.as_object());
+        self.text("bearer_token_env_var").is_some()
+            || headers.any(|headers| {
+                let mut names = headers.keys();
+                names.any(|name| name.eq_ignore_ascii_case("authorization"))
+            })
+    }
+
     /// Its program, as it is written.
     pub fn command(&self) -> Option<&str> {
         let named = self.text("command").or_else(|| self.text("cmd"));

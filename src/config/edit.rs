@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::{
     ConfigError,
     document::{self, SERVERS, split_mark, tree},
+    not_undone::NotUndone,
     splice::{self, NewMember},
     tree::{Place, container, property, remove, remove_member, set, value_at, with_a_value},
 };
@@ -34,6 +35,18 @@ pub enum Change {
         path: Vec<String>,
         /// The new value.
         value: Value,
+    },
+    /// Sets a key outside of the servers. An object over an object changes only what differs.
+    SetSetting {
+        /// The key, and the keys inside it: `["activity", "max_age"]`.
+        path: Vec<String>,
+        /// The new value.
+        value: Value,
+    },
+    /// Takes a key outside of the servers out. It need not be there.
+    RemoveSetting {
+        /// The key, and the keys inside it.
+        path: Vec<String>,
     },
     /// Takes a key of a server out. It need not be there.
     RemoveKey {
@@ -70,6 +83,9 @@ pub enum EditError {
     /// No key was named.
     #[error("no key to change was named")]
     NoKey,
+    /// A change that was made is not undone.
+    #[error(transparent)]
+    NotUndone(#[from] NotUndone),
     /// Whoever makes the change does not want it over this text.
     #[error("{}", .0.error)]
     Refused(Box<Failure>),
@@ -94,6 +110,11 @@ pub fn edit(text: &str, change: &Change) -> Result<String, EditError> {
             value,
         } => set_key(json, server, path, value)?,
         Change::RemoveKey { server, path } => remove_key(json, server, path)?,
+        Change::SetSetting { path, .. } | Change::RemoveSetting { path } if path.is_empty() => {
+            return Err(EditError::NoKey);
+        }
+        Change::SetSetting { path, value } => set(&with_a_value(json)?, vec![], path, value)?,
+        Change::RemoveSetting { path } => remove(json, vec![], path)?,
     };
     Ok(format!("{mark}{edited}"))
 }

@@ -17,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     blank::{Blank, note_server_auth},
     edit::{Change, EditError, edit_all},
+    history::{ChangeOf, History},
+    issued::IssuedTokens,
     keyring::KeyringLookup,
     ourselves::{OurAddress, Whereabouts},
     server_entry::ServerEntry,
@@ -37,6 +39,7 @@ pub struct Keeper {
     writing: Arc<Mutex<()>>,
     demo: DemoSwitch,
     whereabouts: Whereabouts,
+    history: History,
 }
 
 /// The only writer of the settings in force.
@@ -50,6 +53,7 @@ pub struct KeeperTask {
     settings: watch::Sender<Arc<Settings>>,
     file_status: watch::Sender<FileStatus>,
     reloads: mpsc::Receiver<oneshot::Sender<()>>,
+    history: History,
     /// When secrets were looked up last.
     looked_up: Instant,
     /// Whether the file has lost the `serverAuth` that is in force until a restart.
@@ -105,10 +109,12 @@ impl Keeper {
             demo: DemoSwitch::default(),
             whereabouts,
         };
-        let (text, first) = source.begin()?;
+        let (text, mut first) = source.begin()?;
         let fixed = Fixed::of(&first, &source.overrides);
         let places = source.overrides.places.as_ref();
         let data_dir = places.map(|places| places.data_folder(&first).to_owned());
+        first.issued = issued_in(data_dir.as_deref());
+        let history = History::new(data_dir.as_deref(), None);
         let (settings, settings_out) = watch::channel(Arc::new(first));
         let (file_status, file_status_out) = watch::channel(FileStatus {
             blank: Blank::after(text.as_deref()),
@@ -123,6 +129,7 @@ impl Keeper {
             writing: Arc::default(),
             demo: source.demo.clone(),
             whereabouts: source.whereabouts.clone(),
+            history: history.clone(),
         };
         let task = KeeperTask {
             source,
@@ -132,10 +139,16 @@ impl Keeper {
             settings,
             file_status,
             reloads,
+            history,
             looked_up: Instant::now(),
             has_lost_auth: false,
         };
         Ok((keeper, task))
+    }
+
+    /// The history of the file.
+    pub fn history(&self) -> &History {
+        &self.history
     }
 
     /// The settings in force now.
@@ -220,6 +233,16 @@ impl Keeper {
         &self,
         change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
     ) -> Result<bool, WriteError> {
+        self.rewrite_as(ChangeOf::this_task(), change).await
+    }
+
+    /// The same for a change of which more is known than whose it is.
+    pub async fn rewrite_as(
+        &self,
+        by: ChangeOf,
+        change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
+    ) -> Result<bool, WriteError> {
+        let history = self.history.clone();
         let file = self.file.to_path_buf();
         let ended = |error| WriteError::Io {
             doing: "write",
@@ -228,7 +251,8 @@ impl Keeper {
         };
         let turn = self.writing.lock().await;
         let blank = self.file_status.borrow().blank;
-        let written = tokio::task::spawn_blocking(move || rewrite(&file, blank, change)).await;
+        let writing = move || rewrite(&file, blank, &history, &by, change);
+        let written = tokio::task::spawn_blocking(writing).await;
         drop(turn);
         let is_new = written.map_err(ended)??;
         // A fault that stands in the file beside the change is shown by `last_error`.
@@ -295,9 +319,18 @@ impl KeeperTask {
             self.looked_up = Instant::now();
         }
         let is_faulty = self.file_status.borrow().error.is_some() || is_outdated;
-        let read =
-            tokio::task::spawn_blocking(move || source.read_again(known.as_deref(), is_faulty));
-        match read.await {
+        let (history, data_dir) = (self.history.clone(), self.data_dir.clone());
+        let reading = move || {
+            history.look(&source.file);
+            let read = source.read_again(known.as_deref(), is_faulty);
+            (read, issued_in(data_dir.as_deref()))
+        };
+        let read = tokio::task::spawn_blocking(reading).await;
+        let read = read.map(|(read, issued)| {
+            self.publish_tokens(issued);
+            read
+        });
+        match read {
             Ok(Ok(None)) => self.publish_status(None),
             Ok(Ok(Some((text, settings)))) => {
                 self.text = text;
@@ -323,13 +356,29 @@ impl KeeperTask {
         }
     }
 
+    /// Puts the tokens in force that are there now, whatever becomes of the file.
+    fn publish_tokens(&self, issued: IssuedTokens) {
+        self.settings.send_if_modified(|settings| {
+            let is_new = settings.issued != issued;
+            if is_new {
+                Arc::make_mut(settings).issued = issued;
+            }
+            is_new
+        });
+    }
+
     fn publish(&mut self, mut new: Settings) {
         let old = self.settings.borrow().clone();
+        new.issued = old.issued.clone();
+        // Until a restart we listen where we did.
+        new.is_exposed |= self.first.is_exposed();
         let auth = new.server_auth.as_deref();
-        self.has_lost_auth = old
-            .server_auth
-            .as_ref()
-            .is_some_and(|old| old.is_lost_in(auth));
+        let lets_more_in = old.requires_credentials() && !new.requires_credentials();
+        self.has_lost_auth = lets_more_in
+            || old
+                .server_auth
+                .as_ref()
+                .is_some_and(|old| old.is_lost_in(auth));
         if self.has_lost_auth {
             new.server_auth.clone_from(&old.server_auth);
         }
@@ -377,6 +426,19 @@ impl KeeperTask {
             file_status.blank = blank;
             changed
         });
+    }
+}
+
+/// The tokens of a data folder. Those of a file that cannot be read count no more: nobody can tell which were revoked.
+fn issued_in(data_dir: Option<&Path>) -> IssuedTokens {
+    let read = data_dir.map(IssuedTokens::read);
+    match read {
+        None => IssuedTokens::default(),
+        Some(Ok(issued)) => issued,
+        Some(Err(error)) => {
+            tracing::error!(%error, "no token that was issued counts: their file cannot be read");
+            IssuedTokens::default()
+        }
     }
 }
 

@@ -16,11 +16,14 @@ mod finding;
 mod fingerprint;
 mod foreign;
 mod guards;
+mod history;
 mod isolation;
+mod issued;
 mod keeper;
 mod keyring;
 mod listen;
 pub mod loopback;
+mod not_undone;
 mod oauth;
 mod otlp;
 mod ourselves;
@@ -37,6 +40,7 @@ mod safe_variables;
 mod secret_uses;
 mod server_auth;
 mod server_entry;
+mod setting_change;
 mod settings;
 mod shown_file;
 mod source;
@@ -66,10 +70,16 @@ pub use entry_switches::EntryFlag;
 pub use finding::{ConfigError, ConfigFinding, FindingKind, LineColumn};
 pub use fingerprint::fingerprint_as_written;
 pub use foreign::{json_with, json_without};
+pub use history::{
+    ChangeAuthor, ChangeNote, ChangeOf, ChangeWay, ChangedValue, History, HistoryEntry, Needs,
+    changed_values, text_mark,
+};
 pub use isolation::{Isolation, Named};
+pub use issued::{CallLimit, IssuedToken, IssuedTokens, TokenError};
 pub use keeper::{Keeper, KeeperTask};
 pub use keyring::{KeyringChoice, KeyringLookup, KeyringPlace, is_secret_name, no_values};
 pub use listen::{BadListen, Listen, NotLoopback};
+pub use not_undone::NotUndone;
 pub use oauth::OAuth;
 pub use otlp::OtlpEndpoint;
 pub use ourselves::{LeadsTo, OurAddress, loopback_port_of};
@@ -90,6 +100,7 @@ pub use server_entry::{
     Author, IdleTimeout, ProtocolEra, Remote, RemoteKind, Root, ServerEntry, SessionScope, Start,
     Stdio, ToolChanges, Transport,
 };
+pub use setting_change::{PlannedText, SettingEdit, WantedValue, keys_of_path, plan_edits};
 pub use settings::{
     AgentManagement, BrokenEntry, CodeExecution, DemoOrigin, Environment, Inherit, RoutingMode,
     Settings,

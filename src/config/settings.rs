@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     activity::ActivitySettings,
     finding::{ConfigFinding, listed},
+    issued::IssuedTokens,
     keyring::KeyringChoice,
     listen::Listen,
     otlp::OtlpEndpoint,
@@ -62,6 +63,10 @@ pub struct Settings {
     pub lacks_secrets: bool,
     /// Who clients are, and what they may have.
     pub server_auth: Option<Arc<ServerAuth>>,
+    /// The tokens that were issued to clients, which stand in no file of settings.
+    pub issued: IssuedTokens,
+    /// Whether other machines can reach the daemon, or could since it began.
+    pub is_exposed: bool,
     /// Parts of what there is, by the names of their endpoints.
     pub profiles: BTreeMap<String, Arc<Profile>>,
     /// How much one caller may ask, if that is limited.
@@ -160,6 +165,15 @@ impl BrokenEntry {
 }
 
 impl Settings {
+    /// Whether a client of the network that shows no credential is kept out.
+    pub fn requires_credentials(&self) -> bool {
+        let auth = self.server_auth.as_deref();
+        let said = auth.and_then(|auth| auth.required);
+        said.unwrap_or_else(|| {
+            self.is_exposed || auth.is_some_and(ServerAuth::asks_for_credentials)
+        })
+    }
+
     /// The entry of this name if it cannot be used.
     pub fn broken_entry(&self, name: &str) -> Option<&BrokenEntry> {
         self.broken.iter().find(|broken| broken.name == name)

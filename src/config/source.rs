@@ -162,6 +162,9 @@ pub(super) struct Source {
     pub(super) whereabouts: Whereabouts,
 }
 
+/// Keys whose new values count after a restart: those of [`Fixed`].
+pub(super) const AFTER_RESTART: [&str; 4] = ["listen", "data_dir", "lock_file", "session_key"];
+
 /// What is decided once, at start.
 #[derive(PartialEq)]
 pub(super) struct Fixed {
@@ -184,14 +187,20 @@ impl Fixed {
         }
     }
 
+    /// Whether other machines can reach a daemon that began so.
+    pub(super) fn is_exposed(&self) -> bool {
+        !self.listen.is_loopback()
+    }
+
     pub(super) fn differences(&self, now: &Self) -> Vec<&'static str> {
-        let listen = (self.listen != now.listen).then_some("listen");
-        let data_dir = (self.data_dir != now.data_dir).then_some("data_dir");
-        let lock_file = (self.lock_file != now.lock_file).then_some("lock_file");
-        let session_key = (self.session_key != now.session_key).then_some("session_key");
-        [listen, data_dir, lock_file, session_key]
-            .into_iter()
-            .flatten()
+        let differ = [
+            self.listen != now.listen,
+            self.data_dir != now.data_dir,
+            self.lock_file != now.lock_file,
+            self.session_key != now.session_key,
+        ];
+        let keys = AFTER_RESTART.into_iter().zip(differ);
+        keys.filter_map(|(key, differs)| differs.then_some(key))
             .collect()
     }
 }
@@ -314,6 +323,7 @@ impl Source {
 
     fn overridden(&self, mut settings: Settings) -> Settings {
         settings.listen = self.overrides.listen.unwrap_or(settings.listen);
+        settings.is_exposed = !settings.listen.is_loopback();
         if let Some(file) = &self.overrides.lock_file {
             settings.lock_file = Some(file.clone());
         }

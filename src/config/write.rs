@@ -11,6 +11,7 @@ use super::{
     blank::Blank,
     edit::EditError,
     file::{LARGEST_FILE, folder_of, link_chain, read_text},
+    history::{ChangeOf, History},
     replace::{Replaced, neighbour, owner_of, replace},
     resolve::file_fault,
     source::process_environment,
@@ -53,10 +54,13 @@ const LOCK_RETRY: Duration = Duration::from_millis(10);
 const MOST_TRIES: usize = 10;
 
 /// Reads, changes and writes the file under its lock; the change sees the text that it replaces, and is made again over another one that
-/// somebody saves meanwhile. A missing file has no text. A text that no daemon would take is not written. Says whether the text changed. Blocks.
+/// somebody saves meanwhile. A missing file has no text. A text that no daemon would take is not written; one that is written is in the
+/// history. Says whether the text changed. Blocks.
 pub fn rewrite(
     file: &Path,
     blank: Blank,
+    history: &History,
+    by: &ChangeOf,
     change: impl Fn(&str) -> Result<String, EditError>,
 ) -> Result<bool, WriteError> {
     let chain = link_chain(file);
@@ -97,7 +101,14 @@ pub fn rewrite(
             // It could not be read again.
             return Err(failed("write", real)(too_large(LARGEST_FILE)));
         }
-        let replaced = replace(real, before.as_deref(), &after);
+        let known = before.as_deref().unwrap_or_default();
+        let replaced = history.writing(
+            known,
+            &after,
+            by,
+            || replace(real, before.as_deref(), &after),
+            |replaced| *replaced == Replaced::Done,
+        );
         if replaced.map_err(failed("write", real))? == Replaced::Done {
             return Ok(true);
         }

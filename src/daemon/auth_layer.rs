@@ -21,6 +21,7 @@ use crate::{
     },
     activity::Activity,
     api,
+    config::ChangeAuthor,
     inbound::{self, Presence},
     wire::instance::InstanceId,
 };
@@ -92,7 +93,9 @@ impl AuthLayer {
                         () = closing.cancelled() => (),
                     }
                 };
-                until_revoked(self.routed(request).await, revoked)
+                let author = ChangeAuthor::operator(pass.way());
+                let answer = author.during(self.routed(request)).await;
+                until_revoked(answer, revoked)
             }
             Ok(Sender::Client(caller)) => {
                 request.extensions_mut().insert(caller.clone());

@@ -158,6 +158,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let (calls, counted) = (CallIds::traced_by(activity.spans()), sessions.clone());
     let api_key = api_key(&data_dir)?;
     let (access, access_task) = Access::new(keeper.subscribe(), Some(api_key.secret()));
+    let access_task = access_task.keeping_uses(data_dir.clone());
     let inbound = Inbound::new(
         access.clone(),
         router.clone(),

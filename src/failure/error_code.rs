@@ -42,6 +42,8 @@ pub enum ErrorCode {
     UnknownProfile,
     /// The activity log has no record of that number.
     UnknownRecord,
+    /// No token of this name was issued.
+    UnknownToken,
     /// Nothing is kept under this key.
     UnknownKey,
     /// The server could not be started or reached.
@@ -143,6 +145,7 @@ impl ErrorCode {
         Self::RateLimited,
         Self::UnknownProfile,
         Self::UnknownRecord,
+        Self::UnknownToken,
         Self::UnknownKey,
         Self::ServerUnavailable,
         Self::LoginRequired,
@@ -187,6 +190,7 @@ impl ErrorCode {
             Self::RateLimited => ("rate_limited", 429, 1, RPC_INTERNAL),
             Self::UnknownProfile => ("unknown_profile", 404, 1, RPC_INTERNAL),
             Self::UnknownRecord => ("unknown_record", 404, 1, RPC_INTERNAL),
+            Self::UnknownToken => ("unknown_token", 404, 1, RPC_INTERNAL),
             Self::UnknownKey => ("unknown_key", 404, 1, RPC_PARAMS),
             Self::ServerUnavailable => ("server_unavailable", 502, 1, RPC_INTERNAL),
             Self::LoginRequired => ("login_required", 409, 1, RPC_INTERNAL),

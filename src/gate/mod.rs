@@ -11,6 +11,7 @@ mod permission;
 mod rules;
 mod standing;
 mod ticket;
+mod token_limits;
 mod variant;
 mod view;
 
@@ -25,6 +26,7 @@ pub use self::{
         Standing, Switches, awaits_approval, is_quarantined, policies, policy, standing, switches,
     },
     ticket::{Admitted, AdmittedMessage},
+    token_limits::may_manage,
     variant::Variant,
     view::ViewKey,
 };

@@ -28,15 +28,17 @@ impl<'a> Rules<'a> {
     {
         // Before anything reads it: what follows does so several times.
         target.thing().check_length().map_err(Refusal::TooLong)?;
-        self.check_profile(caller, server, target)?;
-        let Some(auth) = &self.settings.server_auth else {
-            return Ok(DecidedAccess::NoRules);
+        self.check_profile(caller.profile(), server, target)?;
+        let access = match &self.settings.server_auth {
+            None => DecidedAccess::NoRules,
+            Some(auth) => match self.permission(auth, caller, server, target) {
+                Some(access) => access,
+                None if !self.is_configured(server) => return Ok(DecidedAccess::NoRules),
+                None => return Err(Refusal::Denied(target.thing().clone())),
+            },
         };
-        match self.permission(auth, caller, server, target) {
-            Some(access) => Ok(access),
-            None if !self.is_configured(server) => Ok(DecidedAccess::NoRules),
-            None => Err(Refusal::Denied(target.thing().clone())),
-        }
+        self.check_token(caller, server, target)?;
+        Ok(access)
     }
 
     /// Whether a caller may know of a server: it may be used, and something of it is for this caller.
@@ -53,7 +55,11 @@ impl<'a> Rules<'a> {
     /// Whether it could know of one of this name that is not there yet.
     pub fn would_show(self, caller: &Caller, server: &str) -> bool {
         let lists = Target::method_alone(method::TOOLS_LIST);
-        if self.check_profile(caller, server, &lists).is_err() {
+        let is_outside = self
+            .check_profile(caller.profile(), server, &lists)
+            .is_err()
+            || self.check_token(caller, server, &lists).is_err();
+        if is_outside {
             return false;
         }
         let auth = self.settings.server_auth.as_ref();
@@ -62,7 +68,7 @@ impl<'a> Rules<'a> {
 
     /// Whether the profile of the caller's endpoint has a thing. What it lacks is as if it were not there.
     pub fn is_in_profile(self, caller: &Caller, server: &str, target: &Target<'_>) -> bool {
-        self.check_profile(caller, server, target).is_ok()
+        self.check_profile(caller.profile(), server, target).is_ok()
     }
 
     /// [`Rules::permits_built_in`], and why not.
@@ -75,6 +81,9 @@ impl<'a> Rules<'a> {
 
     /// Whether a caller may use a tool of our own. Profiles are about servers only.
     pub fn permits_built_in(self, caller: &Caller, name: &str) -> bool {
+        if !self.token_permits_built_in(caller, name) {
+            return false;
+        }
         let Some(auth) = &self.settings.server_auth else {
             return true;
         };
@@ -123,16 +132,16 @@ impl<'a> Rules<'a> {
         decision.map_or(DecidedAccess::NoRules, access_by)
     }
 
-    fn check_profile<'t>(
+    pub(super) fn check_profile<'t>(
         self,
-        caller: &Caller,
+        name: Option<&str>,
         server: &str,
         target: &'t Target<'_>,
     ) -> Result<(), Refusal<'t>>
     where
         'a: 't,
     {
-        let Some(name) = caller.profile() else {
+        let Some(name) = name else {
             return Ok(());
         };
         // One that was taken out of the file shows nothing.
@@ -302,7 +311,7 @@ fn access_by(decision: Decision) -> DecidedAccess {
 }
 
 /// Methods that we know and that name no thing of a server.
-fn names_nothing(name: &str) -> bool {
+pub(super) fn names_nothing(name: &str) -> bool {
     matches!(
         name,
         method::INITIALIZE

@@ -2,7 +2,7 @@
 
 use super::Rules;
 use crate::{
-    access::{Caller, acl::RulesFor},
+    access::{Caller, ShownToken, acl::RulesFor},
     trust::fingerprint::Fingerprint,
     wire::Raw,
 };
@@ -13,7 +13,7 @@ use crate::{
 pub enum ViewKey {
     /// No rule distinguishes callers.
     Everyone,
-    /// Those whom the same rules concern, on endpoints of the same profile: a digest of both.
+    /// Those whom the same rules concern, on endpoints of the same profile, by tokens with the same limits: a digest of all three.
     Those(Fingerprint),
 }
 
@@ -21,7 +21,12 @@ impl Rules<'_> {
     /// The key of what this caller sees.
     pub fn view(self, caller: &Caller) -> ViewKey {
         let auth = self.settings.server_auth.as_ref();
-        if caller.profile().is_none() && auth.is_none() {
+        let limits = match caller.token(self.settings) {
+            ShownToken::None => None,
+            ShownToken::Gone => Some(None),
+            ShownToken::Limits(token) => Some(Some((&token.servers, &token.profile, token.calls))),
+        };
+        if caller.profile().is_none() && auth.is_none() && limits.is_none() {
             return ViewKey::Everyone;
         }
         let is_current = caller.is_current(self.settings);
@@ -34,7 +39,12 @@ impl Rules<'_> {
             }
             None => Vec::new(),
         };
-        let seen = (caller.profile(), is_current || auth.is_none(), rules);
+        let seen = (
+            caller.profile(),
+            is_current || auth.is_none(),
+            rules,
+            limits,
+        );
         ViewKey::Those(Fingerprint::of_value(&Raw::author(&seen)))
     }
 }

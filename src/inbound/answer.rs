@@ -136,7 +136,9 @@ pub fn unauthorized(why: &Refused) -> Response {
     let mut response = rpc_error(StatusCode::UNAUTHORIZED, None, &error);
     let challenge = match why {
         Refused::NoCredential => r#"Bearer realm="mcpproxy""#,
-        Refused::UnknownToken => r#"Bearer realm="mcpproxy", error="invalid_token""#,
+        Refused::UnknownToken | Refused::ExpiredToken => {
+            r#"Bearer realm="mcpproxy", error="invalid_token""#
+        }
         Refused::BadHeader(_) => r#"Bearer realm="mcpproxy", error="invalid_request""#,
     };
     let challenge = HeaderValue::from_static(challenge);

@@ -11,11 +11,14 @@ use super::{
     gated::{self, Judged},
 };
 use crate::{
-    access::{Access, Caller, acl::Asked},
+    access::{
+        Access, Caller,
+        acl::{Asked, Decision},
+    },
     catalog::Snapshot,
     config::{
-        ANONYMOUS, AclRule, NamePattern, OPERATOR, Policy, Settings, UriPattern, Wildcard,
-        check_name,
+        ANONYMOUS, AclRule, IssuedToken, NamePattern, OPERATOR, Policy, Settings, UriPattern,
+        Wildcard, check_name,
     },
     failure::error_code::{ErrorCode, Failure},
     text::names::{self, BUILT_IN_TOOLS},
@@ -79,7 +82,7 @@ pub struct AccessVerdict {
     pub name: String,
     /// Whether it may be had.
     pub allowed: bool,
-    /// `rule`, `default`, `no_rules`, `lock_file`, or `guard` for whatever else is no access rule.
+    /// `rule`, `default`, `no_rules`, `token`, `lock_file`, or `guard` for whatever else is no access rule.
     pub decided_by: String,
     /// The place of the rule in `serverAuth.acl.rules`, counted from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,6 +151,7 @@ impl<B: Backing> Management<B> {
     pub fn known_callers(&self) -> Result<KnownCallers, Failure> {
         let settings = self.settings()?;
         let mut subjects = BTreeSet::from([ANONYMOUS.to_owned()]);
+        subjects.extend(settings.issued.iter().map(|token| token.subject.clone()));
         if let Some(auth) = settings.server_auth.as_deref() {
             subjects.extend(auth.tokens.iter().map(|token| token.subject.clone()));
             let rules = auth.acl.iter().flat_map(|acl| &acl.rules);
@@ -241,7 +245,11 @@ fn imagined(
     } else {
         roles.to_vec()
     };
-    let caller = Access::imagined(subject, roles.clone());
+    // What is asked of somebody who holds a token that was issued is asked of the token, too.
+    let (caller, roles) = match token_of(subject, settings) {
+        Some(token) if roles.is_empty() => (Access::imagined_holder(token), token.roles.clone()),
+        _ => (Access::imagined(subject, roles.clone()), roles),
+    };
     let caller = match profile {
         Some(profile) => in_profile(&caller, profile, settings)?,
         None => caller,
@@ -257,6 +265,14 @@ fn in_profile(caller: &Caller, name: &str, settings: &Settings) -> Result<Caller
     let error = format!("no profile {name:?} is configured");
     let hint = "`profiles` in the configuration file has them all";
     Err(Failure::new(ErrorCode::UnknownProfile, error, hint))
+}
+
+/// The first token that was issued to a subject.
+fn token_of<'a>(subject: &str, settings: &'a Settings) -> Option<&'a IssuedToken> {
+    settings
+        .issued
+        .iter()
+        .find(|token| token.subject == subject)
 }
 
 /// The roles that all tokens of a subject have.
@@ -306,6 +322,9 @@ fn verdict(
     let is_guard = refusal
         .as_ref()
         .is_some_and(|refusal| refusal.code != ErrorCode::AccessDenied);
+    let is_denied = |decision: Decision| decision.policy == Policy::Deny;
+    let by_token = !is_guard && refusal.is_some() && !decision.is_some_and(is_denied);
+    let token = token_of(&question.subject, settings).filter(|_| by_token);
     let allowed = refusal.is_none();
     let word = if allowed { "allowed" } else { "denied" };
     let reason = match (&refusal, by_rules, rule, &rule_text) {
@@ -313,6 +332,12 @@ fn verdict(
             let hidden = notes::hidden_by_profile(question, settings);
             let why = hidden.unwrap_or_else(|| refusal.error.clone());
             format!("denied, whatever the rules say: {why}")
+        }
+        _ if token.is_some() => {
+            format!(
+                "denied by the token of {}, whatever the rules say",
+                question.subject
+            )
         }
         (_, "rule", Some(place), Some(text)) => {
             format!("{word} by serverAuth.acl.rules[{place}]: {text}")
@@ -329,9 +354,14 @@ fn verdict(
         server: question.server.clone(),
         name: question.name.clone(),
         allowed,
-        decided_by: if is_guard { "guard" } else { by_rules }.to_owned(),
-        rule: rule.filter(|_| !is_guard),
-        rule_text: rule_text.filter(|_| !is_guard),
+        decided_by: match token {
+            Some(_) => "token",
+            None if is_guard => "guard",
+            None => by_rules,
+        }
+        .to_owned(),
+        rule: rule.filter(|_| !is_guard && token.is_none()),
+        rule_text: rule_text.filter(|_| !is_guard && token.is_none()),
         code: refusal.map(|refusal| refusal.code.to_string()),
         reason,
         note: (!notes.is_empty()).then(|| notes.join("; ")),

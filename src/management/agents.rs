@@ -15,7 +15,7 @@ use super::{
 use crate::{
     access::Caller,
     catalog::Snapshot,
-    config::{AgentManagement, Change, Provider, Settings},
+    config::{AgentManagement, Change, ChangeAuthor, Provider, Settings},
     failure::error_code::{ErrorCode, Failure},
     gate::{self, Moment, Rules},
     text::names::ServerName,
@@ -87,6 +87,11 @@ impl Management {
 impl AgentRequest<'_> {
     /// Whether the configuration lets agents do that.
     pub fn check(&self, verb: AgentVerb) -> Result<(), Failure> {
+        if verb == AgentVerb::Change && !gate::may_manage(self.caller, self.now.settings()) {
+            let error = "access denied: the token of this client does not let it change servers";
+            let hint = "Ask the user to do it.";
+            return Err(Failure::new(ErrorCode::AccessDenied, error, hint));
+        }
         let error = match (self.now.settings().management, verb) {
             (AgentManagement::Full, _) | (AgentManagement::Read, AgentVerb::Look) => return Ok(()),
             (AgentManagement::Read, AgentVerb::Change) => {
@@ -271,7 +276,8 @@ impl AgentRequest<'_> {
         plan: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
     ) -> Result<Arc<Planned>, Failure> {
         self.management.backing().agent_changes.take()?;
-        let planned = self.management.rewrite_seeing(plan).await;
+        let author = ChangeAuthor::agent(self.caller.subject());
+        let planned = author.during(self.management.rewrite_seeing(plan)).await;
         if let Ok(planned) = &planned {
             self.management.keep_for_review(name, planned).await;
         }
@@ -332,6 +338,10 @@ impl AgentRequest<'_> {
 
 /// Whether the configuration knows others than this caller, for whom the same servers work.
 fn has_other_callers(settings: &Settings, caller: &Caller) -> bool {
+    let mut issued = settings.issued.iter();
+    if issued.any(|token| *token.subject != *caller.subject()) {
+        return true;
+    }
     let auth = settings.server_auth.as_deref();
     auth.filter(|auth| auth.asks_for_credentials())
         .is_some_and(|auth| {

@@ -6,7 +6,7 @@ use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
     authorization::LoginTrouble,
     catalog::{ApprovalRequest, ServerCatalog, Snapshot},
-    config::{Change, EditError, OurAddress, Settings, WriteError},
+    config::{Change, ChangeOf, EditError, History, OurAddress, Settings, WriteError},
     failure::error_code::Failure,
     upstream::Status,
 };
@@ -60,7 +60,19 @@ pub trait Backing: Send + Sync {
     fn rewrite(
         &self,
         change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
+    ) -> impl Future<Output = Result<(), WriteError>> + Send {
+        self.rewrite_as(ChangeOf::this_task(), change)
+    }
+
+    /// The same for a change of which more is known than whose it is.
+    fn rewrite_as(
+        &self,
+        by: ChangeOf,
+        change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
     ) -> impl Future<Output = Result<(), WriteError>> + Send;
+
+    /// The history of the file.
+    fn history(&self) -> &History;
 
     /// Waits until what runs follows what the settings say of a server, where anything runs, but not for long.
     fn follows(&self, server: &str) -> impl Future<Output = ()> + Send;
@@ -70,6 +82,9 @@ pub trait Backing: Send + Sync {
 
     /// Ends the demo server of this name, if somebody started one while the daemon runs; whether it stood in no file either.
     fn stop_demo(&self, server: &str) -> impl Future<Output = bool> + Send;
+
+    /// Puts in force what changed outside of the file.
+    fn reread(&self) -> impl Future<Output = ()> + Send;
 
     /// Records a change, where records are kept.
     fn note(&self, change: OperatorChange);

@@ -11,6 +11,7 @@ mod agent_texts;
 mod agents;
 mod backing;
 mod broken_row;
+mod config_changes;
 mod contact;
 mod definition_diff;
 mod demo;
@@ -22,6 +23,7 @@ mod inspection;
 mod left_out;
 mod login;
 mod logs;
+mod missing_value;
 
 mod operator_hints;
 mod over_daemon;
@@ -34,6 +36,7 @@ mod server_state;
 mod servers;
 mod shown_finding;
 mod status;
+mod tokens;
 mod tools;
 mod writing;
 
@@ -43,6 +46,7 @@ pub use self::{
     access::{AccessQuestion, AccessVerdict, AskedKind, KnownCallers},
     agents::{AgentChange, AgentRequest, AgentVerb},
     backing::{Backing, Connections},
+    config_changes::{ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, EditPath, UndoRequest},
     definition_diff::changed_lines,
     entry_review::{EntryChange, EntryReview},
     health::{HealthReport, UnhealthyServer},
@@ -50,6 +54,7 @@ pub use self::{
     left_out::{LEFT_OUT_STEP, LeftOut},
     login::{LoginProgress, LoginStarted},
     logs::{FollowedLog, LogLines, last_lines},
+    missing_value::MissingValue,
     over_daemon::OverDaemon,
     over_files::{ConfigReport, Exposure, OverFiles, WrittenConfig},
     parameters::ShownParameter,
@@ -61,6 +66,7 @@ pub use self::{
         COUNTS_AFTER_RESTART, DaemonLocation, PageLink, ProgramVersion, ServerCounts, StatusReport,
         restart_warning, version_note,
     },
+    tokens::{NewToken, NewlyIssued, TokenList, TokenRow},
     tools::{ShownTool, ToolList, ToolRow},
 };
 use crate::{catalog::Snapshot, config::Settings, failure::error_code::Failure};

@@ -20,7 +20,8 @@ use crate::{
     authorization::Logins,
     catalog::{ApprovalRequest, Catalog, ServerCatalog, Snapshot},
     config::{
-        Change, DEMO, EditError, Keeper, OurAddress, ServerEntry, Settings, Start, WriteError,
+        Change, ChangeOf, DEMO, EditError, History, Keeper, OurAddress, ServerEntry, Settings,
+        Start, WriteError,
     },
     failure::error_code::{ErrorCode, Failure},
     gate,
@@ -258,11 +259,21 @@ impl Backing for OverDaemon {
         written
     }
 
-    async fn rewrite(
+    fn history(&self) -> &History {
+        self.keeper.history()
+    }
+
+    async fn rewrite_as(
         &self,
+        by: ChangeOf,
         change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
     ) -> Result<(), WriteError> {
-        self.keeper.rewrite(change).await.map(drop)
+        self.keeper.rewrite_as(by, change).await.map(drop)
+    }
+
+    async fn reread(&self) {
+        // A fault of the file is shown elsewhere.
+        let _ = self.keeper.reload_now().await;
     }
 
     async fn follows(&self, server: &str) {
@@ -385,6 +396,9 @@ fn is_about_to_stay(entry: &ServerEntry, status: &Status) -> bool {
 fn told(changes: &[Change]) -> Vec<OperatorChange> {
     let told = changes.iter().map(|change| {
         let (action, server, detail) = match change {
+            Change::SetSetting { path, .. } | Change::RemoveSetting { path } => {
+                ("set", "", Some(path.join(".")))
+            }
             Change::AddServer { name, .. } => ("add", name.as_str(), None),
             Change::RemoveServer { name } => ("remove", name.as_str(), None),
             Change::SetKey {

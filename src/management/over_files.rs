@@ -17,8 +17,8 @@ use crate::{
     authorization::Logins,
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, saved_listings},
     config::{
-        self, Blank, BrokenEntry, Change, EditError, KeyringLookup, LoadError, OurAddress, Places,
-        Settings, Supposed, Variables, WriteError,
+        self, Blank, BrokenEntry, Change, ChangeOf, EditError, History, IssuedTokens,
+        KeyringLookup, LoadError, OurAddress, Places, Settings, Supposed, Variables, WriteError,
     },
     failure::error_code::{ErrorCode, Failure},
     gate,
@@ -32,6 +32,7 @@ use crate::{
 pub struct OverFiles {
     places: Places,
     data_dir: PathBuf,
+    history: History,
     variables: Variables,
     keyring: KeyringLookup,
 }
@@ -130,6 +131,7 @@ impl Management<OverFiles> {
         };
         Self(Arc::new(OverFiles {
             data_dir: data_dir.to_owned(),
+            history: History::new(Some(data_dir), None),
             places,
             variables,
             keyring,
@@ -141,7 +143,8 @@ impl Management<OverFiles> {
         &self,
         change: impl Fn(&str) -> Result<String, EditError>,
     ) -> Result<bool, Failure> {
-        rewrite(&self.0.places, change).map_err(|error| not_written(&error))
+        let by = ChangeOf::this_task();
+        rewrite(&self.0.places, &self.0.history, &by, change).map_err(|error| not_written(&error))
     }
 
     /// Where things are.
@@ -282,11 +285,15 @@ fn lock_of(settings: &Settings) -> Option<Arc<Lock>> {
 
 fn rewrite(
     places: &Places,
+    history: &History,
+    by: &ChangeOf,
     change: impl Fn(&str) -> Result<String, EditError>,
 ) -> Result<bool, WriteError> {
     config::rewrite(
         &places.config_file,
         Blank::after_last_daemon(places),
+        history,
+        by,
         change,
     )
 }
@@ -306,7 +313,9 @@ impl Backing for OverFiles {
 
     fn settings(&self) -> Result<Arc<Settings>, Failure> {
         let read = config::load(&self.places, &self.variables, &self.keyring);
-        read.map(Arc::new).map_err(|error| unusable(&error))
+        let mut settings = read.map_err(|error| unusable(&error))?;
+        settings.issued = IssuedTokens::read(&self.data_dir).unwrap_or_default();
+        Ok(Arc::new(settings))
     }
 
     fn config_file(&self) -> &Path {
@@ -385,6 +394,13 @@ impl Backing for OverFiles {
             .await
     }
 
+    fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// It is read whenever it is asked for.
+    async fn reread(&self) {}
+
     /// Nothing runs.
     async fn follows(&self, _: &str) {}
 
@@ -398,12 +414,14 @@ impl Backing for OverFiles {
     /// Only a daemon records what happens.
     fn note(&self, _: OperatorChange) {}
 
-    async fn rewrite(
+    async fn rewrite_as(
         &self,
+        by: ChangeOf,
         change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
     ) -> Result<(), WriteError> {
-        let places = self.places.clone();
-        let written = tokio::task::spawn_blocking(move || rewrite(&places, change)).await;
+        let (places, history) = (self.places.clone(), self.history.clone());
+        let writing = move || rewrite(&places, &history, &by, change);
+        let written = tokio::task::spawn_blocking(writing).await;
         match written {
             Ok(written) => written.map(drop),
             Err(ended) => Err(WriteError::Io {

@@ -9,6 +9,7 @@ use super::{
     Backing, LEFT_OUT_STEP, LeftOut, Management,
     gated::{configured, held_step, login_stuck, server_refusal, step_while_held, wants_more},
     logs::{LogLines, last_lines},
+    missing_value::{MissingValue, missing},
     operator_hints::closest_server,
     patching::{Rights, plan_patch, read_new, read_patch},
     server_state::{ServerState, asleep, first_start, latest, runs, state},
@@ -111,6 +112,9 @@ pub struct ServerDetails {
     /// Failed attempts to start or reach it that stand in no record yet: of many in a row the first six have one each.
     #[serde(default)]
     pub unrecorded_failures: u32,
+    /// What its entry refers to and is not there; absent if nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<MissingValue>,
     /// What its processes have in memory, in bytes, with all that they started; absent where nothing runs here, or the system does not
     /// tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -208,6 +212,7 @@ impl<B: Backing> Management<B> {
             log_file: self.log_file(&settings, name),
             in_flight: connections.in_flight,
             unrecorded_failures: connections.all().map(|one| one.unrecorded_failures).sum(),
+            missing: missing(&settings, name),
             memory_bytes: None,
         })
     }

@@ -1,6 +1,7 @@
 //! Who comes in: tokens, users whom a proxy names, sessions and streams of several subjects, profiles' sessions, limits; and what
 //! `access check` says.
 
+mod issued;
 mod limits;
 
 use crate::support::prelude::*;

@@ -8,6 +8,7 @@ mod proxied;
 mod records;
 mod scripts;
 mod spellings;
+mod token_limits;
 mod ways;
 
 use self::ways::{

@@ -20,6 +20,7 @@ mod cli;
 mod client_limits;
 #[cfg(unix)]
 mod code_execution;
+mod config_history;
 mod connections;
 mod continued_sessions;
 mod credentials;

@@ -10,6 +10,7 @@ use crate::{
     config::{
         activity::{ActivitySettings, Kept},
         finding::ConfigFinding,
+        issued::IssuedTokens,
         raw::{File, InheritWord, RawActivity, RawInherit},
         references::{Text, VariableLookup},
         server_auth::ServerAuth,
@@ -85,6 +86,8 @@ impl Settings {
             keyring: file.keyring,
             lacks_secrets: false,
             server_auth: auth.map(Arc::new),
+            issued: IssuedTokens::default(),
+            is_exposed: !file.listen.is_loopback(),
             profiles: profiles
                 .map(|(name, profile)| (name.0, Arc::new(profile)))
                 .collect(),

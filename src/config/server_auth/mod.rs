@@ -9,7 +9,7 @@ use std::fmt;
 use http::HeaderName;
 use ipnet::IpNet;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use self::acl::{Acl, AclRule, Policy};
 use self::raw::{RawAuth, RawForwarded, SHORT};
@@ -40,6 +40,8 @@ pub struct ServerAuth {
     pub forwarded: Forwarded,
     /// Who may have what; everybody everything where there are no rules.
     pub acl: Option<Acl>,
+    /// Whether whoever shows no credential is kept out, if that is said.
+    pub required: Option<bool>,
 }
 
 impl ServerAuth {
@@ -54,7 +56,15 @@ impl ServerAuth {
 
     /// Whether these settings open the daemon: without any of it, or without a provider where there was one.
     pub(super) fn is_lost_in(&self, new: Option<&Self>) -> bool {
-        new.is_none_or(|new| new.providers.is_empty() && !self.providers.is_empty())
+        new.is_none_or(|new| {
+            let without_provider = new.providers.is_empty() && !self.providers.is_empty();
+            without_provider || (self.demands() && !new.demands())
+        })
+    }
+
+    /// Whether they demand a credential, wherever the daemon listens.
+    fn demands(&self) -> bool {
+        self.required.unwrap_or_else(|| self.asks_for_credentials())
     }
 }
 
@@ -93,6 +103,27 @@ impl TokenHash {
     }
 }
 
+impl TokenHash {
+    /// As text.
+    pub fn to_hex(self) -> String {
+        self.0.to_hex().to_string()
+    }
+}
+
+impl Serialize for TokenHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_hex())
+    }
+}
+
+impl<'de> Deserialize<'de> for TokenHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let hash = blake3::Hash::from_hex(text.as_bytes());
+        hash.map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
 impl fmt::Debug for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(crate::text::secret::MASK)
@@ -122,7 +153,7 @@ impl Default for Forwarded {
 }
 
 impl ServerAuth {
-    /// Whether clients of the network have to show who they are.
+    /// Whether anybody says who clients are.
     pub fn asks_for_credentials(&self) -> bool {
         !self.providers.is_empty()
     }

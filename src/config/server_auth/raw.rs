@@ -52,6 +52,8 @@ pub(super) struct RawAuth {
     forwarded: Option<Forwarded>,
     /// Who may have what.
     acl: Option<Acl>,
+    /// Whether a client that shows no token is refused. By default it is, unless the daemon listens on loopback and has no provider.
+    required: Option<bool>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -161,7 +163,7 @@ impl TryFrom<RawAuth> for ServerAuth {
         if providers.iter().enumerate().any(is_second) {
             return Err("names in `providers` what stands there twice".to_owned());
         }
-        if providers.is_empty() && raw.acl.is_none() {
+        if providers.is_empty() && raw.acl.is_none() && raw.required.is_none() {
             return Err("says nothing: it needs a `provider` (\"bearer\" or \"forwarded\"), an `acl`, or both".to_owned());
         }
         if has(Provider::Bearer) && raw.bearer.is_none() {
@@ -172,6 +174,7 @@ impl TryFrom<RawAuth> for ServerAuth {
             tokens: raw.bearer.map_or_else(Vec::new, |bearer| bearer.tokens.0),
             forwarded: raw.forwarded.unwrap_or_default(),
             acl: raw.acl,
+            required: raw.required,
         })
     }
 }

@@ -122,6 +122,9 @@ fn model(servers: &mut Map<String, Value>, change: &Change) {
             changed.shift_remove(&path[0]);
             servers[server.as_str()] = Value::Object(changed);
         }
+        Change::SetSetting { .. } | Change::RemoveSetting { .. } => {
+            panic!("none of them is made here")
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, json};
 use tempfile::TempDir;
 
 use crate::{
-    config::{Blank, Change, WriteError, edit_all, rewrite},
+    config::{Blank, Change, ChangeOf, EditError, History, WriteError, edit_all},
     text::names::ServerName,
 };
 
@@ -23,6 +23,15 @@ fn add(name: &str) -> Change {
     let name = ServerName::parse(name).expect("a good name");
     let entry = Map::from_iter([("command".to_owned(), json!("x"))]);
     Change::AddServer { name, entry }
+}
+
+fn rewrite(
+    file: &Path,
+    blank: Blank,
+    change: impl Fn(&str) -> Result<String, EditError>,
+) -> Result<bool, WriteError> {
+    let (history, by) = (History::new(None, None), ChangeOf::this_task());
+    crate::config::rewrite(file, blank, &history, &by, change)
 }
 
 fn write(file: &Path, changes: &[Change]) -> Result<bool, WriteError> {

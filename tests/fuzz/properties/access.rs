@@ -109,7 +109,7 @@ fn check_acl(input: &[u8]) {
                 return;
             };
             assert!(
-                auth.asks_for_credentials() || auth.acl.is_some(),
+                auth.asks_for_credentials() || auth.acl.is_some() || auth.required.is_some(),
                 "it says nothing: {text}"
             );
             let shown = format!("{auth:?}");

@@ -95,7 +95,7 @@ const BESIDE: [&str; 9] = [
 ];
 
 /// REST of operators; the suite `operators` says who is one. Only `call` and `code` reach a tool.
-const REST: [&str; 47] = [
+const REST: [&str; 51] = [
     "/api/v1/access/callers",
     "/api/v1/access/check",
     "/api/v1/activity",
@@ -112,8 +112,10 @@ const REST: [&str; 47] = [
     "/api/v1/commands",
     "/api/v1/config",
     "/api/v1/config/check",
+    "/api/v1/config/history",
     "/api/v1/config/reload",
     "/api/v1/config/schema",
+    "/api/v1/config/undo",
     "/api/v1/demo",
     "/api/v1/doctor",
     "/api/v1/events",
@@ -138,6 +140,8 @@ const REST: [&str; 47] = [
     "/api/v1/servers/{name}/restart",
     "/api/v1/servers/{name}/tools",
     "/api/v1/status",
+    "/api/v1/tokens",
+    "/api/v1/tokens/{name}",
     "/api/v1/tools",
     "/api/v1/tools/show",
     "/api/v1/ui/links",

@@ -104,6 +104,8 @@ pub(super) struct House {
     pub(super) all: TestClient,
     native: BTreeMap<String, TestClient>,
     last_page: Cell<u32>,
+    /// What the clients show of themselves.
+    credential: Option<String>,
 }
 
 impl House {
@@ -134,17 +136,55 @@ impl House {
     }
 
     async fn with_clients(servers: BTreeMap<String, Upstream>, daemon: TestDaemon) -> Self {
+        Self::with_clients_that_show(None, servers, daemon).await
+    }
+
+    async fn with_clients_that_show(
+        credential: Option<String>,
+        servers: BTreeMap<String, Upstream>,
+        daemon: TestDaemon,
+    ) -> Self {
+        let client = async |path: &str| {
+            let speaking = TestClient::speaking("2025-06-18");
+            let speaking = match &credential {
+                Some(credential) => speaking.showing("authorization", credential),
+                None => speaking,
+            };
+            speaking.connect(&daemon, path).await
+        };
         let mut native = BTreeMap::new();
         for name in servers.keys() {
-            let client = daemon.client(&format!("/mcp/server/{name}")).await;
+            let client = client(&format!("/mcp/server/{name}")).await;
             native.insert(name.clone(), client);
         }
         Self {
-            all: daemon.client("/mcp/all").await,
+            all: client("/mcp/all").await,
             servers,
-            daemon,
             native,
             last_page: Cell::new(0),
+            credential,
+            daemon,
+        }
+    }
+
+    /// The same, with clients that show a token which is issued to them with these limits.
+    pub(super) async fn by_token(self, limits: Value) -> Self {
+        let body = limits.to_string();
+        let issued = self
+            .daemon
+            .rest("POST", "/api/v1/tokens", &body)
+            .await
+            .json();
+        let token = issued["token"].as_str().expect("a token");
+        let credential = Some(format!("Bearer {token}"));
+        Self::with_clients_that_show(credential, self.servers, self.daemon).await
+    }
+
+    fn modern(&self, path: &str) -> ModernClient {
+        let client = ModernClient::new(&self.daemon, path);
+        match &self.credential {
+            Some(credential) => client.showing("authorization", credential),
+            None => client,
         }
     }
 
@@ -217,10 +257,7 @@ impl House {
         let path = format!("/mcp/server/{server}");
         let reply = match way {
             Way::Offered => self.all.call(&offered, "{}").await,
-            Way::OfferedModern => {
-                let modern = ModernClient::new(&self.daemon, "/mcp/all");
-                modern.call(&offered, "{}").await
-            }
+            Way::OfferedModern => self.modern("/mcp/all").call(&offered, "{}").await,
             Way::Variant(variant) => {
                 let arguments = json!({ "name": name }).to_string();
                 let built_in = format!("call_tool_{variant}");
@@ -236,10 +273,7 @@ impl House {
             Way::ProxyOffered => self.proxied("call", "tool", &offered).await,
             Way::ProxyNamed => self.proxied("call", "tool", &name).await,
             Way::Native => self.native(server).call(tool, "{}").await,
-            Way::NativeModern => {
-                let modern = ModernClient::new(&self.daemon, &path);
-                modern.call(tool, "{}").await
-            }
+            Way::NativeModern => self.modern(&path).call(tool, "{}").await,
             Way::Rest => return self.rest_call("destructive", &name).await,
             Way::Cli => return self.cli_call("destructive", &name).await,
         };

@@ -83,10 +83,10 @@ test("from nothing: found servers are taken over and a client is connected, on t
   await here.end();
 });
 
-test("the settings list clients, and say why one cannot be connected", async () => {
+test("the place of clients lists them, and says why one cannot be connected", async () => {
   const here = await furnished({ entries: () => ({}) });
   const { page, go, close } = await visitor(here, { expected: [/status of 409/] });
-  await go("/ui/settings");
+  await go("/ui/clients");
   const row = (name) => page.locator(`tr[data-key="client ${name}"]`);
   assert.match(await row("cursor").innerText(), /connected[^]*as us/);
   await row("gemini-cli").getByText("line 1").waitFor();
@@ -99,6 +99,9 @@ test("the settings list clients, and say why one cannot be connected", async () 
   assert.equal(here.read(".cursor/mcp.json"), here.cursor);
   await page.getByRole("button", { name: /more that are not found here/ }).click();
   await row("zed").waitFor();
+  await page.getByText("/mcp/server/NAME").waitFor();
+  await isSound({ page, width: 1280 }, "clients");
+  await go("/ui/settings");
   await page.getByRole("button", { name: "Look for what is wrong" }).click();
   await page.getByText(/\d+ things? to look at/).waitFor();
   await page.getByText("The file of Gemini CLI cannot be read").waitFor();

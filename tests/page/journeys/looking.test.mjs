@@ -127,8 +127,9 @@ test("the settings say what is in force", async () => {
   const { page, go, close } = await visitor(here);
   await go("/ui/settings");
   await page.getByText("mcp_config.json").first().waitFor();
-  await page.getByText("retrieve_tools").first().waitFor();
+  await page.getByRole("combobox", { name: "Tools at /mcp" }).waitFor();
   await page.getByText("command line").first().waitFor();
+  await go("/ui/access");
   await page.getByLabel("Tool as SERVER:TOOL").fill("bookings:find_rooms");
   await page.keyboard.press("Enter");
   await page.getByRole("form", { name: "Check access" }).getByText("Yes", { exact: true }).waitFor();

@@ -55,6 +55,8 @@ const PAGES = () => ({
   "review-changed": ["/ui/review/bookings"],
   activity: ["/ui/activity"],
   "activity-call": [`/ui/activity/${record}`],
+  clients: ["/ui/clients"],
+  access: ["/ui/access"],
   settings: ["/ui/settings"],
 });
 

@@ -53,12 +53,6 @@ test("Back undoes a filter", async () => {
   await page.goBack();
   await page.getByRole("button", { name: "Show JSON Schema" }).waitFor();
 
-  await go("/ui/settings");
-  await page.getByRole("button", { name: "Show all" }).first().click();
-  await page.waitForURL(/all=1/);
-  await page.goBack();
-  await page.getByRole("button", { name: "Show all" }).first().waitFor();
-
   await go("/ui/servers/bookings");
   await page.getByLabel("from").selectOption("error");
   await page.waitForURL(/log=error/);

@@ -59,7 +59,7 @@ test("a check of access says no of what there is not, and counts rules as the ta
   await here.rest("POST", "/servers", { name: "rooms", command, args });
   await here.rest("POST", "/servers/rooms/restart");
   const { page, go, close } = await visitor(here);
-  await go("/ui/settings");
+  await go("/ui/access");
   const form = page.getByRole("form", { name: "Check access" });
   for (const [what, verdict, said] of [
     ["nonsense", "No", "there is no tool \"nonsense\" of our own"],

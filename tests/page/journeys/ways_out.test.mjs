@@ -91,23 +91,23 @@ test("Enter twice removes nothing, and leads back to where it was pressed", asyn
   await close();
 });
 
-test("Keep blocked says that nothing was changed and goes on", async () => {
+test("Decide later says that nothing was changed and goes on", async () => {
   const { page, go, title, close } = await visitor(here);
   await go("/ui/review/aa");
-  await page.getByRole("button", { name: "Keep blocked" }).click();
+  await page.getByRole("button", { name: "Decide later" }).click();
   await page.locator("#toast", { hasText: "Nothing was changed: aa stays blocked" }).waitFor();
   await page.waitForURL(/\/ui\/review\/bb$/);
   await page.getByRole("button", { name: "Approve bb" }).waitFor();
-  await page.getByRole("button", { name: "Keep blocked" }).click();
+  await page.getByRole("button", { name: "Decide later" }).click();
   await title(/servers, /);
   await page.locator("#toast", { hasText: "bb stays blocked" }).waitFor();
   // Of several definitions of one server the next one is gone to.
   writeFileSync(here.marker, "");
   await here.rest("POST", "/servers/pair/restart");
   await go("/ui/review/pair");
-  await page.getByRole("region", { name: "first" }).getByRole("button", { name: "Keep blocked" }).click();
+  await page.getByRole("region", { name: "first" }).getByRole("button", { name: "Decide later" }).click();
   await eventually("the second", async () => /^second/.test(await focused(page)));
-  await page.getByRole("region", { name: "second" }).getByRole("button", { name: "Keep blocked" }).click();
+  await page.getByRole("region", { name: "second" }).getByRole("button", { name: "Decide later" }).click();
   await page.waitForURL((url) => url.pathname !== "/ui/review/pair");
   const { things } = await here.rest("GET", "/servers/pair/inspect");
   assert.equal(things.filter((thing) => thing.held).length, 2);

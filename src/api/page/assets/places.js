@@ -1,6 +1,8 @@
 // Which place an address is.
 
+import { access } from "./access.js";
 import { activity } from "./activity.js";
+import { clientsPlace } from "./clients_place.js";
 import { edit } from "./edit.js";
 import { login } from "./login.js";
 import { overview } from "./overview.js";
@@ -32,6 +34,8 @@ export function placeOf(address, frame) {
     case "tools": return parts.length === 1 ? search(query, frame) : tool(parts.slice(1).join("/"), frame, query);
     case "review": return review(second ?? null, frame);
     case "activity": return activity(second ?? null, query, frame);
+    case "clients": return clientsPlace(frame);
+    case "access": return access(query, frame);
     case "settings": return settings(query, frame);
     default: return nowhere();
   }

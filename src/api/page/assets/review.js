@@ -82,6 +82,11 @@ export function review(wanted, frame) {
   }
 
   /** Leaves what is held as it is, and goes on to what waits after it. */
+  const next = () => waiting[waiting.findIndex((one) => one.name === name) + 1];
+  const goOn = () => frame.visit(next() ? `/ui/review/${part(next().name)}` : "/ui/");
+  /** It settles the matter: nothing of it is offered, and it leaves the review. */
+  const disable = () => post(`servers/${part(name)}/disable`).then(() => { toast(`Disabled ${name}`, () => post(`servers/${part(name)}/enable`)); frame.soon(); return goOn(); }).catch((error) => { failure = error; frame.paint(); });
+
   function keepBlocked(thing) {
     const held = thing ? inPlace().filter((one) => !one.isApproved).map((one) => one.thing) : [];
     const below = held[held.findIndex((other) => keyOf(other) === (thing && keyOf(thing))) + 1];
@@ -92,8 +97,7 @@ export function review(wanted, frame) {
       heading.scrollIntoView({ block: "start" });
       return;
     }
-    const after = waiting[waiting.findIndex((one) => one.name === name) + 1];
-    frame.visit(after ? `/ui/review/${part(after.name)}` : "/ui/");
+    goOn();
   }
 
   /** Approves what was shown. It stays there, with a way to the next one: whoever presses twice has looked at nothing else. */
@@ -209,7 +213,7 @@ export function review(wanted, frame) {
       const back = () => { asked = null; frame.paint(); document.querySelector("[data-remove]")?.focus(); };
       return h("div.sec", confirm(`Remove ${name}?`, "Its entry leaves the file, and its log goes, too.", `Remove ${name}`, removeIt, back));
     }
-    const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn", { "data-remove": "" }), button("Keep blocked", () => keepBlocked())];
+    const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn", { "data-remove": "" }), button("Disable", () => disable()), button("Decide later", () => keepBlocked())];
     const starts = `${risk(shown.server)}, and ${shown.inspected ? `its ${count(tools, "tool")} ${tools === 1 ? "is" : "are"} offered` : "whatever it lists is offered"} to every client.`;
     if (dangerous || asked === "all" || !shown.inspected) {
       const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing what it offers";
@@ -239,11 +243,11 @@ export function review(wanted, frame) {
     const body = thing.kind === "instructions" ? { instructions: true } : { names: [thing.name] };
     const yes = () => approve(body, title, thing);
     if (asked === key) {
-      return confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "It is offered to every client at once, and models read what it says.", "Approve anyway", yes, () => { asked = null; frame.paint(); keepBlocked(thing); }, "Keep blocked");
+      return confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "It is offered to every client at once, and models read what it says.", "Approve anyway", yes, () => { asked = null; frame.paint(); keepBlocked(thing); }, "Decide later");
     }
     const press = dangerous ? () => { asked = key; frame.paint(); } : yes;
     return h("div.decide", h("p.small.dim", thing.fingerprint ? ["Approving pins ", h("code", print(thing)), "; the next change is held again."] : "The next change is held again."),
-      button("Keep blocked", () => keepBlocked(thing)), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
+      button("Decide later", () => keepBlocked(thing)), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
   }
 
   /** All that it lists and says, with what was found in it unless that stands above. */

@@ -2,11 +2,13 @@
 
 import { ask, part, post, query, remove as take } from "./api.js";
 import { h } from "./dom.js";
+import { complaint, fixForm } from "./fix.js";
 import { logView } from "./log.js";
 import { reason } from "./overview.js";
 import { button, cell, confirm, crumbs, facts, failed, go, head, json, labelled, noServer, note, row, section, serverState, state, strip, table, toast, variant } from "./parts.js";
 import { PAGE, counted, figures } from "./records.js";
 import { startsSection } from "./starts.js";
+import { globOf, offerTools } from "./tool_switch.js";
 import { bytes, capital, count, number, said, some, span, took } from "./words.js";
 
 /** Tools that are shown at first. */
@@ -25,6 +27,8 @@ export function server(name, frame, first) {
   const path = `servers/${part(name)}`;
   const log = logView(name, first.get("log") ?? "", (level) => frame.visit(query(`/ui/servers/${part(name)}`, { log: level })));
   let details, tools, calls, starts, others;
+  /** What it says that it lacks. */
+  let said_ = null;
   let isAll = false;
   let asked = null;
   let doing = null;
@@ -45,6 +49,8 @@ export function server(name, frame, first) {
       ask(query("activity", { kind: "daemon", since: "24h", limit: OTHERS })),
     ]);
     others = [...changes.records, ...daemon.records];
+    const { server: one, entry } = details;
+    said_ = one.state === "Error" && one.transport === "stdio" && !one.unusable ? await complaint(name, entry) : null;
     await log.load();
   }
 
@@ -117,6 +123,7 @@ export function server(name, frame, first) {
         h("div.acts", actions(one))),
       question(one),
       failure ? failed(failure) : null,
+      fixForm(name, details, said_, act, () => verb("restart")),
       why(one),
       one.demo ? note("plain", ["This is the bundled demo server. It has no entry in the file, so it cannot be edited, disabled or held. ", endOf[one.demo]]) : null,
       strip([
@@ -152,6 +159,15 @@ export function server(name, frame, first) {
     return details.entry?.start === "eager" ? "It is started with the daemon." : "It is started by the first call that needs it.";
   }
 
+  /** A switch: whether agents get a tool. One that a pattern or a list keeps out is changed in the entry. */
+  function offered(own, tool) {
+    if (details.server.demo || !details.entry) return null;
+    const isByName = (details.entry.disabled_tools ?? []).includes(globOf(own));
+    if (tool.code === "tool_disabled" && !isByName) return h("a.small", { href: `/ui/servers/${part(name)}/edit` }, "off in the entry");
+    const offer = (isOffered) => act(isOffered ? "Offering it…" : "Hiding it…", () => offerTools(name, [own], isOffered), { text: isOffered ? `Agents get ${own} again` : `Hidden from agents: ${own}`, act: () => offer(!isOffered) });
+    return h("label.sw", h("input", { type: "checkbox", role: "switch", checked: !isByName, disabled: Boolean(doing), "aria-label": `Offer ${own} to agents`, "data-key": `offer ${own} ${isByName}`, on: { change: (event) => offer(event.target.checked) } }));
+  }
+
   function toolSection() {
     const called = new Map(calls.tools.map((one) => [one.tool, one]));
     const own = (tool) => tool.name.slice(name.length + 1);
@@ -164,12 +180,13 @@ export function server(name, frame, first) {
       cell("full soft", said(beginning(tool.description.split("\n")[0]))),
       labelled("r", "calls", number(called.get(own(tool))?.calls ?? 0)),
       labelled("r dim", "median", took(called.get(own(tool))?.median_us)),
+      cell("act", offered(own(tool), tool)),
     ]);
     const all = button(isAll ? "Show fewer" : "Show all", () => { isAll = !isAll; frame.paint(); }, "end link small");
     const aside = [h("p", shown.length < sorted.length ? `${shown.length} of ${sorted.length} shown, most called first` : count(sorted.length, "tool")), sorted.length > FEW ? all : null];
     const listed = new Set(sorted.map(own));
     const unlisted = calls.tools.filter((one) => !listed.has(one.tool)).map((one) => `${one.tool} (${count(one.calls, "call")})`);
-    return section("Tools", aside, table("fold", [["Tool"], ["Class"], ["Description"], ["Calls, 24 h", "r"], ["Median", "r"]], [shown.map(line)]),
+    return section("Tools", aside, table("fold", [["Tool"], ["Class"], ["Description"], ["Calls, 24 h", "r"], ["Median", "r"], ["For agents"]], [shown.map(line)]),
       unlisted.length ? h("p.hint", "Called under names that it does not list, or that records have masked: ", said(some(unlisted, FEW)), ".") : null);
   }
 

@@ -1,28 +1,26 @@
-// What is in force and where it comes from: the daemon, the keys of the file with their defaults, who may have what, and profiles.
+// What is in force, where it comes from, and the field to change it.
 
-import { Failure, ask, post } from "./api.js";
-import { clients } from "./clients.js";
+import { Failure, ask, patch, post } from "./api.js";
 import { doctor } from "./doctor.js";
-import { fill, h } from "./dom.js";
-import { button, cell, coloured, facts, failed, go, head, json, note, row, section, state, table } from "./parts.js";
+import { h } from "./dom.js";
+import { history } from "./history.js";
+import { button, cell, facts, failed, go, head, json, labelled, note, row, section, table, toast } from "./parts.js";
+import { ELSEWHERE, GROUPS, SECRET } from "./setting_names.js";
 import { bytes, capital, count, number, said, sentence, span } from "./words.js";
 
-/** Keys that are shown at first: those that are set, and those that are most asked for. */
-const ASKED = ["routing_mode", "tools_limit", "top_k", "management", "activity.max_age", "activity.arguments", "tool_discovery_interval", "enable_code_execution", "listen"];
-
-/** Keys that are shown elsewhere on this page, or are servers. */
-const ELSEWHERE = new Set(["$schema", "mcpServers", "serverAuth", "profiles"]);
-
 export function settings(query, frame) {
-  let status, file, schema, unreadable;
-  let isAll = query.get("all") === "1";
-  const check = accessCheck();
-  const list = clients(frame);
+  let status, file, schema, unreadable, review, failure;
+  let filter = "";
+  /** What was typed and is not saved: texts by key. */
+  const edits = new Map();
+  /** Fields are made anew when what was typed goes. */
+  let resets = 0;
   const checkUp = doctor(frame);
+  const past = history(frame, refresh);
   let isFile = false;
 
   async function load() {
-    await Promise.all([refresh(), list.load()]);
+    await Promise.all([refresh(), past.load()]);
   }
 
   async function refresh() {
@@ -30,24 +28,24 @@ export function settings(query, frame) {
     try {
       [file, schema] = await Promise.all([ask("config"), schema ?? ask("config/schema")]);
       unreadable = null;
-    } catch (failure) {
+    } catch (error) {
       // A file that cannot be used says nothing of itself; the daemon does.
-      if (!(failure instanceof Failure) || failure.isSignedOut || failure.isGone) throw failure;
-      [file, unreadable] = [null, failure];
+      if (!(error instanceof Failure) || error.isSignedOut || error.isGone) throw error;
+      [file, unreadable] = [null, error];
     }
   }
 
   function render() {
-    const auth = file?.settings.serverAuth;
     return [
-      h("div.title", h("div", h("h1", "Settings"), h("p.sub", "What is in force and where it comes from. The file is the truth: an edit there shows here within a second.")),
+      h("div.title", h("div", h("h1", "Settings"), h("p.sub", "What is in force, where it comes from, and the field to change it.")),
         h("div.acts",
           file ? button(isFile ? "Hide the file" : "Show the file", () => { isFile = !isFile; frame.paint(); }, "btn", { "aria-expanded": String(isFile) }) : null,
-          go("JSON Schema", "/api/v1/config/schema"))),
+          go("JSON Schema", "/api/v1/config/schema"), go("Access", "/ui/access"))),
       isFile && file ? section("File", h("p", "of ", h("code", said(file.config_file)), "; comments are left out, secrets are masked"), json(file.settings, "The configuration file", "code short")) : null,
       status.warnings.map((warning) => note("warn", capital(warning))),
-      file ? [values(), h("div.cols.even", access(auth?.acl), profiles(file.settings.profiles))] : failed(unreadable),
-      section("Clients", h("p", "each file is backed up first, and you see the change before it is made"), list.render()),
+      failure ? failed(failure) : null,
+      file ? values() : failed(unreadable),
+      past.render(),
       checkUp.render(),
       daemon(),
     ];
@@ -60,42 +58,118 @@ export function settings(query, frame) {
     for (const one of rows) {
       if (told[one.key] && told[one.key] !== one.value) Object.assign(one, { value: told[one.key], isTold: true });
     }
-    const shown = isAll ? rows : rows.filter((one) => one.isSet || ASKED.includes(one.key));
-    const line = ({ key, value, isSet, isOff, isTold, meaning, waits }) => row(key, [
-      head("mono grow key", key),
-      cell("mono value", coloured(value)),
-      cell("dim", isTold ? "command line" : isSet ? "file" : isOff ? "not set" : "default"),
-      cell("full soft", sentence(meaning)),
-      cell("r dim hide", waits ? "restart" : "now"),
-    ]);
-    const all = button(isAll ? "Show fewer" : "Show all", () => frame.visit(isAll ? "/ui/settings" : "/ui/settings?all=1"), "end link small");
-    return section("Values", [h("p", `${shown.length} of ${rows.length}, of `, h("code", said(file.config_file)), file.exists ? "" : ", which is not there yet"), all],
-      table("fold", [["Key"], ["Value"], ["From"], ["Meaning"], ["Takes effect", "r"]], [shown.map(line)]));
+    const known = new Map(rows.map((one) => [one.key, one]));
+    const named = new Set(GROUPS.flatMap(([, keys]) => keys.map(([key]) => key)));
+    const groups = [...GROUPS, ["Others", rows.filter((one) => !named.has(one.key)).map((one) => [one.key, one.key])]];
+    const words = filter.toLowerCase();
+    const fits = ([key, name]) => known.has(key) && (!words || `${key} ${name} ${known.get(key).meaning}`.toLowerCase().includes(words));
+    const body = ([group, keys]) => {
+      const shown = keys.filter(fits);
+      if (!shown.length) return [];
+      const heading = h("tr.group", { role: "row", "data-key": `group ${group}` }, h("th", { role: "cell", scope: "colgroup", colspan: "5" }, group));
+      return [heading, ...shown.map(([key, name, choices]) => line(known.get(key), name, choices))];
+    };
+    const find = h("input.filter", { type: "search", "aria-label": "Find a setting", placeholder: "Find a setting: limit, sleep, listen", value: filter, on: { input: (event) => { filter = event.target.value; frame.paint(); } } });
+    return h("form", { "aria-label": "Settings", on: { submit: (event) => { event.preventDefault(); save(); } } },
+      h("div.bar", find, h("span.dim.small", "of ", h("code", said(file.config_file)), file.exists ? "" : ", which is not there yet")),
+      table("fold", [["Setting"], ["Value"], ["Default"], ["From"], ["Takes effect", "r"]], groups.map(body)),
+      unsaved());
   }
 
-  function access(acl) {
-    const rules = acl?.rules ?? [];
-    const list = (names, everybody) => (names?.length ? said(names.join(", ")) : h("span.dim", everybody));
-    const line = (rule, i) => row(`rule${i}`, [
-      cell("tight dim", i + 1),
-      cell("grow", list([...(rule.subjects ?? []), ...(rule.roles ?? []).map((role) => `role ${role}`)], "everybody")),
-      cell("", rule.tools?.length ? h("code", said(rule.tools.join(", "))) : h("span.dim", "all tools")),
-      cell(rule.policy === "deny" ? "bad" : "", said(rule.policy)),
-    ]);
-    return section("Access", h("p", acl ? `first match wins, otherwise ${acl.default}` : "no rules: whoever may connect may have everything"),
-      rules.length ? table("fold", [["Rule"], ["Who"], ["What"], ["Policy"]], [rules.map(line)]) : null, check());
+  function line(one, name, choices) {
+    const isEdited = edits.has(one.key);
+    const was = isEdited ? h("span.lab", "was ", said(one.value === "" ? "not set" : choices?.[one.value] ?? one.value), " ", button("Put back", () => { edits.delete(one.key); resets += 1; review = null; frame.paint(); }, "link", { "aria-label": `Put back ${name}` })) : null;
+    const asDefault = one.default === undefined ? "none" : choices?.[one.default] ?? one.default;
+    return row(one.key, [
+      head("grow", name, h("span.sub", " ", name === one.key ? null : h("code", one.key), " ", sentence(one.meaning))),
+      cell("set full", one.isTold ? h("span", said(one.value), h("span.lab", "set by an option of ", h("code", "serve"), ": change it there")) : [field(one, name, choices), was]),
+      labelled("dim", "default", said(String(asDefault))),
+      labelled("dim", "from", one.isTold ? "command line" : one.isSet ? "file" : "default"),
+      cell("r dim hide", one.waits ? "after a restart" : "now"),
+    ], { class: isEdited ? "edited" : undefined });
   }
 
-  function profiles(known) {
-    const names = Object.keys(known ?? {});
-    const line = (name) => row(`profile${name}`, [
-      head("grow", said(name)),
-      cell("", known[name]?.servers?.length ? said(known[name].servers.join(", ")) : h("span.dim", "all servers")),
-      cell("", known[name]?.tools?.length ? h("code", said(known[name].tools.join(", "))) : h("span.dim", "all their tools")),
-      cell("full", h("code", `/mcp/p/${name}`)),
-    ]);
-    return section("Profiles", h("p", "a smaller set at its own address"),
-      names.length ? table("fold", [["Profile"], ["Servers"], ["Tools"], ["Address"]], [names.map(line)]) : h("p.dim", "None is configured: ", h("code", "profiles"), " in the file makes them."));
+  function field(one, name, choices) {
+    const value = edits.get(one.key) ?? one.value;
+    const edit = (text) => {
+      if (text === one.value || (!one.isSet && text === one.default)) edits.delete(one.key);
+      else edits.set(one.key, text);
+      review = null;
+      frame.paint();
+    };
+    const about = { "aria-label": name, "data-key": `field ${one.key} ${resets}` };
+    const { schema: of } = one;
+    if (of.type === "boolean") {
+      const isOn = (value || String(of.default)) === "true";
+      return h("label.sw", h("input", { ...about, type: "checkbox", role: "switch", checked: isOn, on: { change: (event) => edit(String(event.target.checked)) } }));
+    }
+    if (Array.isArray(of.enum)) {
+      const chosen = value || String(of.default ?? of.enum[0]);
+      return h("select", { ...about, on: { change: (event) => edit(event.target.value) } }, of.enum.map((each) => h("option", { value: each, selected: each === chosen }, choices?.[each] ?? each)));
+    }
+    if (SECRET.has(one.key)) return h("input.mono", { ...about, type: "password", autocomplete: "off", placeholder: one.isSet ? "set; type another" : "not set", value: edits.get(one.key) ?? "", on: { change: (event) => (event.target.value ? edit(event.target.value) : edit(one.value)) } });
+    const kind = of.type === "integer" ? { type: "number", min: of.minimum, max: of.maximum } : { type: "text", spellcheck: "false", autocomplete: "off" };
+    return h("input.mono", { ...about, ...kind, value, placeholder: one.default === undefined ? "not set" : String(one.default), on: { change: (event) => edit(event.target.value.trim()) } });
+  }
+
+  /** Saving shows the difference first; an empty field is a key that goes. */
+  function changes() {
+    return [...edits].map(([path, typed]) => (typed === "" ? { path, value: null } : { path, typed }));
+  }
+
+  function unsaved() {
+    if (!edits.size) return null;
+    const value = (one) => (one === undefined ? h("span.dim", "–") : h("code", said(typeof one === "string" ? one : JSON.stringify(one))));
+    const diff = review ? h("div.sec", h("h3", `What changes in ${said(file.config_file).join("")}`), h("p.hint", "Comments and order stay."),
+      table("fold", [["Setting"], ["From"], ["To"]], [review.changes.map((one) => row(`review ${one.path.join(".")}`, [head("grow mono", one.path.join(".")), cell("", value(one.before)), cell("", value(one.after))]))]),
+      (review.warnings ?? []).map((warning) => note("warn", capital(warning)))) : null;
+    const restart = review?.needs === "restart" ? h("span.soft", " A restart of the daemon is needed for all of it to count.") : null;
+    return [diff, h("div.decide", h("p", h("b", count(edits.size, "unsaved change")), restart),
+      button("Discard", () => { edits.clear(); resets += 1; [review, failure] = [null, null]; frame.paint(); }),
+      review ? null : button("Review", look, "btn"),
+      h("button.btn.primary", { type: "submit" }, "Save"))];
+  }
+
+  async function send(body) {
+    failure = null;
+    try {
+      return await patch("config", body);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failure = error;
+      review = null;
+      return null;
+    }
+  }
+
+  async function look() {
+    review = await send({ changes: changes(), dry_run: true });
+    frame.paint();
+  }
+
+  async function save() {
+    if (!edits.size) return;
+    const done = await send({ changes: changes(), ...(review ? { seen: review.seen } : {}) });
+    if (done) {
+      edits.clear();
+      resets += 1;
+      review = null;
+      await load();
+      toast(`Saved ${count(done.changes.length, "change")}`, done.id ? () => undo(done.id) : undefined);
+    }
+    frame.paint();
+  }
+
+  async function undo(id) {
+    try {
+      await post("config/undo", { id });
+      resets += 1;
+      await load();
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failure = error;
+    }
+    frame.paint();
   }
 
   function daemon() {
@@ -122,57 +196,24 @@ export function settings(query, frame) {
     frame.soon();
   }
 
-  return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh, navigate: (now) => { isAll = now.get("all") === "1"; }, render };
+  const leave = () => edits.clear();
+  return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh, render, leave, navigate: () => {} };
 }
 
 /** The keys of the schema, those of objects with their path, and what the file says of each. */
 function keysOf(schema, settings, path = "", rows = []) {
   for (const [key, of] of Object.entries(schema.properties ?? {})) {
-    if (!path && ELSEWHERE.has(key)) continue;
     const name = path ? `${path}.${key}` : key;
+    if (ELSEWHERE.has(name)) continue;
     const value = settings?.[key];
     if (of.properties && !of.default && of.type === "object") {
       keysOf(of, value, name, rows);
       continue;
     }
-    const isSet = value !== undefined;
-    const shown = isSet ? value : of.default;
-    rows.push({
-      key: name, isSet, isOff: shown === undefined,
-      value: shown === undefined ? "" : typeof shown === "string" ? shown : JSON.stringify(shown),
-      meaning: of.description ?? "", waits: /after a restart/.test(of.description ?? ""),
-    });
+    const isSet = value !== undefined && value !== null;
+    const written = (one) => (one === undefined ? undefined : typeof one === "string" ? one : JSON.stringify(one));
+    const meaning = of.description ?? "";
+    rows.push({ key: name, schema: of, isSet, value: isSet ? written(value) : "", default: written(of.default), meaning, waits: /after a restart/.test(meaning) });
   }
   return rows;
 }
-
-/** A form that asks whether somebody may have a tool. Made once, so that what was typed stays. */
-function accessCheck() {
-  const who = h("input.mono.short", { type: "text", "aria-label": "Subject", placeholder: "anonymous", autocomplete: "off" });
-  const what = h("input.mono.short", { type: "text", "aria-label": "Tool as SERVER:TOOL", placeholder: "server:tool", autocomplete: "off" });
-  const verdict = h("span", { role: "status" });
-  const form = h("form.bar.sec", { "data-kept": "", "aria-label": "Check access", on: { submit } },
-    h("label", "May ", who), h("label", "call ", what), h("button.btn", { type: "submit" }, "Check"), verdict);
-
-  async function submit(event) {
-    event.preventDefault();
-    const [server, ...rest] = what.value.trim().split(":");
-    const question = rest.length ? { server, name: rest.join(":") } : { kind: "built_in", name: server };
-    if (!server) {
-      what.focus();
-      return;
-    }
-    try {
-      const told = await post("access/check", { subject: who.value.trim() || "anonymous", ...question });
-      fill(verdict, told.allowed ? state("ready", "Yes") : state("held", "No"), " ", sentence(inRows(told.reason)), told.note ? h("span.soft", "; ", sentence(told.note)) : null);
-    } catch (failure) {
-      if (!(failure instanceof Failure)) throw failure;
-      fill(verdict, state("err", said(failure.message)));
-    }
-  }
-
-  return () => (form.isConnected ? h("form.bar.sec", { "data-kept": "" }) : form);
-}
-
-/** The table counts rules from 1, the file from 0. */
-const inRows = (reason) => reason.replace(/serverAuth\.acl\.rules\[(\d+)\]/, (_, n) => `rule ${Number(n) + 1}`).replace("serverAuth.acl.default", "the default");

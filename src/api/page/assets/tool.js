@@ -1,11 +1,12 @@
 // One tool: what its server says of it, its parameters, what was approved, a form to call it, and who called it.
 
-import { Failure, ask, askExact, part, patch, post, query } from "./api.js";
+import { Failure, ask, askExact, part, post, query } from "./api.js";
 import { h } from "./dom.js";
 import { write } from "./exact.js";
 import { button, cell, crumbs, facts, failed, go, head, json, note, outcome, row, state, table, toast, variant } from "./parts.js";
 import { asker, counted, detail, figures, rowsOf } from "./records.js";
 import { limits, resolved, typeWord } from "./schema.js";
+import { globOf, offerTools } from "./tool_switch.js";
 import { tryIt } from "./try_it.js";
 import { at, capital, count, number, said, short, tokens, took, when } from "./words.js";
 
@@ -109,10 +110,7 @@ export function tool(name, frame, first) {
     [doing, failure] = [isOffered ? "Offering it…" : "Hiding it…", null];
     frame.paint();
     try {
-      const details = await ask(`servers/${part(known.server)}`);
-      const others = (details.entry?.disabled_tools ?? []).filter((pattern) => pattern !== globOf(own));
-      const disabled = isOffered ? others : [...others, globOf(own)];
-      await patch(`servers/${part(known.server)}`, { disabled_tools: disabled.length ? disabled : null });
+      await offerTools(known.server, [own], isOffered);
       toast(isOffered ? `Agents get ${own} again` : `Hidden from agents: ${own}`, () => offer(!isOffered));
       await load();
     } catch (error) {
@@ -217,9 +215,6 @@ export function tool(name, frame, first) {
 
   return { title: name, tab: "tools", waiting: `Reading ${name}…`, load, ways, refresh: history, navigate: (now) => { isSchema = now.get("schema") === "1"; }, render };
 }
-
-/** A name as a pattern of the configuration that nothing else matches. */
-const globOf = (name) => name.replace(/[*?[\]{}\\!]/g, "\\$&");
 
 /** A row for each parameter, and for those within them, up to so many. Whether that is all. */
 function rowsFor(schema, root, path, depth, into) {

@@ -1,0 +1,70 @@
+//! When issued tokens were used last: noted in memory, kept in the data folder a few seconds later.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use crate::{
+    config::{IssuedTokens, TokenHash},
+    runtime::sync::Guarded,
+    storage,
+    text::moment,
+};
+
+/// The file in the data folder.
+const FILE: &str = "token-uses.json";
+
+/// Limit: bytes of the file.
+const LARGEST: u64 = 1 << 20;
+
+/// How often it is written, at most.
+pub(super) const KEEP_EVERY: Duration = Duration::from_secs(5);
+
+/// The last use of each token, in milliseconds since 1970.
+#[derive(Debug, Default)]
+pub(super) struct TokenUses(Guarded<Noted>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    uses: BTreeMap<String, u64>,
+    is_new: bool,
+}
+
+impl TokenUses {
+    /// Notes that a token is used now.
+    pub(super) fn note(&self, hash: &TokenHash) {
+        let mut noted = self.0.lock();
+        let now = moment::millis(SystemTime::now());
+        noted.uses.insert(hash.to_hex(), now);
+        noted.is_new = true;
+    }
+
+    /// Keeps what is new, of tokens that there still are. Blocks.
+    pub(super) fn keep(&self, data_dir: &Path, tokens: &IssuedTokens) -> io::Result<()> {
+        let new = {
+            let mut noted = self.0.lock();
+            if !noted.is_new {
+                return Ok(());
+            }
+            noted.is_new = false;
+            noted.uses.clone()
+        };
+        let mut uses = last_uses(data_dir);
+        uses.extend(new);
+        uses.retain(|hash, _| tokens.iter().any(|token| token.hash.to_hex() == *hash));
+        storage::write_atomically(&file(data_dir), &serde_json::to_vec(&uses)?)
+    }
+}
+
+/// When tokens were used last, by their hashes. Blocks.
+pub fn last_uses(data_dir: &Path) -> BTreeMap<String, u64> {
+    let text = storage::read_text(&file(data_dir), LARGEST).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+fn file(data_dir: &Path) -> PathBuf {
+    data_dir.join(FILE)
+}

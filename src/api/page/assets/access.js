@@ -1,0 +1,135 @@
+// Who may use which tools: tokens, whether one is needed, rules in words, and profiles.
+
+import { Failure, ask, patch, post } from "./api.js";
+import { accessCheck } from "./access_check.js";
+import { h } from "./dom.js";
+import { button, cell, copying, failed, head, note, row, section, table, toast } from "./parts.js";
+import { tokens } from "./tokens.js";
+import { said, some } from "./words.js";
+
+export function access(_, frame) {
+  let file, status, clients, failure;
+  let asking = false;
+  /** The profile that is edited: `{name, isNew, servers}`. */
+  let editing = null;
+  const check = accessCheck();
+  const list = tokens(frame);
+
+  async function load() {
+    [file, status, clients] = await Promise.all([ask("config"), ask("status"), ask("clients").catch(() => null), list.load()]);
+  }
+
+  /** Clients of this machine that come over the network and show no token. */
+  const shutOut = () => (clients?.clients ?? []).filter((one) => one.connected && one.shows_token === false).map((one) => one.title);
+
+  async function save(changes, word) {
+    failure = null;
+    try {
+      const done = await patch("config", { changes });
+      [asking, editing] = [false, null];
+      await load();
+      toast(word, done.id ? () => undo(done.id) : undefined);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failure = error;
+    }
+    frame.paint();
+  }
+
+  async function undo(id) {
+    try {
+      await post("config/undo", { id });
+      await load();
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failure = error;
+    }
+    frame.paint();
+  }
+
+  function requiring() {
+    const isOn = list.required();
+    const out = shutOut();
+    const names = out.length ? `${some(out, 5)} ${out.length === 1 ? "shows" : "show"} none now and would get 401.` : "No client that is known here would get 401.";
+    if (isOn) {
+      return section("Without a token", null, h("p", "A client that shows no token gets 401. Programs that start ", h("code", "mcpproxy stdio"), " on this machine need none."));
+    }
+    const question = h("div.confirm", { role: "group", "aria-label": "Require tokens?" },
+      h("div", h("b", "Require tokens from now on?"), h("br"), h("span.soft", names, list.count() ? "" : " No token exists yet: nobody could come in over the network.")),
+      button("Not now", () => { asking = false; frame.paint(); }, "btn", { "data-safe": "" }),
+      button("Require tokens", () => save([{ path: "serverAuth.required", value: true }], "Tokens are required"), "btn primary"));
+    return section("Without a token", null,
+      h("p", "A client that shows no token is let in as ", h("code", "anonymous"), "."),
+      asking ? question : h("p.acts", button("Require tokens…", () => { asking = true; frame.paint(); })));
+  }
+
+  const all = (names) => (names?.length ? some(names, 4) : null);
+
+  /** A rule as a sentence. */
+  function inWords(rule) {
+    const who = [all(rule.subjects), rule.roles?.length ? `whoever has the role ${some(rule.roles, 4)}` : null].filter(Boolean).join(", as ");
+    const what = rule.tools?.length ? h("code", said(some(rule.tools, 6))) : "everything";
+    const more = [rule.prompts ? "prompts " + some(rule.prompts, 3) : null, rule.resources ? "resources " + some(rule.resources, 3) : null].filter(Boolean);
+    return [said(who || "Everybody"), rule.policy === "deny" ? " may not have " : " may have ", what, more.length ? said(`, ${more.join(", ")}`) : null];
+  }
+
+  function rules() {
+    const acl = file.settings.serverAuth?.acl;
+    const known = acl?.rules ?? [];
+    const line = (rule, i) => row(`rule${i}`, [cell("tight dim", i + 1), cell("grow", inWords(rule))]);
+    const otherwise = row("otherwise", [cell("tight dim", "–"), cell("grow soft", acl?.default === "deny" ? "Otherwise: nothing" : "Otherwise: everything")]);
+    return section("Rules", h("p", acl ? "the first that matches decides" : "none: what a token may, it may"),
+      acl ? table("fold", [["#"], ["In words"]], [[...known.map(line), otherwise]]) : null, check());
+  }
+
+  function profiles() {
+    const known = file.settings.profiles ?? {};
+    const address = (name) => `${status.url ?? ""}/p/${name}`;
+    const line = (name) => {
+      const isOpen = editing?.name === name && !editing.isNew;
+      const rows = [row(`profile ${name}`, [
+        head("grow", said(name)),
+        cell("full", known[name]?.servers?.length ? said(known[name].servers.join(", ")) : h("span.dim", "all servers")),
+        cell("", known[name]?.tools?.length ? h("code", said(some(known[name].tools, 4))) : h("span.dim", "all their tools")),
+        cell("full nowrap", h("code", `/mcp/p/${name}`), " ", copying("copy", address(name), "link small")),
+        cell("act full", button(isOpen ? "Close" : "Edit", () => { editing = isOpen ? null : { name, servers: new Set(known[name]?.servers ?? list.names().servers) }; frame.paint(); }, "btn small", { "aria-expanded": String(isOpen), "aria-label": `Edit ${name}` })),
+      ])];
+      if (isOpen) rows.push(h("tr.open", { role: "row", "data-key": `open ${name}` }, h("td.full", { role: "cell", colspan: "5" }, editor())));
+      return rows;
+    };
+    const names = Object.keys(known);
+    return section("Profiles", [h("p", "a smaller set of tools with its own address"), button("New profile", () => { editing = { name: "", isNew: true, servers: new Set() }; frame.paint(); }, "end btn small")],
+      editing?.isNew ? editor() : null,
+      names.length ? table("fold", [["Profile"], ["Servers"], ["Tools"], ["Address"], ["Action", "", true]], [names.map(line)]) : editing ? null : h("p.dim", "No profiles yet."));
+  }
+
+  function editor() {
+    const { name, isNew, servers } = editing;
+    const tick = (server, i) => h("li", h("input", { type: "checkbox", id: `p${i}`, checked: servers.has(server), on: { change: (event) => { servers[event.target.checked ? "add" : "delete"](server); } } }), h("label", { for: `p${i}` }, said(server)));
+    const field = h("input.mono", { type: "text", id: "profile-name", value: name, autocomplete: "off", "data-kept": "" });
+    const submit = (event) => {
+      event.preventDefault();
+      const called = isNew ? document.getElementById("profile-name").value.trim() : name;
+      if (!called) return document.getElementById("profile-name").focus();
+      return save([{ path: ["profiles", called, "servers"], value: [...servers] }], `Saved profile ${called}`);
+    };
+    return h("form", { "aria-label": isNew ? "New profile" : `Servers of ${name}`, on: { submit } },
+      isNew ? h("div.line", h("div.field", h("label", { for: "profile-name" }, "Name"), field)) : null,
+      h("ul.ticks.sec", list.names().servers.map(tick)),
+      h("div.line", h("button.btn", { type: "submit" }, isNew ? "Save profile" : `Save ${name}`), button("Cancel", () => { editing = null; frame.paint(); }, "btn"),
+        isNew ? null : button("Remove", () => save([{ path: ["profiles", name], value: null }], `Removed profile ${name}`), "btn danger")));
+  }
+
+  function render() {
+    const sub = list.required() ? "Who may use which tools. A client without a token gets 401." : "Who may use which tools. A client without a token is let in as anonymous.";
+    return [
+      h("div.title", h("div", h("h1", "Access"), h("p.sub", sub)), h("div.acts", h("a.btn", { href: "/ui/clients" }, "Clients"))),
+      failure ? failed(failure) : null,
+      status.warnings.filter((warning) => warning.includes("serverAuth")).map((warning) => note("warn", warning)),
+      h("div.cols.wide", h("div", list.render(), requiring(), rules(), profiles()),
+        h("aside.rail", { "aria-labelledby": "h-new-token" }, h("h2", { id: "h-new-token" }, "New token"), h("p.hint", "For a colleague, another machine or a job."), list.rail())),
+    ];
+  }
+
+  return { title: "Access", tab: "access", waiting: "Reading who may have what…", load, refresh: load, render, leave: list.leave };
+}

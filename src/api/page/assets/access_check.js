@@ -1,0 +1,37 @@
+// Forms that ask whether somebody may have a tool, and what it would find. Made once, so that what was typed stays.
+
+import { Failure, post } from "./api.js";
+import { fill, h } from "./dom.js";
+import { state } from "./parts.js";
+import { said, sentence } from "./words.js";
+
+/** A form that asks whether a caller may have a tool. `callers` gives the known ones. */
+export function accessCheck() {
+  const who = h("input.mono.short", { type: "text", "aria-label": "Subject", placeholder: "anonymous", autocomplete: "off" });
+  const what = h("input.mono.short", { type: "text", "aria-label": "Tool as SERVER:TOOL", placeholder: "server:tool", autocomplete: "off" });
+  const verdict = h("span", { role: "status" });
+  const form = h("form.bar.sec", { "data-kept": "", "aria-label": "Check access", on: { submit } },
+    h("label", "May ", who), h("label", "call ", what), h("button.btn", { type: "submit" }, "Check"), verdict);
+
+  async function submit(event) {
+    event.preventDefault();
+    const [server, ...rest] = what.value.trim().split(":");
+    const question = rest.length ? { server, name: rest.join(":") } : { kind: "built_in", name: server };
+    if (!server) {
+      what.focus();
+      return;
+    }
+    try {
+      const told = await post("access/check", { subject: who.value.trim() || "anonymous", ...question });
+      fill(verdict, told.allowed ? state("ready", "Yes") : state("held", "No"), " ", sentence(inRows(told.reason)), told.note ? h("span.soft", "; ", sentence(told.note)) : null);
+    } catch (failure) {
+      if (!(failure instanceof Failure)) throw failure;
+      fill(verdict, state("err", said(failure.message)));
+    }
+  }
+
+  return () => (form.isConnected ? h("form.bar.sec", { "data-kept": "" }) : form);
+}
+
+/** The table counts rules from 1, the file from 0. */
+const inRows = (reason) => reason.replace(/serverAuth\.acl\.rules\[(\d+)\]/, (_, n) => `rule ${Number(n) + 1}`).replace("serverAuth.acl.default", "the default");

@@ -1,0 +1,64 @@
+// What ends a failure where it is said: a field for the secret or variable that a server lacks, stored in the keyring.
+
+import { ask, part, patch, put, query } from "./api.js";
+import { h } from "./dom.js";
+import { state } from "./parts.js";
+import { said } from "./words.js";
+
+/** Lines of the log that are looked at. */
+const LINES = 40;
+
+/** A name as environments have them, and the words with which servers say that they lack one. */
+const NAME = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/;
+const LACKS = /requir|missing|not set|undefined|must be set|must provide|please set|no such env|environment variable/i;
+
+/** What a server's own words name as missing: `{name, line}`. */
+export async function complaint(server, entry) {
+  const { lines } = await ask(query(`servers/${part(server)}/logs`, { lines: LINES })).catch(() => ({ lines: [] }));
+  const texts = lines.map((line) => (typeof line === "string" ? line : line.text ?? ""));
+  const line = texts.findLast((text) => LACKS.test(text) && NAME.test(text));
+  const name = line && NAME.exec(line)[0];
+  return name && entry?.env?.[name] === undefined ? { name, line } : null;
+}
+
+/** The part of an entry at a path of keys, as the file has it. */
+const at = (entry, key) => key.split(".").reduce((value, one) => value?.[one], entry);
+
+/** A form for what is lacking, or nothing. `act(word, doIt)` does it and shows what came of it. */
+export function fixForm(name, details, said_, act, restart) {
+  const lacks = details.missing?.[0];
+  const wanted = lacks ? asked(name, details.entry, lacks) : said_ ? inEnv(name, said_.name, said_) : null;
+  if (!wanted) return null;
+  const field = h("input.mono", { type: "password", id: "fix-value", autocomplete: "off", "aria-describedby": "fix-hint", "data-kept": "" });
+  const submit = (event) => {
+    event.preventDefault();
+    const given = document.getElementById("fix-value");
+    if (!given.value) return given.focus();
+    const value = given.value;
+    return act("Saving…", async () => {
+      await put(`secrets/${part(wanted.secret)}`, { value });
+      if (wanted.change) await patch(`servers/${part(name)}`, wanted.change);
+      await restart();
+    });
+  };
+  return h(`form.fix${lacks ? ".warn" : ""}`, { "aria-label": wanted.title, "data-key": "fix", on: { submit } },
+    h("p", lacks ? state("auth", wanted.title) : h("b", wanted.title)),
+    said_ && !lacks ? h("p.said", said(said_.line)) : null,
+    h("div.line", h("div.field", h("label.mono", { for: "fix-value" }, said(wanted.label)), field), h("button.btn.primary", { type: "submit" }, "Save and restart")),
+    h("p.hint", { id: "fix-hint" }, wanted.change ? ["Stored in the keyring as ", h("code", said(wanted.secret)), "; its entry gets the reference."] : "Stored in the keyring, to which its entry refers."));
+}
+
+function asked(server, entry, { kind, name, key }) {
+  if (kind === "secret") return { title: `Needs a secret: ${name}`, label: name, secret: name };
+  const written = at(entry, key);
+  const reference = new RegExp(`\\$\\{(?:env:)?${name}(?::-[^}]*)?\\}`, "g");
+  const [list, member, ...rest] = key.split(".");
+  if (typeof written !== "string" || !reference.test(written) || rest.length || !["env", "headers"].includes(list)) return null;
+  const secret = `${server}-${name}`;
+  return { title: `Needs the variable ${name}`, label: name, secret, change: { [list]: { [member]: written.replace(reference, () => `\${keyring:${secret}}`) } } };
+}
+
+function inEnv(server, name) {
+  const secret = `${server}-${name}`;
+  return { title: "It stopped at its start and said:", label: name, secret, change: { env: { [name]: `\${keyring:${secret}}` } } };
+}

@@ -1,0 +1,52 @@
+// What settings are called in words, in the groups in which they are shown. A key that is not here is shown by itself, last.
+
+/** `[group, [[key, name, {choices}?]]]`. */
+export const GROUPS = [
+  ["What agents see", [
+    ["routing_mode", "Tools at /mcp", { retrieve_tools: "found by search", direct: "all listed", code_execution: "found and called by scripts", proxy: "behind one tool" }],
+    ["tools_limit", "Search results, at most"],
+    ["top_k", "Results with their full schema"],
+    ["tool_response_limit", "Long results are cut after, in characters"],
+    ["legacy_call_tool", "List call_tool, too"],
+  ]],
+  ["What agents may", [
+    ["management", "Add and change servers", { full: "yes, held until you approve", read: "only look", off: "no" }],
+    ["enable_code_execution", "Run scripts"],
+    ["code_execution_timeout_ms", "A script may take, in ms"],
+    ["code_execution_max_tool_calls", "A script may call, 0 for any number"],
+    ["intent_declaration.strict_server_validation", "Refuse calls that are declared too mild"],
+    ["rate_limit.per_caller", "Requests of one caller"],
+    ["rate_limit.burst", "Requests of one caller at once"],
+  ]],
+  ["Servers", [
+    ["tool_discovery_interval", "Ask servers for their tools every"],
+    ["idle_check_interval", "Look for idle servers every"],
+    ["health_check_interval", "Ask a silent server for a sign of life after"],
+    ["environment.inherit", "Variables that servers inherit"],
+    ["keyring", "Secrets are kept in", { auto: "the keyring, else a private file", platform: "the keyring only", file: "a private file only" }],
+  ]],
+  ["Activity", [
+    ["activity.max_age", "Keep records for"],
+    ["activity.max_records", "Keep records, at most"],
+    ["activity.max_size_mb", "Keep megabytes, at most"],
+    ["activity.arguments", "Keep arguments", { off: "no", redacted: "masked", full: "whole" }],
+    ["activity.results", "Keep answers", { off: "no", redacted: "masked", full: "whole" }],
+    ["otlp_endpoint", "Send spans to"],
+  ]],
+  ["Network", [
+    ["listen", "Address"],
+    ["serverAuth.required", "Require tokens"],
+    ["trusted_hosts", "Further host names"],
+    ["trusted_origins", "Further origins"],
+    ["data_dir", "Data folder"],
+    ["lock_file", "Lock file"],
+    ["api_key", "API key"],
+    ["session_key", "Session key"],
+  ]],
+];
+
+/** Other spellings, and what has a place of its own. */
+export const ELSEWHERE = new Set(["$schema", "mcpServers", "profiles", "serverAuth.provider", "serverAuth.providers", "serverAuth.bearer", "serverAuth.forwarded", "serverAuth.acl", "read_only_mode", "disable_management", "require_mcp_auth"]);
+
+/** Values that are never shown. */
+export const SECRET = new Set(["api_key", "session_key"]);

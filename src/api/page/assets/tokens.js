@@ -1,0 +1,151 @@
+// Tokens of clients: made, shown once with a text to send, listed with their last use, revoked.
+
+import { Failure, ask, part, post, remove } from "./api.js";
+import { h } from "./dom.js";
+import { button, cell, confirm, copying, failed, head, labelled, note, row, section, state, table, textBox, toast } from "./parts.js";
+import { ago, at, said } from "./words.js";
+
+const MAY = [
+  ["read", "look", "tools that read"],
+  ["write", "change", "read and write"],
+  ["all", "everything", "destructive ones, too"],
+];
+
+const TIMES = [["90d", "in 90 days"], ["7d", "in 7 days"], ["30d", "in 30 days"], ["365d", "in a year"], ["", "never"]];
+
+const mayWord = (calls) => MAY.find(([key]) => key === calls)?.[1] ?? calls;
+
+export function tokens(frame) {
+  let list = null;
+  let names = { servers: [], profiles: [] };
+  let revoking = null;
+  let failure = null;
+  /** The token that was just made: it is shown until this place is left. */
+  let made = null;
+  const form = newToken();
+
+  async function load() {
+    const [told, servers, callers] = await Promise.all([ask("tokens"), ask("servers"), ask("access/callers")]);
+    list = told;
+    names = { servers: servers.servers.map((one) => one.name), profiles: callers.profiles };
+  }
+
+  async function act(doIt) {
+    failure = null;
+    try {
+      await doIt();
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failure = error;
+    }
+    frame.paint();
+  }
+
+  const revoke = (name) => act(async () => {
+    await remove(`tokens/${part(name)}`);
+    revoking = null;
+    if (made?.name === name) made = null;
+    await load();
+    toast(`Revoked ${name}`);
+  });
+
+  function line(token) {
+    const where = token.profile ? ["profile ", h("a.u", { href: "#h-profiles" }, said(token.profile))] : token.servers ? said(token.servers.join(", ")) : h("span.dim", "all servers");
+    const ends = token.expired ? state("off", "expired") : token.expires ? at(token.expires) : h("span.dim", "never");
+    const rows = [row(`token ${token.name}`, [
+      head("grow", h("a.go", { href: `/ui/activity?caller=${part(token.subject)}` }, said(token.name)), " ", h("span.sub.mono", `${token.begins}…`)),
+      cell("", mayWord(token.calls)),
+      cell("full", where),
+      labelled("r", "expires", ends),
+      labelled("r", "last call", token.last_used ? ago(token.last_used) : h("span.dim", "never")),
+      cell("act full", revoking === token.name ? null : button("Revoke", () => { revoking = token.name; frame.paint(); }, "btn small", { "aria-label": `Revoke ${token.name}` })),
+    ])];
+    if (revoking === token.name) {
+      const ask = confirm(`Revoke ${token.name}?`, "Whatever shows it gets 401 within a second, open sessions included. A revoked token does not come back.", `Revoke ${token.name}`, () => revoke(token.name), () => { revoking = null; frame.paint(); });
+      rows.push(h("tr.open", { role: "row", "data-key": `revoke ${token.name}` }, h("td.full", { role: "cell", colspan: "6" }, ask)));
+    }
+    return rows;
+  }
+
+  function newToken() {
+    const name = h("input.mono", { type: "text", id: "token-name", autocomplete: "off", spellcheck: "false", "aria-describedby": "token-name-h" });
+    const radio = (group, value, on, word, aside) => {
+      const input = h("input", { type: "radio", name: group, value, checked: on });
+      return h("label.radio", input, h("span", word, " ", h("span.dim", aside)));
+    };
+    const expires = h("select", { id: "token-expires" }, TIMES.map(([value, word]) => h("option", { value }, word)));
+    const profile = h("select", { "aria-label": "Profile", hidden: true });
+    const ticks = h("div", { hidden: true });
+    const withChoice = h("fieldset.field", h("legend", "With"),
+      radio("with", "all", true, "all servers", "also those you add later"),
+      radio("with", "profile", false, "a profile", ""), profile,
+      radio("with", "servers", false, "these servers", ""), ticks);
+    const box = h("form", { "data-kept": "", "aria-label": "New token", on: { submit, change } },
+      h("div.field", h("label", { for: "token-name" }, "Name"), name, h("p.hint", { id: "token-name-h" }, "The caller in rules and records")),
+      h("fieldset.field", h("legend", "May"), MAY.map(([key, word, aside], i) => radio("may", key, i === 0, word, aside))),
+      withChoice,
+      h("div.field", h("label", { for: "token-expires" }, "Expires"), expires),
+      h("p.acts.sec", h("button.btn.primary", { type: "submit" }, "Create token")),
+      h("p.hint", "You see it once, with a text to send."));
+    const picked = (group) => box.querySelector(`input[name="${group}"]:checked`).value;
+
+    function change() {
+      const how = picked("with");
+      [profile.hidden, ticks.hidden] = [how !== "profile", how !== "servers"];
+      if (how === "profile") profile.replaceChildren(...names.profiles.map((one) => h("option", { value: one }, said(one))));
+      if (how === "servers" && !ticks.childElementCount) {
+        ticks.append(...names.servers.map((one) => h("label.radio", h("input", { type: "checkbox", name: "server", value: one }), h("span", said(one)))));
+      }
+    }
+
+    function submit(event) {
+      event.preventDefault();
+      if (!name.value.trim()) {
+        name.focus();
+        return;
+      }
+      const how = picked("with");
+      const body = { name: name.value.trim(), calls: picked("may") };
+      if (expires.value) body.expires = expires.value;
+      if (how === "profile") body.profile = profile.value;
+      if (how === "servers") body.servers = [...ticks.querySelectorAll("input:checked")].map((input) => input.value);
+      if (how === "servers" && !body.servers.length) {
+        ticks.querySelector("input")?.focus();
+        return;
+      }
+      act(async () => {
+        made = await post("tokens", body);
+        name.value = "";
+        await load();
+        requestAnimationFrame(() => document.getElementById("h-shown-once")?.scrollIntoView({ block: "center" }));
+      });
+    }
+
+    return box;
+  }
+
+  function shownOnce() {
+    if (!made) return null;
+    const without = made.text.replaceAll(made.token, "YOUR_TOKEN");
+    return section("Shown once", h("p", "mcpproxy keeps only its hash"),
+      h("div.cmd", h("code", made.token), copying("Copy token", made.token, "btn small")),
+      h("h3.sec", `Text for ${made.name}`),
+      textBox(made.text, `Text for ${made.name}`),
+      h("div.line", copying("Copy text", made.text), copying("Copy without the token", without), button("Done", () => { made = null; frame.paint(); })));
+  }
+
+  function render() {
+    const columns = [["Caller"], ["May"], ["Servers"], ["Expires", "r"], ["Last call", "r"], ["Action", "", true]];
+    const inFile = list.in_file.length ? h("p.hint", `In the file, too: ${list.in_file.join(", ")}.`) : null;
+    return [
+      failure ? failed(failure) : null,
+      shownOnce(),
+      section("Tokens", h("p", "mcpproxy keeps only their hashes"),
+        list.tokens.length ? table("fold", columns, [list.tokens.map(line)]) : h("div.empty", h("b", "No tokens yet."), "Create one for a colleague, another machine or a job."),
+        list.tokens.length ? h("p.hint", MAY.map(([, word, aside], i) => [i ? " · " : "", h("b", word), `: ${aside}`])) : null, inFile),
+    ];
+  }
+
+  const rail = () => (form.isConnected ? h("form", { "data-kept": "" }) : form);
+  return { load, render, rail, leave: () => { made = null; }, required: () => list?.required ?? false, count: () => (list ? list.tokens.length + list.in_file.length : 0), names: () => names, note };
+}

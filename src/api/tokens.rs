@@ -1,0 +1,62 @@
+//! `/api/v1/tokens`: the tokens that a person issues to clients.
+
+use axum::extract::{Path, State, rejection::BytesRejection};
+use bytes::Bytes;
+
+use super::{
+    Answer, blocking, ok, read_body,
+    routes::{About, Routes},
+    verbs::Verbs,
+};
+use crate::{
+    failure::error_code::ErrorCode,
+    management::{NewToken, NewlyIssued, TokenList, TokenRow},
+};
+
+pub(super) fn routes<V: Verbs>() -> Routes<V> {
+    let about = About::new;
+    Routes::new()
+        .get(
+            "/api/v1/tokens",
+            list::<V>,
+            about(
+                "listTokens",
+                "The tokens that were issued to clients, with their last use.",
+            )
+            .gives::<TokenList>(),
+        )
+        .post(
+            "/api/v1/tokens",
+            issue::<V>,
+            about(
+                "issueToken",
+                "Issues a token; it is shown in this answer only.",
+            )
+            .takes::<NewToken>()
+            .gives::<NewlyIssued>(),
+        )
+        .delete(
+            "/api/v1/tokens/{name}",
+            revoke::<V>,
+            about(
+                "revokeToken",
+                "Revokes a token: whatever shows it is refused at once, open streams included.",
+            )
+            .gives::<TokenRow>()
+            .fails(&[ErrorCode::UnknownToken]),
+        )
+}
+
+async fn list<V: Verbs>(State(verbs): State<V>) -> Answer {
+    ok(&blocking(move || verbs.management().tokens()).await??)
+}
+
+async fn issue<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejection>) -> Answer {
+    let new: NewToken = read_body(body)?;
+    let url = verbs.url();
+    ok(&verbs.management().issue_token(new, url.as_deref()).await?)
+}
+
+async fn revoke<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
+    ok(&verbs.management().revoke_token(&name).await?)
+}

@@ -1,0 +1,250 @@
+//! `mcpproxy config get|set|history|undo`: values of the configuration file, and who changed them.
+
+use clap::Args;
+use http::Method;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    connection,
+    failure::CommandFailure,
+    output::{self, Output},
+    table::{name, text},
+};
+use crate::{
+    config::{self, ChangeWay, ChangedValue, Needs},
+    daemon_client::{self, AnswerDeadline},
+    management::{
+        ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, EditPath, Management, OverFiles,
+        UndoRequest,
+    },
+};
+
+/// Show what the file says, or one value of it
+///
+/// Secrets are `***`. A key that is not in the file has its default.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  mcpproxy config get
+  mcpproxy config get activity.max_age")]
+pub(super) struct ConfigGet {
+    /// The key, with dots between the keys that lead to it
+    #[arg(value_name = "KEY")]
+    key: Option<String>,
+}
+
+/// Change a value, and show the difference
+///
+/// Comments and order stay. The value is JSON, or a text where the key takes one; `null` removes the key.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  mcpproxy config set tools_limit 20
+  mcpproxy config set activity.max_age 30d
+  mcpproxy config set rate_limit '{\"per_caller\": \"10/s\"}'
+  mcpproxy config set rate_limit null")]
+pub(super) struct ConfigSet {
+    /// The key, with dots between the keys that lead to it
+    #[arg(value_name = "KEY")]
+    key: String,
+    /// What it becomes
+    #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+    value: String,
+    /// Show what would change, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// List the changes of the file, and who made them
+#[derive(Debug, Args)]
+pub(super) struct ConfigHistoryList {
+    /// Show this many of the latest
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+/// Undo a change of the file
+///
+/// Byte for byte while nothing else was changed since, value by value otherwise. Secrets are in no history: a change that took one away
+/// can be undone until the daemon restarts.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  mcpproxy config undo
+  mcpproxy config undo 12 --dry-run")]
+pub(super) struct ConfigUndo {
+    /// Its number in `config history`; the latest that is not undone yet if none is given
+    #[arg(value_name = "NUMBER")]
+    id: Option<u64>,
+    /// Show what would change, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+const CONFIG: &str = "/api/v1/config";
+
+impl ConfigGet {
+    pub(super) fn run(self, files: &Management<OverFiles>) -> Result<(), CommandFailure> {
+        let written = files.written_config()?.settings;
+        let Some(key) = self.key else {
+            return output::json(&output::as_json(&written)?);
+        };
+        let text = std::fs::read_to_string(files.config_file()).unwrap_or_default();
+        let path = config::keys_of_path(&key, &text);
+        let found = path.iter().try_fold(&written, |value, key| value.get(key));
+        let value = found.cloned().or_else(|| default_of(&path));
+        match value {
+            None => {
+                let step = "`mcpproxy config schema` has every key";
+                Err(CommandFailure::failed(format!("`{key}` is not set")).next(step))
+            }
+            Some(Value::String(text)) => output::exactly(&text),
+            Some(value) => output::json(&output::as_json(&value)?),
+        }
+    }
+}
+
+/// What a key is where the file does not have it.
+fn default_of(path: &[String]) -> Option<Value> {
+    let schema: Value = serde_json::from_str(config::schema()).ok()?;
+    let found = path
+        .iter()
+        .try_fold(&schema, |of, key| of.get("properties")?.get(key));
+    found?.get("default").cloned()
+}
+
+impl ConfigSet {
+    pub(super) async fn run(
+        self,
+        files: &Management<OverFiles>,
+        out: Output,
+    ) -> Result<(), CommandFailure> {
+        let edit = ConfigEdit {
+            path: EditPath::Dotted(self.key),
+            value: Value::Null,
+            typed: Some(self.value),
+        };
+        let patch = ConfigPatch {
+            changes: vec![edit],
+            dry_run: self.dry_run,
+            seen: None,
+        };
+        change(files, out, Method::PATCH, CONFIG, &patch).await
+    }
+}
+
+impl ConfigUndo {
+    pub(super) async fn run(
+        self,
+        files: &Management<OverFiles>,
+        out: Output,
+    ) -> Result<(), CommandFailure> {
+        let request = UndoRequest {
+            id: self.id,
+            dry_run: self.dry_run,
+        };
+        change(files, out, Method::POST, "/api/v1/config/undo", &request).await
+    }
+}
+
+/// Asks the daemon for a change, or makes it over the files, and shows what came of it.
+async fn change(
+    files: &Management<OverFiles>,
+    out: Output,
+    method: Method,
+    path: &'static str,
+    body: &impl Serialize,
+) -> Result<(), CommandFailure> {
+    let mut daemon = connection::open_or_files(files, out).await?;
+    let sending = daemon.send(method, path, output::as_json(body)?, AnswerDeadline::Daemon);
+    let body = sending.await?;
+    let change: ConfigChange = daemon_client::read(path, &body)?;
+    for warning in &change.warnings {
+        out.warning(warning);
+    }
+    match (change.id, change.changes.is_empty()) {
+        (None, true) => out.note("nothing changes: it is so already"),
+        (None, false) => out.note("nothing was written"),
+        (Some(id), _) if change.needs == Needs::Restart => {
+            out.note(&format!(
+                "change {id}; it counts after a restart: `mcpproxy restart`"
+            ));
+        }
+        (Some(id), _) => out.note(&format!("change {id}; `mcpproxy config undo` undoes it")),
+    }
+    out.answer(path, &body, |change: ConfigChange| {
+        if change.changes.is_empty() {
+            return Ok(());
+        }
+        let columns = [name("KEY"), text("BEFORE", 1), text("AFTER", 1)];
+        output::table(columns, change.changes.iter().map(cells))
+    })
+}
+
+fn cells(change: &ChangedValue) -> [String; 3] {
+    [
+        change.path.join("."),
+        shown(change.before.as_ref()),
+        shown(change.after.as_ref()),
+    ]
+}
+
+fn shown(value: Option<&Value>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    }
+}
+
+impl ConfigHistoryList {
+    pub(super) async fn run(
+        self,
+        files: &Management<OverFiles>,
+        out: Output,
+    ) -> Result<(), CommandFailure> {
+        let mut daemon = connection::open_or_files(files, out).await?;
+        let path = "/api/v1/config/history";
+        let body = daemon.get(path).await?;
+        out.answer(path, &body, |history: ConfigHistory| {
+            if history.entries.is_empty() {
+                out.note("no change of the file is known");
+                return Ok(());
+            }
+            let columns = [
+                name("NUMBER"),
+                name("WHEN"),
+                name("BY"),
+                text("CHANGED", usize::MAX),
+                text("UNDONE", 1),
+            ];
+            let entries = history.entries.into_iter().take(self.limit);
+            output::table(columns, entries.map(row))
+        })
+    }
+}
+
+fn row(entry: config::HistoryEntry) -> [String; 5] {
+    let paths: Vec<String> = entry.changes.iter().map(|one| one.path.join(".")).collect();
+    let changed = match (entry.undoes, &paths[..]) {
+        (_, []) => "comments, blanks, or not known".to_owned(),
+        (None, paths) => paths.join(", "),
+        (Some(id), paths) => format!("{} (undoes {id})", paths.join(", ")),
+    };
+    let way = match entry.author.way {
+        ChangeWay::Terminal => "terminal",
+        ChangeWay::Page => "web UI",
+        ChangeWay::Rest => "REST",
+        ChangeWay::Agent => "agent",
+        ChangeWay::File => "file",
+    };
+    let undone = entry.undone_by.map(|id| format!("by {id}"));
+    [
+        entry.id.to_string(),
+        entry.at,
+        format!("{}, {way}", entry.author.by),
+        changed,
+        undone.unwrap_or_else(|| "-".to_owned()),
+    ]
+}

@@ -1,0 +1,196 @@
+//! `mcpproxy token`: tokens for clients.
+
+use clap::{Args, Subcommand, ValueEnum};
+use http::Method;
+
+use super::{
+    connection,
+    failure::CommandFailure,
+    location::Location,
+    output::{self, Output},
+    table::{name, text},
+};
+use crate::{
+    config::{ANONYMOUS, CallLimit},
+    daemon_client::{self, AnswerDeadline, encoded},
+    management::{NewToken, NewlyIssued, TokenList, TokenRow},
+};
+
+/// Issue, list and revoke access tokens of clients
+#[derive(Debug, Subcommand)]
+pub(super) enum TokenCommand {
+    Add(AddToken),
+    List(ListTokens),
+    Revoke(RevokeToken),
+}
+
+/// Issue a token, and show it once with the text to send
+///
+/// Only its hash is kept. Without --calls it can only read.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  mcpproxy token add ben --servers github,notion --calls write --expires 30d
+  mcpproxy token add ci --profile build --calls all
+  mcpproxy token add ben -o json")]
+pub(super) struct AddToken {
+    /// Whose it is, for access rules and records
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Only these servers
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        conflicts_with = "profile"
+    )]
+    servers: Vec<String>,
+    /// Only what this profile shows
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// What it may call
+    #[arg(long, value_enum, default_value_t = Calls::Read)]
+    calls: Calls,
+    /// How long it counts, such as 30d; until it is revoked if not given
+    #[arg(long, value_name = "TIME")]
+    expires: Option<String>,
+    /// A role for access rules; may be repeated
+    #[arg(long = "role", value_name = "ROLE")]
+    roles: Vec<String>,
+}
+
+/// What a token may call.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Calls {
+    /// Tools that only read
+    Read,
+    /// Those, and tools that write
+    Write,
+    /// Everything
+    All,
+}
+
+impl From<Calls> for CallLimit {
+    fn from(calls: Calls) -> Self {
+        match calls {
+            Calls::Read => Self::Read,
+            Calls::Write => Self::Write,
+            Calls::All => Self::All,
+        }
+    }
+}
+
+/// List the tokens, with their limits and last use
+#[derive(Debug, Args)]
+pub(super) struct ListTokens {}
+
+/// Revoke a token at once, in every session
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  mcpproxy token revoke ben")]
+pub(super) struct RevokeToken {
+    /// Its name
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+const TOKENS: &str = "/api/v1/tokens";
+
+impl TokenCommand {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let mut daemon = connection::open_or_files(&files, out).await?;
+        match self {
+            Self::Add(add) => {
+                let body = output::as_json(&add.wanted())?;
+                let sending = daemon.send(Method::POST, TOKENS, body, AnswerDeadline::Daemon);
+                let body = sending.await?;
+                let issued: NewlyIssued = daemon_client::read(TOKENS, &body)?;
+                out.note(&format!(
+                    "issued {}; this is the only time that the token is shown",
+                    issued.name
+                ));
+                out.answer(TOKENS, &body, |issued: NewlyIssued| {
+                    output::exactly(issued.text.trim_end())
+                })
+            }
+            Self::List(ListTokens {}) => {
+                let body = daemon.get(TOKENS).await?;
+                out.answer(TOKENS, &body, |list| print(list, out))
+            }
+            Self::Revoke(RevokeToken { name }) => {
+                let path = format!("{TOKENS}/{}", encoded(&name));
+                let sending =
+                    daemon.send(Method::DELETE, &path, Vec::new(), AnswerDeadline::Daemon);
+                let body = sending.await?;
+                out.note(&format!("revoked {name}"));
+                if out.is_json() {
+                    return output::json(&body);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl AddToken {
+    fn wanted(self) -> NewToken {
+        NewToken {
+            name: self.name,
+            subject: None,
+            roles: self.roles,
+            servers: (!self.servers.is_empty()).then_some(self.servers),
+            profile: self.profile,
+            calls: self.calls.into(),
+            expires: self.expires,
+        }
+    }
+}
+
+fn print(list: TokenList, out: Output) -> Result<(), CommandFailure> {
+    out.note(&if list.required {
+        "a client without a token is refused".to_owned()
+    } else {
+        format!("a client without a token is let in as {ANONYMOUS}")
+    });
+    if list.tokens.is_empty() {
+        out.note("no tokens yet; issue one: `mcpproxy token add NAME`");
+        return Ok(());
+    }
+    let columns = [
+        name("NAME"),
+        text("TOKEN", 1),
+        text("MAY HAVE", 2),
+        text("CALLS", 1),
+        text("EXPIRES", 1),
+        text("LAST USED", 1),
+    ];
+    output::table(columns, list.tokens.into_iter().map(row))
+}
+
+fn row(token: TokenRow) -> [String; 6] {
+    let what = match (token.servers, token.profile) {
+        (Some(servers), _) => servers.join(", "),
+        (None, Some(profile)) => format!("profile {profile}"),
+        (None, None) => "all servers".to_owned(),
+    };
+    let calls = match token.calls {
+        CallLimit::Read => "read",
+        CallLimit::Write => "read, write",
+        CallLimit::All => "all",
+    };
+    let ends = match token.expires {
+        Some(_) if token.expired => "expired".to_owned(),
+        Some(expires) => expires,
+        None => "-".to_owned(),
+    };
+    [
+        token.name,
+        format!("{}…", token.begins),
+        what,
+        calls.to_owned(),
+        ends,
+        token.last_used.unwrap_or_else(|| "never".to_owned()),
+    ]
+}

@@ -1,0 +1,66 @@
+//! Whose change of the configuration it is that a task makes. Set where a request comes in, read where the file is written.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::OPERATOR;
+
+tokio::task_local! {
+    static AUTHOR: ChangeAuthor;
+}
+
+/// Who changes the configuration, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct ChangeAuthor {
+    /// `operator`, or the subject of an agent.
+    pub by: String,
+    /// The way.
+    pub way: ChangeWay,
+}
+
+/// How somebody changes the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum ChangeWay {
+    /// A command.
+    Terminal,
+    /// The web UI.
+    Page,
+    /// A program with the API key.
+    Rest,
+    /// An agent, by a tool.
+    Agent,
+    /// Any other program that writes the file.
+    File,
+}
+
+impl ChangeAuthor {
+    /// The operator, who came this way.
+    pub fn operator(way: ChangeWay) -> Self {
+        Self {
+            by: OPERATOR.to_owned(),
+            way,
+        }
+    }
+
+    /// An agent of this subject.
+    pub fn agent(subject: &str) -> Self {
+        Self {
+            by: subject.to_owned(),
+            way: ChangeWay::Agent,
+        }
+    }
+
+    /// Of the task that runs: without another one, a command.
+    pub fn of_this_task() -> Self {
+        let author = AUTHOR.try_with(Clone::clone);
+        author.unwrap_or_else(|_| Self::operator(ChangeWay::Terminal))
+    }
+
+    /// Does something whose changes are this author's.
+    pub async fn during<T>(self, work: impl Future<Output = T>) -> T {
+        AUTHOR.scope(self, work).await
+    }
+}

@@ -1,0 +1,297 @@
+//! What differs between two texts of the configuration: by value, as it may be shown, and as bytes. Pure.
+
+use std::ops::Range;
+
+use jsonc_parser::{ast, common::Ranged};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    config::{
+        document::{self, SERVERS},
+        shown_file::shown_file,
+    },
+    text::redact::{self, TextKind},
+};
+
+/// Limit: bytes of a value that is kept; a larger one is left out.
+const LARGEST_VALUE: usize = 8 << 10;
+
+/// A value that changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct ChangedValue {
+    /// The keys that lead to it.
+    pub path: Vec<String>,
+    /// What it was, secrets as `***`; absent where it was not there.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub before: Option<Value>,
+    /// What it is.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub after: Option<Value>,
+    /// Whether what is shown is not all of it: it has a secret in it, or is too long.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partly: bool,
+}
+
+/// A null is a value here.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// The values that differ. Texts that cannot be read have none.
+pub(super) fn differing_values(before: &str, after: &str) -> Vec<ChangedValue> {
+    let read = |text| Some((plain(text)?, shown_file(text).ok()?));
+    let (Some(before), Some(after)) = (read(before), read(after)) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let (before, after) = ((&before.0, &before.1), (&after.0, &after.1));
+    collect(Some(before), Some(after), &mut Vec::new(), &mut found);
+    found
+}
+
+/// What a text says, secrets included, in the shape in which it is shown: servers by name.
+fn plain(text: &str) -> Option<Value> {
+    let document = document::read(text).ok()?;
+    let mut servers = Map::new();
+    for (number, written) in document.servers.into_iter().enumerate() {
+        let name = written.name.unwrap_or_else(|| format!("#{number}"));
+        servers.entry(name).or_insert(written.entry);
+    }
+    let mut all = document.settings;
+    all.insert(SERVERS.to_owned(), servers.into());
+    Some(all.into())
+}
+
+/// A value, and what is shown of it.
+type Pair<'a> = (&'a Value, &'a Value);
+
+fn collect<'a>(
+    before: Option<Pair<'a>>,
+    after: Option<Pair<'a>>,
+    path: &mut Vec<String>,
+    found: &mut Vec<ChangedValue>,
+) {
+    if before.map(|pair| pair.0) == after.map(|pair| pair.0) {
+        return;
+    }
+    if let (Some(before), Some(after)) = (members(before), members(after)) {
+        let new = after.0.keys().filter(|key| !before.0.contains_key(*key));
+        for key in before.0.keys().chain(new) {
+            path.push(key.clone());
+            let of = |(all, shown): (&'a Map<String, Value>, &'a Map<String, Value>)| {
+                Some((all.get(key)?, shown.get(key)?))
+            };
+            collect(of(before), of(after), path, found);
+            path.pop();
+        }
+        return;
+    }
+    let mut partly = false;
+    let mut shown = |pair: Option<Pair<'_>>| {
+        let (value, shown) = pair?;
+        let is_long = shown.to_string().len() > LARGEST_VALUE;
+        partly |= is_long || value != shown;
+        Some(if is_long { "…".into() } else { shown.clone() })
+    };
+    let (before, after) = (shown(before), shown(after));
+    found.push(ChangedValue {
+        path: path.clone(),
+        before,
+        after,
+        partly,
+    });
+}
+
+/// The members of an object and of what is shown of it, where no name is hidden.
+fn members(pair: Option<Pair<'_>>) -> Option<(&Map<String, Value>, &Map<String, Value>)> {
+    let (value, shown) = pair?;
+    let (value, shown) = (value.as_object()?, shown.as_object()?);
+    value
+        .keys()
+        .all(|key| shown.contains_key(key))
+        .then_some((value, shown))
+}
+
+/// What turns a text back into the one before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct WayBack {
+    /// Where the texts begin to differ, in bytes.
+    at: usize,
+    /// How many bytes go.
+    remove: usize,
+    /// What comes in their place.
+    insert: String,
+}
+
+impl WayBack {
+    /// From `after` to `before`.
+    pub(super) fn between(before: &str, after: &str) -> Self {
+        let same = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
+            let alike = pairs.take_while(|(one, other)| one == other);
+            alike.map(|(one, _)| one.len_utf8()).sum()
+        };
+        let at = same(&mut before.chars().zip(after.chars()));
+        let rest = |text: &str| text.get(at..).unwrap_or_default().to_owned();
+        let (old, new) = (rest(before), rest(after));
+        let end = same(&mut old.chars().rev().zip(new.chars().rev()));
+        Self {
+            at,
+            remove: new.len() - end,
+            insert: old.get(..old.len() - end).unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// The text before; nothing where this is no way back from it.
+    pub(super) fn from(&self, after: &str) -> Option<String> {
+        let head = after.get(..self.at)?;
+        let tail = after.get(self.at.checked_add(self.remove)?..)?;
+        Some(format!("{head}{}{tail}", self.insert))
+    }
+
+    /// How much it brings back.
+    pub(super) fn len(&self) -> usize {
+        self.insert.len()
+    }
+
+    /// Whether what it brings back of `before` has a secret in it, or a part of one.
+    pub(super) fn has_secrets(&self, before: &str) -> bool {
+        let range = self.at..self.at + self.insert.len();
+        if range.is_empty() {
+            return false;
+        }
+        let head = before.get(..range.start).unwrap_or_default();
+        let tail = before.get(range.end..).unwrap_or_default();
+        let start = head.rfind('\n').map_or(0, |line| line + 1);
+        let end = tail
+            .find('\n')
+            .map_or(before.len(), |line| range.end + line);
+        let lines = before.get(start..end).unwrap_or_default();
+        if redact::redacted(lines, TextKind::Prose) != lines {
+            return true;
+        }
+        let (mark, json) = document::split_mark(before);
+        let mark = mark.len();
+        let range = range.start.saturating_sub(mark)..range.end.saturating_sub(mark);
+        match (document::tree(json), shown_file(json)) {
+            (Ok(Some(root)), Ok(shown)) => hides(&root, Some(&shown), &range),
+            (Ok(None), _) => false,
+            _ => true,
+        }
+    }
+}
+
+/// Whether a part of the value that lies in the range is not shown as it is.
+fn hides(value: &ast::Value<'_>, shown: Option<&Value>, range: &Range<usize>) -> bool {
+    let touches = |node: &dyn Ranged| node.start() < range.end && range.start < node.end();
+    if !touches(value) {
+        return false;
+    }
+    match (value, shown) {
+        (ast::Value::Object(object), Some(Value::Object(shown))) => {
+            let mut touched = object.properties.iter().filter(|one| touches(*one));
+            touched.any(|property| {
+                let name = property.name.as_str();
+                match (&property.value, shown.get(name)) {
+                    (_, None) => true,
+                    (ast::Value::Array(list), Some(Value::Object(servers))) if name == SERVERS => {
+                        let mut entries = list.elements.iter().filter(|one| touches(*one));
+                        entries.any(|entry| hides_entry(entry, servers, range))
+                    }
+                    (value, shown) => hides(value, shown, range),
+                }
+            })
+        }
+        (ast::Value::Array(list), Some(Value::Array(shown)))
+            if list.elements.len() == shown.len() =>
+        {
+            let mut elements = list.elements.iter().zip(shown);
+            elements.any(|(element, shown)| hides(element, Some(shown), range))
+        }
+        (value, Some(shown)) => document::to_json(value, "", &mut Vec::new()) != *shown,
+        (_, None) => true,
+    }
+}
+
+/// The same for an entry in an array of servers, which are shown by name.
+fn hides_entry(entry: &ast::Value<'_>, servers: &Map<String, Value>, range: &Range<usize>) -> bool {
+    let written = document::to_json(entry, "", &mut Vec::new());
+    let name = written.get("name").and_then(Value::as_str);
+    let Some(Value::Object(shown)) = name.and_then(|name| servers.get(name)) else {
+        return true;
+    };
+    let mut shown = shown.clone();
+    shown.insert("name".to_owned(), name.into());
+    hides(entry, Some(&shown.into()), range)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(before: &str, after: &str, expected: &Value, has_secrets: bool) {
+        let found = differing_values(before, after);
+        let found = found.iter().map(|one| {
+            let of = |value: &Option<Value>| value.clone().unwrap_or_else(|| "-".into());
+            json!([one.path.join("."), of(&one.before), of(&one.after)])
+        });
+        assert_eq!(&found.collect::<Value>(), expected, "{before} {after}");
+        let back = WayBack::between(before, after);
+        assert_eq!(back.from(after).as_deref(), Some(before));
+        assert_eq!(back.has_secrets(before), has_secrets, "{back:?}");
+    }
+
+    #[test]
+    fn values_are_named_and_secrets_are_not_shown() {
+        let one = r#"{"top_k": 5, "mcpServers": {"a": {"command": "x", "env": {"API_KEY": "s3cret-1"}}}}"#;
+        let two = one.replace("5,", "7,");
+        check(one, &two, &json!([["top_k", 5, 7]]), false);
+        check(one, &one.replace("{\"top", "{ \"top"), &json!([]), false);
+        let secret = one.replace("s3cret-1", "s3cret-2");
+        let path = "mcpServers.a.env.API_KEY";
+        check(one, &secret, &json!([[path, "***", "***"]]), true);
+        check(
+            "{}",
+            one,
+            &json!([["top_k", "-", 5], ["mcpServers.a", "-", {"command": "x", "env": {"API_KEY": "***"}}]]),
+            false,
+        );
+        let gone = r#"{"top_k": 5, "mcpServers": {}}"#;
+        check(
+            one,
+            gone,
+            &json!([["mcpServers.a", {"command": "x", "env": {"API_KEY": "***"}}, "-"]]),
+            true,
+        );
+        let listed = r#"{"mcpServers": [{"name": "a", "command": "x", "args": ["1"]}]}"#;
+        check(
+            listed,
+            &listed.replace("[\"1\"]", "[]"),
+            &json!([["mcpServers.a.args", ["1"], []]]),
+            false,
+        );
+    }
+
+    #[test]
+    fn tokens_and_comments_with_secrets_do_not_come_back_from_disk() {
+        let auth = r#"{"serverAuth": {"provider": "bearer", "bearer": {"tokens": {"s3cret-token-aaaaaaa": "ada"}}}}"#;
+        let other = auth.replace("s3cret-token-aaaaaaa", "s3cret-token-bbbbbbb");
+        let shown = json!([["serverAuth.bearer.tokens", {"*** 1": "ada"}, {"*** 1": "ada"}]]);
+        check(auth, &other, &shown, true);
+        let comment = "{ // ghp_0123456789abcdefghijABCDEFGHIJ012345\n \"top_k\": 1}";
+        check(comment, "{\n \"top_k\": 1}", &json!([]), true);
+    }
+}

@@ -1,0 +1,306 @@
+//! The history of the configuration file: every change of it, whoever made it, and what undoes it. Secrets are never on disk here; what a
+//! change took away of them a daemon remembers while it runs.
+
+mod author;
+mod difference;
+mod store;
+mod undoing;
+
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    author::{ChangeAuthor, ChangeWay},
+    difference::ChangedValue,
+};
+use self::{
+    difference::{WayBack, differing_values},
+    store::StoredChange,
+};
+use super::{
+    blank::says_nothing,
+    document::{self, SERVERS},
+    edit::EditError,
+    file::read_text,
+    not_undone::NotUndone,
+    source::AFTER_RESTART,
+};
+use crate::{runtime::sync::Guarded, text::moment};
+
+/// Limit: changes whose secrets are remembered while a daemon runs.
+const REMEMBERED: usize = 100;
+
+/// Limit: bytes that are kept to bring back; a larger change cannot be undone.
+const LARGEST_WAY_BACK: usize = 256 << 10;
+
+/// Notes changes of one file. Cheap to clone.
+#[derive(Clone)]
+pub struct History(Arc<Parts>);
+
+struct Parts {
+    file: Option<PathBuf>,
+    state: Guarded<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What the configuration said when somebody last looked; nothing where nobody has.
+    text: Option<String>,
+    /// Ways back that bring a secret.
+    remembered: VecDeque<(u64, WayBack)>,
+}
+
+/// One change of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HistoryEntry {
+    /// Its number.
+    pub id: u64,
+    /// When, as RFC 3339.
+    pub at: String,
+    /// Who, and how.
+    #[serde(flatten)]
+    pub author: ChangeAuthor,
+    /// The values that differ. None where only comments or blanks do, or where nobody saw the text before.
+    pub changes: Vec<ChangedValue>,
+    /// What it took to count.
+    pub needs: Needs,
+    /// The change that it undid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<u64>,
+    /// The change that undid it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone_by: Option<u64>,
+}
+
+/// Whose change it is that is written.
+#[derive(Debug, Clone)]
+pub struct ChangeOf {
+    /// Who makes it.
+    pub author: ChangeAuthor,
+    note: ChangeNote,
+}
+
+/// What is known of a change only when it is written.
+#[derive(Debug, Clone, Default)]
+pub struct ChangeNote(Arc<Guarded<Noted>>);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Noted {
+    undoes: Option<u64>,
+    id: Option<u64>,
+}
+
+impl ChangeNote {
+    /// Says which change it undoes.
+    pub fn undoes(&self, id: Option<u64>) {
+        self.0.lock().undoes = id;
+    }
+
+    /// Its number in the history, once it is there.
+    pub fn id(&self) -> Option<u64> {
+        self.0.lock().id
+    }
+}
+
+impl ChangeOf {
+    /// Of the task that runs.
+    pub fn this_task() -> Self {
+        Self::of(ChangeAuthor::of_this_task())
+    }
+
+    /// What becomes known of it.
+    pub fn note(&self) -> ChangeNote {
+        self.note.clone()
+    }
+
+    fn of(author: ChangeAuthor) -> Self {
+        Self {
+            author,
+            note: ChangeNote::default(),
+        }
+    }
+
+    fn a_stranger() -> Self {
+        Self::of(ChangeAuthor::operator(ChangeWay::File))
+    }
+}
+
+/// What a change needs to count.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Needs {
+    /// It counts at once.
+    Nothing,
+    /// Servers are connected anew, which happens by itself.
+    Reload,
+    /// The daemon has to be restarted.
+    Restart,
+}
+
+impl Needs {
+    /// What changes of these values need.
+    pub fn of(changes: &[ChangedValue]) -> Self {
+        let needs = changes
+            .iter()
+            .map(|change| match change.path.first().map(String::as_str) {
+                Some(key) if AFTER_RESTART.contains(&key) => Self::Restart,
+                Some(SERVERS | "environment" | "docker_isolation") => Self::Reload,
+                _ => Self::Nothing,
+            });
+        needs.max().unwrap_or(Self::Nothing)
+    }
+}
+
+/// The values that differ between two texts of the configuration, as they may be shown.
+pub fn changed_values(before: &str, after: &str) -> Vec<ChangedValue> {
+    differing_values(before, after)
+}
+
+/// What tells a text of the file from another.
+pub fn text_mark(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+impl History {
+    /// Of changes that are noted in this data folder; without one they are not. `text` is what the configuration says.
+    pub fn new(data_dir: Option<&Path>, text: Option<&str>) -> Self {
+        let state = State {
+            text: text.map(str::to_owned),
+            ..State::default()
+        };
+        Self(Arc::new(Parts {
+            file: data_dir.map(|folder| folder.join(store::FILE)),
+            state: Guarded::new(state),
+        }))
+    }
+
+    /// Every change that is known, the latest last. Blocks.
+    pub fn entries(&self) -> std::io::Result<Vec<HistoryEntry>> {
+        let stored = self.stored()?;
+        let mut entries: Vec<HistoryEntry> = Vec::with_capacity(stored.len());
+        for change in stored {
+            if let Some(undone) = change.entry.undoes
+                && let Some(entry) = entries.iter_mut().find(|entry| entry.id == undone)
+            {
+                entry.undone_by = Some(change.entry.id);
+            }
+            entries.push(change.entry);
+        }
+        Ok(entries)
+    }
+
+    fn stored(&self) -> std::io::Result<Vec<StoredChange>> {
+        self.0.file.as_deref().map_or(Ok(Vec::new()), store::read)
+    }
+
+    /// Looks at the file, and notes what another program wrote there. Blocks.
+    pub(super) fn look(&self, file: &Path) {
+        let mut state = self.0.state.lock();
+        if let Ok(text) = read_text(file) {
+            self.note_stranger(&mut state, &text);
+        }
+    }
+
+    /// Replaces the text of the file by `write`, which says what it did, and notes that. Nobody looks meanwhile. Blocks.
+    pub(super) fn writing<T, E>(
+        &self,
+        before: &str,
+        after: &str,
+        by: &ChangeOf,
+        write: impl FnOnce() -> Result<T, E>,
+        is_written: impl FnOnce(&T) -> bool,
+    ) -> Result<T, E> {
+        let mut state = self.0.state.lock();
+        let written = write()?;
+        if is_written(&written) {
+            self.note_stranger(&mut state, before);
+            self.note(&mut state, Some(before), after, by.clone());
+        }
+        Ok(written)
+    }
+
+    /// A text that is none, or no longer one, is not the last word: what comes next is held against the one before it.
+    fn note_stranger(&self, state: &mut State, text: &str) {
+        if document::read(text).is_err() || (says_nothing(Some(text)) && state.text.is_some()) {
+            return;
+        }
+        let known = state.text.clone();
+        match &known {
+            Some(known) if known == text => (),
+            Some(_) => {
+                self.note(state, known.as_deref(), text, ChangeOf::a_stranger());
+            }
+            None => {
+                // Nobody has looked since the last process that did.
+                let last = self.stored().unwrap_or_default().pop();
+                if last.is_some_and(|last| last.after != text_mark(text)) {
+                    self.note(state, None, text, ChangeOf::a_stranger());
+                }
+                state.text = Some(text.to_owned());
+            }
+        }
+    }
+
+    fn note(&self, state: &mut State, before: Option<&str>, after: &str, by: ChangeOf) {
+        state.text = Some(after.to_owned());
+        let Some(file) = self.0.file.as_deref() else {
+            return;
+        };
+        let changes = before.map_or_else(Vec::new, |before| differing_values(before, after));
+        let back = before.map(|before| WayBack::between(before, after));
+        let back = back.filter(|back| back.len() <= LARGEST_WAY_BACK);
+        let is_secret = match (&back, before) {
+            (Some(back), Some(before)) => back.has_secrets(before),
+            _ => false,
+        };
+        let change = StoredChange {
+            entry: HistoryEntry {
+                id: 0,
+                at: moment::utc(SystemTime::now()),
+                author: by.author.clone(),
+                needs: Needs::of(&changes),
+                changes,
+                undoes: by.note.0.lock().undoes,
+                undone_by: None,
+            },
+            before: before.map(text_mark),
+            after: text_mark(after),
+            back: back.clone().filter(|_| !is_secret),
+        };
+        let added = store::append(file, change);
+        by.note.0.lock().id = added.as_ref().ok().copied();
+        match added {
+            Ok(id) if is_secret => {
+                state.remembered.extend(back.map(|back| (id, back)));
+                while state.remembered.len() > REMEMBERED {
+                    state.remembered.pop_front();
+                }
+            }
+            Ok(_) => (),
+            Err(error) => {
+                tracing::warn!(%error, file = %file.display(), "a change of the configuration is not in its history");
+            }
+        }
+    }
+
+    /// The text with a change undone, and the number of that change: the given one, or the latest that is not undone yet.
+    pub fn undone(&self, text: &str, id: Option<u64>) -> Result<(String, u64), EditError> {
+        let stored = self.stored().map_err(|_| NotUndone::Unreadable)?;
+        let meant = undoing::meant(&stored, id)?;
+        let state = self.0.state.lock();
+        let mut remembered = state.remembered.iter();
+        let remembered = remembered.find(|(known, _)| *known == meant.entry.id);
+        let back = meant.back.as_ref().or(remembered.map(|(_, back)| back));
+        Ok((undoing::undo(text, meant, back)?, meant.entry.id))
+    }
+}

@@ -1,0 +1,32 @@
+//! Why a change of the configuration is not undone.
+
+/// Why a change is not undone.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotUndone {
+    /// The history cannot be read.
+    #[error("the history of the configuration cannot be read")]
+    Unreadable,
+    /// There is none.
+    #[error("there is no change to undo")]
+    Nothing,
+    /// It is not in the history.
+    #[error("there is no change {0} in the history")]
+    Unknown(u64),
+    /// It was undone before.
+    #[error("change {0} is undone already")]
+    Already(u64),
+    /// It took a secret away.
+    #[error("change {0} took away a secret, which the history does not keep")]
+    Secret(u64),
+    /// Nobody saw the text before it, or it was too long.
+    #[error("change {0} cannot be undone: what was there before is not known")]
+    NotKept(u64),
+    /// A later change is about the same.
+    #[error("`{path}` was changed again after change {id}")]
+    ChangedSince {
+        /// The change.
+        id: u64,
+        /// What was changed again.
+        path: String,
+    },
+}

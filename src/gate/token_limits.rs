@@ -1,0 +1,93 @@
+//! What the limits of an issued token leave of what the access rules let through. Pure. They hold on every way in, and are never wider than
+//! the rules.
+
+use super::{
+    Variant,
+    permission::names_nothing,
+    rules::{Refusal, Rules},
+};
+use crate::{
+    access::{Caller, ShownToken},
+    config::{CallLimit, IssuedToken, Settings},
+    wire::{Target, Thing, method},
+};
+
+impl<'a> Rules<'a> {
+    /// Whether the caller's token lets it have this of a server. What lies outside of its servers is as if it were not there.
+    pub(super) fn check_token<'t>(
+        self,
+        caller: &Caller,
+        server: &str,
+        target: &'t Target<'_>,
+    ) -> Result<(), Refusal<'t>>
+    where
+        'a: 't,
+    {
+        let denied = || Refusal::Denied(target.thing().clone());
+        let token = match caller.token(self.settings) {
+            ShownToken::None => return Ok(()),
+            ShownToken::Gone => return Err(denied()),
+            ShownToken::Limits(token) => token,
+        };
+        if let Some(servers) = &token.servers
+            && !servers.iter().any(|name| name == server)
+        {
+            return Err(Refusal::NoEntry(None));
+        }
+        self.check_profile(token.profile.as_deref(), server, target)?;
+        if self.may_call(token, server, target) {
+            Ok(())
+        } else {
+            Err(denied())
+        }
+    }
+
+    /// Whether it is no more than the token may do. What is not known may do anything.
+    fn may_call(self, token: &IssuedToken, server: &str, target: &Target<'_>) -> bool {
+        let needed = match target.thing() {
+            Thing::Prompt(_) | Thing::Resource(_) => CallLimit::Read,
+            Thing::Tool(name) => match self.snapshot.tool(server, name) {
+                Some(tool) => needed(self.call_with(server, tool)),
+                None => CallLimit::All,
+            },
+            Thing::Task(_) => match target.method() {
+                method::TASKS_GET | method::TASKS_RESULT => CallLimit::Read,
+                _ => CallLimit::Write,
+            },
+            Thing::Nothing if names_nothing(target.method()) => CallLimit::Read,
+            Thing::Nothing => CallLimit::All,
+        };
+        needed <= token.calls
+    }
+
+    /// Whether the caller's token lets it use a tool of our own. Those that only pass calls on are decided by what they call.
+    pub(super) fn token_permits_built_in(self, caller: &Caller, name: &str) -> bool {
+        let needed = match name {
+            "call_tool_write" => CallLimit::Write,
+            "call_tool_destructive" => CallLimit::All,
+            _ => CallLimit::Read,
+        };
+        match caller.token(self.settings) {
+            ShownToken::None => true,
+            ShownToken::Gone => false,
+            ShownToken::Limits(token) => needed <= token.calls,
+        }
+    }
+}
+
+/// Whether the caller's token lets it change servers: they do everything that their tools can do.
+pub fn may_manage(caller: &Caller, settings: &Settings) -> bool {
+    match caller.token(settings) {
+        ShownToken::None => true,
+        ShownToken::Gone => false,
+        ShownToken::Limits(token) => token.calls == CallLimit::All,
+    }
+}
+
+fn needed(variant: Variant) -> CallLimit {
+    match variant {
+        Variant::Read => CallLimit::Read,
+        Variant::Write => CallLimit::Write,
+        Variant::Destructive => CallLimit::All,
+    }
+}

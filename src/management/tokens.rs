@@ -1,0 +1,278 @@
+//! Tokens that a person issues to clients: made, listed with their last use, revoked. The token itself is shown once.
+
+use std::time::SystemTime;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Backing, Management};
+use crate::{
+    access::last_uses,
+    activity::OperatorChange,
+    config::{CallLimit, IssuedToken, IssuedTokens, Settings, TokenError, TokenHash, duration},
+    failure::error_code::{ErrorCode, Failure},
+    sessions::sealing::random_secret,
+    text::moment,
+};
+
+/// What every token begins with.
+const PREFIX: &str = "mcpp_";
+
+/// Characters of a token that lists show.
+const SHOWN: usize = 7;
+
+/// A token to issue.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewToken {
+    /// Its name, and whose it is if `subject` does not say.
+    pub name: String,
+    /// Whose it is, for access rules and records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The roles of whoever shows it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// The servers it is for; all where none are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers: Option<Vec<String>>,
+    /// The profile it is for, in place of servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// What it may call.
+    #[serde(default)]
+    pub calls: CallLimit,
+    /// How long it counts: `"30d"`, `"12h"`. Without it, until it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+}
+
+/// A token that was just issued. It is shown here and nowhere else.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct NewlyIssued {
+    /// Its name.
+    pub name: String,
+    /// The token.
+    pub token: String,
+    /// When it ends, as RFC 3339.
+    pub expires: Option<String>,
+    /// A text to send to whoever gets it.
+    pub text: String,
+}
+
+/// A token in a listing.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct TokenRow {
+    /// Its name.
+    pub name: String,
+    /// Whose it is.
+    pub subject: String,
+    /// Its roles.
+    pub roles: Vec<String>,
+    /// The servers it is for; null for all.
+    pub servers: Option<Vec<String>>,
+    /// The profile it is for.
+    pub profile: Option<String>,
+    /// What it may call.
+    pub calls: CallLimit,
+    /// What it begins with.
+    pub begins: String,
+    /// When it was made, as RFC 3339.
+    pub created: String,
+    /// When it ends.
+    pub expires: Option<String>,
+    /// Whether its time is over.
+    pub expired: bool,
+    /// When it was last used, to a few seconds.
+    pub last_used: Option<String>,
+}
+
+/// All tokens.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct TokenList {
+    /// Those that a person issued, by name.
+    pub tokens: Vec<TokenRow>,
+    /// The subjects of those in the configuration file.
+    pub in_file: Vec<String>,
+    /// Whether a client that shows no token is refused.
+    pub required: bool,
+}
+
+impl<B: Backing> Management<B> {
+    /// The tokens. Blocks.
+    pub fn tokens(&self) -> Result<TokenList, Failure> {
+        let issued = IssuedTokens::read(self.data_dir()).map_err(|error| failed(error.into()))?;
+        let uses = last_uses(self.data_dir());
+        let row = |token: &IssuedToken| row_of(token, uses.get(&token.hash.to_hex()).copied());
+        let mut tokens: Vec<TokenRow> = issued.iter().map(row).collect();
+        tokens.sort_by(|one, other| one.name.cmp(&other.name));
+        let settings = self.settings()?;
+        let auth = settings.server_auth.as_deref();
+        let in_file = auth.into_iter().flat_map(|auth| &auth.tokens);
+        Ok(TokenList {
+            tokens,
+            in_file: in_file.map(|token| token.subject.clone()).collect(),
+            required: settings.requires_credentials(),
+        })
+    }
+
+    /// Issues a token, which counts at once. `url` is where clients reach us.
+    pub async fn issue_token(
+        &self,
+        new: NewToken,
+        url: Option<&str>,
+    ) -> Result<NewlyIssued, Failure> {
+        let settings = self.settings()?;
+        let secret = random_secret().map_err(|error| {
+            let error = format!("no token could be made: {error}");
+            Failure::new(ErrorCode::Internal, error, "Try again.")
+        })?;
+        let text = format!("{PREFIX}{}", secret.reveal());
+        let token = token_of(new, &text, &settings)?;
+        let (added, data_dir) = (token.clone(), self.data_dir().to_owned());
+        let adding = move || IssuedTokens::add(&data_dir, added);
+        self.change_tokens("issue_token", &token.name, adding)
+            .await?;
+        let expires = token.expires.map(moment::utc_millis);
+        let url = url.map_or_else(|| format!("http://{}/mcp", settings.listen), str::to_owned);
+        Ok(NewlyIssued {
+            text: letter(&token, &text, &url),
+            name: token.name,
+            token: text,
+            expires,
+        })
+    }
+
+    /// Revokes a token: what shows it is refused from now on, in every session and stream.
+    pub async fn revoke_token(&self, name: &str) -> Result<TokenRow, Failure> {
+        let (revoked, data_dir) = (name.to_owned(), self.data_dir().to_owned());
+        let removing = move || IssuedTokens::remove(&data_dir, &revoked);
+        let token = self.change_tokens("revoke_token", name, removing).await?;
+        Ok(row_of(&token, None))
+    }
+
+    async fn change_tokens<T: Send + 'static>(
+        &self,
+        action: &'static str,
+        name: &str,
+        change: impl FnOnce() -> Result<T, TokenError> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let changed = tokio::task::spawn_blocking(change).await;
+        let changed = changed.map_err(|fault| {
+            let error = format!("it ended with a fault: {fault}");
+            Failure::new(ErrorCode::Internal, error, "Try again.")
+        })?;
+        let changed = changed.map_err(failed);
+        self.backing().reread().await;
+        self.backing().note(OperatorChange {
+            server: None,
+            detail: Some(name.to_owned()),
+            error: changed.as_ref().err().map(|failure| failure.error.clone()),
+            ..OperatorChange::by_operator(action, "")
+        });
+        changed
+    }
+}
+
+fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToken, Failure> {
+    let wrong = |error: String| {
+        let hint = "Correct it; no token was made.";
+        Failure::new(ErrorCode::InvalidArguments, error, hint)
+    };
+    if let Some(profile) = &new.profile
+        && !settings.profiles.contains_key(profile)
+    {
+        return Err(wrong(format!("there is no profile {profile:?}")));
+    }
+    let servers = new.servers.filter(|servers| !servers.is_empty());
+    let is_known = |name: &&String| {
+        settings.servers.contains_key(name.as_str()) || settings.broken_entry(name).is_some()
+    };
+    let mut named = servers.iter().flatten();
+    if let Some(unknown) = named.find(|name| !is_known(name)) {
+        return Err(wrong(format!("there is no server {unknown:?}")));
+    }
+    let created = moment::millis(SystemTime::now());
+    let expires = new.expires.map(|written| {
+        let lasts = duration::parse(&written).filter(|time| !time.is_zero());
+        let lasts = lasts.and_then(|time| u64::try_from(time.as_millis()).ok());
+        let ends = lasts.and_then(|lasts| created.checked_add(lasts));
+        ends.ok_or_else(|| wrong(format!("{written:?} is no time such as \"30d\" or \"12h\"")))
+    });
+    Ok(IssuedToken {
+        subject: new.subject.unwrap_or_else(|| new.name.clone()),
+        name: new.name,
+        roles: new.roles,
+        servers,
+        profile: new.profile,
+        calls: new.calls,
+        created,
+        expires: expires.transpose()?,
+        begins: text.chars().take(SHOWN).collect(),
+        hash: TokenHash::of(text),
+    })
+}
+
+/// What a person sends to whoever gets a token.
+fn letter(token: &IssuedToken, text: &str, url: &str) -> String {
+    let url = match &token.profile {
+        Some(profile) => format!("{url}/p/{profile}"),
+        None => url.to_owned(),
+    };
+    let what = match token.calls {
+        CallLimit::Read => "It can read, and change nothing.",
+        CallLimit::Write => "It can read and change, but not delete.",
+        CallLimit::All => "It can do everything that its servers offer.",
+    };
+    let ends = match token.expires {
+        Some(expires) => format!(" It ends at {}.", moment::utc_millis(expires)),
+        None => String::new(),
+    };
+    let headers = json!({ "Authorization": format!("Bearer {text}") });
+    let entry =
+        json!({ "mcpServers": { "mcpproxy": { "type": "http", "url": url, "headers": headers } } });
+    format!(
+        "This is your access to MCP servers. {what}{ends} Keep the token to yourself.\n\n\
+         Address: {url}\nToken: {text}\n\n\
+         In the MCP configuration of your client:\n\n{entry:#}\n"
+    )
+}
+
+fn row_of(token: &IssuedToken, last_used: Option<u64>) -> TokenRow {
+    TokenRow {
+        name: token.name.clone(),
+        subject: token.subject.clone(),
+        roles: token.roles.clone(),
+        servers: token.servers.clone(),
+        profile: token.profile.clone(),
+        calls: token.calls,
+        begins: token.begins.clone(),
+        created: moment::utc_millis(token.created),
+        expires: token.expires.map(moment::utc_millis),
+        expired: token.is_expired(),
+        last_used: last_used.map(moment::utc_millis),
+    }
+}
+
+fn failed(error: TokenError) -> Failure {
+    let (code, hint) = match &error {
+        TokenError::Io(_) => (
+            ErrorCode::Internal,
+            "Check that the data folder can be read and written.",
+        ),
+        TokenError::Exists(_) => (
+            ErrorCode::InvalidArguments,
+            "Choose another name, or revoke that one first.",
+        ),
+        TokenError::Unknown(_) => (
+            ErrorCode::UnknownToken,
+            "`mcpproxy token list` shows those that there are.",
+        ),
+        TokenError::Wrong(_) => (
+            ErrorCode::InvalidArguments,
+            "Correct it; no token was made.",
+        ),
+    };
+    Failure::new(code, error.to_string(), hint)
+}

@@ -1,0 +1,172 @@
+//! Tokens that a person issues: they count at once, until they are revoked or their time is over.
+
+use super::*;
+
+async fn issue(daemon: &TestDaemon, body: &Value) -> String {
+    let issued = daemon
+        .rest("POST", "/api/v1/tokens", &body.to_string())
+        .await
+        .json();
+    let token = issued["token"].as_str();
+    format!("Bearer {}", token.unwrap_or_else(|| panic!("{issued}")))
+}
+
+async fn plain() -> (Upstream, TestDaemon) {
+    let upstream = upstream().await;
+    let daemon = TestDaemon::builder().upstream("up", &upstream).await;
+    (upstream, daemon)
+}
+
+#[tokio::test]
+async fn a_token_names_its_holder_and_a_wrong_one_is_refused_where_none_is_needed() {
+    let (_upstream, daemon) = plain().await;
+    let ben = issue(&daemon, &json!({ "name": "ben", "calls": "all" })).await;
+    let client = as_subject(&daemon, "/mcp/all", &ben).await;
+    client.call("up__echo", "{}").await.text();
+    let records = daemon
+        .rest("GET", "/api/v1/activity?caller=ben", "")
+        .await
+        .text();
+    has!(records, "\"caller\":\"ben\"", "{records}");
+    for wrong in ["Bearer mcpp_nobody", "Bearer x"] {
+        let answer = send(&daemon, "POST", "/mcp/all", &[("authorization", wrong)]).await;
+        assert_eq!(answer.status, 401, "{wrong}");
+    }
+    // Whoever shows none is still let in.
+    daemon
+        .client("/mcp/all")
+        .await
+        .call("up__echo", "{}")
+        .await
+        .text();
+    let list = daemon.rest("GET", "/api/v1/tokens", "").await;
+    let secret = ben.trim_start_matches("Bearer ");
+    assert!(!list.text().contains(secret), "{}", list.text());
+    is_like!(list.json(), { "required": false, "tokens": [{ "name": "ben", "calls": "all", "expired": false }] });
+    for file in std::fs::read_dir(daemon.home().data_dir()).expect("the data folder") {
+        let file = file.expect("an entry").path();
+        let text = std::fs::read(&file).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        assert!(!text.contains(secret), "{}", file.display());
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_token_ends_everything_within_a_second() {
+    let (_upstream, daemon) = plain().await;
+    let ben = issue(&daemon, &json!({ "name": "ben", "calls": "all" })).await;
+    let client = as_subject(&daemon, "/mcp/all", &ben).await;
+    let other = daemon.client("/mcp/all").await;
+    let mut stream = client.listen().await;
+    let modern = ModernClient::new(&daemon, "/mcp/all").showing("authorization", &ben);
+    let mut news = modern.listen(r#"{"toolsListChanged":true}"#).await;
+    let headers = [("accept", "text/event-stream"), ("authorization", &*ben)];
+    let mut sse = http::open(daemon.address(), "GET", "/mcp/all/sse", &headers, "").await;
+    let began = std::time::Instant::now();
+    let revoked = daemon.rest("DELETE", "/api/v1/tokens/ben", "").await;
+    assert_eq!(revoked.status, 200, "{}", revoked.text());
+    for method in ["POST", "GET", "DELETE"] {
+        let id = ("mcp-session-id", client.session());
+        let answer = send(&daemon, method, "/mcp/all", &[("authorization", &ben), id]).await;
+        assert_eq!(answer.status, 401, "{method}");
+    }
+    within("the streams to end", async {
+        while stream.next().await.is_some() {}
+        while news.next().await.is_some() {}
+        while sse.next().await.is_some() {}
+    })
+    .await;
+    let took = began.elapsed();
+    assert!(took < std::time::Duration::from_secs(1), "{took:?}");
+    other.call("up__echo", "{}").await.text();
+    let again = daemon.rest("DELETE", "/api/v1/tokens/ben", "").await;
+    is_like!(again.json(), { "code": "unknown_token" });
+}
+
+#[tokio::test]
+async fn the_time_of_a_token_ends_its_streams_too() {
+    let (_upstream, daemon) = plain().await;
+    let ben = issue(&daemon, &json!({ "name": "ben", "expires": "2s" })).await;
+    let client = as_subject(&daemon, "/mcp/all", &ben).await;
+    let mut stream = client.listen().await;
+    within("the stream to end", async {
+        while stream.next().await.is_some() {}
+    })
+    .await;
+    let answer = send(&daemon, "POST", "/mcp/all", &[("authorization", &ben)]).await;
+    assert_eq!(answer.status, 401);
+    has!(answer.text(), "expired", "{}", answer.text());
+    is_like!(daemon.rest("GET", "/api/v1/tokens", "").await.json(), { "tokens": [{ "expired": true }] });
+}
+
+#[tokio::test]
+async fn where_a_token_is_required_nobody_else_comes_in() {
+    let upstream = upstream().await;
+    let auth = json!({ "serverAuth": { "required": true } });
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .config(auth)
+        .await;
+    assert_eq!(send(&daemon, "POST", "/mcp/all", &[]).await.status, 401);
+    let ben = issue(&daemon, &json!({ "name": "ben", "calls": "all" })).await;
+    let client = as_subject(&daemon, "/mcp/all", &ben).await;
+    client.call("up__echo", "{}").await.text();
+    // What the file loses counts after a restart only.
+    daemon
+        .home()
+        .write_config(&TestDaemon::builder().upstream("up", &upstream).text());
+    until_async("the file to be read", async || {
+        let status = daemon.rest("GET", "/api/v1/status", "").await.text();
+        status.contains("serverAuth").then_some(())
+    })
+    .await;
+    assert_eq!(send(&daemon, "POST", "/mcp/all", &[]).await.status, 401);
+    let data = daemon.home().data_dir();
+    let tokens = std::fs::read_to_string(data.join("tokens.json")).expect("tokens");
+    std::fs::write(
+        data.join("tokens.json"),
+        tokens.replace("\"all\"", "\"most\""),
+    )
+    .expect("ours");
+    daemon.rest("POST", "/api/v1/config/reload", "").await;
+    let answer = send(&daemon, "POST", "/mcp/all", &[("authorization", &ben)]).await;
+    assert_eq!(
+        answer.status, 401,
+        "a file that cannot be read lets nobody in"
+    );
+}
+
+#[tokio::test]
+async fn neither_a_token_nor_a_page_of_another_origin_issues_tokens() {
+    let (_upstream, daemon) = plain().await;
+    let ben = issue(&daemon, &json!({ "name": "ben", "calls": "all" })).await;
+    let body = r#"{"name":"eve","calls":"all"}"#;
+    for headers in [
+        &[("authorization", &*ben)][..],
+        &[("origin", "http://evil.example")],
+        &[],
+    ] {
+        for (method, path) in [
+            ("POST", "/api/v1/tokens"),
+            ("GET", "/api/v1/tokens"),
+            ("DELETE", "/api/v1/tokens/ben"),
+            ("PATCH", "/api/v1/config"),
+            ("POST", "/api/v1/config/undo"),
+            ("GET", "/api/v1/config/history"),
+        ] {
+            let answer = http::send(daemon.address(), method, path, headers, body.to_owned()).await;
+            assert!(
+                [401, 403].contains(&answer.status),
+                "{method} {path} {}",
+                answer.status
+            );
+        }
+    }
+    is_like!(daemon.rest("GET", "/api/v1/tokens", "").await.json(), { "tokens": [{ "name": "ben" }] });
+    let client = as_subject(&daemon, "/mcp", &ben).await;
+    let tools = client.tool_names().await;
+    assert!(
+        !tools.iter().any(|name| name.contains("token")),
+        "{tools:?}"
+    );
+}

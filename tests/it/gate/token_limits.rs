@@ -1,0 +1,178 @@
+//! What an issued token keeps from its holder: refused on every way in, by the call type that the gate gives each tool, and in no list.
+
+use super::ways::{EFFECTS, House, Outcome, THINGS, WAYS, Way, effects, listed, refused, server};
+use crate::support::prelude::*;
+
+/// The ways of clients. The operator shows no token.
+fn ways() -> impl Iterator<Item = Way> {
+    let of_operators = [Way::Rest, Way::Cli, Way::ScriptRest];
+    WAYS.into_iter()
+        .filter(move |way| !of_operators.contains(way))
+}
+
+/// What each tool is called with: 0 for reading, 1 for writing, 2 for destroying.
+const CALL_TYPES: [(&str, usize); 6] = [
+    ("look", 0),
+    ("change", 1),
+    ("wreck", 2),
+    ("delete_repo", 2),
+    ("create_issue", 1),
+    ("frobnicate", 1),
+];
+
+#[tokio::test]
+async fn a_token_calls_what_its_limit_lets_it_on_every_way_in() {
+    for (level, calls) in ["read", "write", "all"].into_iter().enumerate() {
+        let house = House::of(effects(), &json!({}), json!({})).await;
+        let house = house
+            .by_token(json!({ "name": "ben", "calls": calls }))
+            .await;
+        for (tool, call_type) in CALL_TYPES {
+            for way in ways() {
+                let outcome = house.call(way, "up", tool).await;
+                let is_shut = match way {
+                    Way::Variant("write") => level < 1,
+                    Way::Variant("destructive") => level < 2,
+                    _ => false,
+                };
+                let expected = if call_type > level || is_shut {
+                    refused("access_denied")
+                } else if is_too_mild(way, tool) {
+                    refused("wrong_variant")
+                } else {
+                    Outcome::Passed
+                };
+                assert_eq!(outcome, expected, "{calls}: {way:?} to {tool}");
+            }
+        }
+        let mut tools = listed(&house.all, "tools/list", ("tools", "name")).await;
+        tools.retain(|name| name.starts_with("up__"));
+        let may_see = CALL_TYPES
+            .iter()
+            .filter(|(_, call_type)| *call_type <= level);
+        assert_eq!(tools.len(), may_see.count(), "{calls}: {tools:?}");
+    }
+}
+
+/// Whether the way declares less than what is known of the tool.
+fn is_too_mild(way: Way, tool: &str) -> bool {
+    let (_, read, write) = EFFECTS
+        .iter()
+        .find(|(name, ..)| *name == tool)
+        .expect("known");
+    match way {
+        Way::Variant("read") => !read,
+        Way::Variant("write") | Way::CallTool => !write,
+        _ => false,
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_reads_has_prompts_and_resources_and_no_method_that_nobody_knows() {
+    let house = House::of(
+        vec![("free".to_owned(), server("free"))],
+        &json!({}),
+        json!({}),
+    )
+    .await;
+    let house = house.by_token(json!({ "name": "ben" })).await;
+    for thing in THINGS {
+        let outcomes = house.ask(thing, "free").await;
+        assert_eq!(outcomes, [Outcome::Passed, Outcome::Passed], "{thing:?}");
+    }
+    let unknown = house.native("free").request("vendor/do", "{}").await;
+    assert_eq!(Outcome::of(&unknown), refused("access_denied"));
+    assert_eq!(house.server("free").received("vendor/do"), [""; 0]);
+    for operation in [
+        json!({ "operation": "disable", "name": "free" }),
+        json!({ "operation": "restart", "name": "free" }),
+        json!({ "operation": "remove", "name": "free" }),
+        json!({ "operation": "patch", "name": "free", "idle_timeout": "1m" }),
+        json!({ "operation": "add", "name": "more", "command": "x" }),
+    ] {
+        let reply = house
+            .all
+            .call("upstream_servers", &operation.to_string())
+            .await;
+        assert_eq!(Outcome::of(&reply), refused("access_denied"), "{operation}");
+    }
+    let list = r#"{"operation":"list"}"#;
+    let reply = house.all.call("upstream_servers", list).await;
+    assert_eq!(Outcome::of(&reply), Outcome::Passed, "{}", reply.frame);
+}
+
+#[tokio::test]
+async fn servers_outside_of_a_token_are_not_there() {
+    let servers = ["in", "out"].map(|name| (name.to_owned(), server(name)));
+    let settings = json!({ "profiles": { "half": { "servers": ["in"], "tools": ["in__wave"] } } });
+    let house = House::of(servers.into(), &json!({}), settings).await;
+    for (name, limits, tools) in [
+        (
+            "by-servers",
+            json!({ "servers": ["in"] }),
+            &["in__echo", "in__wave"][..],
+        ),
+        ("by-profile", json!({ "profile": "half" }), &["in__wave"]),
+    ] {
+        let mut body = limits.clone();
+        body["name"] = name.into();
+        body["calls"] = "all".into();
+        let issued = house
+            .daemon
+            .rest("POST", "/api/v1/tokens", &body.to_string())
+            .await
+            .json();
+        let credential = format!("Bearer {}", issued["token"].as_str().expect("a token"));
+        let speaking = TestClient::speaking("2025-06-18").showing("authorization", &credential);
+        let client = speaking.connect(&house.daemon, "/mcp/all").await;
+        let mut names = listed(&client, "tools/list", ("tools", "name")).await;
+        names.retain(|name| name.contains("__"));
+        names.sort_unstable();
+        assert_eq!(names, tools, "{name}");
+        for (list, of) in [
+            ("prompts/list", ("prompts", "name")),
+            ("resources/list", ("resources", "uri")),
+        ] {
+            let names = listed(&client, list, of).await;
+            assert!(!names.iter().any(|name| name.contains("out")), "{names:?}");
+        }
+        for (tool, arguments) in [
+            ("out__echo", json!({})),
+            ("call_tool_read", json!({ "name": "out:echo" })),
+            ("call_tool_destructive", json!({ "name": "out:echo" })),
+            ("call_tool", json!({ "server": "out", "tool": "echo" })),
+            ("describe_tool", json!({ "names": ["out:echo"] })),
+            ("retrieve_tools", json!({ "query": "server:out echo" })),
+            (
+                "upstream_servers",
+                json!({ "operation": "tail_log", "name": "out" }),
+            ),
+            ("upstream_servers", json!({ "operation": "list" })),
+            (
+                "quarantine_security",
+                json!({ "operation": "inspect", "name": "out" }),
+            ),
+            (
+                "code_execution",
+                json!({ "code": "call_tool('out', 'echo').error?.reason" }),
+            ),
+            (
+                "proxy",
+                json!({ "action": "call", "type": "tool", "path": "out:echo" }),
+            ),
+            ("proxy", json!({ "action": "list", "type": "resource" })),
+        ] {
+            let reply = client.call(tool, &arguments.to_string()).await;
+            let said = reply.frame.replace("out:echo", "").replace("out__echo", "");
+            let said = said.replace("server:out", "").replace("\\\"out\\\"", "");
+            assert!(
+                !said.contains("out__") && !said.contains("lib://out"),
+                "{tool}: {said}"
+            );
+        }
+        assert!(
+            house.server("out").received("tools/call").is_empty(),
+            "{name}"
+        );
+    }
+}

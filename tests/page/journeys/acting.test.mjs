@@ -1,0 +1,146 @@
+// Acting where one stands: tokens made and revoked, settings changed, undone, and profiles made, on the page alone.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { readFileSync } from "node:fs";
+import { endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
+
+let here;
+before(async () => {
+  here = await world({ more: { tools_limit: 12 } });
+  await here.settled();
+});
+after(async () => {
+  await endBrowser();
+  await here.end();
+});
+
+const LOOKS = [{ theme: "light", width: 1440 }, { theme: "dark", width: 1024 }, { width: 390 }];
+const say = (token, path = "/mcp") => fetch(`${here.base}${path}`, {
+  method: "POST",
+  headers: { "content-type": "application/json", accept: "application/json, text/event-stream", authorization: `Bearer ${token}` },
+  body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }),
+});
+
+test("a token for a colleague is made, shown once, used and revoked", async () => {
+  const { page, go, title, close } = await visitor(here);
+  await go("/ui/");
+  await page.keyboard.press("g");
+  await page.keyboard.press("w");
+  await title("Access");
+  const form = page.getByRole("form", { name: "New token" });
+  await form.getByLabel("Name").fill("ben");
+  await form.getByText("change", { exact: false }).first().click();
+  await form.getByText("these servers").click();
+  await form.getByRole("checkbox", { name: "bookings" }).check();
+  await form.getByLabel("Expires").selectOption("30d");
+  await form.getByRole("button", { name: "Create token" }).click();
+  const text = page.getByRole("region", { name: "Text for ben" });
+  await text.waitFor();
+  const token = /mcpp_[\w-]+/.exec(await text.innerText())[0];
+  assert.equal((await say(token)).status, 200);
+  await isSound({ page, width: 1280 }, "a token that was just made");
+  const row = page.locator("tr[data-key='token ben']");
+  assert.match(await row.innerText(), /change[^]*bookings/);
+  await page.getByRole("button", { name: "Done" }).click();
+  await go("/ui/settings");
+  await go("/ui/access");
+  assert.ok(!(await page.content()).includes(token), "it is shown once");
+  await page.getByRole("button", { name: "Revoke ben" }).click();
+  await page.locator("[data-safe]:focus").waitFor();
+  await page.getByRole("group", { name: "Revoke ben?" }).getByRole("button", { name: "Revoke ben" }).click();
+  await row.waitFor({ state: "detached" });
+  assert.equal((await say(token)).status, 401);
+  await close();
+});
+
+test("a setting is changed in its field, shown before it is saved, and undone", async () => {
+  const { page, go, close } = await visitor(here);
+  const file = (await here.rest("GET", "/config")).config_file;
+  const before_ = readFileSync(file, "utf8");
+  await go("/ui/settings");
+  const limit = page.getByRole("spinbutton", { name: "Search results, at most" });
+  await limit.fill("25");
+  await limit.press("Tab");
+  await page.getByText("1 unsaved change").waitFor();
+  await page.getByRole("switch", { name: "Run scripts" }).check();
+  await page.getByText("2 unsaved changes").waitFor();
+  await isSound({ page, width: 1280 }, "settings that are not saved");
+  await page.getByRole("button", { name: "Put back Run scripts" }).click();
+  await page.getByText("1 unsaved change").waitFor();
+  await page.getByRole("button", { name: "Review" }).click();
+  await page.locator("tr[data-key='review tools_limit']").waitFor();
+  assert.equal(readFileSync(file, "utf8"), before_, "nothing is written before it is saved");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.locator("#toast", { hasText: "Saved 1 change" }).waitFor();
+  assert.equal((await here.rest("GET", "/config")).settings.tools_limit, 25);
+  await page.locator("tr[data-key^='change ']").first().getByRole("button", { name: /^Undo/ }).click();
+  await page.locator("#toast", { hasText: "Undid" }).waitFor();
+  assert.equal(readFileSync(file, "utf8"), before_);
+  await eventually("the field to follow", async () => (await limit.inputValue()) === "12");
+  await close();
+});
+
+test("a wrong value is refused with the reason, and what was typed stays", async () => {
+  const { page, go, close } = await visitor(here, { expected: [/status of 4\d\d/] });
+  await go("/ui/settings");
+  const field = page.getByRole("textbox", { name: "Ask servers for their tools every" });
+  await field.fill("sometimes");
+  await field.press("Tab");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.locator(".note.err", { hasText: "tool_discovery_interval" }).waitFor();
+  assert.equal(await field.inputValue(), "sometimes");
+  await page.getByRole("button", { name: "Discard" }).click();
+  await eventually("the field to be as before", async () => (await field.inputValue()) === "");
+  await close();
+});
+
+test("a profile is made by ticking servers, and has an address", async () => {
+  const { page, go, close } = await visitor(here);
+  await go("/ui/access");
+  await page.getByRole("button", { name: "New profile" }).click();
+  const form = page.getByRole("form", { name: "New profile" });
+  await form.getByLabel("Name").fill("desk");
+  await form.getByRole("checkbox", { name: "bookings" }).check();
+  await form.getByRole("button", { name: "Save profile" }).click();
+  const row = page.locator("tr[data-key='profile desk']");
+  await row.getByText("/mcp/p/desk").waitFor();
+  assert.deepEqual((await here.rest("GET", "/config")).settings.profiles, { desk: { servers: ["bookings"] } });
+  await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
+  await row.waitFor({ state: "detached" });
+  await close();
+});
+
+test("a secret that is missing is asked for where its server is, and the server starts", async () => {
+  const { command, args } = here.server("bookings", here.marker);
+  await here.rest("POST", "/servers", { name: "needy", command, args, env: { ROOM_TOKEN: "${keyring:needy-token}" } });
+  const { page, go, close } = await visitor(here);
+  await go("/ui/servers/needy");
+  const form = page.getByRole("form", { name: "Needs a secret: needy-token" });
+  await form.waitFor();
+  await isSound({ page, width: 1280 }, "a server that needs a secret");
+  await form.getByLabel("needy-token").fill("r00m-s3cret-value");
+  await form.getByRole("button", { name: "Save and restart" }).click();
+  await page.locator(".tags", { hasText: "Ready" }).waitFor();
+  await form.waitFor({ state: "detached" });
+  assert.ok(!(await page.content()).includes("r00m-s3cret"));
+  const tool = page.getByRole("switch", { name: /^Offer find_rooms/ });
+  await tool.click();
+  await page.locator("#toast", { hasText: "Hidden from agents: find_rooms" }).waitFor();
+  await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
+  await eventually("it to be offered again", async () => (await here.rest("GET", "/servers/needy")).entry.disabled_tools === undefined);
+  await here.rest("DELETE", "/servers/needy");
+  await close();
+});
+
+test("the places where one acts are sound at every width", async () => {
+  for (const looks of LOOKS) {
+    const who = await visitor(here, looks);
+    for (const place of ["access", "clients", "settings"]) {
+      await who.go(`/ui/${place}`);
+      await who.page.locator("h1").waitFor();
+      await isSound(who, `${place} at ${looks.width}`);
+      await shot(who, place);
+    }
+    await who.close();
+  }
+});
