@@ -42,7 +42,9 @@ async fn a_token_names_its_holder_and_a_wrong_one_is_refused_where_none_is_neede
     let list = daemon.rest("GET", "/api/v1/tokens", "").await;
     let secret = ben.trim_start_matches("Bearer ");
     assert!(!list.text().contains(secret), "{}", list.text());
-    is_like!(list.json(), { "required": false, "tokens": [{ "name": "ben", "calls": "all", "expired": false }] });
+    let list = list.json();
+    is_like!(list, { "required": false });
+    is_like!(list["tokens"][0], { "name": "ben", "calls": "all", "expired": false });
     for file in std::fs::read_dir(daemon.home().data_dir()).expect("the data folder") {
         let file = file.expect("an entry").path();
         let text = std::fs::read(&file).unwrap_or_default();
@@ -96,7 +98,8 @@ async fn the_time_of_a_token_ends_its_streams_too() {
     let answer = send(&daemon, "POST", "/mcp/all", &[("authorization", &ben)]).await;
     assert_eq!(answer.status, 401);
     has!(answer.text(), "expired", "{}", answer.text());
-    is_like!(daemon.rest("GET", "/api/v1/tokens", "").await.json(), { "tokens": [{ "expired": true }] });
+    let list = daemon.rest("GET", "/api/v1/tokens", "").await.json();
+    is_like!(list["tokens"][0], { "expired": true });
 }
 
 #[tokio::test]
@@ -162,7 +165,9 @@ async fn neither_a_token_nor_a_page_of_another_origin_issues_tokens() {
             );
         }
     }
-    is_like!(daemon.rest("GET", "/api/v1/tokens", "").await.json(), { "tokens": [{ "name": "ben" }] });
+    let list = daemon.rest("GET", "/api/v1/tokens", "").await.json();
+    assert_eq!(list["tokens"].as_array().map(Vec::len), Some(1), "{list}");
+    is_like!(list["tokens"][0], { "name": "ben" });
     let client = as_subject(&daemon, "/mcp", &ben).await;
     let tools = client.tool_names().await;
     assert!(
