@@ -43,6 +43,7 @@ pub(super) const ASSETS: &[Asset] = assets![
     "fields.js",
     "findings.js",
     "first_run.js",
+    "first_steps.js",
     "fix.js",
     "history.js",
     "icon.svg",

@@ -41,7 +41,7 @@ async function open({ focus = true } = {}) {
   shown?.place.leave?.();
   const place = placeOf(address, { visit, rename: (href) => mine === visits && rename(href), paint: () => mine === visits && paint(), soon });
   shown = { path: address.pathname, href: address.pathname + address.search, place, failure: null, loaded: false };
-  document.title = `${place.title} · mcpproxy`;
+  named();
   mark(place.tab);
   const slow = setTimeout(() => mine === visits && fill(main, waiting(place.waiting ?? "Asking the daemon…")), WAIT_SHOWS);
   await guarded(mine, () => place.load?.());
@@ -93,8 +93,14 @@ function paint() {
   else fill(main, now);
   // What was pressed is gone: the keyboard goes on where it stood, not at the top of the page.
   if (hadFocus && document.activeElement === document.body) (main.querySelector("[data-focus]") ?? main).focus({ preventScroll: true });
-  document.title = `${place.title} · mcpproxy`;
+  named();
   place.painted?.(main);
+}
+
+/** The title of the tab says how many servers need a person. */
+function named() {
+  const n = (live.status?.problems ?? []).filter(needsYou).length;
+  if (shown) document.title = `${n ? `(${n}) ` : ""}${shown.place.title} · mcpproxy`;
 }
 
 function mark(tab) {
@@ -171,6 +177,7 @@ function header() {
     fill(count, waitingNow, h("span.sr", " waiting"));
   }
   if (!status) return;
+  named();
   document.getElementById("foot-version").textContent = `mcpproxy ${status.version}`;
   document.getElementById("foot-mode").textContent = `mode ${status.routing_mode}`;
   const url = document.getElementById("foot-url");

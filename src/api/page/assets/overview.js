@@ -4,6 +4,7 @@ import { ask, part, post, query as to } from "./api.js";
 import { h, icon } from "./dom.js";
 import { feed } from "./feed.js";
 import { firstRun } from "./first_run.js";
+import { firstSteps } from "./first_steps.js";
 import { live } from "./live.js";
 import { cell, facts, go, button, head, labelled, needsYou, note, row, segments, serverState, spark, state, table } from "./parts.js";
 import { Calls, counted, figures } from "./records.js";
@@ -18,6 +19,7 @@ const FEED = 10;
 export function overview(query, frame) {
   const calls = new Calls();
   const start = firstRun(frame, calls);
+  const steps = firstSteps();
   const sum = async () => { hour = await figures("1h"); };
   let hour = null;
   let rows = [];
@@ -30,7 +32,7 @@ export function overview(query, frame) {
     rows = answer.servers;
     order = new Map();
     place();
-    await start.load(rows);
+    await Promise.all([start.load(rows), steps.load(rows)]);
   }
 
   /** Rows keep their places until the page is opened anew; new ones come last. */
@@ -43,7 +45,7 @@ export function overview(query, frame) {
     const [answer] = await Promise.all([ask("servers"), calls.refresh(), sum()]);
     rows = answer.servers;
     place();
-    await start.load(rows);
+    await Promise.all([start.load(rows), steps.load(rows)]);
   }
 
   function navigate(now) {
@@ -101,6 +103,7 @@ export function overview(query, frame) {
         ),
         h("div.acts", go("Import", "/ui/add#import"), h("a.btn.primary", { href: "/ui/add" }, icon("plus"), "Add server")),
       ),
+      steps.render(rows),
       (live.status?.warnings ?? []).map((warning) => note("warn", sentence(warning), go("Settings", "/ui/settings", "btn small"))).slice(0, 1),
       h("div.cols", h("section", { "aria-labelledby": "servers-h" }, h("h2.sr", { id: "servers-h" }, "Servers"), filters(), list(shown, sums)), rail(hour.all)),
       // The demo is no server of one's own: the way to the first call goes on.
