@@ -21,6 +21,8 @@ def world(folder: Path):
     entries["everything"] = rig.stdio_servers(folder)["everything"]
     served = {name: rig.Served(folder / f"{name}.log", *command, "PORT") for name, command in OVER_HTTP.items()}
     entries |= {name: {"type": "http", "url": one.url} for name, one in served.items()}
+    # It asks without a handshake only.
+    entries["rust-http"]["protocol_era"] = "modern"
     peers = Peers(folder, entries)
     try:
         peers.daemon.start().wait_until_ready()
