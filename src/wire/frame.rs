@@ -410,7 +410,8 @@ mod tests {
                     prop_assert_eq!(inner, stands);
                 }
             } else if kind == 0 {
-                prop_assert!(message.contains("u0065") || message.contains(r#"{},"result""#));
+                let is_escaped_or_doubled = message.contains("u0065") || message.contains(r#"{},"result""#);
+                prop_assert!(is_escaped_or_doubled, "not read at once: {}", message);
             }
         }
     }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{
     Severity::{Hold, Remark},
     findings::Findings,
-    worded_effect::WordedEffect::{self, Deletes, Executes, Unsure, Writes},
+    worded_effect::WordedEffect::{self, Deletes, Executes, Writes},
 };
 use crate::wire::Raw;
 
