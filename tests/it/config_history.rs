@@ -85,10 +85,8 @@ async fn a_secret_is_in_no_history_and_comes_back_while_the_daemon_runs() {
     .await;
     let removed = daemon.rest("DELETE", "/api/v1/servers/a", "").await;
     assert_eq!(removed.status, 200, "{}", removed.text());
-    let shown = daemon
-        .rest("GET", "/api/v1/config/history", "")
-        .await
-        .text();
+    let shown = daemon.rest("GET", "/api/v1/config/history", "").await;
+    let shown = shown.text();
     assert!(!shown.contains("s3cret"), "{shown}");
     let file = daemon.home().data_dir().join("config-history.jsonl");
     let kept = std::fs::read_to_string(&file).expect("a history");

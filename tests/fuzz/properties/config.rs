@@ -143,6 +143,9 @@ fn is_done(edited: &str, change: &Change) {
             assert_eq!(value_at(&entry, path), None, "{edited}");
             assert_eq!(again.as_deref(), Ok(edited));
         }
+        Change::SetSetting { .. } | Change::RemoveSetting { .. } => {
+            unreachable!("only servers are changed here")
+        }
     }
 }
 

@@ -23,10 +23,8 @@ async fn a_token_names_its_holder_and_a_wrong_one_is_refused_where_none_is_neede
     let ben = issue(&daemon, &json!({ "name": "ben", "calls": "all" })).await;
     let client = as_subject(&daemon, "/mcp/all", &ben).await;
     client.call("up__echo", "{}").await.text();
-    let records = daemon
-        .rest("GET", "/api/v1/activity?caller=ben", "")
-        .await
-        .text();
+    let records = daemon.rest("GET", "/api/v1/activity?caller=ben", "").await;
+    let records = records.text();
     has!(records, "\"caller\":\"ben\"", "{records}");
     for wrong in ["Bearer mcpp_nobody", "Bearer x"] {
         let answer = send(&daemon, "POST", "/mcp/all", &[("authorization", wrong)]).await;
@@ -119,8 +117,8 @@ async fn where_a_token_is_required_nobody_else_comes_in() {
         .home()
         .write_config(&TestDaemon::builder().upstream("up", &upstream).text());
     until_async("the file to be read", async || {
-        let status = daemon.rest("GET", "/api/v1/status", "").await.text();
-        status.contains("serverAuth").then_some(())
+        let status = daemon.rest("GET", "/api/v1/status", "").await;
+        status.text().contains("serverAuth").then_some(())
     })
     .await;
     assert_eq!(send(&daemon, "POST", "/mcp/all", &[]).await.status, 401);
