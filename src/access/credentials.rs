@@ -119,7 +119,7 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>
         problem,
     };
     if values.next().is_some() {
-        return Err(bad("stands there more than once"));
+        return Err(bad("is there more than once"));
     }
     let text = str::from_utf8(value.as_bytes());
     text.map(Some).map_err(|_| bad("is no text"))

@@ -338,7 +338,7 @@ impl RecordWriter {
             tracing::warn!(target: line::TARGET, %file, times, "the file of the activity log was removed while the daemon runs; a new one is begun, without the records of before");
         }
         let said = format!(
-            "its file was removed while the daemon runs; the records begin anew at {}",
+            "its file was removed while the daemon runs; new records go to {}",
             moment::utc_millis(moment)
         );
         self.shared.status.lock().begun_anew = Some(said);
@@ -366,7 +366,7 @@ impl RecordWriter {
     fn problem(&self, problem: &str) {
         let mut status = self.shared.status.lock();
         if status.problem.as_deref() != Some(problem) {
-            tracing::warn!(target: line::TARGET, problem, "the activity log has a problem; the daemon goes on");
+            tracing::warn!(target: line::TARGET, problem, "the activity log has a problem");
             status.problem = Some(problem.to_owned());
         }
     }

@@ -16,7 +16,7 @@ use crate::{
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = About::new(
         "checkAccess",
-        "Says whether somebody may have something, and which rule or guard says so; nothing is called.",
+        "Checks whether a caller may use something, and which rule or guard decides; calls nothing.",
     );
     let about = about
         .takes::<AccessQuestion>()

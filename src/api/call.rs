@@ -36,13 +36,13 @@ fn request(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "properties": {
-            "variant": { "enum": ["read", "write", "destructive"], "description": "How the call declares its effect." },
+            "variant": { "enum": ["read", "write", "destructive"], "description": "How the call declares its effect; as the tool does where absent." },
             "name": { "type": "string", "description": "`server:tool`, or the name under which clients see it." },
             "args": { "type": ["object", "null"], "description": "The arguments." },
             "arguments": { "type": ["object", "null"], "description": "The same." },
             "args_json": { "type": ["string", "null"], "description": "The same as JSON." },
         },
-        "required": ["variant", "name"],
+        "required": ["name"],
         "additionalProperties": false,
     })
 }
@@ -52,6 +52,7 @@ fn answer(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "properties": {
+            "called_as": { "enum": ["read", "write", "destructive"], "description": "The variant, where the request has none." },
             "result": { "description": "What the tool gave." },
             "rpc_error": { "description": "The JSON-RPC error of the server." },
         },
@@ -75,17 +76,11 @@ async fn call(
         management.tool(&request.name)?.name
     };
     let (server, tool) = name.split_once(':').unwrap_or((&name, ""));
-    let variant = Variant::parse(&request.variant).ok_or_else(|| {
-        wrong(format!(
-            "the variant {:?} is not read, write or destructive",
-            request.variant
-        ))
-    })?;
     let calls = &api.0.calls;
     let mut context = CallContext::alone(calls, caller, method::TOOLS_CALL);
     context.begin_trace(None, None, calls.trace_in(&headers).as_ref());
     let call = DeclaredTool {
-        variant,
+        variant: request.variant,
         server: server.to_owned(),
         tool: tool.to_owned(),
         args: request.arguments,
@@ -104,7 +99,7 @@ async fn call(
 
 /// What is called, and as what.
 struct DeclaredTool {
-    variant: Variant,
+    variant: Option<Variant>,
     server: String,
     tool: String,
     args: Option<Raw>,
@@ -120,6 +115,11 @@ async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<By
     } = call;
     let (router, params) = (&api.0.router, notices::progress_params());
     let (args, params) = (args.as_ref(), Some(&params));
+    let called_as = match variant {
+        Some(_) => None,
+        None => Some(router.variant_for_operator(context, &server, &tool).await?),
+    };
+    let variant = variant.or(called_as).unwrap_or(Variant::Read);
     let answering = router.call_for_operator(context, variant, &server, &tool, args, params);
     let answer = answering.logged_in(context.logged_as.clone()).await;
     let answer = answer?;
@@ -128,6 +128,8 @@ async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<By
         Outcome::Error(error) => ("rpc_error", error),
     };
     // Put together by hand: what the upstream answered stays as it is.
-    let text = [format!("{{\"{key}\":").as_bytes(), payload.as_bytes(), b"}"].concat();
+    let called_as = called_as.map(|variant| format!("\"called_as\":\"{}\",", variant.as_str()));
+    let head = format!("{{{}\"{key}\":", called_as.unwrap_or_default());
+    let text = [head.as_bytes(), payload.as_bytes(), b"}"].concat();
     Ok(text.into())
 }

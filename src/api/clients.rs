@@ -33,7 +33,7 @@ pub(super) fn routes() -> Routes {
     );
     let take_out = About::new(
         "disconnectClient",
-        "Takes our entry out of the file of a client; one that nobody else changed since becomes what it was.",
+        "Removes mcpproxy from a client's file; a file that was not changed since becomes what it was.",
     );
     Routes::new()
         .get(

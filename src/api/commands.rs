@@ -142,8 +142,8 @@ impl EntryCommand {
                 ..judged
             },
             Err(error) => FoundCommand {
-                reason: Some(error.reason()),
-                next_step: Some(error.next_step().to_owned()),
+                reason: Some(error.to_string()),
+                next_step: Some(error.step().at_terminal("NAME")),
                 ..judged
             },
         }

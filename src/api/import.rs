@@ -22,11 +22,11 @@ const MOST: usize = 256;
 pub(super) fn routes() -> Routes {
     let look = About::new(
         "previewImport",
-        "The servers in files of AI clients and other proxies, and what would become of each; nothing is taken over.",
+        "The servers in files of AI clients and other proxies, and the result for each; imports nothing.",
     );
     let take = About::new(
         "importServers",
-        "Takes over servers that were found, by the names that they get here; what fails with one leaves the others alone.",
+        "Imports servers that were found, by their names here; a failure of one leaves the others alone.",
     );
     Routes::new()
         .get(

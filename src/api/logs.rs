@@ -66,7 +66,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
 pub(super) fn daemon_routes() -> Routes {
     let server_stream = About::new(
         "streamServerLogs",
-        "The same, and then each line as it is written: events `lines` with text, `end` when the server is taken out.",
+        "The same, and then each line as it is written: events `lines` with text, `end` when the server is removed.",
     );
     let of_daemon = About::new(
         "daemonLogs",

@@ -328,7 +328,7 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, FailureResponse> {
     let done = tokio::task::spawn_blocking(what).await;
     done.map_err(|fault| {
-        let error = format!("it ended with a fault of ours: {fault}");
+        let error = format!("internal error: {fault}");
         FailureResponse(Failure::new(ErrorCode::Internal, error, "Try again."))
     })
 }

@@ -38,14 +38,14 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         .post(
             "/api/v1/servers/{name}/enable",
             enable::<V>,
-            about("enableServer", "Switches a server on.")
+            about("enableServer", "Enables a server.")
                 .gives::<ServerChange>()
                 .fails(CHANGE),
         )
         .post(
             "/api/v1/servers/{name}/disable",
             disable::<V>,
-            about("disableServer", "Switches a server off; its entry is kept.")
+            about("disableServer", "Disables a server; its entry stays.")
                 .gives::<ServerChange>()
                 .fails(CHANGE),
         )
@@ -68,7 +68,7 @@ pub(super) fn daemon_routes() -> Routes {
             restart,
             about(
                 "restartServer",
-                "Connects a server anew and lists its tools; answers when it is up.",
+                "Restarts a server and reads its tools; answers when it is up.",
             )
             .gives::<ServerChange>()
             .fails(CONTACT),
@@ -119,7 +119,7 @@ fn entries<V: Verbs>() -> Routes<V> {
         .patch(
             "/api/v1/servers/{name}",
             patch::<V>,
-            about("patchServer", "Changes keys of an entry: values replace, maps are merged, null takes out, `***` keeps what is stored.")
+            about("patchServer", "Changes keys of an entry: values replace, maps are merged, null removes, `***` keeps the stored value.")
                 .takes::<Map<String, Value>>()
                 .gives::<ServerChange>()
                 .fails(CHANGE),
@@ -163,7 +163,7 @@ fn review<V: Verbs>() -> Routes<V> {
             quarantine::<V>,
             about(
                 "quarantineServer",
-                "Holds a server: nothing of it is executed until a person approves.",
+                "Quarantines a server until a person approves it.",
             )
             .gives::<ServerChange>()
             .fails(CHANGE),

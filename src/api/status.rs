@@ -11,7 +11,7 @@ use crate::management::{ProgramVersion, StatusReport};
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "status",
-        "The daemon as a whole: where it is, how its servers are, and what needs a person.",
+        "The daemon: its addresses, its servers, and what needs you.",
     );
     let of_program = About::new(
         "version",

@@ -99,7 +99,7 @@ impl LoginState {
         *self.pauses.lock() = RenewalPauses::default();
         self.token.store(None);
         self.wanted.lock().clear();
-        self.needs("nobody is logged in to it");
+        self.needs("not logged in");
         written
     }
 

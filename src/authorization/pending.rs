@@ -108,7 +108,7 @@ impl PendingLogin {
     /// The first end counts.
     fn end(&self, outcome: Result<(), LoginError>) {
         match &outcome {
-            Ok(()) => tracing::info!(server = %self.login.name, "a person logged in to the server"),
+            Ok(()) => tracing::info!(server = %self.login.name, "logged in to the server"),
             Err(error) => tracing::warn!(server = %self.login.name, %error, "a login failed"),
         }
         if outcome.is_ok() {
@@ -210,7 +210,7 @@ impl PendingLogins {
             };
             let ended = tokio::time::timeout(CALLBACK_TIMEOUT, waiting).await;
             if ended.is_err() {
-                pending.give_up("nobody logged in within 10 min");
+                pending.give_up("no login within 10 min");
             }
         });
         Ok(started)

@@ -200,7 +200,7 @@ async fn renew(state: &LoginState, instead: RenewalCause) -> Renewed {
         }
         (Err(_), Some(code)) => {
             let code = state.error(&code);
-            tracing::warn!(server = %state.name, reason = %code, "the authorization server does not renew the login; a person has to log in again");
+            tracing::warn!(server = %state.name, reason = %code, "the login cannot be renewed; log in again");
             state.keep(|kept| {
                 kept.end();
                 // It may not know us any more.

@@ -33,11 +33,7 @@ impl std::fmt::Display for LoginTrouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let wait = Duration::from_secs(self.wait().as_secs() + 1);
         let wait = duration::show(wait);
-        write!(
-            f,
-            "{}; the login is renewed again by itself in {wait}",
-            self.why
-        )
+        write!(f, "{}; renewed again in {wait}", self.why)
     }
 }
 
@@ -163,7 +159,7 @@ mod tests {
         assert!(pauses.accepted(&token(0), now));
         let trouble = pauses.pausing(now).expect("a pause");
         assert!(
-            trouble.to_string().contains("renewed again by itself in"),
+            trouble.to_string().contains("renewed again in"),
             "{trouble}"
         );
         pauses.renewed(&token(1), false);

@@ -36,11 +36,11 @@ impl Indexer {
                 }
                 Ok(Err(error)) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
-                    tracing::error!(%error, cause, "the index is built anew at the next change");
+                    tracing::error!(%error, cause, "the index is rebuilt at the next change");
                     None
                 }
                 Err(error) => {
-                    tracing::error!(%error, "indexing was cut short; the index is built anew at the next change");
+                    tracing::error!(%error, "indexing was cut short; the index is rebuilt at the next change");
                     None
                 }
             };

@@ -16,16 +16,15 @@ use crate::{
     router,
 };
 
-/// Say whether somebody may have something, and which rule says so
+/// Check who may use a tool, and which rule decides
 #[derive(Debug, Subcommand)]
 pub(super) enum AccessCommand {
     Check(CheckAccess),
 }
 
-/// Say whether a subject may have a tool, a prompt or a resource, and which rule says so
+/// Check a tool, a prompt or a resource for one caller
 ///
-/// The daemon that runs answers; without one the configuration file does, with what the servers listed last. Nothing is called. Ends with
-/// 0 if it is allowed and with 4 if it is not.
+/// Calls nothing. Ends with 0 if it is allowed and with 4 if it is not.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckAccess {

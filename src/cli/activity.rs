@@ -25,19 +25,16 @@ use crate::{
     text::moment::utc,
 };
 
-/// Show what was called, refused and changed
-///
-/// The daemon records every call with its caller, server, tool, outcome and duration; what of the arguments is kept, the key
-/// `activity` of the configuration says. Works also when no daemon runs.
+/// Show calls, refusals and changes
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) enum ActivityCommand {
     /// List records, the newest first
     #[command(visible_alias = "ls")]
     List(ListActivity),
-    /// Show one record whole
+    /// Show one record
     Show(ShowActivity),
-    /// Write records to a file or to stdout, the oldest first
+    /// Write records to a file or to stdout
     Export(ExportActivity),
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use clap::{Args, Subcommand};
+use clap::Args;
 use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -22,38 +22,38 @@ use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
 };
 
-/// Call a tool once, saying what kind of call it is
+/// Call a tool
 ///
-/// The kind is what you allow the call to be: a tool that is known to do more is refused (exit code 4). Text that the tool
-/// answers goes to stdout; `-o json` prints the whole result exactly as the server gave it. What the server tells of its progress
-/// goes to stderr if that is a terminal, or with -v. Ends with 1 when the tool reports an error.
-#[derive(Debug, Subcommand)]
+/// Without a kind of call the tool's own is used. A kind that is milder than the tool is refused (exit code 4). The tool's text goes to
+/// stdout, its progress to stderr; ends with 1 when the tool reports an error.
+#[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, override_usage = USAGE)]
-pub(super) enum CallCommand {
-    /// Call a tool that only reads
-    Read(CallTarget),
-    /// Call a tool that changes something
-    Write(CallTarget),
-    /// Call a tool that may delete or overwrite
-    Destructive(CallTarget),
+pub(super) struct CallCommand {
+    /// `read`, `write` or `destructive` if you want to say it, the tool, and its arguments
+    #[arg(required = true, num_args = 1.., value_name = "SERVER:TOOL [JSON | KEY=VALUE…]")]
+    words: Vec<String>,
+    /// The arguments, a JSON object; @FILE reads them from a file, - from stdin
+    #[arg(long, value_name = "JSON")]
+    args: Option<String>,
 }
 
-const USAGE: &str = "mcpproxy call read|write|destructive <SERVER:TOOL> [--args <JSON>]";
+const USAGE: &str =
+    "mcpproxy call [read|write|destructive] <SERVER:TOOL> [JSON | KEY=VALUE... | --args JSON]";
 
 const EXAMPLES: &str = "\
 Examples:
-  mcpproxy call read demo:echo --args '{\"text\":\"hello\"}'
+  mcpproxy call demo:echo text=hello
+  mcpproxy call time:get_current_time '{\"timezone\": \"Europe/Berlin\"}'
   mcpproxy call write notes:create --args @note.json
-  echo '{\"path\":\"old.txt\"}' | mcpproxy call destructive files:delete --args - -o json";
+  echo '{\"path\": \"old.txt\"}' | mcpproxy call destructive files:delete --args - -o json";
 
-#[derive(Debug, Args)]
-pub(super) struct CallTarget {
-    /// The tool, as `mcpproxy tools list` shows it, or under the name that clients see
-    #[arg(value_name = "SERVER:TOOL", value_parser = tools::tool_name)]
+const KINDS: [&str; 3] = ["read", "write", "destructive"];
+
+/// What is called, and with what.
+struct CallTarget {
+    variant: Option<String>,
     name: String,
-    /// The arguments, a JSON object; @FILE reads them from a file, - from stdin
-    #[arg(long, value_name = "JSON", default_value = "{}")]
-    args: String,
+    args: Box<RawValue>,
 }
 
 /// Limit: what the daemon accepts as one request.
@@ -61,14 +61,16 @@ const LARGEST_ARGUMENTS: u64 = 32 * 1024 * 1024;
 
 #[derive(Serialize)]
 struct Request<'a> {
-    variant: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variant: Option<&'a str>,
     name: &'a str,
     args: &'a RawValue,
 }
 
-/// One of the two is there.
+/// One of the last two is there.
 #[derive(Deserialize)]
 struct Answer<'a> {
+    called_as: Option<&'a str>,
     #[serde(borrow)]
     result: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -94,16 +96,11 @@ struct ToolResult<'a> {
 
 impl CallCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
-        let (variant, target) = match self {
-            Self::Read(target) => ("read", target),
-            Self::Write(target) => ("write", target),
-            Self::Destructive(target) => ("destructive", target),
-        };
-        let args = arguments(&target.args)?;
+        let target = self.target()?;
         let body = serde_json::to_vec(&Request {
-            variant,
+            variant: target.variant.as_deref(),
             name: &target.name,
-            args: &args,
+            args: &target.args,
         })
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
         let files = location.files()?;
@@ -111,6 +108,47 @@ impl CallCommand {
         let body = send(&mut daemon, "/api/v1/call", body, out).await?;
         show(&target, &body, out)
     }
+}
+
+impl CallCommand {
+    fn target(self) -> Result<CallTarget, CommandFailure> {
+        let mut words = self.words.into_iter().peekable();
+        let variant = words.next_if(|word| KINDS.contains(&word.as_str()));
+        let usage = |what: String| CommandFailure::usage(what).next(USAGE);
+        let name = words.next();
+        let name = name.ok_or_else(|| usage("no tool is named".to_owned()))?;
+        let name = tools::tool_name(&name).map_err(|why| usage(format!("{name:?}: {why}")))?;
+        let words: Vec<String> = words.collect();
+        let args = match (&words[..], self.args) {
+            ([], given) => arguments(given.as_deref().unwrap_or("{}"))?,
+            ([..], Some(_)) => {
+                let what = "the arguments are given twice: by --args and without".to_owned();
+                return Err(usage(what));
+            }
+            ([json], None) if json.starts_with(['{', '@']) || json == "-" => arguments(json)?,
+            (pairs, None) => from_pairs(pairs)?,
+        };
+        Ok(CallTarget {
+            variant,
+            name,
+            args,
+        })
+    }
+}
+
+/// `KEY=VALUE`: a value that is JSON is that, any other is a text.
+fn from_pairs(pairs: &[String]) -> Result<Box<RawValue>, CommandFailure> {
+    let mut object = serde_json::Map::new();
+    for pair in pairs {
+        let (key, text) = pair.split_once('=').ok_or_else(|| {
+            CommandFailure::usage(format!("{pair:?} is neither a JSON object nor KEY=VALUE"))
+                .next(USAGE)
+        })?;
+        let value = serde_json::from_str(text).unwrap_or_else(|_| text.into());
+        object.insert(key.to_owned(), value);
+    }
+    serde_json::value::to_raw_value(&object)
+        .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))
 }
 
 /// A server's progress of a call.
@@ -189,7 +227,7 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
     };
     let usage = |complaint: String| {
         CommandFailure::usage(complaint).next(
-            "give a JSON object, in single quotes for the shell: --args '{\"text\":\"hello\"}'",
+            "give a JSON object in single quotes, such as '{\"text\": \"hello\"}', or text=hello",
         )
     };
     let args = RawValue::from_string(text.trim().to_owned()).map_err(|error| {
@@ -226,6 +264,9 @@ pub(super) fn read_all(input: impl Read, what: &str, name: &str) -> Result<Strin
 fn show(target: &CallTarget, body: &[u8], out: Output) -> Result<(), CommandFailure> {
     let request = "POST /api/v1/call";
     let answer: Answer<'_> = daemon_client::read(request, body)?;
+    if let Some(kind) = answer.called_as.filter(|_| !out.is_json()) {
+        out.note(&format!("called as {kind}"));
+    }
     match (answer.result, answer.rpc_error) {
         (Some(result), _) => show_result(target, result, out),
         (None, Some(error)) => show_rpc_error(target, error, out),

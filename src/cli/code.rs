@@ -13,11 +13,10 @@ use super::{
 };
 use crate::daemon_client::{self, DaemonError};
 
-/// Run a script that calls tools
+/// Run a JavaScript file that calls tools
 ///
-/// The script is what agents give to `code_execution`: JavaScript with `call_tool(server, tool, args)` and `call_tools([…])`. It runs in
-/// the daemon's sandbox, under its limits, and its calls pass the same rules as an agent's. What it ends with goes to stdout, what it
-/// logs to stderr. Ends with 1 when the script fails. The configuration has to allow scripts: `"enable_code_execution": true`.
+/// The script is what agents give to `code_execution`. Its result goes to stdout, its log to stderr; ends with 1 when it fails. Needs
+/// `"enable_code_execution": true` in the configuration file.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CodeCommand {

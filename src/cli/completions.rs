@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use super::{failure::CommandFailure, location::Location, output};
 use crate::text::names::ServerName;
 
-/// Print the script by which a shell completes commands, options and, in bash, zsh and fish, names of servers
+/// Print a shell completion script
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CompletionsCommand {

@@ -47,7 +47,7 @@ pub(super) struct ConfigSchema {}
 #[derive(Debug, Args)]
 pub(super) struct ConfigPath {}
 
-/// Check the configuration file: what the daemon would refuse, what it would ignore
+/// Check the configuration file
 ///
 /// Ends with 0 when `serve` would start and every entry can be used, and with 1 when the file, its `listen` or one of its servers
 /// cannot, when a file that was named is not there, or when a daemon that runs does not use the file as it stands. Warnings alone
@@ -113,9 +113,9 @@ impl ConfigCheck {
             report.warnings.extend(restart_warnings(files, &status));
             if let Some(error) = status.config_error {
                 report.ok = false;
-                report.faults.push(format!(
-                    "the daemon that runs does not take the file as it stands: {error}"
-                ));
+                report
+                    .faults
+                    .push(format!("the running daemon rejects the file: {error}"));
             }
         }
         if out.is_json() {

@@ -146,7 +146,7 @@ async fn in_other_folder(files: &Management<OverFiles>, out: Output) -> Option<D
                     "the daemon that runs uses the data folder {folder}, which is not the one that the configuration names now"
                 ),
                 Err(_) => format!(
-                    "the configuration file cannot be read as it stands; the daemon that runs uses the data folder {folder}"
+                    "the configuration file cannot be read; the running daemon uses the data folder {folder}"
                 ),
             });
             return Some(daemon);

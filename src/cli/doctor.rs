@@ -20,12 +20,9 @@ use crate::{
     management::{Exposure, ServerList},
 };
 
-/// Look for everything that may be wrong, and say what to do about it
+/// Find problems and how to fix them
 ///
-/// Looks at the program, the daemon, the port, the configuration, who may read its files, secrets, the servers and their programs,
-/// AI clients and the index. The daemon that runs is asked how its servers are. Where none runs, servers are started a few at a
-/// time and ended again; those that are switched off or wait for approval are not. Ends with 1 when something fails; warnings are
-/// no failure.
+/// Without a daemon, servers are started for a moment; disabled and quarantined ones are not. Ends with 1 when something fails.
 #[derive(Debug, Args)]
 pub(super) struct DoctorCommand {
     /// Start and contact no servers

@@ -24,9 +24,9 @@ pub(super) struct CommandFailure {
 /// The system's error about a file, in words.
 pub(super) fn in_words(error: &io::Error) -> String {
     match error.kind() {
-        ErrorKind::NotFound => "there is no such file or folder".to_owned(),
-        ErrorKind::PermissionDenied => "this user may not do that".to_owned(),
-        ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        ErrorKind::NotFound => "no such file or folder".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        ErrorKind::IsADirectory => "is a folder".to_owned(),
         ErrorKind::NotADirectory => "a part of the path is no folder".to_owned(),
         ErrorKind::InvalidData => "it is no UTF-8 text".to_owned(),
         _ => error.to_string(),
@@ -88,7 +88,7 @@ impl From<DaemonError> for CommandFailure {
         let what = error.to_string();
         match error {
             DaemonError::NotRunning(_) => Self::not_reachable(what)
-                .next("start the daemon with `mcpproxy serve`, with the same --config and --data-dir if you use them"),
+                .next("`mcpproxy start` (add --config or --data-dir if they were given)"),
             DaemonError::OtherConfiguration { .. } => Self::not_reachable(what)
                 .next("leave out --config (and $MCPPROXY_CONFIG) to mean that daemon, or give --data-dir to say which one is meant"),
             DaemonError::Unreachable { .. } => Self::not_reachable(what)

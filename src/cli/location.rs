@@ -12,20 +12,10 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(super) struct Location {
     /// The configuration file, instead of `$MCPPROXY_CONFIG`, `$MCP_CONFIG_PATH` or the usual place
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILE",
-        help_heading = "Options of every command"
-    )]
+    #[arg(long, global = true, value_name = "FILE", hide = true)]
     config: Option<PathBuf>,
     /// The folder for the local socket, logs and last-known lists, instead of the usual place
-    #[arg(
-        long,
-        global = true,
-        value_name = "DIR",
-        help_heading = "Options of every command"
-    )]
+    #[arg(long, global = true, value_name = "DIR", hide = true)]
     data_dir: Option<PathBuf>,
 }
 

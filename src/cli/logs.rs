@@ -12,10 +12,9 @@ use super::{
 };
 use crate::management::{self, LogLines};
 
-/// Show the log of the daemon: of one in the background, which `mcpproxy stdio` or `mcpproxy setup` starts, or of `serve --log-file`
+/// Show the daemon's log
 ///
-/// Works also when a daemon in the background has ended. `mcpproxy serve` without a log file logs to its stderr instead: see there,
-/// or with the service manager that started it.
+/// Of a daemon in the background, also when it has ended, or of `serve --log-file`. Without a log file `serve` logs to its stderr.
 #[derive(Debug, Args)]
 pub(super) struct DaemonLogs {
     #[command(flatten)]
@@ -67,13 +66,11 @@ pub(super) fn show(
         ([], _) if log.unusable.is_some() => {
             let why = log.unusable.unwrap_or_default();
             out.note(&format!(
-                "{of} wrote nothing: it is not started, because its entry cannot be used: {why}; `mcpproxy upstream show {of}` says how it is"
+                "{of} wrote nothing, its entry cannot be used: {why}"
             ));
         }
         ([], Some(file)) => out.note(&format!("nothing was written to {}", file.display())),
-        ([], None) => out.note(&format!(
-            "{of} writes no log here, because it does not run as a process of this machine; `mcpproxy upstream show {of}` says how it is"
-        )),
+        ([], None) => out.note(&format!("{of} is a remote server and keeps its own log")),
         (lines, _) => part.print(&lines.join("\n"))?,
     }
     Ok(())

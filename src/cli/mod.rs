@@ -20,10 +20,12 @@ mod doctor;
 mod escapes;
 mod failure;
 mod follow;
+mod help;
 mod import;
 mod location;
 mod log_part;
 mod logs;
+mod outcome;
 mod output;
 mod platform;
 mod pretty_json;
@@ -31,6 +33,7 @@ mod secret;
 mod serve;
 mod service;
 mod setup;
+mod start;
 mod status;
 mod stdio;
 mod stop;
@@ -44,16 +47,14 @@ mod version;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 
 use self::{failure::CommandFailure, location::Location, output::Output};
 
-/// One daemon between every AI client and every MCP server on this machine.
-///
-/// Run `mcpproxy serve` once, point your AI clients at `http://127.0.0.1:8080/mcp`, and manage the servers behind it from here.
+/// Run each MCP server once and share it with all your AI clients.
 #[derive(Debug, Parser)]
 #[command(name = "mcpproxy", version, long_version = version::with_commit_and_revisions())]
-#[command(max_term_width = 100, after_long_help = EXAMPLES)]
+#[command(max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 struct Arguments {
     #[command(flatten)]
@@ -63,28 +64,6 @@ struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  mcpproxy serve                                       run the daemon in the foreground
-  mcpproxy serve --demo                                the same, with a demo server to try
-  mcpproxy stdio                                       serve a client that can only start a process
-  mcpproxy setup                                       from nothing to a connected client
-  mcpproxy import                                      take over the servers of your AI clients
-  mcpproxy connect claude-code                         put mcpproxy into the file of an AI client
-  mcpproxy upstream add time -- uvx mcp-server-time    add a server that runs as a process
-  mcpproxy upstream list                               the servers and how they are
-  mcpproxy ui                                          open the page in the browser
-  mcpproxy status                                      the daemon, and what is wrong
-  mcpproxy doctor                                      everything that may be wrong, and what to do
-  mcpproxy service install                             run the daemon at every login
-  mcpproxy activity list                               what was called, refused and changed
-  mcpproxy tools list                                  what they offer
-  mcpproxy tools search create issue                   what an AI client finds for these words
-  mcpproxy access check ada github:create_issue        may ada do this, and which rule says so
-  mcpproxy call read time:get_current_time --args '{\"timezone\":\"Europe/Berlin\"}'
-
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 daemon not reachable, 4 refused by policy.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -97,7 +76,6 @@ enum Command {
     Upstream(upstream::UpstreamCommand),
     #[command(subcommand)]
     Tools(tools::ToolsCommand),
-    #[command(subcommand)]
     Call(call::CallCommand),
     Code(code::CodeCommand),
     #[command(subcommand)]
@@ -105,7 +83,9 @@ enum Command {
     Ui(ui::UiCommand),
     Status(status::StatusCommand),
     Logs(logs::DaemonLogs),
+    Start(start::StartCommand),
     Stop(stop::StopCommand),
+    Restart(start::RestartCommand),
     #[command(subcommand)]
     Access(access::AccessCommand),
     #[command(subcommand)]
@@ -159,7 +139,8 @@ pub fn main() -> ExitCode {
             Err(failure) => Output::plain().failure(&failure),
         };
     }
-    let arguments = match Arguments::try_parse() {
+    let read = help::command().try_get_matches();
+    let arguments = match read.and_then(|found| Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
         Err(help_or_mistake) => return output::usage(&help_or_mistake),
     };
@@ -192,16 +173,16 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Ui(ui) => block_on(ui.run(location, out)),
         Command::Status(status) => block_on(status.run(location, out)),
         Command::Logs(logs) => block_on(logs.run(location, out)),
+        Command::Start(start) => finish(start.run(location, out)),
         Command::Stop(stop) => block_on(stop.run(location, out)),
+        Command::Restart(restart) => finish(restart.run(location, out)),
         Command::Access(access) => block_on(access.run(location, out)),
         Command::Service(service) => block_on(service.run(location, out)),
         Command::Config(config) => block_on(config.run(location, out)),
         Command::Secret(secret) => block_on(secret.run(location, out)),
         Command::Token(token) => block_on(token.run(location, out)),
         Command::Doctor(doctor) => block_on(doctor.run(location, out)),
-        Command::Completions(completions) => {
-            completions.run(location, <Arguments as clap::CommandFactory>::command())
-        }
+        Command::Completions(completions) => completions.run(location, help::command()),
         Command::Version(version) => block_on(version.run(location, out)),
     }
 }
@@ -234,9 +215,9 @@ fn runtime() -> Result<tokio::runtime::Runtime, CommandFailure> {
 
 #[cfg(test)]
 mod tests {
-    use clap::{Command, CommandFactory};
+    use clap::Command;
 
-    use super::Arguments;
+    use super::help;
 
     const PAGE: &str = include_str!("../../docs/cli.md");
 
@@ -255,7 +236,7 @@ mod tests {
     #[test]
     fn the_page_on_the_command_line_names_every_command_and_option() {
         let mut found = Vec::new();
-        commands(&Arguments::command(), "mcpproxy", &mut found);
+        commands(&help::command(), "mcpproxy", &mut found);
         let mut missing = Vec::new();
         for (path, command) in found {
             let name = command.get_name().to_owned();
@@ -276,6 +257,6 @@ mod tests {
 
     #[test]
     fn the_arguments_are_well_formed() {
-        Arguments::command().debug_assert();
+        help::command().debug_assert();
     }
 }

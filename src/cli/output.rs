@@ -39,20 +39,14 @@ pub(super) struct Output {
         default_value_t = Format::Table,
         hide_possible_values = true,
         value_name = "table|json",
-        help_heading = "Options of every command"
+        hide = true
     )]
     format: Format,
     /// Say nothing but data and errors; `serve` logs warnings only
-    #[arg(
-        short,
-        long,
-        global = true,
-        conflicts_with = "verbose",
-        help_heading = "Options of every command"
-    )]
+    #[arg(short, long, global = true, conflicts_with = "verbose", hide = true)]
     quiet: bool,
     /// Say more; `serve` logs at debug
-    #[arg(short, long, global = true, help_heading = "Options of every command")]
+    #[arg(short, long, global = true, hide = true)]
     verbose: bool,
 }
 
@@ -111,6 +105,20 @@ impl Output {
         ExitCode::from(failure.exit_code)
     }
 
+    /// Says what the command has done.
+    pub(super) fn done(self, text: &str) {
+        if !self.quiet {
+            say_line("", text);
+        }
+    }
+
+    /// Says what to do next.
+    pub(super) fn next(self, step: &str) {
+        if !self.quiet {
+            say("next", step);
+        }
+    }
+
     /// Says something about what the command does, beside its data.
     pub(super) fn note(self, text: &str) {
         if !self.quiet {
@@ -141,6 +149,13 @@ impl Output {
             Ok(n) if n > 0 => Some(answer),
             _ => None,
         }
+    }
+
+    /// Asks the person at the terminal, for whom an empty answer is yes; no where there is none.
+    pub(super) fn agrees(self, question: &str) -> bool {
+        let answer = self.answer_to(&format!("{question} [Y/n]"));
+        let answer = answer.map(|answer| answer.trim().to_ascii_lowercase());
+        matches!(answer.as_deref(), Some("" | "y" | "yes"))
     }
 
     /// Asks the person at the terminal; no where there is none, or where data are for programs.
@@ -267,13 +282,18 @@ fn say_failure(failure: &CommandFailure) {
         say("error", &failure.what);
     }
     if let Some(step) = &failure.next_step {
-        say("next step", step);
+        say("next", step);
     }
 }
 
 fn say(kind: &str, text: &str) {
+    say_line(&format!("{kind}: "), text);
+}
+
+fn say_line(label: &str, text: &str) {
     let lines: Vec<String> = text.lines().map(visible).collect();
-    let _ = writeln!(io::stderr(), "{kind}: {}", lines.join("\n  "));
+    // Nobody is left to tell when the terminal is gone.
+    let _ = writeln!(io::stderr(), "{label}{}", lines.join("\n  "));
 }
 
 /// Prints a table that fits the terminal.

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     config::is_secret_name,
     daemon_client::{AnswerDeadline, DaemonClient, DaemonError},
+    failure::step::NextStep,
     gate::Standing,
     keyring::LONGEST_VALUE,
     management::{
@@ -25,7 +26,7 @@ use crate::{
     text::secret::Secret,
 };
 
-/// Keep secrets out of the configuration, which refers to them as `${keyring:NAME}`
+/// Store secrets outside the configuration file
 #[derive(Debug, Subcommand)]
 pub(super) enum SecretCommand {
     Set(SetSecret),
@@ -35,19 +36,17 @@ pub(super) enum SecretCommand {
     Remove(RemoveSecret),
 }
 
-/// Store a secret; its value is asked for, or read from stdin
+/// Store a secret, read from the terminal or stdin
 ///
-/// On a terminal the value is asked for and does not show. Elsewhere all of stdin is the value, but for one line end at its end:
-/// `pass show github | mcpproxy secret set github`. It is kept in the Secret Service of a Linux desktop or the keychain of macOS, and
-/// where there is none in a private file (0600) in the data folder; "keyring" in the configuration, or `$MCPPROXY_KEYRING`, decides
-/// otherwise. A server that runs has the new value from its next start on.
+/// It goes to the desktop's keyring, or where there is none to a private file in the data folder. A running server gets the new value at
+/// its next start.
 #[derive(Debug, Args)]
 pub(super) struct SetSecret {
     /// Letters, digits, `.`, `_`, `-` and `/`
     name: String,
 }
 
-/// List the names of secrets, where each is kept and who uses it; never values
+/// List secrets by name, with their place and users
 #[derive(Debug, Args)]
 pub(super) struct ListSecrets {}
 
@@ -88,7 +87,7 @@ impl SetSecret {
         let daemon = put_in_force(files, out).await;
         if row.used_by.is_empty() {
             out.note(&format!(
-                "next step: write ${{keyring:{name}}} into the entry of a server"
+                "next: write ${{keyring:{name}}} into the entry of a server"
             ));
         } else {
             out.note(&format!("used by {}", row.used_by.join(", ")));
@@ -194,7 +193,7 @@ fn checked(name: String) -> Result<String, CommandFailure> {
 /// The command that stores what a server cannot be used without, if that is a secret.
 fn secret_step(row: &ServerRow) -> Option<&str> {
     let step = row.next_step.as_deref();
-    step.filter(|step| step.starts_with("`mcpproxy secret set "))
+    step.filter(|_| matches!(row.step, Some(NextStep::SetSecret { .. })))
 }
 
 /// The servers of a daemon; none where it does not say.
@@ -214,10 +213,7 @@ async fn say_to_users(
     let rows = servers(daemon).await.into_iter();
     for row in rows.filter(|row| used_by.contains(&row.name)) {
         if let Some(step) = secret_step(&row) {
-            out.note(&format!(
-                "{} needs more to be used; next step: {step}",
-                row.name
-            ));
+            out.note(&format!("{} needs more to be used; next: {step}", row.name));
             continue;
         }
         let group = match row.standing() {
@@ -236,13 +232,13 @@ async fn say_to_users(
     }
     for name in held {
         out.note(&format!(
-            "{name} is quarantined, and gets it when it is approved; next step: `mcpproxy upstream inspect {name}`"
+            "{name} is quarantined, and gets it when it is approved; next: `mcpproxy upstream inspect {name}`"
         ));
     }
     if !run.is_empty() {
         let names = run.join(" ");
         out.note(&format!(
-            "a server that runs has the new value from its next start on; next step: `mcpproxy upstream restart {names}`"
+            "a server that runs has the new value from its next start on; next: `mcpproxy upstream restart {names}`"
         ));
     }
 }
@@ -269,6 +265,18 @@ fn value_for(name: &str) -> Result<Secret, CommandFailure> {
         text.map_err(|_| CommandFailure::usage(format!("the value of {name} is no UTF-8 text")))?
     };
     value_in(&text).map_err(|why| CommandFailure::usage(format!("the value of {name} {why}")))
+}
+
+/// What the person at the terminal types, which does not show; nothing where there is none.
+pub(super) fn hidden_answer(question: &str, out: Output) -> Option<String> {
+    if !out.is_interactive() {
+        return None;
+    }
+    // Nobody is left to ask when the terminal is gone; reading says so.
+    let _ = write!(io::stderr(), "{question} ");
+    let typed = platform::read_hidden_line();
+    let _ = writeln!(io::stderr());
+    typed.ok()
 }
 
 /// The value in what was typed or piped.

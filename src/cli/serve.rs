@@ -21,10 +21,9 @@ use crate::{
     text::secret::Secret,
 };
 
-/// Run the daemon in the foreground: HTTP on 127.0.0.1:8080, logs on stderr
+/// Run the daemon in the foreground
 ///
-/// AI clients connect to `http://127.0.0.1:8080/mcp`. The servers behind it are those of the configuration file; an edit of the
-/// file takes effect within a second. A file that was named, by --config or a variable, has to be there; the usual one need not. Ends on SIGTERM or Ctrl-C, after letting calls in flight finish.
+/// Serves HTTP on 127.0.0.1:8080 and logs to stderr. Ends on SIGTERM or Ctrl-C, after calls in flight.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ServeCommand {

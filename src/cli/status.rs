@@ -19,10 +19,9 @@ use crate::{
     management::{ServerCounts, ServerRow, StatusReport},
 };
 
-/// Say whether the daemon runs, where, and what is wrong
+/// Show the daemon, its servers and what needs you
 ///
-/// Counts the servers by their state and names those that do not work, each with its error and the next step. Ends with 3 when no
-/// daemon runs.
+/// Ends with 3 when no daemon runs.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -121,7 +120,7 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
             "config error",
             format!("{error} (the last good configuration is in force)"),
         ));
-        facts.push(("next step", CORRECT_THE_FILE.to_owned()));
+        facts.push(("next", CORRECT_THE_FILE.to_owned()));
     }
     let warnings = report.warnings.into_iter();
     facts.extend(warnings.map(|warning| ("warning", warning)));
@@ -197,6 +196,7 @@ fn servers(counts: ServerCounts) -> String {
 /// A state of servers as people call it.
 fn in_words(state: &str) -> &str {
     match state {
+        "needs_a_value" => "waiting for a secret or variable",
         "authenticating" => "waiting for a login",
         "error" => "in error",
         state => state,

@@ -14,7 +14,7 @@ use crate::{
     text::secret::Secret,
 };
 
-/// Serve one client on stdin and stdout, by way of the daemon
+/// Serve a client over stdin and stdout
 ///
 /// For clients that can only start a process, such as Claude Desktop. All of them share one daemon, and with it the servers; if none
 /// runs, one is started in the background, which ends ten minutes after its last client.

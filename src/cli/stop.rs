@@ -14,15 +14,17 @@ use super::{
 };
 use crate::{
     config::SOCKET,
-    daemon_client::{self, DaemonError},
+    daemon_client::{self, DaemonClient, DaemonError},
     management::StatusReport,
 };
 
-/// End the daemon: calls in flight may finish, servers are stopped
+/// Stop the daemon and its servers
 ///
-/// Waits until it has ended, which takes some seconds at most: calls in flight get ten. A client of `mcpproxy stdio` starts it anew
-/// when it needs it, and so does a service manager that was told to.
+/// Waits until it has ended; calls in flight get ten seconds. A client of `mcpproxy stdio` starts it again when it needs it.
 #[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  mcpproxy stop\n  mcpproxy --data-dir ~/other stop     the daemon of another data folder"
+)]
 pub(super) struct StopCommand {}
 
 /// Ten seconds for calls in flight, and then the servers' grace.
@@ -47,30 +49,36 @@ impl StopCommand {
             }
             opened => opened?,
         };
-        let status: StatusReport = daemon_client::read("GET /api/v1/status", daemon.status())?;
-        // The daemon must not wait for this connection.
-        drop(daemon);
-        let pid = status.pid;
-        platform::terminate(pid).map_err(|error| {
-            CommandFailure::failed(format!("failed to end the daemon, process {pid}: {error}"))
-        })?;
-        let socket = status.location.data_dir.join(SOCKET);
-        let deadline = Instant::now() + ENDS_WITHIN;
-        // It takes its socket away last of all; one that is killed meanwhile cannot.
-        while socket.exists() && platform::is_alive(pid) {
-            if Instant::now() > deadline {
-                let waited = ENDS_WITHIN.as_secs();
-                let what = format!("the daemon, process {pid}, is still ending after {waited} s");
-                let step = format!("look at its log; a second signal ends it at once: kill {pid}");
-                return Err(CommandFailure::failed(what).next(step));
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
+        let pid = end(daemon).await?;
         if out.is_json() {
             let stopped = Stopped { stopped: true, pid };
             return output::json(&output::as_json(&stopped)?);
         }
-        out.note(&format!("the daemon, process {pid}, has ended"));
+        out.done(&format!("stopped the daemon (process {pid})"));
         Ok(())
     }
+}
+
+/// Ends a daemon, and gives its process when it has ended.
+pub(super) async fn end(daemon: DaemonClient) -> Result<u32, CommandFailure> {
+    let status: StatusReport = daemon_client::read("GET /api/v1/status", daemon.status())?;
+    // The daemon must not wait for this connection.
+    drop(daemon);
+    let pid = status.pid;
+    platform::terminate(pid).map_err(|error| {
+        CommandFailure::failed(format!("failed to end the daemon, process {pid}: {error}"))
+    })?;
+    let socket = status.location.data_dir.join(SOCKET);
+    let deadline = Instant::now() + ENDS_WITHIN;
+    // It takes its socket away last of all; one that is killed meanwhile cannot.
+    while socket.exists() && platform::is_alive(pid) {
+        if Instant::now() > deadline {
+            let waited = ENDS_WITHIN.as_secs();
+            let what = format!("the daemon, process {pid}, is still ending after {waited} s");
+            let step = format!("look at its log; a second signal ends it at once: kill {pid}");
+            return Err(CommandFailure::failed(what).next(step));
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+    Ok(pid)
 }

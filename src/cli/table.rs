@@ -245,8 +245,8 @@ mod tests {
         let columns = [
             name("NAME"),
             name("STATE"),
-            text("LAST ERROR", 2),
-            text("NEXT STEP", 2),
+            text("ERROR", 2),
+            text("NEXT", 2),
         ];
         layout(columns, &rows, terminal)
     }
@@ -296,9 +296,9 @@ mod tests {
 NAME                   STATE
 everything             Disconnected
 git:git_diff_unstaged  Error
-    last error: the command was not found
+    error: the command was not found
     anywhere and this goes on and on until…
-    next step: install it
+    next: install it
 ";
         assert_eq!(list(Some(44)), expected);
     }

@@ -15,14 +15,14 @@ use crate::{
     management::{ShownTool, ToolList, ToolRow},
 };
 
-/// List the tools of all servers, search them as AI clients do, or show one as its server defines it
+/// List, search and show tools
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) enum ToolsCommand {
-    /// List the tools of all servers, also of those asleep
+    /// List the tools of all servers
     #[command(visible_alias = "ls")]
     List(ListTools),
-    /// Search the tools by what they do, ranked as for AI clients
+    /// Search tools as agents do
     Search(SearchTools),
     /// Show one tool's definition as its server gave it
     Show(ShowTool),
@@ -76,10 +76,15 @@ impl ToolsCommand {
 
 /// Names the servers whose tools are missing from what is shown.
 fn warn_of(left_out: &[BrokenEntry], out: Output) {
-    for BrokenEntry { name, reason, .. } in left_out {
-        out.warning(&format!(
-            "the tools of {name:?} are left out, because its entry cannot be used here: {reason}"
-        ));
+    match left_out {
+        [] => (),
+        [BrokenEntry { name, reason, .. }] => {
+            out.warning(&format!("{name} is left out: {reason}"));
+        }
+        several => {
+            let n = several.len();
+            out.warning(&format!("{n} servers are left out: `mcpproxy upstream list`"));
+        }
     }
 }
 
@@ -100,7 +105,7 @@ impl ListTools {
 /// Prints a list of tools.
 pub(super) fn print(known: ToolList, out: Output) -> Result<(), CommandFailure> {
     if known.tools.is_empty() {
-        out.note("no tools are known; `mcpproxy upstream list` shows how the servers are");
+        out.note("no tools yet; `mcpproxy upstream list` shows the servers");
         return Ok(());
     }
     let columns = [

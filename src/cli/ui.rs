@@ -14,10 +14,9 @@ use crate::{
     management::PageLink,
 };
 
-/// Open the page in the browser, logged in
+/// Open the web UI, logged in
 ///
-/// Asks the daemon for a link that logs one browser in, once, within two minutes, and opens it. On a machine without a browser, or with
-/// --print, the link is printed: open it in a browser that reaches this machine.
+/// The link works once, within two minutes.
 #[derive(Debug, Args)]
 pub(super) struct UiCommand {
     /// Print the link instead of opening the browser
@@ -38,7 +37,7 @@ impl UiCommand {
             return output::json(&answer);
         }
         if !self.print && browser::open(&link.url).await {
-            out.note("the browser was opened at the page; if it was not: `mcpproxy ui --print`");
+            out.note("opened the web UI in your browser; if nothing opened: `mcpproxy ui --print`");
             return Ok(());
         }
         output::exactly(&format!("{}\n", link.url))?;

@@ -27,7 +27,7 @@ pub(super) fn with_commit_and_revisions() -> &'static str {
     &TEXT
 }
 
-/// Print version, commit and protocol revisions of this program, and the version of the daemon that runs
+/// Show program, daemon and protocol versions
 #[derive(Debug, Args)]
 pub(super) struct VersionCommand {}
 

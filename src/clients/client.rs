@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::{
     references::Spelling,
-    table::{CLIENTS, ClientSpec, TokenPlace},
+    rows::CLIENTS,
+    table::{ClientSpec, TokenPlace},
 };
 
 /// A program that keeps MCP servers in a file.
@@ -19,6 +20,12 @@ impl Client {
     /// All of them, in the order in which they are looked at.
     pub fn all() -> impl Iterator<Item = Self> + Clone {
         CLIENTS.iter().map(Self)
+    }
+
+    /// The words for those of which this is so.
+    pub fn listed(is_meant: impl Fn(Self) -> bool) -> String {
+        let meant = Self::all().filter(|client| is_meant(*client));
+        meant.map(Self::id).collect::<Vec<_>>().join(", ")
     }
 
     /// The word for it on a command line.

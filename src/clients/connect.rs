@@ -308,10 +308,7 @@ fn left_alone(what: impl Into<String>, hint: impl Into<String>) -> Failure {
 
 fn refused(client: Client, file: &ClientFile, error: &ClientFileError) -> Failure {
     let path = file.path.display();
-    let what = format!(
-        "the file of {} was left as it is: {path}: {error}",
-        client.name()
-    );
+    let what = format!("{path} of {} was left unchanged: {error}", client.name());
     let step = match error {
         ClientFileError::Fault(fault) => step_about(fault, &file.path),
         ClientFileError::NameTaken(_) => "choose another name with --name".to_owned(),
@@ -328,7 +325,7 @@ pub(super) fn step_about(fault: &FileFault, path: &Path) -> String {
     }
 }
 
-fn not_written(error: &ReplaceError) -> Failure {
+pub(super) fn not_written(error: &ReplaceError) -> Failure {
     let step = match error {
         ReplaceError::ChangedMeanwhile(_) => {
             "try again; end the client first if it writes its file often"

@@ -203,7 +203,12 @@ impl Conversion<'_> {
                 .is_some_and(|(project, arg)| is_file_of(project, arg));
             args.push(arg.written()?);
         }
-        let cwd = self.take_text(&["cwd", "working_dir", "workingDirectory"]);
+        let cwd = self.take_text(&[
+            "cwd",
+            "working_dir",
+            "working_directory",
+            "workingDirectory",
+        ]);
         let cwd = cwd.map(|cwd| self.parts(&cwd, false)).transpose()?;
         let cwd = match (cwd, self.project) {
             (Some(cwd), Some(project)) => Some(inside(project, &cwd).unwrap_or(cwd)),

@@ -62,13 +62,24 @@ pub(super) fn put(
     name: &str,
     entry: &Map<String, Value>,
 ) -> Result<String, FileFault> {
+    let list = list_of(client, &format.read(text)?);
+    put_in(format, text, &list, name, entry)
+}
+
+/// The text with an entry of this name in the list to which these keys lead.
+pub(super) fn put_in(
+    format: FileFormat,
+    text: &str,
+    list: &[String],
+    name: &str,
+    entry: &Map<String, Value>,
+) -> Result<String, FileFault> {
     let root = format.read(text)?;
-    let list = list_of(client, &root);
-    let expected = with_entry(root, format, &list, name, entry)?;
+    let expected = with_entry(root, format, list, name, entry)?;
     let edited = match (format, list.first()) {
         (FileFormat::Json, _) => {
             let edited =
-                config::json_with(text, &below(&list, name), &Value::Object(entry.clone()))?;
+                config::json_with(text, &below(list, name), &Value::Object(entry.clone()))?;
             edited.ok_or_else(|| FileFault::new(NOT_SAFE))?
         }
         (FileFormat::Toml, Some(list)) => toml::put(text, list, name, entry)?,
@@ -90,16 +101,29 @@ pub(super) fn take_out(
     name: &str,
 ) -> Result<String, FileFault> {
     let list = list_of(client, &format.read(text)?);
+    without(format, text, &list, name)
+}
+
+/// The text without the entry of this name in the list to which these keys lead.
+pub(super) fn without(
+    format: FileFormat,
+    text: &str,
+    list: &[String],
+    name: &str,
+) -> Result<String, FileFault> {
+    if at(&format.read(text)?, list, name).is_none() {
+        return Err(FileFault::new(NOT_SAFE));
+    }
     let edited = match (format, list.first()) {
         (FileFormat::Json, _) => {
-            let edited = config::json_without(text, &below(&list, name))?;
+            let edited = config::json_without(text, &below(list, name))?;
             edited.ok_or_else(|| FileFault::new(NOT_SAFE))?
         }
         (FileFormat::Toml, Some(list)) => toml::take_out(text, list, name)?,
         (FileFormat::Yaml, Some(list)) => yaml::take_out(text, list, name)?,
         (_, None) => return Err(FileFault::new(NOT_SAFE)),
     };
-    match at(&format.read(&edited)?, &list, name) {
+    match at(&format.read(&edited)?, list, name) {
         None => Ok(edited),
         Some(_) => Err(FileFault::new(NOT_SAFE)),
     }

@@ -10,7 +10,7 @@ use super::{
     fault::FileFault,
     file::{ClientFile, FoundFile},
     our_entry::{self, ConnectTarget},
-    replace::{self, ReplaceError},
+    replace::{self, CopyKind, ReplaceError},
     servers::ClientServer,
 };
 use crate::config::OurAddress;
@@ -87,7 +87,7 @@ impl FileChange {
         let Some(after) = self.after.as_deref() else {
             return replace::remove(&self.path, before.unwrap_or_default()).map(|()| None);
         };
-        let copy = replace::replace(&self.path, before, after)?;
+        let copy = replace::replace(&self.path, before, after, CopyKind::Connect)?;
         let (spent, copy) = match &self.copies {
             CopiesAfter::OneMore => return Ok(copy),
             CopiesAfter::WithoutRestored(spent) => (copy.iter().chain(spent), None),
@@ -201,7 +201,7 @@ pub(super) fn disconnected(
     };
     let is_what_was =
         |before: &str| is_before_us(before) && with_us(before).as_deref() == Ok(&text);
-    let copies: Vec<(PathBuf, String)> = replace::backups(&file.path)
+    let copies: Vec<(PathBuf, String)> = replace::backups(&file.path, CopyKind::Connect)
         .into_iter()
         .filter_map(|copy| Some((copy.clone(), std::fs::read_to_string(copy).ok()?)))
         .collect();

@@ -11,10 +11,12 @@ use serde_json::Value;
 
 use super::{
     file::{ClientFile, FoundFile},
+    pasted,
     places::ClientPlaces,
     plan::plan,
-    report::{ImportReport, RepeatedKey, UnreadFile},
+    report::{FoundServer, ImportReport, RepeatedKey, UnreadFile},
     secret_names::{SecretNames, StoredUnderName},
+    servers::Scope,
 };
 use crate::{
     config::{self, OurAddress},
@@ -58,15 +60,7 @@ pub fn gather(
     is_named: bool,
 ) -> Result<ImportReport, Failure> {
     let own = real_path(files.config_file());
-    let mut report = ImportReport {
-        home: home.display().to_string(),
-        servers: Vec::new(),
-        files: Vec::new(),
-        faults: Vec::new(),
-        repeated: Vec::new(),
-        imported: 0,
-        empty: Vec::new(),
-    };
+    let mut report = ImportReport::of(home);
     let mut found: Vec<(ClientFile, FoundFile)> = Vec::new();
     for file in candidates {
         if real_path(&file.path) == own {
@@ -102,13 +96,38 @@ pub fn gather(
             }),
         }
     }
+    report.servers = planned(files, us, &found)?;
+    Ok(report)
+}
+
+/// The same of a text that was pasted; a server without a name gets this one. Blocks.
+pub fn gather_pasted(
+    files: &Management<OverFiles>,
+    us: &OurAddress,
+    text: &str,
+    name: Option<&str>,
+) -> Result<ImportReport, Failure> {
+    let found = pasted::read(text, name).map_err(|fault| {
+        let hint = "paste the JSON that the server's page has for a client, or its URL";
+        Failure::new(ErrorCode::InvalidArguments, fault.to_string(), hint)
+    })?;
+    let file = ClientFile::new(Some(found.client), Scope::User, PathBuf::from("-"));
+    let mut report = ImportReport::of(Path::new("/"));
+    report.servers = planned(files, us, &[(file, found)])?;
+    Ok(report)
+}
+
+fn planned(
+    files: &Management<OverFiles>,
+    us: &OurAddress,
+    found: &[(ClientFile, FoundFile)],
+) -> Result<Vec<FoundServer>, Failure> {
     let existing = existing(files.config_file())?;
     let used = files.secret_uses().unwrap_or_default().into_keys();
     let stored = StoredNames::new(files);
     let stored = |name: &str, value: Option<&str>| stored.compared(name, value);
     let names = SecretNames::new(used.collect(), &stored);
-    report.servers = plan(&found, &existing, us, names);
-    Ok(report)
+    Ok(plan(found, &existing, us, names))
 }
 
 /// Which secrets are stored. The keyring is asked when the first one is looked for.

@@ -1,4 +1,4 @@
-//! AI clients and other proxies: where they keep their MCP servers and what stands there, which servers are taken over from them, and how
+//! AI clients and other proxies: where they keep their MCP servers and what stands there, which servers are imported from them, and how
 //! an entry of ours is put into their files and taken out. The command line, REST and the page share it.
 //!
 //! The only door to the TOML and YAML parsers. It reads and changes files of others; our own configuration is `config`'s.
@@ -15,18 +15,23 @@ mod file;
 mod file_change;
 mod formats;
 mod gather;
+mod keeping;
 mod line_diff;
 mod literal_secrets;
+mod moving;
 mod needs;
 mod our_entry;
 mod our_text;
 mod ours;
+mod pasted;
+mod placeholders;
 mod places;
 mod plan;
 mod reach;
 mod references;
 mod replace;
 mod report;
+mod rows;
 mod same;
 mod secret_names;
 mod servers;
@@ -42,12 +47,14 @@ pub use self::{
         disconnect, endpoint_path, entry_name, has_file, may_be_connected,
     },
     file::{ClientFile, FoundFile},
-    gather::{gather, home_places, our_address, real_path},
+    gather::{gather, gather_pasted, home_places, our_address, real_path},
+    moving::{move_back, move_out},
     needs::{NeededKind, NeededValue},
+    placeholders::Placeholder,
     places::ClientPlaces,
     plan::plan,
     reach::{Reaching, TOKEN_VARIABLE},
-    report::{FoundOutcome, FoundServer, ImportReport},
+    report::{FoundOutcome, FoundServer, ImportReport, MovedServers},
     secret_names::SecretNames,
     servers::ClientServer,
 };

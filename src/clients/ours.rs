@@ -42,6 +42,7 @@ mod tests {
             let server = ClientServer {
                 name: "x".to_owned(),
                 project: None,
+                list: Vec::new(),
                 entry: entry.clone(),
                 inputs: std::sync::Arc::default(),
             };

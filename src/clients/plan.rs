@@ -53,13 +53,14 @@ pub fn plan(
 }
 
 /// A server of which nothing is decided yet.
-fn row(file: &ClientFile, client: Client, server: &ClientServer) -> FoundServer {
+pub(super) fn row(file: &ClientFile, client: Client, server: &ClientServer) -> FoundServer {
     let project = server.project.as_ref();
     FoundServer {
         written_name: server.name.clone(),
         client,
         file: file.path.display().to_string(),
         project: project.map(|folder| folder.display().to_string()),
+        list: server.list.clone(),
         starts: shown(server),
         outcome: FoundOutcome::Ourselves,
         name: None,
@@ -227,7 +228,7 @@ fn shown(server: &ClientServer) -> String {
 }
 
 /// What a server without a usable name is called after: its program or its host.
-fn fallback(entry: &Map<String, Value>) -> String {
+pub(super) fn fallback(entry: &Map<String, Value>) -> String {
     let text = |key: &str| entry.get(key).and_then(Value::as_str);
     let word = match (text("command"), text("url")) {
         (Some(command), _) => command.rsplit('/').next(),

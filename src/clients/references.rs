@@ -25,6 +25,8 @@ pub(super) enum Spelling {
     Dollar,
     /// `{env:X}` and `{file:X}`.
     Braces,
+    /// `${{ secrets.X }}`.
+    DoubleBraces,
 }
 
 /// What references of a file may mean.
@@ -52,6 +54,7 @@ pub(super) fn carried(
         Spelling::Nothing => work.out.push_literal(text),
         Spelling::Braces => work.braces(text)?,
         Spelling::Dollar => work.dollars(text),
+        Spelling::DoubleBraces => work.double_braces(text),
         Spelling::Ours | Spelling::Shell | Spelling::Editor => work.dollar_braces(text)?,
     }
     Ok(work.out)
@@ -90,6 +93,28 @@ impl Reading<'_> {
         }
         self.out.push_literal(rest);
         Ok(())
+    }
+
+    /// `${{ secrets.X }}`: a secret that the client keeps.
+    fn double_braces(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${{") {
+            self.out.push_literal(before);
+            let inside = after.split_once("}}");
+            let name = inside.and_then(|(inside, after)| {
+                let named = inside.trim().strip_prefix("secrets.")?;
+                Some((named, after))
+            });
+            let Some((name, after)) = name else {
+                self.out.push_literal("${{");
+                rest = after;
+                continue;
+            };
+            let need = NeededValue::secret(secret_name(name), None);
+            self.out.push_secret(need, self.needs);
+            rest = after;
+        }
+        self.out.push_literal(rest);
     }
 
     fn is_ours(&self) -> bool {

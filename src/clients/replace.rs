@@ -33,14 +33,31 @@ pub(super) enum ReplaceError {
 /// How the names of files end that are not in their place yet.
 const NEW: &str = ".new";
 
-/// Between the name of a file and the moment at which it was set aside.
-const BACKUP: &str = ".before-mcpproxy-";
+/// Why a copy is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CopyKind {
+    /// An entry of ours came into the file, or went.
+    Connect,
+    /// Its servers were moved to us.
+    Move,
+}
+
+impl CopyKind {
+    /// Between the name of a file and the moment at which it was set aside.
+    fn infix(self) -> &'static str {
+        match self {
+            Self::Connect => ".before-mcpproxy-",
+            Self::Move => ".servers-before-mcpproxy-",
+        }
+    }
+}
 
 /// Puts `after` in place of `before`, which is nothing where there was no file. Gives the copy of what was there.
 pub(super) fn replace(
     path: &Path,
     before: Option<&str>,
     after: &str,
+    kind: CopyKind,
 ) -> Result<Option<PathBuf>, ReplaceError> {
     let real = real(path);
     check_unchanged(&real, before)?;
@@ -48,7 +65,7 @@ pub(super) fn replace(
     fs::create_dir_all(folder).map_err(failed("create the folder", folder))?;
     let backup = match before {
         Some(before) => {
-            let copy = free_backup(&real);
+            let copy = free_backup(&real, kind);
             write_like(&copy, &real, before)?;
             Some(copy)
         }
@@ -74,10 +91,10 @@ pub(super) fn remove(path: &Path, before: &str) -> Result<(), ReplaceError> {
 }
 
 /// The copies that were set aside beside a file, the newest first.
-pub(super) fn backups(path: &Path) -> Vec<PathBuf> {
+pub(super) fn backups(path: &Path, kind: CopyKind) -> Vec<PathBuf> {
     let real = real(path);
     let name = real.file_name().unwrap_or_default().to_string_lossy();
-    let begin = format!("{name}{BACKUP}");
+    let begin = format!("{name}{}", kind.infix());
     let folder = fs::read_dir(real.parent().unwrap_or(Path::new("/")));
     let entries = folder.into_iter().flatten().flatten();
     let copies = entries
@@ -116,10 +133,11 @@ fn real(path: &Path) -> PathBuf {
     }
 }
 
-fn free_backup(real: &Path) -> PathBuf {
+fn free_backup(real: &Path, kind: CopyKind) -> PathBuf {
+    let infix = kind.infix();
     let now = moment::utc(std::time::SystemTime::now()).replace(['-', ':'], "");
-    let plain = neighbour(real, &format!("{BACKUP}{now}"));
-    let numbered = (2..100).map(|n| neighbour(real, &format!("{BACKUP}{now}-{n}")));
+    let plain = neighbour(real, &format!("{infix}{now}"));
+    let numbered = (2..100).map(|n| neighbour(real, &format!("{infix}{now}-{n}")));
     let mut free = [plain.clone()]
         .into_iter()
         .chain(numbered)
@@ -184,7 +202,7 @@ mod tests {
         os::unix::fs::{PermissionsExt, symlink},
     };
 
-    use super::{ReplaceError, backups, remove, replace};
+    use super::{CopyKind, ReplaceError, backups, remove, replace};
 
     #[test]
     fn a_file_is_replaced_through_links_with_its_mode_and_a_copy_of_it() {
@@ -195,7 +213,7 @@ mod tests {
         fs::write(&file, "old").expect("ours");
         fs::set_permissions(&file, Permissions::from_mode(0o640)).expect("ours");
         symlink(&file, &link).expect("ours");
-        let copy = replace(&link, Some("old"), "new").expect("it is replaced");
+        let copy = replace(&link, Some("old"), "new", CopyKind::Connect).expect("it is replaced");
         let copy = copy.expect("there was a file");
         assert_eq!(fs::read_to_string(&file).expect("it is there"), "new");
         assert!(
@@ -211,13 +229,15 @@ mod tests {
             assert_eq!(mode & 0o777, 0o640, "{}", path.display());
         }
         assert_eq!(fs::read_to_string(&copy).expect("it is there"), "old");
-        assert_eq!(backups(&link), [copy]);
+        assert_eq!(backups(&link, CopyKind::Connect), [copy]);
         // Somebody was faster.
-        let changed = replace(&link, Some("old"), "newer").expect_err("it was changed");
+        let changed =
+            replace(&link, Some("old"), "newer", CopyKind::Connect).expect_err("it was changed");
         assert!(matches!(changed, ReplaceError::ChangedMeanwhile(_)));
-        assert_eq!(backups(&link).len(), 1);
+        assert_eq!(backups(&link, CopyKind::Connect).len(), 1);
         fs::set_permissions(&file, Permissions::from_mode(0o440)).expect("ours");
-        let refused = replace(&link, Some("new"), "newer").expect_err("it is read-only");
+        let refused =
+            replace(&link, Some("new"), "newer", CopyKind::Connect).expect_err("it is read-only");
         assert!(matches!(refused, ReplaceError::ReadOnly(_)));
     }
 
@@ -225,7 +245,11 @@ mod tests {
     fn a_file_that_is_not_there_is_made_private() {
         let ground = tempfile::tempdir().expect("a folder");
         let file = ground.path().join("a/b/mcp.json");
-        assert!(replace(&file, None, "{}").expect("it is made").is_none());
+        assert!(
+            replace(&file, None, "{}", CopyKind::Connect)
+                .expect("it is made")
+                .is_none()
+        );
         let mode = fs::metadata(&file)
             .expect("it is there")
             .permissions()

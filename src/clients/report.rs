@@ -23,14 +23,34 @@ pub struct ImportReport {
     /// The keys that stand twice among the servers of a file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeated: Vec<RepeatedKey>,
-    /// How many were taken over.
+    /// How many were imported.
     pub imported: usize,
+    /// What was removed from files of clients.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<MovedServers>,
     /// The files that were named and have no server.
     #[serde(skip)]
     pub empty: Vec<String>,
 }
 
-/// A key that stands twice in a file. The last one counts, as it does for most clients.
+/// What was done with the servers of one file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct MovedServers {
+    /// Whose file it is.
+    pub client: Client,
+    /// Which file.
+    pub file: String,
+    /// The servers that were removed, or put back, by their names there.
+    pub servers: Vec<String>,
+    /// Where what was there before is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
+    /// Why nothing was done with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A key that is there twice in a file. The last one counts, as it does for most clients.
 #[derive(Serialize, JsonSchema)]
 pub struct RepeatedKey {
     /// Which file.
@@ -111,6 +131,9 @@ pub struct FoundServer {
     /// Why it was not, where that was tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The keys that lead to its list there.
+    #[serde(skip)]
+    pub(super) list: Vec<String>,
     /// Its entry here, which may hold secrets.
     #[serde(skip)]
     pub(super) entry: Map<String, Value>,
@@ -145,10 +168,10 @@ impl FoundServer {
         let (name, reason) = (name.unwrap_or_default(), reason.unwrap_or_default());
         let mut off = String::new();
         if self.disabled {
-            off.push_str(", switched off as it is there");
+            off.push_str(", disabled");
         }
         if self.is_held {
-            off.push_str(", quarantined as it is there");
+            off.push_str(", quarantined");
         }
         match self.outcome {
             FoundOutcome::New => format!("new{off}"),
@@ -158,7 +181,7 @@ impl FoundServer {
                 let differing = self.differing.join(", ");
                 format!("same as {name}, which has another value for {differing}")
             }
-            FoundOutcome::Ourselves => "left out: it is mcpproxy itself".to_owned(),
+            FoundOutcome::Ourselves => "is mcpproxy itself".to_owned(),
             FoundOutcome::Unusable => format!("cannot be used: {reason}"),
         }
     }
@@ -173,6 +196,20 @@ impl FoundServer {
 }
 
 impl ImportReport {
+    /// Nothing yet; files are looked for below this folder.
+    pub(super) fn of(home: &Path) -> Self {
+        Self {
+            home: home.display().to_string(),
+            servers: Vec::new(),
+            files: Vec::new(),
+            faults: Vec::new(),
+            repeated: Vec::new(),
+            imported: 0,
+            moved: Vec::new(),
+            empty: Vec::new(),
+        }
+    }
+
     /// A path as people write it.
     pub fn shown(&self, path: &str) -> String {
         match Path::new(path).strip_prefix(&self.home) {
@@ -221,15 +258,15 @@ impl ImportReport {
             .find(|server| server.is_written_as(name))
         else {
             let error = format!("no server named {name:?} was found");
-            let hint = "`mcpproxy import --dry-run` shows what there is";
+            let hint = "`mcpproxy import --dry-run`";
             return Failure::new(ErrorCode::UnknownServer, error, hint);
         };
         let code = match server.outcome {
             FoundOutcome::Same => ErrorCode::ServerExists,
             _ => ErrorCode::ServerMisconfigured,
         };
-        let error = format!("{name:?} cannot be taken over: {}", server.summary());
-        let hint = "`mcpproxy import --dry-run` shows what can be taken";
+        let error = format!("{name:?} cannot be imported: {}", server.summary());
+        let hint = "`mcpproxy import --dry-run`";
         Failure::new(code, error, hint)
     }
 

@@ -136,7 +136,7 @@ fn is_numbered(name: &str, own: &str) -> bool {
 
 /// `SERVER-NAME`; a name that begins with the server's stays. The page names what is typed there by the same rule: `secretName` in
 /// `src/api/page/assets/entry.js`.
-fn own_name(server: &str, name: &str) -> String {
+pub(super) fn own_name(server: &str, name: &str) -> String {
     let name = secret_name(name);
     let rest = name.strip_prefix(server);
     if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_', '.'])) {
@@ -167,7 +167,7 @@ fn renamed_value(value: &Value, name: &dyn Fn(&str) -> Option<String>) -> Value 
 }
 
 /// The secret itself, where its place has nothing else but a scheme before it.
-fn value_of(entry: &Map<String, Value>, secret: &LiteralSecret) -> Option<String> {
+pub(super) fn value_of(entry: &Map<String, Value>, secret: &LiteralSecret) -> Option<String> {
     let (list, key) = secret.place.split_once('.')?;
     let text = entry.get(list)?.get(key)?.as_str()?;
     let text = text.get(secret.scheme.len()..)?;

@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf, sync::Arc};
 
 use serde_json::{Map, Value};
 
-use super::{client::Client, fault::FileFault, table::CLIENTS};
+use super::{client::Client, fault::FileFault, rows::CLIENTS};
 
 /// Whom a file is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct ClientServer {
     pub name: String,
     /// The project it is for; nothing where it is for the person.
     pub project: Option<PathBuf>,
+    /// The keys that lead to the list that it is in.
+    pub(super) list: Vec<String>,
     /// What stands under its name.
     pub entry: Value,
     /// What the file asks the person for, by id.
@@ -41,6 +43,17 @@ impl fmt::Debug for ClientServer {
 const URLS: [&str; 4] = ["url", "serverUrl", "httpUrl", "uri"];
 
 impl ClientServer {
+    /// One of this name with an empty entry.
+    pub(super) fn written(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            project: None,
+            list: Vec::new(),
+            entry: Value::Null,
+            inputs: Arc::default(),
+        }
+    }
+
     /// Its address, as it is written.
     pub fn url(&self) -> Option<&str> {
         URLS.iter().find_map(|key| self.text(key))
@@ -117,7 +130,7 @@ pub(super) fn all(
             .map(|(above, _)| format!("{above}.inputs"));
         let inputs = beside.and_then(|beside| beside.get(inputs.as_deref().unwrap_or("inputs")));
         if let Some(list) = beside.and_then(|beside| beside.get(key)) {
-            servers.extend(of_list(list, inputs, &path.join("."), project.as_ref())?);
+            servers.extend(of_list(list, inputs, path, project.as_ref())?);
         }
     }
     if client.0.has_projects {
@@ -125,7 +138,8 @@ pub(super) fn all(
         for (folder, inside) in projects.into_iter().flatten() {
             if let Some(list) = inside.get("mcpServers") {
                 let folder = PathBuf::from(folder);
-                servers.extend(of_list(list, None, "mcpServers", Some(&folder))?);
+                let path = ["projects", &*folder.to_string_lossy(), "mcpServers"];
+                servers.extend(of_list(list, None, &path, Some(&folder))?);
             }
         }
     }
@@ -146,13 +160,15 @@ pub(super) fn is_of_servers(path: &str) -> bool {
 fn of_list(
     list: &Value,
     inputs: Option<&Value>,
-    key: &str,
+    path: &[&str],
     project: Option<&PathBuf>,
 ) -> Result<Vec<ClientServer>, FileFault> {
     let inputs = Arc::new(by_id(inputs));
+    let keys: Vec<String> = path.iter().map(|&key| key.to_owned()).collect();
     let server = |name: String, entry: &Value| ClientServer {
         name,
         project: project.cloned(),
+        list: keys.clone(),
         entry: entry.clone(),
         inputs: Arc::clone(&inputs),
     };
@@ -170,7 +186,8 @@ fn of_list(
             })
             .collect()),
         _ => Err(FileFault::new(format!(
-            "`{key}` is no map of servers by name"
+            "`{}` is no map of servers by name",
+            path.join(".")
         ))),
     }
 }

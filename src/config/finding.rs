@@ -4,10 +4,13 @@ use std::fmt;
 
 use serde::de;
 
-use super::unknown_keys;
-use crate::text::{
-    redact::{self, TextKind},
-    secret::Secrets,
+use super::{keyring::NoSecret, unknown_keys};
+use crate::{
+    failure::step::NextStep,
+    text::{
+        redact::{self, TextKind},
+        secret::Secrets,
+    },
 };
 
 /// Limit: findings that are named; of more it is said how many there are.
@@ -78,8 +81,8 @@ pub enum FindingKind {
     LacksSecret {
         /// The secret's name.
         name: String,
-        /// Why, and what to do.
-        reason: String,
+        /// Why.
+        why: NoSecret,
     },
     /// An empty text, which counts as an absent key.
     Blank,
@@ -110,6 +113,19 @@ impl ConfigFinding {
     pub(super) fn missing_variable(&self) -> Option<&str> {
         match &self.kind {
             FindingKind::LacksVariable(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// What the operator does where only a value is missing.
+    pub(super) fn step(&self) -> Option<NextStep> {
+        match &self.kind {
+            FindingKind::LacksVariable(name) => Some(NextStep::SetVariable { name: name.clone() }),
+            FindingKind::LacksSecret { name, why } => Some(match why {
+                NoSecret::Missing => NextStep::SetSecret { name: name.clone() },
+                NoSecret::NotHere => NextStep::fix("use a variable of the daemon: `${NAME}`"),
+                NoSecret::Unreadable { how, .. } => NextStep::act(how),
+            }),
             _ => None,
         }
     }
@@ -161,17 +177,10 @@ impl fmt::Display for FindingKind {
                 write!(f, "is unknown; there are {}", unknown_keys::listed(known))
             }
             Self::Unknown { .. } => f.write_str("is unknown"),
-            Self::Repeated => f.write_str("stands there twice"),
+            Self::Repeated => f.write_str("is there twice"),
             Self::Missing(key) => write!(f, "has no `{key}`"),
-            Self::LacksVariable(name) => {
-                write!(
-                    f,
-                    "refers to the environment variable {name}, which is not set"
-                )
-            }
-            Self::LacksSecret { name, reason } => {
-                write!(f, "refers to the keyring entry {name:?}, which {reason}")
-            }
+            Self::LacksVariable(name) => write!(f, "needs the variable {name}"),
+            Self::LacksSecret { name, why } => write!(f, "needs the secret {name}{why}"),
             Self::Blank | Self::Follows => f.write_str("is empty"),
         }
     }

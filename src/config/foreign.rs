@@ -43,7 +43,7 @@ pub fn json_without(text: &str, keys: &[String]) -> Result<Option<String>, Confi
     Ok(checked(&edited, &expected).then(|| format!("{mark}{edited}")))
 }
 
-/// Whether the text says what it should: keys that stand there twice are beyond us.
+/// Whether the text says what it should: keys that are there twice are beyond us.
 fn checked(edited: &str, expected: &Value) -> bool {
     let is_object = matches!(tree(edited), Ok(Some(ast::Value::Object(_))));
     is_object && document::json_of(edited).is_ok_and(|found| found == *expected)

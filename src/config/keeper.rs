@@ -472,7 +472,7 @@ fn report(old: &Settings, new: &Settings) {
         .filter(|entry| !old.broken.contains(entry))
     {
         let (server, reason) = (one_line(&entry.name), one_line(&entry.reason));
-        tracing::warn!(%server, %reason, "server disabled by its entry");
+        tracing::warn!(%server, %reason, "server entry cannot be used");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     path::PathBuf,
     sync::Arc,
 };
@@ -49,9 +50,35 @@ pub struct KeyringPlace {
     pub data_dir: Option<PathBuf>,
 }
 
-/// Gives the values of secrets by name, or says in words why there is none and what to do. Blocks, with a deadline.
+/// Why a secret cannot be had. Clients may read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoSecret {
+    /// None of this name is stored.
+    Missing,
+    /// Nobody looks it up in this place of the file.
+    NotHere,
+    /// It cannot be read.
+    Unreadable {
+        /// Why.
+        why: String,
+        /// What the operator can do.
+        how: String,
+    },
+}
+
+impl fmt::Display for NoSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => Ok(()),
+            Self::NotHere => f.write_str(", and secrets are not looked up here"),
+            Self::Unreadable { why, .. } => write!(f, ", which cannot be read: {why}"),
+        }
+    }
+}
+
+/// Gives the values of secrets by name, or says why there is none. Blocks, with a deadline.
 pub type KeyringLookup = Arc<
-    dyn Fn(&KeyringPlace, &BTreeSet<String>) -> BTreeMap<String, Result<Secret, String>>
+    dyn Fn(&KeyringPlace, &BTreeSet<String>) -> BTreeMap<String, Result<Secret, NoSecret>>
         + Send
         + Sync,
 >;

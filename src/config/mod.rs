@@ -77,7 +77,9 @@ pub use history::{
 pub use isolation::{Isolation, Named};
 pub use issued::{CallLimit, IssuedToken, IssuedTokens, TokenError};
 pub use keeper::{Keeper, KeeperTask};
-pub use keyring::{KeyringChoice, KeyringLookup, KeyringPlace, is_secret_name, no_values};
+pub use keyring::{
+    KeyringChoice, KeyringLookup, KeyringPlace, NoSecret, is_secret_name, no_values,
+};
 pub use listen::{BadListen, Listen, NotLoopback};
 pub use not_undone::NotUndone;
 pub use oauth::OAuth;

@@ -2,14 +2,14 @@
 //!
 //! Where values come from is the caller's business: a lookup is passed in. What a value resolved to is never resolved again.
 
-use super::keyring::{self, is_secret_name};
+use super::keyring::{self, NoSecret, is_secret_name};
 use crate::text::secret::{MASK, Secret};
 
 /// Gives the value of an environment variable, if it is set.
 pub type VariableLookup<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
-/// Gives the value of a secret, or says why there is none and what to do.
-pub(super) type SecretLookup<'a> = &'a (dyn Fn(&str) -> Result<Secret, String> + Sync);
+/// Gives the value of a secret, or says why there is none.
+pub(super) type SecretLookup<'a> = &'a (dyn Fn(&str) -> Result<Secret, NoSecret> + Sync);
 
 /// Where the values of references come from.
 #[derive(Clone, Copy)]
@@ -23,7 +23,7 @@ impl<'a> ValueLookup<'a> {
     pub(super) fn to_variables(variables: VariableLookup<'a>) -> Self {
         Self {
             variables,
-            secrets: &|_| Err("cannot be looked up here".to_owned()),
+            secrets: &|_| Err(NoSecret::NotHere),
         }
     }
 }
@@ -57,10 +57,10 @@ impl From<TextParts> for Text {
 /// Why a string could not be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadReference {
-    #[error("refers to the environment variable {0}, which is not set")]
+    #[error("needs the variable {0}")]
     Missing(String),
-    #[error("refers to the keyring entry {name:?}, which {reason}")]
-    Keyring { name: String, reason: String },
+    #[error("needs the secret {name}{why}")]
+    Keyring { name: String, why: NoSecret },
     #[error(
         "has \"${{{0}}}\" in it, which is no reference this version knows; write \"$${{\" for a literal \"${{\""
     )]
@@ -245,9 +245,9 @@ fn resolve(inside: &str, lookup: ValueLookup<'_>) -> Result<String, BadReference
         let found = (lookup.secrets)(name);
         return found
             .map(|secret| secret.reveal().to_owned())
-            .map_err(|reason| {
+            .map_err(|why| {
                 let name = name.to_owned();
-                BadReference::Keyring { name, reason }
+                BadReference::Keyring { name, why }
             });
     }
     let (name, default) = match inside.split_once(":-") {
@@ -287,10 +287,10 @@ mod tests {
         }
     }
 
-    fn secret(name: &str) -> Result<Secret, String> {
+    fn secret(name: &str) -> Result<Secret, NoSecret> {
         match name {
             "gh/token" => Ok(Secret::new("k3y")),
-            _ => Err("is not there; store it".to_owned()),
+            _ => Err(NoSecret::Missing),
         }
     }
 
@@ -330,8 +330,8 @@ mod tests {
         assert_eq!(all("a/${TOKEN}/${env:NONE:-x}/$${b}"), Ok((whole, values)));
         assert_eq!(all("plain"), Ok(("plain".to_owned(), Vec::new())));
         let why = |text: &str| all(text).expect_err("nothing is known");
-        assert!(why("${NONE}").contains("NONE, which is not set"));
-        assert!(why("x${keyring:gh/token}").contains("\"gh/token\""));
+        assert!(why("${NONE}").contains("variable NONE"));
+        assert!(why("x${keyring:gh/token}").contains("gh/token"));
     }
 
     #[test]
@@ -359,12 +359,9 @@ mod tests {
                 .to_string();
             assert!(error.contains(expected), "{error}");
         };
-        check("${NONE}", "variable NONE, which is not set");
-        check("${env:NONE}", "variable NONE, which is not set");
-        check(
-            "${keyring:gh}",
-            "entry \"gh\", which is not there; store it",
-        );
+        check("${NONE}", "needs the variable NONE");
+        check("${env:NONE}", "needs the variable NONE");
+        check("${keyring:gh}", "needs the secret gh");
         check("${keyring:}", "no reference");
         check("${keyring:a b}", "no reference");
         check("${keyring:-a b}", "no reference");

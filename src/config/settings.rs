@@ -19,9 +19,12 @@ use super::{
     server_entry::ServerEntry,
     tool_filter::Globs,
 };
-use crate::text::{
-    names::ServerName,
-    secret::{Secret, Secrets},
+use crate::{
+    failure::step::NextStep,
+    text::{
+        names::ServerName,
+        secret::{Secret, Secrets},
+    },
 };
 
 /// Everything the configuration says.
@@ -156,11 +159,19 @@ impl BrokenEntry {
 
     /// Whether a variable is missing where it was read.
     pub fn lacks_variable(&self) -> bool {
-        let mut variables = self
-            .findings
-            .iter()
-            .filter_map(ConfigFinding::missing_variable);
-        variables.next().is_some()
+        let mut findings = self.findings.iter();
+        findings.any(|finding| finding.missing_variable().is_some())
+    }
+
+    /// What the operator does about it.
+    pub fn step(&self) -> NextStep {
+        let mut steps = self.findings.iter().filter_map(ConfigFinding::step);
+        steps.next().unwrap_or(NextStep::FixEntry { how: None })
+    }
+
+    /// Whether it lacks values alone that it refers to.
+    pub fn lacks_values(&self) -> bool {
+        !self.findings.is_empty() && self.findings.iter().all(ConfigFinding::lacks_value)
     }
 }
 

@@ -1,4 +1,4 @@
-//! JSON in which no key stands twice in one object: whoever reads it and whoever checked it see the same value.
+//! JSON in which no key is there twice in one object: whoever reads it and whoever checked it see the same value.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ const SHOWN: usize = 64;
 /// A value without repeated keys.
 struct Unrepeated(Value);
 
-/// Reads a value. The error names a key that stands twice.
+/// Reads a value. The error names a key that is there twice.
 pub fn read_unrepeated(text: &[u8]) -> Result<Value, String> {
     let read: Result<Unrepeated, _> = serde_json::from_slice(text);
     read.map(|read| read.0)
@@ -104,7 +104,7 @@ impl<'de> Visitor<'de> for Reader {
                 let shown = key.get(..key.floor_char_boundary(SHOWN));
                 let shown = shown.unwrap_or_default();
                 return Err(de::Error::custom(format_args!(
-                    "{shown:?} stands twice in one object"
+                    "{shown:?} is there twice in one object"
                 )));
             }
             object.insert(key, value);
@@ -130,7 +130,7 @@ mod tests {
             let error = read_unrepeated(repeated.as_bytes()).expect_err(repeated);
             assert!(error.starts_with("line 1, column "), "{error}");
             assert!(
-                error.ends_with(": \"a\" stands twice in one object"),
+                error.ends_with(": \"a\" is there twice in one object"),
                 "{error}"
             );
         }

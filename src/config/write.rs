@@ -32,7 +32,7 @@ pub enum WriteError {
     #[error("the configuration {} is gone or empty, and nothing is written from that", .0.display())]
     Accident(PathBuf),
     /// Somebody else saves it all the time.
-    #[error("the configuration {} is being changed by somebody else", .0.display())]
+    #[error("another program is changing the configuration {}", .0.display())]
     Contested(PathBuf),
     /// The disk said no.
     #[error("failed to {doing} {}: {reason}", file.display())]

@@ -94,7 +94,7 @@ enum Verdict {
     Share(HeaderValue),
     /// What this header says is not trusted.
     Refuse(HeaderName),
-    /// This header stands there more than once.
+    /// This header is there more than once.
     Twice(HeaderName),
 }
 
@@ -189,7 +189,7 @@ fn refusal(what: &HeaderName) -> Response {
 }
 
 fn twice(name: &HeaderName) -> Response {
-    let hint = format!("The header {name} stands there more than once.");
+    let hint = format!("The header {name} is there more than once.");
     error(StatusCode::BAD_REQUEST, "invalid_request", &hint)
 }
 

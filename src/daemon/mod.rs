@@ -124,7 +124,7 @@ impl RunningDaemon {
                 Some(time) => presence.empty_for(time).await,
                 None => std::future::pending().await,
             }
-            "nobody has been there for a while"
+            "idle for a while"
         };
         shutdown::until(idle, self, signals).await
     }

@@ -57,7 +57,7 @@ impl AnswerDeadline {
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
     /// Nobody listens. Some commands can go on without.
-    #[error("the daemon is not running: nothing answers on {}", .0.display())]
+    #[error("the daemon is not running")]
     NotRunning(PathBuf),
     /// Somebody listens, for another configuration than the one that is meant. Some commands can go on without.
     #[error("no daemon of {} runs: the one in {} serves {served}", requested.display(), data_dir.display())]

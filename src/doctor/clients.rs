@@ -6,7 +6,10 @@ use serde_json::Value;
 
 use super::{DoctorFinding, servers};
 use crate::{
-    clients::{ClientFile, ClientPlaces, ClientServer, FoundFile, FoundOutcome, SecretNames, plan},
+    clients::{
+        ClientFile, ClientPlaces, ClientServer, FoundFile, FoundOutcome, FoundServer, SecretNames,
+        plan,
+    },
     config::{OurAddress, Settings},
 };
 
@@ -109,6 +112,7 @@ impl ServedHere<'_> {
         if !found.servers.iter().any(leads) {
             return None;
         }
+        let of = found.client;
         let planned = plan(
             &[(file, found)],
             self.entries,
@@ -125,12 +129,21 @@ impl ServedHere<'_> {
                 is_used(name) && differing.all(|key| self.is_reference(name, key))
             })
         });
-        let doubled: Vec<&str> = doubled.map(|server| &*server.written_name).collect();
+        let doubled: Vec<&FoundServer> = doubled.collect();
+        let can_move = doubled.iter().all(|server| server.differing.is_empty());
+        let doubled: Vec<&str> = doubled.iter().map(|server| &*server.written_name).collect();
         (!doubled.is_empty()).then(|| {
             DoctorFinding::warn(
                 CLIENT,
-                format!("{client} has these itself, too, so they run twice and their tools are listed twice: {}", doubled.join(", ")),
-                "take them out of that file: they come through mcpproxy",
+                format!(
+                    "{client} starts these a second time: {}",
+                    doubled.join(", ")
+                ),
+                if can_move {
+                    format!("`mcpproxy import {} --move`", of.id())
+                } else {
+                    "remove them from that file".to_owned()
+                },
             )
         })
     }

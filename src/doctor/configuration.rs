@@ -48,7 +48,7 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
     if let Some(error) = status.and_then(|status| status.config_error.as_ref())
         && report.error.is_none()
     {
-        let what = format!("the daemon does not take the file as it stands: {error}");
+        let what = format!("the daemon rejects the file: {error}");
         findings.push(fail(&what, "correct the file"));
     }
     for warning in &report.warnings {

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     config::{ServerEntry, Settings, Transport, duration},
+    failure::step::NextStep,
     gate::{self, Standing},
     management::{LEFT_OUT_STEP, LeftOut, ServerRow, ServerState},
     process::{BaseEnvironment, Launch, LoginPath},
@@ -26,7 +27,7 @@ pub(super) fn search_path(base: &BaseEnvironment, login: Option<&OsStr>) -> Doct
     } else {
         DoctorFinding::warn(
             check,
-            "the login shell did not tell its PATH within 5 s, so commands are searched on ours",
+            "the login shell did not give its PATH within 5 s; the daemon's own is used",
             "set $SHELL where the daemon is started, look what its start-up files wait for, or set PATH in \"environment\" of the configuration",
         )
     };
@@ -46,8 +47,8 @@ pub(super) fn programs(settings: &Settings, base: &BaseEnvironment) -> Vec<Docto
             Err(error) => {
                 let what = error.to_string();
                 let what = entry.secrets.redacted(&what);
-                findings
-                    .push(DoctorFinding::fail(COMMAND, what, error.next_step()).at(&entry.name));
+                let step = error.step().at_terminal(entry.name.as_str());
+                findings.push(DoctorFinding::fail(COMMAND, what, step).at(&entry.name));
             }
         }
     }
@@ -157,10 +158,7 @@ fn review(name: &str) -> String {
 }
 
 fn failed(reason: &str, next_step: Option<&str>, name: &str) -> DoctorFinding {
-    let step = next_step.map_or_else(
-        || format!("`mcpproxy upstream logs {name}` shows what it wrote"),
-        str::to_owned,
-    );
+    let step = next_step.map_or_else(|| NextStep::ReadLog.at_terminal(name), str::to_owned);
     DoctorFinding::fail(SERVER, reason, step)
 }
 
@@ -199,7 +197,9 @@ pub(super) async fn tried(
                     };
                     answered(format!("it answers, {tools}"), left_out.as_ref())
                 }
-                TrialOutcome::Failed(error) => failed(&error.reason, Some(&error.next_step), name),
+                TrialOutcome::Failed(error) => {
+                    DoctorFinding::fail(SERVER, error.whole(), error.step.at_terminal(name))
+                }
                 TrialOutcome::Late => DoctorFinding::fail(
                     SERVER,
                     format!("it did not answer within {}", duration::show(within)),

@@ -24,7 +24,7 @@ use crate::{
     process::{ChildLedger, LoginPath},
     storage,
     text::{names::ServerName, secret::Secrets},
-    upstream::{ConnectContext, ConnectError, Supervisor, Upstream, step_without_log},
+    upstream::{ConnectContext, ConnectError, Supervisor, Upstream},
 };
 
 /// What it takes to try servers.
@@ -119,12 +119,7 @@ async fn outcome(
             tools: server.tools.len(),
             left_out: LeftOut::of(&server, secrets),
         },
-        (None, Some(mut error)) => {
-            if upstream.stderr().tail(1).is_empty() {
-                error.next_step = step_without_log(&error.next_step, &name);
-            }
-            TrialOutcome::Failed(error)
-        }
+        (None, Some(error)) => TrialOutcome::Failed(error),
         (None, None) => TrialOutcome::Late,
     };
     (name, outcome)

@@ -28,7 +28,7 @@ pub enum ErrorCode {
     ToolDisabled,
     /// The tool's definition is not the one that was approved or admitted.
     ToolChanged,
-    /// A tool, a prompt or a resource is held until a person approves it.
+    /// A tool, a prompt or a resource is held until you approve it.
     ToolHeld,
     /// The call was declared milder than the tool is.
     WrongVariant,

@@ -2,3 +2,4 @@
 
 pub mod error_code;
 pub mod shown_failure;
+pub mod step;

@@ -46,10 +46,11 @@ pub(super) fn refusal_of_instructions(server: &str, hold: Hold) -> Failure {
 
 /// Says nothing that a model could do about it.
 pub(super) const HINT: &str =
-    "Use something else until the user has reviewed it; only the user can approve it.";
+    "Nothing ran. Tell the user it awaits their approval; continue without it.";
 
 /// The same where no approval helps.
-const LOCKED_HINT: &str = "Use something else; what is accepted stands in a lock file, and only the people who review that file can add to it.";
+const LOCKED_HINT: &str =
+    "Nothing ran. Tell the user that the lock file lacks it; continue without it.";
 
 fn code(reason: HoldReason) -> ErrorCode {
     match reason {

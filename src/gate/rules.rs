@@ -251,12 +251,7 @@ impl<'a> Rules<'a> {
             return Ok(());
         };
         if self.settings.strict_server_validation {
-            return Err(super::variant::too_mild(
-                variant,
-                (needed, why),
-                server,
-                tool,
-            ));
+            return Err(super::variant::too_mild((needed, why), server, tool));
         }
         tracing::warn!(
             server,
@@ -325,7 +320,7 @@ impl<'a> Rules<'a> {
                 "the configuration of server {server:?} is wrong: {}",
                 broken.reason
             );
-            let hint = "Ask the user to correct the entry of the server in the configuration file.";
+            let hint = "Nothing ran. Tell the user; continue without this server.";
             return Failure::new(ErrorCode::ServerMisconfigured, error, hint);
         }
         let known = self.settings.servers.keys().map(ServerName::as_str);
@@ -416,7 +411,7 @@ pub(super) fn denied_built_in(tool: &str) -> Failure {
 
 fn access_denied(what: &str) -> Failure {
     let error = format!("access denied: {what} is not for you");
-    let hint = "Use something else; only whoever runs mcpproxy can change its access rules.";
+    let hint = "Nothing ran. Use another tool, or tell the user that access rules deny it.";
     Failure::new(ErrorCode::AccessDenied, error, hint)
 }
 
@@ -427,22 +422,20 @@ fn too_long(why: TooLong) -> Failure {
 
 fn disabled(server: &str) -> Failure {
     let error = format!("the server {server:?} is disabled");
-    let hint = "Ask the user to enable the server.";
+    let hint = "Nothing ran. Tell the user that it is disabled; continue without it.";
     Failure::new(ErrorCode::ServerDisabled, error, hint)
 }
 
 fn quarantined(server: &str) -> Failure {
-    let error = format!(
-        "the server {server:?} is quarantined: nothing of it is executed until a person approves it"
-    );
-    let hint = "Ask the user to review the server and to approve it.";
+    let error = format!("the server {server:?} is quarantined");
+    let hint =
+        "Nothing ran. Tell the user that it awaits their review. Do not reach it another way.";
     Failure::new(ErrorCode::ServerQuarantined, error, hint)
 }
 
 fn tool_off(server: &str, tool: &str) -> Failure {
-    let error =
-        format!("the tool {tool:?} of server {server:?} is switched off by the configuration");
-    let hint = "Use another tool; only the user can switch this one on.";
+    let error = format!("the tool {tool:?} of server {server:?} is disabled");
+    let hint = "Nothing ran. Use another tool; only the user can enable this one.";
     Failure::new(ErrorCode::ToolDisabled, error, hint)
 }
 

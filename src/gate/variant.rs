@@ -84,20 +84,16 @@ pub(super) fn declared(
 }
 
 /// The refusal of a call that was declared too mild.
-pub(super) fn too_mild(
-    variant: Variant,
-    needed: (Variant, &str),
-    server: &str,
-    tool: &str,
-) -> Failure {
+pub(super) fn too_mild(needed: (Variant, &str), server: &str, tool: &str) -> Failure {
     let (needed, why) = needed;
-    let error = format!(
-        "the tool {tool:?} of server {server:?} was called as {}, but {why}",
-        variant.as_str()
-    );
+    let can = match needed {
+        Variant::Destructive => "can delete or overwrite",
+        _ => "can change something",
+    };
+    let error = format!("the tool {tool:?} of server {server:?} {can}: {why}");
     let needed = needed.as_str();
     // Models read it, so it names no way round what a person approves.
-    let hint = format!("Call it with call_tool_{needed} if that is meant.");
+    let hint = format!("Nothing ran. If the user wants this, use call_tool_{needed}.");
     Failure::new(ErrorCode::WrongVariant, error, hint)
         .of_server(server)
         .of_tool(tool)

@@ -369,9 +369,7 @@ impl ServedClient {
             _ => false,
         };
         if !is_waited_for {
-            tracing::debug!(
-                "a client answered what nobody asked, or what nobody waits for any more"
-            );
+            tracing::debug!("a client answered an unknown request");
         }
     }
 

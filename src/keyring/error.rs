@@ -1,5 +1,7 @@
 //! Why a secret could not be had, and what to do next. Never a value, or a part of one.
 
+use crate::config::NoSecret;
+
 /// Why secrets could not be read or changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyringError {
@@ -63,30 +65,30 @@ impl KeyringError {
         step.to_owned()
     }
 
-    /// What stands behind the name of the secret in the reason of an entry, with the next step. Clients read it, so it names no path: what
-    /// the platform or the disk says is for `mcpproxy secret list`.
-    pub(super) fn reason(&self) -> String {
-        let step = self.next_step();
-        match self {
-            Self::Missing(..) => format!("is not in the keyring; {step}"),
-            Self::Absent(_) => format!("could not be read: {PLATFORM} cannot be used; {step}"),
-            Self::Damaged(_) | Self::Disk(..) | Self::Failed(_) => {
-                "could not be read; `mcpproxy secret list` says why".to_owned()
-            }
-            _ => format!("could not be read: {self}; {step}"),
-        }
+    /// The same for an entry that refers to the secret. Clients read the reason, so it names no path: what the platform or the disk says is
+    /// for `mcpproxy secret list`.
+    pub(super) fn fault(&self) -> NoSecret {
+        let (why, how) = match self {
+            Self::Missing(..) => return NoSecret::Missing,
+            Self::Absent(_) => (format!("{PLATFORM} cannot be used"), self.next_step()),
+            Self::Damaged(_) | Self::Disk(..) | Self::Failed(_) => (
+                "what keeps it is damaged".to_owned(),
+                "`mcpproxy secret list` says why".to_owned(),
+            ),
+            _ => (self.to_string(), self.next_step()),
+        };
+        NoSecret::Unreadable { why, how }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::KeyringError;
+    use super::{KeyringError, NoSecret};
 
     #[test]
     fn a_reason_names_no_path() {
         let path = "/home/ann/.local/share/mcpproxy/secrets.json".to_owned();
         for error in [
-            KeyringError::Missing("gh".to_owned(), path.clone()),
             KeyringError::Absent(path.clone()),
             KeyringError::Failed(path.clone()),
             KeyringError::Damaged(path.clone()),
@@ -94,10 +96,10 @@ mod tests {
             KeyringError::Locked,
             KeyringError::Silent,
         ] {
-            let reason = error.reason();
-            assert!(!reason.contains("/home"), "{reason}");
+            let shown = error.fault().to_string();
+            assert!(!shown.contains("/home"), "{shown}");
         }
-        let missing = KeyringError::Missing("gh".to_owned(), path).reason();
-        assert!(missing.contains("`mcpproxy secret set gh`"), "{missing}");
+        let missing = KeyringError::Missing("gh".to_owned(), path);
+        assert_eq!(missing.fault(), NoSecret::Missing);
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use super::{error::KeyringError, question::KeyringQuestions, stores::Keyring};
 use crate::{
-    config::{KeyringLookup, KeyringPlace, Places, Variables},
+    config::{KeyringLookup, KeyringPlace, NoSecret, Places, Variables},
     runtime::sync::Guarded,
     text::secret::Secret,
 };
@@ -32,7 +32,7 @@ pub fn lookup(places: &Places, variables: &Variables) -> KeyringLookup {
                 remembering(&mut known.lock(), answers)
             }
             Err(error) => {
-                let why = |name: &String| (name.clone(), Err(error.reason()));
+                let why = |name: &String| (name.clone(), Err(error.fault()));
                 let names: &BTreeSet<String> = names;
                 names.iter().map(why).collect()
             }
@@ -44,7 +44,7 @@ pub fn lookup(places: &Places, variables: &Variables) -> KeyringLookup {
 fn remembering(
     known: &mut BTreeMap<String, Secret>,
     answers: BTreeMap<String, Result<Secret, KeyringError>>,
-) -> BTreeMap<String, Result<Secret, String>> {
+) -> BTreeMap<String, Result<Secret, NoSecret>> {
     let mut values = BTreeMap::new();
     for (name, answer) in answers {
         let value = match answer {
@@ -54,11 +54,11 @@ fn remembering(
             }
             Err(missing @ KeyringError::Missing(..)) => {
                 known.remove(&name);
-                Err(missing.reason())
+                Err(missing.fault())
             }
             Err(error) => {
                 let kept = known.get(&name).cloned();
-                kept.ok_or_else(|| error.reason())
+                kept.ok_or_else(|| error.fault())
             }
         };
         values.insert(name, value);

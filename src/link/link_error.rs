@@ -8,13 +8,13 @@ use crate::wire::instance::IS_OURSELVES;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LinkError {
     /// It certainly did not reach the upstream's program: it may be sent again over another connection.
-    #[error("the request could not be delivered: {0}")]
+    #[error("{0}")]
     NotDelivered(String),
     /// The connection ended after it was sent; whether it was processed is unknown.
-    #[error("the connection was lost: {0}")]
+    #[error("connection lost: {0}")]
     Lost(String),
     /// The upstream answered, but not with a message of the protocol, or with one that is too large.
-    #[error("the answer was unusable: {0}")]
+    #[error("unusable answer: {0}")]
     Broken(String),
     /// The upstream finds that the request's headers do not say what its body says. It was not processed.
     #[error("the server finds that headers and body of the request do not match: {0}")]
@@ -47,8 +47,8 @@ impl LinkError {
     /// What a client may read: nothing in the server's own words.
     pub fn outside(&self) -> String {
         match self {
-            Self::NotDelivered(_) => "it cannot be reached".to_owned(),
-            Self::Lost(_) => "the connection was lost".to_owned(),
+            Self::NotDelivered(_) => "nothing answers".to_owned(),
+            Self::Lost(_) => "connection lost".to_owned(),
             Self::Broken(_) => "its answer was unusable".to_owned(),
             Self::HeaderMismatch(_) => {
                 "it finds that headers and body of the request do not match".to_owned()
@@ -57,10 +57,8 @@ impl LinkError {
             Self::Status {
                 status: status @ (401 | 403),
                 ..
-            } => format!("it answered HTTP {status}: it wants other credentials"),
-            Self::Status { status: 429, .. } => {
-                "it answered HTTP 429: it was asked too much of late".to_owned()
-            }
+            } => format!("it rejects the credentials (HTTP {status})"),
+            Self::Status { status: 429, .. } => "too many requests (HTTP 429)".to_owned(),
             Self::Status { status, .. } => format!("it answered HTTP {status}"),
         }
     }

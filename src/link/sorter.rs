@@ -78,7 +78,7 @@ impl Sorter {
                 outcome,
             }) => match id.our_number() {
                 Some(number) => in_flight.finish(number, Ok(outcome)),
-                None => self.noise.note(b"an answer to a request that nobody made"),
+                None => self.noise.note(b"an answer to an unknown request"),
             },
             Message::Response(Response { id: None, .. }) => self.unattributed_error(in_flight),
             Message::Notification(notice) => Self::notice(in_flight, notice),

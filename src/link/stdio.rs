@@ -44,7 +44,7 @@ struct StdioShared {
 }
 
 /// Takes the pipes of a child. `ended` is awaited, for half a second at most, when the output ends: it says why
-/// ("exit code 3").
+/// ("exited with code 3").
 pub fn connect(
     stdin: impl AsyncWrite + Unpin + Send + 'static,
     stdout: impl AsyncRead + Unpin + Send + 'static,
@@ -178,9 +178,9 @@ impl StdoutReader {
         // The pipe ends a moment before the exit status is known.
         let exit = tokio::time::timeout(LAST_WORDS, ended).await.ok();
         let reason = match (exit, failure) {
-            (Some(exit), _) => format!("the server ended: {exit}"),
+            (Some(exit), _) => exit,
             (None, Some(error)) => format!("reading the server's output failed: {error}"),
-            (None, None) => "the server closed its output".to_owned(),
+            (None, None) => "it closed its output".to_owned(),
         };
         self.shared.outbox.close();
         self.shared.in_flight.close(&reason);

@@ -177,7 +177,7 @@ impl AccessQuestion {
         let parts = self.name.split_once(':');
         let Some((server, name)) = parts.filter(|_| self.kind == AskedKind::Tool) else {
             let error = format!("no server is named whose {:?} that is", self.name);
-            let hint = "Name the server in `server`; a tool may also be SERVER:TOOL, and one of our own has the kind `built_in`.";
+            let hint = "Name the server in `server`; a tool may also be SERVER:TOOL, a built-in one has the kind `built_in`.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
         };
         (question.server, question.name) = (Some(server.to_owned()), name.to_owned());
@@ -193,7 +193,7 @@ impl AccessQuestion {
         let close = names::closest(name, BUILT_IN_TOOLS.iter().copied());
         let close = close.map(|close| format!("; the closest one is {close:?}"));
         let error = format!(
-            "there is no tool {name:?} of our own{}; one of a server is SERVER:TOOL",
+            "mcpproxy has no tool {name:?}{}; a server's is SERVER:TOOL",
             close.unwrap_or_default()
         );
         Some(Failure::new(

@@ -63,27 +63,27 @@ pub(super) fn next_step_for_agent(
     if let Some(failure) = refused {
         return Some(match failure.code {
             ErrorCode::ServerDisabled => "Enable it, if the user wants that.".to_owned(),
+            ErrorCode::ServerQuarantined => "Tell the user that it awaits their review.".to_owned(),
+            ErrorCode::ServerMisconfigured => "Tell the user what its entry lacks.".to_owned(),
             _ => failure.hint,
         });
     }
     if row.state == ServerState::Authenticating {
         return Some(format!(
-            "Tell the user that a person has to log in to it: with `mcpproxy upstream login {}`, in a terminal. Use something else meanwhile.",
+            "Ask the user to log in to {}; continue without it.",
             row.name
         ));
     }
     if has_failed {
         let step = match row.transport.as_deref().filter(|_| !row.unusable) {
-            Some("stdio") => {
-                "Read its log with the operation \"tail_log\", restart it, or ask the user."
-            }
+            Some("stdio") => "Read its log with the operation \"tail_log\", or tell the user.",
             // A remote server writes no log here.
-            Some(_) => "Try again later with the operation \"restart\", or ask the user.",
-            None => "Ask the user to correct its entry in the configuration.",
+            Some(_) => "Try again later with the operation \"restart\", or tell the user.",
+            None => "Tell the user to correct its entry.",
         };
         return Some(step.to_owned());
     }
-    let step = "Some of what it offers is held; only the user can approve it.";
+    let step = "Some of its tools are held. Tell the user they await approval.";
     row.held.map(|_| step.to_owned())
 }
 
@@ -153,11 +153,10 @@ mod tests {
                 "{step}"
             );
         };
-        check("Authenticating", r#""http""#, "Tell the user");
-        check("Authenticating", r#""http""#, "`mcpproxy upstream login o`");
+        check("Authenticating", r#""http""#, "Ask the user");
         check("Error", r#""http""#, "restart");
-        check("Error", r#""stdio""#, "restart");
-        check("Error", "null", "Ask the user");
+        check("Error", r#""stdio""#, "tail_log");
+        check("Error", "null", "Tell the user");
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Rows of servers whose entries cannot be used.
 
 use super::{
-    Backing, Management, gated::next_step, inspection::listed, operator_hints::correct_entry,
-    server_state::ServerState, servers::ServerRow,
+    Backing, Management, gated::next_step, inspection::listed, server_state::ServerState,
+    servers::ServerRow,
 };
 use crate::{
     catalog::Snapshot,
     config::{BrokenEntry, Settings},
-    failure::error_code::ErrorCode,
+    failure::{error_code::ErrorCode, step::NextStep},
     gate,
 };
 
@@ -21,7 +21,8 @@ impl<B: Backing> Management<B> {
         let quarantined = gate::is_quarantined(settings, &broken.name);
         let entry = broken.unresolved.as_deref();
         let listed = listed(lists, &broken.name, entry);
-        let correct = correct_entry(broken, self.config_file());
+        let fix = broken.step();
+        let correct = fix.at_terminal(&broken.name);
         let review = next_step(ErrorCode::ServerQuarantined, &broken.name, lists);
         let step = match review.filter(|_| quarantined) {
             // What it lacks need not be there for a review.
@@ -33,6 +34,13 @@ impl<B: Backing> Management<B> {
             name: broken.name.clone(),
             transport: entry.map(|entry| entry.transport.label().to_owned()),
             state: ServerState::Error,
+            shown_state: match &fix {
+                _ if quarantined => "Quarantined",
+                NextStep::SetSecret { .. } => "Needs a secret",
+                NextStep::SetVariable { .. } => "Needs a variable",
+                _ => "Error",
+            }
+            .to_owned(),
             enabled: true,
             quarantined,
             unusable: true,
@@ -45,16 +53,17 @@ impl<B: Backing> Management<B> {
             detail: None,
             last_output: None,
             last_error: Some(broken.reason.clone()),
-            reason: None,
+            reason: Some(broken.reason.clone()),
             next_attempt_in_seconds: None,
             next_step: Some(step),
+            step: Some(if quarantined { NextStep::Review } else { fix }),
             demo: None,
         }
     }
 
     /// Why what a server lists that waits for approval is not known, where its entry cannot be used, and what to do.
     pub(super) fn why_not_listed(&self, broken: &BrokenEntry) -> String {
-        let step = correct_entry(broken, self.config_file());
+        let step = broken.step().at_terminal(&broken.name);
         format!("{}; {step}", broken.reason)
     }
 }

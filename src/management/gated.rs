@@ -6,10 +6,12 @@ use crate::{
         Access, Caller,
         acl::{Asked, Decision},
     },
-    authorization::LoginTrouble,
     catalog::Snapshot,
     config::{ServerEntry, Settings},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     gate::Rules,
     text::names::{ServerName, as_argument},
     trust::approvals::{HoldReason, Lock, ThingKind},
@@ -94,10 +96,12 @@ fn refusal(
 /// What a person does about a server, or something of it, that the gate keeps closed.
 pub(super) fn next_step(code: ErrorCode, server: &str, lists: &Snapshot) -> Option<String> {
     match (code, lists.lock.as_deref()) {
-        (ErrorCode::ServerDisabled, _) => Some(enable(server)),
+        (ErrorCode::ServerDisabled, _) => Some(NextStep::Enable.at_terminal(server)),
         (ErrorCode::ServerQuarantined, None) => Some(approve(server)),
         (ErrorCode::ServerQuarantined, Some(lock)) => Some(lift(server, lock)),
-        (ErrorCode::ToolChanged | ErrorCode::ToolHeld, None) => Some(inspect(server)),
+        (ErrorCode::ToolChanged | ErrorCode::ToolHeld, None) => {
+            Some(NextStep::Review.at_terminal(server))
+        }
         (ErrorCode::ToolChanged | ErrorCode::ToolHeld, Some(lock)) => Some(look_at(server, lock)),
         _ => None,
     }
@@ -126,45 +130,21 @@ pub(super) fn is_locked_out(lists: &Snapshot, server: &str, tool: &str) -> bool 
     hold.is_some_and(|hold| hold.reason == HoldReason::NotLocked)
 }
 
-/// What a person does about a server that is switched off.
-fn enable(server: &str) -> String {
-    let server = as_argument(server);
-    format!("`mcpproxy upstream enable {server}` switches it on")
-}
-
 /// What a person does about a server that wants a login.
-pub(super) fn login_step(server: impl std::fmt::Display) -> String {
-    let server = as_argument(&server.to_string());
-    format!("`mcpproxy upstream login {server}`")
+pub(super) fn login_step(server: &str) -> String {
+    NextStep::LogIn.at_terminal(server)
 }
 
-/// What is wrong with a server whose login does not work for now, and what a person does about it.
-pub(super) fn login_stuck(server: &ServerName, trouble: &LoginTrouble) -> (String, String) {
-    let step = format!("wait; if it stays so, {}", login_step(server));
-    (trouble.to_string(), step)
-}
-
-/// What is wrong with a server that works and refused calls for want of these permissions, and what a person does about it.
-pub(super) fn wants_more(server: &ServerName, missing: &[String]) -> Option<(String, String)> {
-    (!missing.is_empty()).then(|| {
-        let scopes = missing.join(", ");
-        let error = format!("it refused calls for want of these permissions: {scopes}");
-        (error, login_step(server))
-    })
+/// What is wrong with a server that works and refused calls for want of these permissions.
+pub(super) fn wants_more(missing: &[String]) -> Option<String> {
+    let scopes = missing.join(", ");
+    (!missing.is_empty()).then(|| format!("it refused calls: the login lacks {scopes}"))
 }
 
 /// What a person does about a server that is held.
 fn approve(server: &str) -> String {
     let server = as_argument(server);
-    format!(
-        "review it with `mcpproxy upstream inspect {server}`, then `mcpproxy upstream approve {server}`"
-    )
-}
-
-/// What a person does about something that is held.
-fn inspect(server: &str) -> String {
-    let server = as_argument(server);
-    format!("`mcpproxy upstream inspect {server}` shows what is held, and how to approve it")
+    format!("`mcpproxy upstream inspect {server}`, then `mcpproxy upstream approve {server}`")
 }
 
 /// `read`, `write` or `destructive`: what a known tool is called with.
@@ -196,10 +176,20 @@ pub(super) fn count_callable(settings: &Settings, lists: &Snapshot) -> usize {
 
 /// What to do about a server that waits for approval and could not be listed. It is tried again when a person asks for it.
 pub(super) fn step_while_held(name: &ServerName, error: &ConnectError) -> String {
-    format!(
-        "{}; `mcpproxy upstream inspect {name} --connect` tries it once more",
-        error.next_step
-    )
+    let step = error.step.at_terminal(name.as_str());
+    format!("{step}; then `mcpproxy upstream inspect {name} --connect`")
+}
+
+/// The step of a refusal as data.
+pub(super) fn step_of(code: ErrorCode) -> Option<NextStep> {
+    match code {
+        ErrorCode::ServerDisabled => Some(NextStep::Enable),
+        ErrorCode::ServerQuarantined | ErrorCode::ToolChanged | ErrorCode::ToolHeld => {
+            Some(NextStep::Review)
+        }
+        ErrorCode::LoginRequired => Some(NextStep::LogIn),
+        _ => None,
+    }
 }
 
 /// How many things of a server are held, and what to do about them.

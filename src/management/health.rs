@@ -44,7 +44,7 @@ pub struct UnhealthyServer {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde wants")]
-fn is_zero(count: &usize) -> bool {
+pub(super) fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
@@ -87,7 +87,7 @@ impl Management {
                         status
                             .last_error
                             .as_ref()
-                            .map_or("it is not available", |error| &error.outside),
+                            .map_or("not available", |error| &error.outside),
                     ),
                 }),
                 _ => {

@@ -38,6 +38,7 @@ mod shown_finding;
 mod status;
 mod tokens;
 mod tools;
+mod trouble;
 mod writing;
 
 use std::{path::Path, sync::Arc};

@@ -1,13 +1,11 @@
 //! The same failures as models get, with the next steps of a person at a terminal, who may read paths and run commands.
 
-use std::path::Path;
-
 use super::{
     Management,
     gated::{self, call_variant, login_step},
 };
 use crate::{
-    config::{BrokenEntry, Settings},
+    config::Settings,
     failure::error_code::{ErrorCode, Failure},
     text::names::{self, ServerName, as_argument},
 };
@@ -39,7 +37,7 @@ impl Management {
             (ErrorCode::ServerMisconfigured, Some(server)) => {
                 let settings = self.settings_in_force();
                 let broken = settings.broken_entry(server);
-                broken.map(|broken| correct_entry(broken, self.config_file()))
+                broken.map(|broken| broken.step().at_terminal(server))
             }
             (ErrorCode::AccessDenied, _) => {
                 let thing = match (server, failure.tool.as_deref()) {
@@ -120,9 +118,7 @@ impl Management {
 
     fn repair(&self, server: &str) -> String {
         let step = self.server(server).ok().and_then(|row| row.next_step);
-        step.unwrap_or_else(|| {
-            format!("`mcpproxy upstream show {server}` says how it is; try again")
-        })
+        step.unwrap_or_else(|| format!("`mcpproxy upstream show {server}`, then try again"))
     }
 }
 
@@ -142,19 +138,4 @@ pub(super) fn closest_server(settings: &Settings, wanted: &str) -> String {
 fn to_the_user_itself(hint: &str) -> String {
     let hint = hint.strip_prefix("Ask the user to ").unwrap_or(hint);
     hint.to_owned()
-}
-
-/// What to do about an entry that cannot be used.
-pub(super) fn correct_entry(broken: &BrokenEntry, file: &Path) -> String {
-    let (reason, file) = (&broken.reason, file.display());
-    let quoted = |word: &&str| word.starts_with("mcpproxy secret set ");
-    if let Some(command) = reason.split('`').find(quoted) {
-        return format!("`{command}`");
-    }
-    if broken.lacks_variable() {
-        return format!(
-            "set the variable where the daemon runs and start it again, or change the entry in {file}"
-        );
-    }
-    format!("correct the entry in {file}; `mcpproxy config check` names the mistakes")
 }

@@ -165,6 +165,7 @@ impl Management {
 impl Backing for OverDaemon {
     /// The daemon asks its servers: one that it has not listed yet has no tools for anybody.
     const TOOLS_UNLISTED: Option<usize> = Some(0);
+    const RUNNING: super::backing::RunsServers = super::backing::RunsServers::Yes;
 
     fn settings(&self) -> Result<Arc<Settings>, Failure> {
         Ok(self.keeper.settings())

@@ -310,6 +310,7 @@ fn unusable(error: &LoadError) -> Failure {
 impl Backing for OverFiles {
     /// Its list may have been deleted, or be one of another configuration.
     const TOOLS_UNLISTED: Option<usize> = None;
+    const RUNNING: super::backing::RunsServers = super::backing::RunsServers::No;
 
     fn settings(&self) -> Result<Arc<Settings>, Failure> {
         let read = config::load(&self.places, &self.variables, &self.keyring);

@@ -5,23 +5,19 @@ use super::{server_state::ServerState, servers::ServerRow};
 impl ServerRow {
     /// What it was, and nothing of what would become of it: nothing of it runs, and nobody tries it again.
     pub(super) fn removed(self) -> Self {
-        let reason = self.reason_alone().map(str::to_owned);
         Self {
             state: ServerState::Disconnected,
             instances: None,
             detail: None,
             last_output: None,
-            last_error: reason,
+            shown_state: ServerState::Disconnected.as_str().to_owned(),
+            last_error: self.reason,
             reason: None,
             next_attempt_in_seconds: None,
             next_step: None,
+            step: None,
             ..self
         }
-    }
-
-    /// Its last error without how often it was tried and when it will be.
-    pub fn reason_alone(&self) -> Option<&str> {
-        self.reason.as_deref().or(self.last_error.as_deref())
     }
 }
 
@@ -46,17 +42,5 @@ mod tests {
         assert_eq!(row.state, ServerState::Disconnected);
         assert_eq!((row.reason, row.next_step), (None, None));
         assert_eq!(row.next_attempt_in_seconds, None);
-    }
-
-    #[test]
-    fn a_removed_row_keeps_a_reason_that_stands_alone() {
-        let row: ServerRow = serde_json::from_value(serde_json::json!({
-            "name": "broken",
-            "state": "error",
-            "last_error": "the entry has no command (failure of its author)",
-        }))
-        .expect("it is a row");
-        let expected = "the entry has no command (failure of its author)";
-        assert_eq!(row.removed().last_error.as_deref(), Some(expected));
     }
 }

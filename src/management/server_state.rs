@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Connections;
+use super::{Connections, backing::RunsServers};
 use crate::{
-    config::{Start, duration},
+    config::duration,
+    gate::Standing,
     process,
     upstream::{State, Status},
 };
@@ -44,13 +45,18 @@ impl ServerState {
     }
 }
 
-/// A server that sleeps looks like one that does not work, so it says that it does.
-pub(super) fn asleep(state: ServerState, base: Option<&Status>, start: Start) -> Option<String> {
-    let is_asleep = state == ServerState::Disconnected && base.is_some();
-    is_asleep.then(|| match start {
-        Start::OnDemand => "none: asleep, the next call starts it".to_owned(),
-        Start::Eager => "none: it is about to be started".to_owned(),
-    })
+/// The state as people call it: a server that sleeps is well, and one that waits for a person has not failed.
+pub(super) fn shown_state(state: ServerState, standing: Standing, running: RunsServers) -> String {
+    let shown = match (standing, state, running) {
+        (Standing::Disabled, ..) => "Disabled",
+        (Standing::Quarantined, ..) => "Quarantined",
+        (_, ServerState::Disconnected, RunsServers::No) => "Not running",
+        (_, ServerState::Disconnected, RunsServers::Yes) => "Asleep",
+        (_, ServerState::Connecting, _) => "Starting",
+        (_, ServerState::Authenticating, _) => "Needs a login",
+        (_, state, _) => state.as_str(),
+    };
+    shown.to_owned()
 }
 
 /// What a start takes so long that may have to download.

@@ -7,23 +7,27 @@ use serde_json::{Map, Value};
 
 use super::{
     Backing, LEFT_OUT_STEP, LeftOut, Management,
-    gated::{configured, held_step, login_stuck, server_refusal, step_while_held, wants_more},
+    gated::{configured, held_step, server_refusal, step_of},
     logs::{LogLines, last_lines},
     missing_value::{MissingValue, missing},
     operator_hints::closest_server,
     patching::{Rights, plan_patch, read_new, read_patch},
-    server_state::{ServerState, asleep, first_start, latest, runs, state},
+    server_state::{ServerState, first_start, latest, runs, shown_state, state},
+    trouble::Trouble,
     writing::{bad_name, command_line},
 };
 use crate::{
     activity::OperatorChange,
     catalog::Snapshot,
     config::{Change, DEMO, DemoOrigin, EntryFlag, ServerEntry, SessionScope, Settings, Transport},
-    failure::error_code::{ErrorCode, Failure, as_step},
+    failure::{
+        error_code::{ErrorCode, Failure, as_step},
+        step::NextStep,
+    },
     gate::{self, Standing},
     process,
     text::names::ServerName,
-    upstream::{Status, step_without_log},
+    upstream::Status,
 };
 
 /// The servers of the configuration, by name.
@@ -42,7 +46,11 @@ pub struct ServerRow {
     pub transport: Option<String>,
     /// How its connection is. Whether it may have one, the next two say.
     pub state: ServerState,
-    /// Whether the entry is switched on; a broken one is not switched off.
+    /// The same in a word for people: `Ready`, `Asleep`, `Starting`, `Needs a secret`, `Needs a variable`, `Needs a login`, `Error`, `Disabled`,
+    /// `Quarantined`, or `Not running` where no daemon runs.
+    #[serde(default)]
+    pub shown_state: String,
+    /// Whether the entry is enabled; a broken one is not switched off.
     #[serde(default = "unless_said_otherwise")]
     pub enabled: bool,
     /// Whether it waits for approval.
@@ -70,14 +78,17 @@ pub struct ServerRow {
     pub last_output: Option<String>,
     /// Why the last attempt failed, the last connection ended, or the entry cannot be used.
     pub last_error: Option<String>,
-    /// The reason in `last_error` alone, where that also says how often it failed and when it is tried again.
+    /// The reason in `last_error` alone, without how often it failed and when it is tried again; absent where there is no error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// In how many seconds it is tried again by itself; absent if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_attempt_in_seconds: Option<u64>,
-    /// What to do about it.
+    /// What to do about it, as a terminal says it.
     pub next_step: Option<String>,
+    /// The same as data, where it is a step of a known kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<NextStep>,
     /// How it was started, of the bundled demo server, which has no entry in the file; absent for all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demo: Option<DemoOrigin>,
@@ -155,6 +166,15 @@ impl ServerRow {
                 quarantined: true,
                 ..
             }
+        )
+    }
+
+    /// Whether it waits for a value that its entry refers to. That is no failure.
+    pub fn needs_a_value(&self) -> bool {
+        let step = self.step.as_ref().filter(|_| self.unusable);
+        matches!(
+            step,
+            Some(NextStep::SetSecret { .. } | NextStep::SetVariable { .. })
         )
     }
 
@@ -306,47 +326,46 @@ impl<B: Backing> Management<B> {
             SessionScope::Client | SessionScope::Workspace => true,
         };
         let switches = gate::switches(entry);
-        let last_error = connections.all().find_map(|one| {
-            let error = one.last_error.as_ref()?;
-            // What waits for approval is tried again when a person asks for it, and then only.
-            let (reason, step) = if switches.quarantined {
-                (error.reason.clone(), step_while_held(&entry.name, error))
-            } else {
-                let step = one.next_step(&entry.name, error);
-                (one.explained_whenever(&error.reason), step)
-            };
-            let alone = (reason != error.reason).then(|| error.reason.clone());
-            Some((reason, alone, self.with_log_or_without(entry, step)))
-        });
         let state = state(&connections);
         let detail = first_start(&connections);
         let last_output = detail
             .as_ref()
             .and_then(|_| latest(self.0.recent_log(entry.name.as_str(), 2)));
-        let wanted = wants_more(&entry.name, &connections.missing_scopes);
-        let stuck = connections.login_trouble.as_ref();
-        let stuck = stuck.map(|trouble| login_stuck(&entry.name, trouble));
-        let whole = |(error, step)| (error, None, step);
-        let last_error = stuck.map(whole).or(last_error);
-        let (last_error, reason, next_step) = match last_error.or(wanted.map(whole)) {
-            Some((error, reason, next_step)) => (Some(error), reason, Some(next_step)),
-            None => (None, None, refusal.map(|failure| as_step(&failure.hint))),
+        let trouble = Trouble::of(entry, &connections);
+        let (last_error, reason, next) = match trouble {
+            Some(trouble) => {
+                let next = (trouble.next, Some(trouble.step));
+                (Some(trouble.shown), Some(trouble.reason), Some(next))
+            }
+            None => (
+                None,
+                None,
+                refusal.map(|failure| (as_step(&failure.hint), step_of(failure.code))),
+            ),
         };
         let listed = lists.servers.get(&entry.name);
         let held = held_step(settings, lists, &entry.name);
         let left_out = listed.and_then(|listed| LeftOut::of(listed, &entry.secrets));
         let left_out_step = left_out.as_ref().map(|_| LEFT_OUT_STEP.to_owned());
+        let next = next
+            .or_else(|| {
+                held.as_ref()
+                    .map(|(_, next)| (next.clone(), Some(NextStep::Review)))
+            })
+            .or(left_out_step.map(|next| (next, None)));
+        let (next_step, step) = next.unzip();
         ServerRow {
             name: entry.name.to_string(),
             transport: Some(entry.transport.label().to_owned()),
             state,
+            shown_state: shown_state(state, gate::standing(entry), B::RUNNING),
             enabled: switches.enabled,
             quarantined: switches.quarantined,
             unusable: false,
             tools: listed
                 .map(|server| server.tools.len())
                 .or(B::TOOLS_UNLISTED),
-            held: held.as_ref().map(|(held, _)| *held),
+            held: held.map(|(held, _)| held),
             left_out,
             instances: is_divided.then_some(instances),
             detail,
@@ -357,21 +376,10 @@ impl<B: Backing> Management<B> {
                 .all()
                 .find_map(Status::next_attempt_in)
                 .map(|wait| wait.as_secs()),
-            next_step: next_step
-                .or(held.map(|(_, step)| step))
-                .or(left_out_step)
-                .or_else(|| asleep(state, connections.base.as_ref(), entry.start)),
+            next_step,
+            step: step.flatten(),
             demo: settings.demo.filter(|_| entry.name.as_str() == DEMO),
         }
-    }
-
-    /// A step to take; not to a log in which nothing stands.
-    fn with_log_or_without(&self, entry: &ServerEntry, step: String) -> String {
-        let is_program = matches!(entry.transport, Transport::Stdio(_));
-        if is_program && self.0.recent_log(entry.name.as_str(), 1).is_empty() {
-            return step_without_log(&step, &entry.name);
-        }
-        step
     }
 
     /// Adds a server. What a person adds is trusted unless the entry says otherwise.

@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Backing, Management, gated::count_callable, server_state::ServerState, servers::ServerRow,
+    Backing, Management, gated::count_callable, health::is_zero, server_state::ServerState,
+    servers::ServerRow,
 };
 use crate::{
     activity::ActivityStatus,
@@ -156,6 +157,9 @@ pub struct ServerCounts {
     pub connecting: usize,
     /// Waiting for a person to log in.
     pub authenticating: usize,
+    /// Waiting for a secret or a variable that their entries refer to.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub needs_a_value: usize,
     /// Broken, or not to be reached.
     pub error: usize,
     /// Switched off.
@@ -166,12 +170,13 @@ pub struct ServerCounts {
 
 impl ServerCounts {
     /// How many servers are in each state.
-    pub fn by_state(&self) -> [(&'static str, usize); 7] {
+    pub fn by_state(&self) -> [(&'static str, usize); 8] {
         let Self {
             ready,
             asleep,
             connecting,
             authenticating,
+            needs_a_value,
             error,
             disabled,
             quarantined,
@@ -185,6 +190,7 @@ impl ServerCounts {
             ("asleep", asleep),
             ("connecting", connecting),
             ("authenticating", authenticating),
+            ("needs_a_value", needs_a_value),
             ("error", error),
             ("disabled", disabled),
             ("quarantined", quarantined),
@@ -197,6 +203,8 @@ impl ServerCounts {
             let rows = standing(Standing::Usable);
             rows.filter(|row| row.state == state).count()
         };
+        let waiting = standing(Standing::Usable).filter(|row| row.needs_a_value());
+        let needs_a_value = waiting.count();
         Self {
             configured,
             connected,
@@ -206,7 +214,8 @@ impl ServerCounts {
             asleep: count(ServerState::Disconnected),
             connecting: count(ServerState::Connecting),
             authenticating: count(ServerState::Authenticating),
-            error: count(ServerState::Error),
+            needs_a_value,
+            error: count(ServerState::Error) - needs_a_value,
             disabled: standing(Standing::Disabled).count(),
             quarantined: standing(Standing::Quarantined).count(),
         }

@@ -64,7 +64,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         .of_server(name),
         WriteError::Edit(EditError::SeveralEntries { name, .. }) => failure(
             ErrorCode::InvalidArguments,
-            "Nothing was removed. Take out of the file by hand what is not meant, or give it another name.",
+            "Nothing was removed. Remove one by hand, or rename it.",
         )
         .of_server(name),
         WriteError::Edit(EditError::Unreadable(_)) => failure(

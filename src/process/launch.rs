@@ -14,6 +14,7 @@ use tokio::process::Command;
 use super::{BaseEnvironment, container};
 use crate::{
     config::{self, Isolation, ServerEntry},
+    failure::step::NextStep,
     text::{
         names::ServerName,
         secret::{Secret, Secrets},
@@ -75,38 +76,25 @@ impl fmt::Debug for Launch {
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// The command is a name, and no program on the `PATH` has it.
-    #[error("failed to start server {server:?}: the command {command:?} is not on PATH")]
+    #[error("`{command}` not found on PATH")]
     NotFound {
-        /// The server.
-        server: ServerName,
         /// The command as configured.
         command: String,
         /// The `PATH` that was searched.
         path: OsString,
     },
     /// It is to run in a container, and no program for that is on the `PATH`.
-    #[error(
-        "failed to start server {server:?}: it is to run in a container, and neither docker nor podman is on PATH"
-    )]
-    NoContainerRuntime {
-        /// The server.
-        server: ServerName,
-    },
+    #[error("neither docker nor podman found on PATH")]
+    NoContainerRuntime,
     /// The command is a path, and no program is there.
-    #[error("failed to start server {server:?}: there is no program at {file:?}")]
+    #[error("no program at {file:?}")]
     NoProgram {
-        /// The server.
-        server: ServerName,
         /// The path, made whole.
         file: PathBuf,
     },
     /// There is none, because of something that a shell would have taken away.
-    #[error(
-        "failed to start server {server:?}: there is no program {command:?}: no shell takes {what} away from it"
-    )]
+    #[error("no program {command:?}: no shell removes {what}")]
     NoShell {
-        /// The server.
-        server: ServerName,
         /// The command as configured.
         command: String,
         /// What a shell would have taken.
@@ -115,34 +103,26 @@ pub enum SpawnError {
         step: &'static str,
     },
     /// The command is a path, and a folder is there.
-    #[error("failed to start server {server:?}: {file:?} is a folder, not a program")]
+    #[error("{file:?} is a folder, not a program")]
     IsFolder {
-        /// The server.
-        server: ServerName,
         /// The path, made whole.
         file: PathBuf,
     },
     /// What the command names may not be executed.
-    #[error("failed to start server {server:?}: the file {file:?} may not be executed")]
+    #[error("{file:?} may not be executed")]
     NotExecutable {
-        /// The server.
-        server: ServerName,
         /// The path, made whole.
         file: PathBuf,
     },
     /// No such folder.
-    #[error("failed to start server {server:?}: the folder {cwd:?} to start it in does not exist")]
+    #[error("no folder {cwd:?} to start it in")]
     NoFolder {
-        /// The server.
-        server: ServerName,
         /// The folder as configured.
         cwd: PathBuf,
     },
     /// The program is there and did not start.
-    #[error("failed to start server {server:?}: the system refused to run {command:?}")]
+    #[error("the system refused to run {command:?}: {source}")]
     Refused {
-        /// The server.
-        server: ServerName,
         /// The command as configured.
         command: String,
         /// The system's reason.
@@ -182,13 +162,6 @@ pub fn find_program(
 const NEW: &str = "new";
 
 impl SpawnError {
-    /// Why, without the server.
-    pub fn reason(&self) -> String {
-        let whole = self.to_string();
-        let reason = whole.split_once("\": ").map(|(_, reason)| reason);
-        reason.map_or(whole.clone(), str::to_owned)
-    }
-
     /// What a client may read: no path, no environment.
     pub fn outside(&self) -> &'static str {
         match self {
@@ -196,7 +169,7 @@ impl SpawnError {
             | Self::NoProgram { .. }
             | Self::NoShell { .. }
             | Self::IsFolder { .. } => "its command was not found",
-            Self::NoContainerRuntime { .. } => "what runs its container was not found",
+            Self::NoContainerRuntime => "what runs its container was not found",
             Self::NotExecutable { .. } => "its command may not be executed",
             Self::NoFolder { .. } => "the folder to start it in does not exist",
             Self::Refused { .. } => "the system refused to run its command",
@@ -204,33 +177,45 @@ impl SpawnError {
     }
 
     /// What the operator can do about it.
-    pub fn next_step(&self) -> &'static str {
-        match self {
+    pub fn step(&self) -> NextStep {
+        let how = match self {
             Self::NotFound { command, .. } if is_command_line(command) => {
-                "write the program alone as \"command\" and the rest as \"args\""
+                "write the program alone as `command` and the rest as `args`"
             }
-            Self::NotFound { .. } => {
-                "install it, name it by its full path, or add its folder to PATH in \"environment\" of the configuration"
+            Self::NotFound { command, .. } => {
+                let part = PARTS_OF.iter().find(|(program, _)| program == command);
+                return NextStep::act(match part {
+                    Some((_, whole)) => format!("install {whole}, which `{command}` comes with"),
+                    None => "install it, or write its full path into `command`".to_owned(),
+                });
             }
-            Self::NoContainerRuntime { .. } => {
-                "install docker or podman, or set \"enabled\" under \"isolation\" of its entry to false, which runs it without a container"
+            Self::NoContainerRuntime => {
+                "install Docker or Podman, or set `enabled` under `isolation` of its entry to false: it runs without a container then"
             }
             Self::NoProgram { file, .. } if is_command_line(&file.to_string_lossy()) => {
-                "correct the path in \"command\"; if that is a whole command line, write the program alone as \"command\" and the rest as \"args\""
+                "correct the path in `command`; arguments go into `args`"
             }
-            Self::NoProgram { .. } => "correct the path of the command",
+            Self::NoProgram { .. } => "correct the path in `command`",
             Self::NoShell { step, .. } => step,
-            Self::IsFolder { .. } => "write the path of the program in it as \"command\"",
+            Self::IsFolder { .. } => "write the path of the program in it into `command`",
             Self::NotExecutable { .. } => {
-                "make it executable (chmod +x), or write what runs it as \"command\", such as python3, and the file as the first of \"args\""
+                "make it executable (chmod +x), or write what runs it into `command` and the file into `args`"
             }
-            Self::NoFolder { .. } => "create the folder or correct \"cwd\"",
-            Self::Refused { .. } => {
-                "check that the file is a program for this machine and may be executed"
-            }
-        }
+            Self::NoFolder { .. } => "create the folder, or correct `cwd`",
+            Self::Refused { .. } => "check that the file is a program for this machine",
+        };
+        NextStep::fix(how)
     }
 }
+
+/// Programs that people know under another name.
+const PARTS_OF: [(&str, &str); 5] = [
+    ("uvx", "uv"),
+    ("npx", "Node.js"),
+    ("node", "Node.js"),
+    ("bunx", "Bun"),
+    ("pipx", "pipx"),
+];
 
 impl Launch {
     /// The file that would be executed.
@@ -284,17 +269,12 @@ impl Launch {
         // Absolute, so where the search begins does not count.
         let found = |name| which::which_in(name, Some(&path), Path::new("/")).ok();
         let mut runtimes = container::RUNTIMES.into_iter().filter_map(found);
-        runtimes
-            .next()
-            .ok_or_else(|| SpawnError::NoContainerRuntime {
-                server: self.server.clone(),
-            })
+        runtimes.next().ok_or(SpawnError::NoContainerRuntime)
     }
 
     /// The error for a program that was found and did not start.
     pub(super) fn refused(&self, source: io::Error) -> SpawnError {
         SpawnError::Refused {
-            server: self.server.clone(),
             command: self.command.clone(),
             source,
         }
@@ -302,10 +282,7 @@ impl Launch {
 
     fn locate(&self, environment: &BTreeMap<OsString, OsString>) -> Result<PathBuf, SpawnError> {
         if let Some(cwd) = self.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
-            return Err(SpawnError::NoFolder {
-                server: self.server.clone(),
-                cwd: cwd.clone(),
-            });
+            return Err(SpawnError::NoFolder { cwd: cwd.clone() });
         }
         let path = environment
             .get(OsStr::new("PATH"))
@@ -327,10 +304,9 @@ impl Launch {
     }
 
     fn not_found(&self, path: OsString, from: &Path) -> SpawnError {
-        let (server, command) = (self.server.clone(), self.command.clone());
+        let command = self.command.clone();
         if let Some((what, step)) = shell_syntax(&command) {
             return SpawnError::NoShell {
-                server,
                 command,
                 what,
                 step,
@@ -343,20 +319,16 @@ impl Launch {
             let folders = env::split_paths(&path).map(|folder| from.join(folder));
             let mut files = folders.map(|folder| folder.join(&command));
             return match files.find(|file| file.is_file()) {
-                Some(file) => SpawnError::NotExecutable { server, file },
-                None => SpawnError::NotFound {
-                    server,
-                    command,
-                    path,
-                },
+                Some(file) => SpawnError::NotExecutable { file },
+                None => SpawnError::NotFound { command, path },
             };
         }
         if file.is_file() {
-            SpawnError::NotExecutable { server, file }
+            SpawnError::NotExecutable { file }
         } else if file.is_dir() {
-            SpawnError::IsFolder { server, file }
+            SpawnError::IsFolder { file }
         } else {
-            SpawnError::NoProgram { server, file }
+            SpawnError::NoProgram { file }
         }
     }
 }
@@ -370,9 +342,9 @@ fn shell_syntax(command: &str) -> Option<(&'static str, &'static str)> {
         inside.is_some_and(|inside| !inside.contains(sign))
     };
     if is_quoted('"') || is_quoted('\'') {
-        Some(("the quotes", "write \"command\" without quotes around it"))
+        Some(("the quotes", "write `command` without quotes around it"))
     } else if command.starts_with("~/") {
-        let step = "write the whole path as \"command\", or ${HOME} in place of the ~";
+        let step = "write the whole path into `command`, or ${HOME} for the ~";
         Some(("the ~", step))
     } else {
         None

@@ -6,6 +6,7 @@
 mod container;
 mod descriptors;
 mod environment;
+mod last_words;
 mod launch;
 mod ledger;
 mod line_cutter;
@@ -45,6 +46,7 @@ use self::{container::ServerContainer, group::Group};
 pub use self::{
     descriptors::raise_descriptor_limit,
     environment::BaseEnvironment,
+    last_words::engine_is_down,
     launch::{Launch, SpawnError, find_program, is_command_line},
     ledger::{ChildLedger, LedgerError, own_mark},
     login_path::LoginPath,
@@ -76,9 +78,9 @@ pub enum Exit {
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Code(code) => write!(f, "exit code {code}"),
-            Self::Signal(signal) => write!(f, "signal {signal}"),
-            Self::Unknown => f.write_str("unknown exit"),
+            Self::Code(code) => write!(f, "exited with code {code}"),
+            Self::Signal(signal) => write!(f, "killed by signal {signal}"),
+            Self::Unknown => f.write_str("exited"),
         }
     }
 }

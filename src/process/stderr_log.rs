@@ -12,9 +12,10 @@ use std::{
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::{
+    last_words::telling,
     line_cutter::LineCutter,
     log_file::{LogFile, remove_all},
-    run_mark::{escape_mark, run_mark},
+    run_mark::{escape_mark, is_run_mark, run_mark},
 };
 use crate::{
     runtime::sync::Guarded,
@@ -55,6 +56,8 @@ pub fn remove_server_logs(data_dir: &Path, server: &ServerName) {
 struct Last {
     lines: VecDeque<String>,
     bytes: usize,
+    /// Lines that came so far, forgotten ones included.
+    count: u64,
 }
 
 impl StderrLog {
@@ -77,6 +80,25 @@ impl StderrLog {
         let last = self.last.lock();
         let skipped = last.lines.len().saturating_sub(n);
         last.lines.iter().skip(skipped).cloned().collect()
+    }
+
+    /// How many lines came so far, over all restarts.
+    pub fn position(&self) -> u64 {
+        self.last.lock().count
+    }
+
+    /// Of what came since that position the line that says most of a failure.
+    pub fn last_words(&self, since: u64) -> Option<String> {
+        let last = self.last.lock();
+        let new = usize::try_from(last.count.saturating_sub(since)).unwrap_or(usize::MAX);
+        let skipped = last.lines.len().saturating_sub(new);
+        let lines = last.lines.iter().skip(skipped).map(String::as_str);
+        telling(
+            lines
+                .filter(|line| !is_run_mark(line))
+                .collect::<Vec<_>>()
+                .into_iter(),
+        )
     }
 
     /// Reads to the end of the stream. Never waits for anything but the stream, so the child's pipe is always emptied. Secrets, and what looks like
@@ -153,6 +175,7 @@ impl KeyBlock {
 impl Last {
     fn push(&mut self, line: String) {
         self.bytes += line.len();
+        self.count += 1;
         self.lines.push_back(line);
         while self.lines.len() > LINES || self.bytes > BYTES {
             let Some(oldest) = self.lines.pop_front() else {

@@ -23,14 +23,14 @@ const DIRECT: &str = "mcpproxy offers the tools of several MCP servers under one
     next step.";
 
 /// How to use the mode for scripts.
-const SCRIPTS: &str = "mcpproxy stands in front of several MCP servers, whose tools are called by scripts: write JavaScript for \
+const SCRIPTS: &str = "mcpproxy is in front of several MCP servers, whose tools are called by scripts: write JavaScript for \
     code_execution that calls them with call_tool(server, tool, args), takes from the results what is needed, and returns that. Its \
     description names tools and their arguments; retrieve_tools finds others by a few words, and describe_tool gives their whole \
     definition. Do in one script what belongs together. A server that sleeps is started by the first call, which may take a few seconds. \
     Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; those of a script are in its `error`.";
 
 /// How to use the mode of the one tool for everything.
-const PROXY: &str = "mcpproxy stands in front of several MCP servers, whose tools, resources and prompts are reached by the tool proxy: \
+const PROXY: &str = "mcpproxy is in front of several MCP servers, whose tools, resources and prompts are reached by the tool proxy: \
     {\"action\": \"list\", \"type\": \"tool\"} lists the tools (or \"resource\", \"prompt\"), {\"action\": \"info\", \"type\": \"tool\", \"path\": \
     \"server__tool\"} gives the definition of one, and {\"action\": \"call\", \"type\": \"tool\", \"path\": \"server__tool\", \"args\": {…}} calls \
     it. A server that sleeps is started by the first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, \
@@ -42,7 +42,7 @@ const PROXY_SEARCH: &str = " Where many tools are listed, retrieve_tools finds s
 
 /// Added where the caller may not use it.
 const NO_PROXY: &str =
-    "mcpproxy stands in front of several MCP servers. None of their tools can be called here.";
+    "mcpproxy is in front of several MCP servers. None of their tools can be called here.";
 
 /// The same for a caller who may use these built-in tools.
 fn proxy(permits: impl Fn(&str) -> bool) -> String {
@@ -61,7 +61,7 @@ fn scripts(now: &Moment, caller: &Caller) -> String {
         return SCRIPTS.to_owned();
     }
     let mut text = search(|tool| now.rules().permits_built_in(caller, tool));
-    text.push_str(" Scripts are switched off.");
+    text.push_str(" Scripts are disabled.");
     text
 }
 
@@ -71,7 +71,7 @@ const CALL_TOOLS: [&str; 3] = ["call_tool_read", "call_tool_write", "call_tool_d
 /// How to use the mode that finds tools by search, of which a caller may have these built-in tools. What is denied is not named.
 fn search(permits: impl Fn(&str) -> bool) -> String {
     let mut text = String::from(
-        "mcpproxy stands in front of several MCP servers, whose tools are not listed here but found by search.",
+        "mcpproxy is in front of several MCP servers, whose tools are not listed here but found by search.",
     );
     let may_search = permits("retrieve_tools");
     let calls: Vec<&str> = CALL_TOOLS

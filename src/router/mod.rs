@@ -358,7 +358,7 @@ fn first_page_only(request: &Request) -> Result<(), RpcError> {
     if cursor.is_none_or(|cursor| cursor.is_null() || cursor.as_bytes() == b"\"\"") {
         return Ok(());
     }
-    let error = format!("{}: the cursor is not one of ours", request.method);
+    let error = format!("{}: unknown cursor", request.method);
     Err(RpcError::invalid_params(error))
 }
 

@@ -3,6 +3,7 @@
 use super::{
     RequestError, Router,
     declared_call::{Audience, DeclaredCall},
+    tool_calls::ToolCalls,
 };
 use crate::{
     call_context::CallContext,
@@ -33,6 +34,21 @@ impl Router {
         };
         let called = self.make_recorded_call(context, declared, params).await;
         called.map_err(as_failure)
+    }
+
+    /// What a tool is called with where the operator says nothing.
+    pub async fn variant_for_operator(
+        &self,
+        context: &CallContext,
+        server: &str,
+        tool: &str,
+    ) -> Result<Variant, Failure> {
+        let known = ToolCalls::new(self, None).variant_for(context, server, tool);
+        let known = known
+            .await
+            .map_err(|failure| self.0.management.for_operator(failure))?;
+        // One that is not known is refused in any case.
+        Ok(known.unwrap_or(Variant::Read))
     }
 
     /// The failure of an operator's call. Where it is for want of access, the next step names the tool.

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
-use crate::text::{
-    redact::{self, TextKind},
-    secret::Secrets,
+use crate::{
+    failure::step::NextStep,
+    process::{StderrLog, engine_is_down},
+    text::{
+        redact::{self, TextKind},
+        secret::Secrets,
+    },
 };
 
 /// Why there is no connection.
@@ -15,7 +19,9 @@ pub struct ConnectError {
     /// What a client may read.
     pub outside: String,
     /// What the operator can do.
-    pub next_step: String,
+    pub step: NextStep,
+    /// What the program wrote to its stderr that says most of the cause. For the operator only.
+    pub wrote: Option<String>,
     /// How long the server asks to wait before the next attempt.
     pub retry_after: Option<Duration>,
 }
@@ -26,7 +32,8 @@ impl ConnectError {
         Self {
             reason: shown(&self.reason, secrets),
             outside: shown(&self.outside, secrets),
-            next_step: shown(&self.next_step, secrets),
+            step: self.step.shown(|text| shown(text, secrets)),
+            wrote: self.wrote.map(|line| shown(&line, secrets)),
             retry_after: self.retry_after,
         }
     }
@@ -34,8 +41,8 @@ impl ConnectError {
     /// The configuration says that the server has no handshake, and the server says something else.
     pub(in crate::upstream) fn wants_handshake() -> Self {
         Self::plain(
-            "it did not describe itself as a server without a handshake does, and its `protocol_era` is \"modern\"",
-            "set \"protocol_era\" of its entry to \"auto\"",
+            "it wants a handshake, and its `protocol_era` is \"modern\"",
+            NextStep::fix("set `protocol_era` of its entry to \"auto\""),
         )
     }
 
@@ -43,22 +50,53 @@ impl ConnectError {
     pub(in crate::upstream) fn after_writing(self, line: &str) -> Self {
         Self {
             reason: format!(
-                "{}; it wrote to its standard output what is no message of the protocol: {line}",
+                "{}; its stdout, which takes protocol messages only, has: {line}",
                 self.reason
             ),
-            next_step: format!(
-                "{}; whatever is no message a server has to write to standard error",
-                self.next_step
-            ),
+            step: NextStep::act("have it write that to stderr"),
             ..self
         }
     }
 
-    pub(in crate::upstream) fn plain(reason: &str, next_step: &str) -> Self {
+    /// With what the program wrote since this position of its log; one that wrote nothing has no log to read.
+    pub(in crate::upstream) fn with_words(self, log: &StderrLog, since: u64) -> Self {
+        let wrote = log.last_words(since);
+        let has_log = !log.tail(1).is_empty();
+        let engine = wrote.as_deref().and_then(engine_is_down);
+        if let Some(engine) = engine {
+            return Self {
+                outside: format!("{engine} is not running"),
+                ..Self::plain(
+                    &format!("{engine} is not running"),
+                    NextStep::act(format!("start {engine}; the next call tries again")),
+                )
+            };
+        }
+        let step = match self.step {
+            NextStep::ReadLog if !has_log => NextStep::RunByHand,
+            step => step,
+        };
+        Self {
+            wrote,
+            step,
+            ..self
+        }
+    }
+
+    /// The whole reason, with the program's own words.
+    pub fn whole(&self) -> String {
+        match &self.wrote {
+            Some(line) => format!("{}: \"{line}\"", self.reason),
+            None => self.reason.clone(),
+        }
+    }
+
+    pub(in crate::upstream) fn plain(reason: &str, step: NextStep) -> Self {
         Self {
             reason: reason.to_owned(),
             outside: reason.to_owned(),
-            next_step: next_step.to_owned(),
+            step,
+            wrote: None,
             retry_after: None,
         }
     }

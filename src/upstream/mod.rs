@@ -18,7 +18,7 @@ pub use self::{
         ActiveCall, LogSubscription, LogSubscriptions, LogTerm, NotSent, NotSubscribed, Notifier,
         OtherEra, Outgoing, Sharing, Status, Subscription, Upstream,
     },
-    connect::{ConnectContext, step_without_log},
+    connect::ConnectContext,
     connect_error::ConnectError,
     fleet::{Supervisor, Upstreams},
     instance_scope::{ClientReach, InstanceScope, ReachableClient},

@@ -75,6 +75,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "clients",
             "config",
             "doctor",
+            "failure/step",
             "management",
             "router/search",
         ],

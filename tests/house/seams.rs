@@ -12,11 +12,6 @@ const CALLERS: &[Exception] = &[(
 /// Who looks whether a server is switched off or held, besides the gate, which decides, and `config`, which reads and writes it.
 const SHOWN: &[Exception] = &[
     (
-        "cli/upstream/add.rs",
-        1,
-        "an option of this command, of the same name",
-    ),
-    (
         "management/servers.rs",
         3,
         "a row shows both to the operator, and what there is to do about a failure while it is quarantined",

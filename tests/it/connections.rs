@@ -197,14 +197,14 @@ async fn a_server_that_was_asked_too_much_is_left_alone_as_long_as_it_asks() {
     let daemon = TestDaemon::builder()
         .entry("up", json!({ "url": url, "type": "http" }))
         .await;
-    let row = row_saying(&daemon, "it is tried again by itself").await;
+    let row = row_saying(&daemon, "mcpproxy keeps trying").await;
     let error = row["last_error"].as_str().unwrap_or_default();
     let is_late = row["next_attempt_in_seconds"]
         .as_u64()
         .is_some_and(|seconds| (1_400..=1_500).contains(&seconds));
     assert!(is_late && error.contains("HTTP 429"), "{row}");
     let step = row["next_step"].as_str().unwrap_or_default();
-    has!(step, "fewer requests");
+    has!(step, "keeps trying");
     lacks!(step, "URL");
 }
 
@@ -213,20 +213,19 @@ async fn a_remote_server_that_is_down_says_when_it_is_tried_again_and_comes_back
     let upstream = FakeUpstream::http().tool("echo", echo()).await;
     upstream.refuse_connections(true);
     let daemon = TestDaemon::with_upstream(&upstream).await;
-    let row = row_saying(&daemon, "it is tried again by itself").await;
+    let row = row_saying(&daemon, "mcpproxy keeps trying").await;
     assert_eq!(row["state"], "Error", "{row}");
     let health = daemon.get("/health").await.json();
     assert_eq!(health["status"], "degraded");
-    has!(health["servers"][0]["reason"], "in a row");
+    has!(health["servers"][0]["reason"], "again in");
     let model = TestClient::stateless(&daemon, "/mcp");
     until_async("a notice", async || {
         let found = model
             .call("retrieve_tools", r#"{"query":"echo"}"#)
             .await
             .text();
-        lacks!(found, "in a row");
-        let is_told = found.contains("not known, because they are not available: up (");
-        (is_told && found.contains("; it is tried again)")).then_some(())
+        lacks!(found, "tried");
+        found.contains("Not searched: up (").then_some(())
     })
     .await;
     upstream.refuse_connections(false);
@@ -243,9 +242,9 @@ async fn a_program_that_talks_on_its_output_is_diagnosed_with_its_first_line() {
     let script = "printf 'Listening on \\033[1mport 3000\\n%s\\nmore\\n' \"$KEY\"; exec sleep 600";
     let entry = |script: &str| json!({"command": "sh", "args": ["-c", script], "init_timeout": "1s", "env": {"KEY": "hunter22"}});
     let daemon = TestDaemon::builder().entry("up", entry(script)).await;
-    let row = row_saying(&daemon, "standard output").await;
+    let row = row_saying(&daemon, "its stdout").await;
     has!(row["last_error"], r#""Listening on \u{1b}[1mport 3000""#);
-    has!(row["next_step"], "standard error");
+    has!(row["next_step"], "stderr");
     let health = daemon.get("/health").await;
     lacks!(health.text(), "Listening");
 
@@ -270,7 +269,7 @@ async fn exit_codes_are_shown_whichever_way_the_end_is_noticed() {
         let daemon = TestDaemon::builder()
             .entry("up", json!({"command": "sh", "args": ["-c", script]}))
             .await;
-        let row = row_saying(&daemon, "exit code 3").await;
+        let row = row_saying(&daemon, "exited with code 3").await;
         assert_eq!(row["transport"], "stdio", "{script}");
     }
 }
@@ -291,15 +290,15 @@ async fn commands_that_cannot_be_started_are_explained_in_short() {
     };
     let file = file.to_str().expect("UTF-8");
     check(file, "may not be executed", "chmod +x").await;
-    check("no-such-program", "is not on PATH", "full path").await;
+    check("no-such-program", "not found on PATH", "full path").await;
     let missing = format!("{file}.gone");
-    check(&missing, "there is no program at", "correct the path").await;
+    check(&missing, "no program at", "correct the path").await;
 }
 
 #[tokio::test]
 async fn a_remote_server_that_refuses_leads_the_operator_to_what_is_wrong() {
     for (status, next_step) in [
-        (StatusCode::UNAUTHORIZED, "\"headers\""),
+        (StatusCode::UNAUTHORIZED, "`headers`"),
         (StatusCode::NOT_FOUND, "/mcp"),
     ] {
         let refuse = move || async move { (status, "no") };

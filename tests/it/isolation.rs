@@ -186,11 +186,11 @@ async fn without_docker_and_podman_only_that_server_is_down_and_says_why() {
             .map(str::to_owned)
     })
     .await;
-    has!(reason, "neither docker nor podman is on PATH");
+    has!(reason, "neither docker nor podman found on PATH");
     let next_step = daemon.row("up").await["next_step"].clone();
     has!(
         next_step.to_string(),
-        "install docker or podman",
+        "install Docker or Podman",
         "{next_step}"
     );
     assert_eq!(upstream.spawn_count(), 0, "it never runs outside");

@@ -233,7 +233,7 @@ async fn a_search_waits_for_nobody_and_says_who_is_missing() {
         .await;
     let client = daemon.client("/mcp").await;
     let answer = search(&client, json!({ "query": "nothing like it" })).await;
-    has!(answer["notice"], "Discovery is still running");
+    has!(answer["notice"], "Not searched yet");
     has!(answer["notice"], "slow");
     slow.open("slow").await;
 }
@@ -251,7 +251,7 @@ async fn a_search_names_the_servers_that_are_down_before_anybody_knows_their_too
         let notice = answer["notice"].as_str().unwrap_or_default();
         notice.contains(expected).then_some(())
     };
-    let down = "The tools of these servers are not known, because they are not available: gone";
+    let down = "Not searched: gone";
     for query in ["nothing like it", "time"] {
         let query = json!({ "query": query });
         until_async("the server is given up", async || said(&query, down).await).await;
@@ -362,4 +362,66 @@ async fn rest_gives_the_ranking_of_retrieve_tools() {
             .await;
         assert_eq!(answer.json()["code"], code, "{query}");
     }
+}
+
+#[tokio::test]
+async fn a_filter_says_what_it_left_out_and_no_notice_names_a_stranger() {
+    let tool = |name: &str| format!(r#"{{"name":"{name}","inputSchema":{{}}}}"#);
+    let pays = FakeUpstream::stdio()
+        .raw_tool(&tool("send_payment"), echo())
+        .await;
+    let held = FakeUpstream::stdio()
+        .raw_tool(&tool("send_note"), echo())
+        .raw_tool(&tool("refund_invoice"), echo())
+        .await;
+    let asks = FakeUpstream::stdio()
+        .raw_tool(
+            r#"{"name":"list_refunds","inputSchema":{},"annotations":{"readOnlyHint":true}}"#,
+            echo(),
+        )
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("pays", &pays)
+        .upstream_with("held", &held, json!({ "quarantined": true }))
+        .upstream("asks", &asks)
+        .await;
+    let client = daemon.client("/mcp").await;
+    let answer = until_async("all are indexed", async || {
+        let answer = search(
+            &client,
+            json!({ "query": "send payment", "read_only_only": true }),
+        )
+        .await;
+        answer["omitted"].is_object().then_some(answer)
+    })
+    .await;
+    let omitted = json!({ "read_only_only": { "declares_write": 0, "declares_nothing": 1 } });
+    assert_eq!(answer["omitted"], omitted, "{answer}");
+    has!(answer["notice"], "read_only_only left out 1 tool that fits");
+    lacks!(answer["notice"].to_string(), "held");
+    // What would stand first is named, what only has a word in common is not.
+    let answer = until_async("what is held is known", async || {
+        let answer = search(&client, json!({ "query": "refund invoice" })).await;
+        let notice = answer["notice"].as_str().unwrap_or_default().to_owned();
+        (names(&answer) == ["asks:list_refunds"] && notice.contains("is held")).then_some(answer)
+    })
+    .await;
+    has!(
+        answer["notice"],
+        "The best match is held: the server \"held\" is quarantined"
+    );
+    let answer = search(&client, json!({ "query": "send payment" })).await;
+    assert_eq!(
+        (names(&answer), &answer["notice"]),
+        (vec!["pays:send_payment"], &Value::Null)
+    );
+    // Blanks around a name mean nothing.
+    let described = client
+        .call("describe_tool", r#"{"names":[" pays:send_payment "]}"#)
+        .await;
+    has!(described.text(), "\"unknown\":[]");
+    let called = client
+        .call("call_tool_write", r#"{"name":" pays:send_payment "}"#)
+        .await;
+    called.result();
 }

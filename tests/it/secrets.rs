@@ -153,8 +153,8 @@ async fn who_stores_a_secret_is_told_when_each_of_its_servers_has_it() {
         set,
         &[
             "used by held, off, two",
-            "held is quarantined, and gets it when it is approved; next step: `mcpproxy upstream inspect held`",
-            "two needs more to be used; next step: `mcpproxy secret set b`",
+            "held is quarantined, and gets it when it is approved; next: `mcpproxy upstream inspect held`",
+            "two needs more to be used; next: `mcpproxy secret set b`",
         ],
         &["restart", "can now"],
     );
@@ -196,7 +196,7 @@ async fn a_changed_secret_counts_from_the_next_start_on() {
 
     let set = secret(daemon.home(), &["set", "up"], "second-value").await;
     assert_eq!(set.code, 0, "{}", set.stderr);
-    let step = "next step: `mcpproxy upstream restart up`";
+    let step = "next: `mcpproxy upstream restart up`";
     has!(set.stderr, step);
     client.call("up__echo", "{}").await.result();
     assert_eq!(up.spawn_count(), 1, "it goes on as it is");

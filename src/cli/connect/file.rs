@@ -27,43 +27,40 @@ pub(super) fn say_done(
     match done.outcome {
         ConnectOutcome::Connected => {
             let copy = done.backup.as_deref().map(|copy| {
-                format!("; what was there before is {}, and `mcpproxy connect {} --undo` takes it out again", short(copy), done.client.id())
+                let id = done.client.id();
+                format!("; backup: {}, undo: `mcpproxy connect {id} --undo`", short(copy))
             });
-            out.note(&format!(
-                "{client} is connected as {name:?} in {file}{}",
+            out.done(&format!(
+                "connected {client} as {name:?} in {file}{}",
                 copy.unwrap_or_default()
             ));
         }
         ConnectOutcome::AlreadyConnected => {
-            out.note(&format!(
-                "{client} is connected already, as {name:?} in {file}"
-            ));
+            out.done(&format!("{client} is already connected, as {name:?} in {file}"));
         }
         ConnectOutcome::Disconnected => {
             let copy = done.backup.as_deref();
-            let copy = copy.map(|copy| format!("; what was there before is {}", short(copy)));
-            out.note(&format!(
-                "{name:?} was taken out of {file}{}",
+            let copy = copy.map(|copy| format!("; backup: {}", short(copy)));
+            out.done(&format!(
+                "removed {name:?} from {file}{}",
                 copy.unwrap_or_default()
             ));
         }
-        ConnectOutcome::PutBack => out.note(&format!(
-            "{file} is as it was before mcpproxy was connected: with {name:?}, which leads to where mcpproxy is not; `mcpproxy connect {} --undo` takes that out, too",
+        ConnectOutcome::PutBack => out.done(&format!(
+            "restored {file}, which has an older {name:?}; `mcpproxy connect {} --undo` removes that, too",
             done.client.id()
         )),
-        ConnectOutcome::LeftAsFound => out.note(&format!(
-            "{name:?} stays in {file}: it was there before, or somebody wrote it; `mcpproxy connect {} --undo` takes it out",
+        ConnectOutcome::LeftAsFound => out.done(&format!(
+            "left {name:?} in {file}, because it may be yours; `mcpproxy connect {} --undo` removes it",
             done.client.id()
         )),
         ConnectOutcome::WouldConnect | ConnectOutcome::WouldDisconnect => {
-            out.note(&format!("this would change in {file}; nothing was written"));
+            out.note(&format!("would change {file}; nothing was written"));
             output::foreign_text(&done.diff.join("\n"))?;
         }
     }
     if !done.is_found && done.outcome == ConnectOutcome::Connected {
-        out.note(&format!(
-            "there was no sign of {client} on this machine; it finds the entry when it is there"
-        ));
+        out.note(&format!("{client} was not found on this machine"));
     }
     Ok(())
 }
@@ -105,9 +102,10 @@ pub(super) fn report(done: &[(Client, Result<Connected, CommandFailure>)]) -> Co
 pub(super) fn say_hints(reaching: &Reaching, clients: &[Client], out: Output) {
     say_token(reaching, clients, out);
     if reaching.is_running {
-        out.note("next step: start the client anew, so that it reads its file");
+        let names: Vec<&str> = clients.iter().map(|client| client.name()).collect();
+        out.next(&format!("restart {}", names.join(", ")));
     } else {
-        out.note("next step: start the daemon (`mcpproxy serve`, or `mcpproxy service install`), then the client anew");
+        out.next("`mcpproxy start`, then restart the client");
     }
 }
 
@@ -125,13 +123,13 @@ pub(in crate::cli) fn say_token(reaching: &Reaching, clients: &[Client], out: Ou
     };
     if !refers.is_empty() {
         out.note(&format!(
-            "clients have to show a token (`serverAuth`): set {TOKEN_VARIABLE} in the environment of {}",
+            "clients need a token (`serverAuth`): set {TOKEN_VARIABLE} for {}",
             names(&refers)
         ));
     }
     if !others.is_empty() {
         out.note(&format!(
-            "clients have to show a token (`serverAuth`), and files of {} refer to no variables: write it into the entry by hand",
+            "clients need a token (`serverAuth`): write it into the entry of {}",
             names(&others)
         ));
     }

@@ -34,14 +34,14 @@ pub(super) fn print(
         })
         .collect();
     if cells.is_empty() {
-        out.note("no client that is known was found here; next step: `mcpproxy connect CLIENT`, which makes its file");
+        out.note("no client that is known was found here; next: `mcpproxy connect CLIENT`, which makes its file");
         return Ok(());
     }
     let columns = [
         name("CLIENT"),
         text("STATE", 3),
         text("FILE", 2),
-        text("NEXT STEP", 2),
+        text("NEXT", 2),
     ];
     output::table(columns, cells)?;
     let absent: Vec<&str> = rows
@@ -53,7 +53,7 @@ pub(super) fn print(
         out.note(&format!("not found here: {}", absent.join(", ")));
     }
     if !is_running {
-        out.note("no daemon runs; next step: `mcpproxy serve`, or `mcpproxy service install`");
+        out.note("no daemon runs; next: `mcpproxy serve`, or `mcpproxy service install`");
     }
     Ok(())
 }

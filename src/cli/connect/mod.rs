@@ -24,13 +24,11 @@ use crate::{
     management::{Management, OverFiles, ServerList},
 };
 
-/// Put mcpproxy into the files of AI clients, or say which are connected
+/// Connect your AI clients, or show which are connected
 ///
-/// Without arguments it lists the clients that are found and whether they are connected. What stands in a file stays as it is, comments
-/// and order too; a copy of it is kept beside it. A client that is connected already is left alone. A file that cannot be read, or that
-/// somebody changes meanwhile, is not written to.
+/// Keeps comments and order of a client's file, and a backup next to it.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = format!("{EXAMPLES}\nClients: {}", Client::listed(Client::can_connect)))]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -42,7 +40,7 @@ pub(super) struct ConnectCommand {
     /// Every client that is found here
     #[arg(long, conflicts_with = "clients")]
     all: bool,
-    /// Write to the file of the project in this folder, not to that of the person
+    /// Write to the file of the project in this folder
     #[arg(long)]
     project: bool,
     /// The name of the entry; `mcpproxy` if none is there yet
@@ -57,20 +55,19 @@ pub(super) struct ConnectCommand {
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Take mcpproxy out again; a file that nobody else changed since becomes what it was. With --all, of every file that has it
+    /// Remove mcpproxy again; a file that was not changed since becomes what it was
     #[arg(long, conflicts_with_all = ["name", "endpoint", "stdio"])]
     undo: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  mcpproxy connect                          which clients are here, and are they connected
+  mcpproxy connect                          which clients are here and connected
   mcpproxy connect claude-code cursor       connect these two
   mcpproxy connect --all --dry-run          what would be written for every client that is found
   mcpproxy connect codex --endpoint /mcp/all
   mcpproxy connect claude-code --project    only in this project, by its .mcp.json
-  mcpproxy connect cursor --undo            take it out again
-Clients: claude-code, claude-desktop, cursor, vscode, windsurf, codex, gemini-cli, zed, goose, opencode";
+  mcpproxy connect cursor --undo            remove it again";
 
 /// Connects one client, and says so to people.
 pub(super) fn put_in(
@@ -143,7 +140,7 @@ impl ConnectCommand {
         let reaching = Reaching::new(&files, location.as_ref(), us)?;
         let clients = self.meant(&places, &reaching);
         if clients.is_empty() && self.undo {
-            out.note("no client has mcpproxy in its file here, so there is nothing to take out");
+            out.note("no client has mcpproxy in its file");
         } else if clients.is_empty() {
             return Err(
                 CommandFailure::failed("no client that is known was found here").next(
@@ -170,7 +167,7 @@ impl ConnectCommand {
             done.push((client, outcome));
         }
         if !answers && !self.undo {
-            out.warning("another program has the port of our address, so nobody reaches mcpproxy there; next step: `mcpproxy doctor` says which");
+            out.warning("another program has mcpproxy's port; next: `mcpproxy doctor`");
         }
         self.conclude(done, &reaching, out)
     }

@@ -33,6 +33,17 @@ pub(in crate::cli) fn gather(
     gathered.map_err(CommandFailure::from)
 }
 
+/// What becomes of servers that were pasted.
+pub(in crate::cli) fn pasted(
+    files: &Management<OverFiles>,
+    daemon: &DaemonClient,
+    text: &str,
+    name: Option<&str>,
+) -> Result<ImportReport, CommandFailure> {
+    let us = our_address(files, location_of(daemon).as_ref());
+    Ok(clients::gather_pasted(files, &us, text, name)?)
+}
+
 /// Where the daemon is, if one runs.
 pub(in crate::cli) fn location_of(daemon: &DaemonClient) -> Option<DaemonLocation> {
     Some(daemon.status_report()?.location)

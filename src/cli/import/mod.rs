@@ -1,15 +1,19 @@
 //! `mcpproxy import`: takes servers over from the files of clients and other proxies, after a look at what would come.
 
 mod files;
+pub(super) mod moving;
 mod notes;
 mod pick;
+pub(super) mod values;
+
+use std::io;
 
 use clap::Args;
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 pub(super) use self::{
-    files::{check_words, gather, location_of},
+    files::{check_words, gather, location_of, pasted},
     notes::{say_faults, say_needs, say_readable, show_table},
     pick::pick,
 };
@@ -17,60 +21,86 @@ use super::{
     connection,
     failure::CommandFailure,
     location::Location,
+    outcome,
     output::{self, Output},
 };
 use crate::{
-    clients::ImportReport,
+    clients::{Client, FoundServer, ImportReport, move_out},
     daemon_client::{AnswerDeadline, DaemonClient},
+    management::{Management, OverFiles},
+    text::names::ServerName,
 };
 
-/// Take over the servers that your AI clients and other proxies have in their files
+/// Import servers from your AI clients and other proxies
 ///
-/// Without arguments it looks in all known files of yours and of the project in this folder, and shows what it found: what is new, what
-/// is here already, and what cannot be used and why. On a terminal it then asks which to take; elsewhere nothing is taken unless --all,
-/// --yes or --server says so. Servers are the same if they start the same thing, whatever they are called. What you take over is
-/// trusted, as with `mcpproxy upstream add`. The files of the others are not changed.
+/// Shows the servers in all known files of yours and of the project in this folder, and asks which to import; without a terminal nothing
+/// is imported unless --all, --yes or --server says so. Imported servers are trusted. With --move they are removed from the clients'
+/// files, too, so that nothing runs twice; --undo puts them back.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = format!("{EXAMPLES}\nClients: {}", Client::listed(|_| true)))]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
 pub(super) struct ImportCommand {
-    /// Clients, such as `cursor`, or files; all that are known if none is named
-    #[arg(value_name = "CLIENT|FILE")]
+    /// Clients, such as `cursor`, or files, or - for a pasted text; all that are known if none is named
+    #[arg(value_name = "CLIENT|FILE|-")]
     from: Vec<String>,
-    /// Take everything that can be taken
+    /// Import everything
     #[arg(long, conflicts_with = "server")]
     all: bool,
-    /// Take this server; may be repeated
+    /// Import this server; may be repeated
     #[arg(long, value_name = "NAME")]
     server: Vec<String>,
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
-    /// Show what would come, and take nothing
+    /// Show what would be imported, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Hold what is taken until it is approved
+    /// Hold what is imported until it is approved
     #[arg(long = "quarantined")]
     is_held: bool,
+    /// Remove what is here then from the clients' files
+    #[arg(long = "move", conflicts_with = "dry_run")]
+    moves: bool,
+    /// Where secrets of entries go; asked for on a terminal, else the file
+    #[arg(
+        long,
+        value_name = "keyring|file",
+        value_enum,
+        hide_possible_values = true
+    )]
+    secrets: Option<values::SecretsPlace>,
+    /// Put back into the clients' files what --move removed
+    #[arg(long, conflicts_with_all = ["all", "server", "dry_run", "is_held", "moves"])]
+    undo: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   mcpproxy import                              look everywhere, and ask
-  mcpproxy import --dry-run -o json            the same for programs, and nothing is taken
+  mcpproxy import --all --move                 import everything, and nothing runs twice
   mcpproxy import cursor claude-code --all     everything that these two have
   mcpproxy import ./servers.json --server github
-Clients: claude-code, claude-desktop, cursor, vscode, windsurf, codex, gemini-cli, zed, goose, opencode; mcpproxy-go, servers-json, magg";
+  pbpaste | mcpproxy import -                  what a server's page gives to be pasted
+  mcpproxy import --undo                       put moved servers back";
 
 impl ImportCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
+        if self.undo {
+            return moving::undo(&self.from, out);
+        }
         let mut daemon = connection::open_or_files(&files, out).await?;
-        let mut report = gather(&files, &daemon, &self.from)?;
-        let is_decided = self.all || self.yes || !self.server.is_empty();
+        let is_pasted = self.from.iter().any(|word| word == "-");
+        let mut report = if is_pasted {
+            let text = super::call::read_all(io::stdin().lock(), "the entry", "stdin")?;
+            pasted(&files, &daemon, &text, None)?
+        } else {
+            gather(&files, &daemon, &self.from)?
+        };
+        let is_decided = is_pasted || self.all || self.yes || !self.server.is_empty();
         let mut wanted = self.server.clone();
         wanted.retain(|name| !report.is_here(name));
         let mut chosen = if wanted.is_empty() && !self.server.is_empty() {
@@ -90,13 +120,19 @@ impl ImportCommand {
         let takes = !self.dry_run && (is_decided || asks);
         report.choose(&chosen);
         if takes {
+            values::fill_placeholders(&mut report, out);
+            values::keep_secrets(&files, &mut report, self.secrets, out)?;
             add(&mut daemon, &mut report, self.is_held, out).await;
+        }
+        if self.moves || asks && report.imported > 0 && moving::is_wanted(out) {
+            report.moved = move_out(&report, |_| true);
         }
         if out.is_json() {
             output::json(&output::as_json(&report)?)?;
         } else {
             say_needs(&report, takes, out);
             self.conclude(offered, chosen.len(), &report, takes, out);
+            moving::say(&report, out);
             say_readable(files.config_file(), &report, out);
         }
         verdict(&report)
@@ -112,23 +148,23 @@ impl ImportCommand {
         out: Output,
     ) {
         let n = |n: usize| output::count(n, "server");
-        out.note(&if chosen == 0 && offered > 0 {
-            format!("nothing was taken over; {} could be", n(offered))
+        out.done(&if chosen == 0 && offered > 0 {
+            format!("nothing was imported of {}", n(offered))
         } else if chosen == 0 {
-            "there is nothing to take over".to_owned()
+            "nothing new to import".to_owned()
         } else if takes {
-            format!(
-                "{} taken over; next step: `mcpproxy connect` puts mcpproxy into your clients, `mcpproxy upstream list` shows how the servers are",
-                n(report.imported)
-            )
+            format!("imported {}", n(report.imported))
         } else if self.dry_run {
-            format!("{} would be taken over", n(chosen))
+            format!("{} would be imported", n(chosen))
         } else {
             format!(
-                "nothing was taken over; next step: --all takes {}, --server NAME one",
+                "nothing was imported; next: --all imports {}, --server NAME one",
                 n(chosen)
             )
         });
+        if takes && report.imported > 0 {
+            out.next("`mcpproxy connect`");
+        }
     }
 }
 
@@ -152,6 +188,65 @@ pub(super) async fn add(
             out.warning(&format!("{name} was not added: {error}"));
         }
         report.note(at, error);
+    }
+}
+
+/// Adds what was pasted.
+pub(super) async fn add_pasted(
+    files: &Management<OverFiles>,
+    text: &str,
+    name: Option<&str>,
+    is_held: bool,
+    secrets: Option<values::SecretsPlace>,
+    out: Output,
+) -> Result<(), CommandFailure> {
+    let mut daemon = connection::open_or_files(files, out).await?;
+    let text = match text {
+        "-" => super::call::read_all(io::stdin().lock(), "the entry", "stdin")?,
+        text => text.to_owned(),
+    };
+    let mut report = pasted(files, &daemon, &text, name)?;
+    let new = report.picked(&[])?;
+    report.choose(&new);
+    values::fill_placeholders(&mut report, out);
+    values::keep_secrets(files, &mut report, secrets, out)?;
+    add(&mut daemon, &mut report, is_held, out).await;
+    if out.is_json() {
+        output::json(&output::as_json(&report)?)?;
+    } else {
+        say_needs(&report, true, out);
+        for server in report.servers.iter().filter(|server| !server.chosen) {
+            let why = server.error.clone().unwrap_or_else(|| server.summary());
+            out.warning(&format!("{} was not added: {why}", server.written_name));
+        }
+        for server in report.taken() {
+            let name = server.new_name().unwrap_or_default();
+            let row = outcome::wait_for(&mut daemon, name, None).await?;
+            outcome::say(out, &daemon, "added", &row);
+        }
+    }
+    if report.imported == 0 {
+        return Err(CommandFailure::failed("nothing was added").shown());
+    }
+    verdict(&report)
+}
+
+/// An entry whose placeholders were asked for, and whose secrets are in the keyring if that is wanted.
+pub(super) fn with_values(
+    files: &Management<OverFiles>,
+    name: &ServerName,
+    entry: Map<String, Value>,
+    secrets: Option<values::SecretsPlace>,
+    out: Output,
+) -> Result<Map<String, Value>, CommandFailure> {
+    let mut report = ImportReport::of_entry(name, entry);
+    values::fill_placeholders(&mut report, out);
+    values::keep_secrets(files, &mut report, secrets, out)?;
+    let server = report.servers.into_iter().next();
+    match server.map(FoundServer::into_entry) {
+        Some(Ok(entry)) => Ok(entry),
+        Some(Err(why)) => Err(CommandFailure::usage(why).next("give the value itself")),
+        None => Ok(Map::new()),
     }
 }
 

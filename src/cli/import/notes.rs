@@ -38,7 +38,7 @@ pub(in crate::cli) fn show_table(report: &ImportReport) -> Result<(), CommandFai
         name("SERVER"),
         text("FROM", 2),
         text("STARTS", 2),
-        text("WHAT HAPPENS", 4),
+        text("RESULT", 4),
     ];
     output::table(columns, rows)
 }
@@ -53,21 +53,21 @@ fn place(report: &ImportReport, server: &FoundServer) -> String {
     }
 }
 
-/// Says which files could not be read, which have no server, and where a key stands twice.
+/// Says which files could not be read, which have no server, and where a key is there twice.
 pub(in crate::cli) fn say_faults(report: &ImportReport, out: Output) {
     for fault in &report.faults {
         let (file, error, step) = (report.shown(&fault.file), &fault.error, &fault.next_step);
-        out.warning(&format!("{file} was not read: {error}; next step: {step}"));
+        out.warning(&format!("{file} was not read: {error}; next: {step}"));
     }
     for twice in &report.repeated {
         let (file, key, step) = (report.shown(&twice.file), &twice.key, &twice.next_step);
         out.warning(&format!(
-            "{file}: `{key}` stands twice, and only the last one counts; next step: {step}"
+            "{file}: `{key}` is there twice, the last one counts; next: {step}"
         ));
     }
     for file in &report.empty {
         let file = report.shown(file);
-        out.note(&format!("{file} has no list of servers, or an empty one"));
+        out.note(&format!("{file} has no servers"));
     }
 }
 
@@ -92,34 +92,35 @@ pub(in crate::cli) fn say_readable(file: &Path, report: &ImportReport, out: Outp
     if has_secrets && storage::is_open_to_others(file) {
         let file = file.display();
         out.warning(&format!(
-            "other users can read {file}, which has secrets now; next step: `chmod 600 {file}`"
+            "other users can read {file}, which has secrets; next: `chmod 600 {file}`"
         ));
     }
 }
 
 fn say_needs_of(server: &FoundServer, is_taken: bool, out: Output) {
-    // A secret that is stored before is not given to a server that is taken over later, so not even that is a step now.
-    let (when, modal) = if is_taken {
-        ("next step", "was")
-    } else {
-        ("once it is taken over", "would be")
-    };
     let name = server.new_name().unwrap_or_default();
     for need in server.needs.iter().filter(|need| !need.is_set) {
-        let (wants, step) = (wants(need), &need.next_step);
-        out.note(&format!("{name} {wants}; {when}: {step}"));
+        // A secret that is stored before is not given to a server that is imported later, so not even that is a step before.
+        let step = Some(&need.next_step).filter(|_| is_taken);
+        let step = step.map_or_else(String::new, |step| format!("; next: {step}"));
+        out.note(&format!("{name} {}{step}", wants(need)));
     }
     for (secret, step) in server.literal_secrets.iter().zip(&server.secret_steps) {
         let place = &secret.place;
+        let step = if is_taken {
+            format!("next: {step}")
+        } else {
+            "--secrets keyring stores it".to_owned()
+        };
         out.note(&format!(
-            "{name} has a secret in `{place}`, which {modal} taken over as it is; {when}: {step}"
+            "{name}: `{place}` is a secret in plain text; {step}"
         ));
     }
     if !server.left_behind.is_empty() {
         out.note(&format!(
-            "{name}: of its entry in the file of {} this {modal} left behind, because it says nothing here: {}",
-            server.client.name(),
-            server.left_behind.join(", ")
+            "{name}: {} not imported; only {} uses them",
+            server.left_behind.join(", "),
+            server.client.name()
         ));
     }
 }
@@ -129,14 +130,14 @@ fn wants(need: &NeededValue) -> String {
     let about = about.unwrap_or_default();
     match need.kind {
         NeededKind::Variable => {
-            format!("refers to ${{{}}}{about}, which is not set here", need.name)
+            format!("needs the variable {}{about}", need.name)
         }
         NeededKind::Secret => match &need.not_given {
             Some(stored) => format!(
-                "needs the secret {:?}{about}; {stored:?} is stored already, but nothing refers to it, so it is not given to this server",
+                "needs the secret {}{about}; {stored} is stored for something else",
                 need.name
             ),
-            None => format!("needs the secret {:?}{about}", need.name),
+            None => format!("needs the secret {}{about}", need.name),
         },
     }
 }

@@ -7,7 +7,7 @@ pub(in crate::cli) fn pick(choice: &[usize], out: Output) -> Vec<usize> {
     let n = choice.len();
     loop {
         let question =
-            format!("Take over which? Enter for all {n}, numbers such as 1,3-4, or n for none:");
+            format!("Import which? Enter for all {n}, numbers such as 1,3-4, or n for none:");
         let Some(answer) = out.answer_to(&question) else {
             return Vec::new();
         };

@@ -20,10 +20,12 @@ pub(super) use self::install::install;
 use self::{
     definition::{CommandLine, ServiceDefinition},
     places::ServiceKind,
+    state::ServiceState,
+    steps::Step,
 };
 use super::{failure::CommandFailure, location::Location, output::Output};
 
-/// Run the daemon at login: install it as a service, take it away again, or say how it is
+/// Run the daemon at every login
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) enum ServiceCommand {
@@ -48,6 +50,23 @@ impl ServiceCommand {
             Self::Status(status) => status.run(location, out).await,
         }
     }
+}
+
+/// Restarts the daemon of this process as a service, if it is one. Whether it is.
+pub(super) async fn restart(pid: u32) -> Result<bool, CommandFailure> {
+    let Ok(kind) = places::present() else {
+        return Ok(false);
+    };
+    if ServiceState::ask(kind).await.pid != Some(pid) {
+        return Ok(false);
+    }
+    let again = Step::again(kind);
+    let outcome = again.run().await;
+    if outcome.is_done {
+        return Ok(true);
+    }
+    let what = format!("the service was not restarted: {}", outcome.reason);
+    Err(CommandFailure::failed(what).next(format!("`{again}`")))
 }
 
 /// Which service manager is meant.

@@ -18,7 +18,7 @@ use crate::cli::{
     output::{self, Output},
 };
 
-/// Say whether the service is installed and runs, what it starts, and whether `install` would write something else
+/// Show whether the service is installed and runs
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ServiceStatus {
     #[command(flatten)]
@@ -79,8 +79,7 @@ impl ServiceReport {
         location: &Location,
     ) -> Result<(), CommandFailure> {
         let Some(installed) = installed else {
-            let what =
-                "it cannot be read what the file starts; `mcpproxy service install` writes it anew";
+            let what = "the file cannot be read; `mcpproxy service install` replaces it";
             self.warnings.push(what.to_owned());
             return Ok(());
         };

@@ -101,6 +101,14 @@ impl Step {
         }
     }
 
+    /// Restarts the service.
+    pub(super) fn again(kind: ServiceKind) -> Self {
+        match kind {
+            ServiceKind::Systemd => Self::systemctl(&["restart", systemd::UNIT]),
+            ServiceKind::Launchd => Self::launchctl(&["kickstart", "-k", &service()]),
+        }
+    }
+
     /// Stops the service, and has it run no more.
     pub(super) fn end(kind: ServiceKind) -> Self {
         match kind {

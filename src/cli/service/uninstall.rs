@@ -69,7 +69,7 @@ impl UninstallService {
             if !outcome.is_done {
                 let what = format!("`{step}` failed: {}", outcome.reason);
                 return Err(CommandFailure::failed(what)
-                    .next(format!("{} was left as it is; try again", report.file)));
+                    .next(format!("{} was left unchanged; try again", report.file)));
             }
         }
         fs::remove_file(&file.path).map_err(|error| file.failed("remove", &error))?;

@@ -44,7 +44,7 @@ pub(super) fn connect_clients(
             }
             Err(failure) => {
                 let step = failure.next_step.unwrap_or_default();
-                out.warning(&format!("{}; next step: {step}", failure.what));
+                out.warning(&format!("{}; next: {step}", failure.what));
                 report.not_connected.push(row.client);
             }
         }
@@ -53,11 +53,10 @@ pub(super) fn connect_clients(
         connect::say_token(&reaching, &report.connected(), out);
     }
     let text = if names.is_empty() {
-        "clients: none was connected; `mcpproxy connect` lists them and connects them at any time"
-            .to_owned()
+        "clients: none connected; later: `mcpproxy connect`".to_owned()
     } else {
-        let anew = "start your clients anew, so that they read their files";
-        report.next_steps.insert(0, anew.to_owned());
+        let restart = format!("restart {}", names.join(", "));
+        report.next_steps.insert(0, restart);
         format!("clients: {} connected", names.join(", "))
     };
     SetupStep::Clients.say(&text, out);
@@ -65,9 +64,5 @@ pub(super) fn connect_clients(
 }
 
 fn is_wanted(row: &ClientRow, out: Output) -> bool {
-    let question = format!("Connect {} ({})? [Y/n]", row.title, row.file);
-    let answer = out
-        .answer_to(&question)
-        .map(|answer| answer.trim().to_ascii_lowercase());
-    matches!(answer.as_deref(), Some("" | "y" | "yes"))
+    out.agrees(&format!("Connect {} ({})?", row.title, row.file))
 }

@@ -1,13 +1,13 @@
 //! The third step: a daemon that clients can reach.
 
 use super::{
-    super::{background::Starter, connection, failure::CommandFailure, output::Output, service},
+    super::{connection, failure::CommandFailure, output::Output, service, start},
     SetupCommand,
     report::{DaemonRow, SetupReport},
     step::SetupStep,
 };
 use crate::{
-    daemon_client::{DaemonClient, bridge::BridgeHost},
+    daemon_client::DaemonClient,
     doctor,
     management::{Management, OverFiles},
 };
@@ -36,15 +36,9 @@ impl SetupCommand {
             }
             out.note("the service manager did not start it from here, so it is started in the background for now");
         }
-        out.progress("starting the daemon");
-        let starter = Starter::lasting(files.places().clone(), files.data_dir().to_owned(), out);
-        starter.start_daemon().await.map_err(|why| {
-            CommandFailure::failed(why)
-                .next("`mcpproxy doctor` says what is wrong; then run `mcpproxy setup` again")
-        })?;
-        let daemon = connection::open_soon(files, out).await?;
+        let daemon = start::start(files, out).await?;
         if !is_service {
-            let later = "`mcpproxy service install` starts the daemon at every login";
+            let later = "start at every login: `mcpproxy service install`";
             report.next_steps.push(later.to_owned());
         }
         let how = ("background", "runs in the background");
@@ -61,12 +55,21 @@ async fn reachable(
     out: Output,
 ) -> Result<DaemonClient, CommandFailure> {
     let status = daemon.status_report();
-    let Some((url, pid)) = status.and_then(|status| Some((status.location.url?, status.pid)))
-    else {
+    let found = status.and_then(|status| {
+        let page = status.location.page_base();
+        Some((status.location.url?, page, status.pid))
+    });
+    let Some((url, page, pid)) = found else {
         return Err(without_http(files).await);
     };
     SetupStep::Daemon.say(&format!("daemon {did}: {url}"), out);
-    report.daemon = Some(DaemonRow { how, url, pid });
+    let page = page.map(|base| format!("{base}/ui/"));
+    report.daemon = Some(DaemonRow {
+        how,
+        url,
+        page,
+        pid,
+    });
     Ok(daemon)
 }
 

@@ -1,13 +1,17 @@
 //! The second step: the servers that other programs have.
 
 use super::{
-    super::{failure::CommandFailure, import, output::Output},
+    super::{
+        failure::CommandFailure,
+        import,
+        output::{self, Output},
+    },
     choice::Choice,
     report::SetupReport,
     step::SetupStep,
 };
 use crate::{
-    clients::ImportReport,
+    clients::{ImportReport, move_out},
     daemon_client::DaemonClient,
     management::{Management, OverFiles},
 };
@@ -19,14 +23,11 @@ pub(super) async fn import_servers(
     choice: &Choice,
     report: &mut SetupReport,
     out: Output,
-) -> Result<(), CommandFailure> {
+) -> Result<Option<ImportReport>, CommandFailure> {
     let from: &[String] = match choice {
         Choice::Nothing => {
-            SetupStep::Servers.say(
-                "servers: nothing is taken over; `mcpproxy import` does that at any time",
-                out,
-            );
-            return Ok(());
+            SetupStep::Servers.say("servers: none imported; later: `mcpproxy import`", out);
+            return Ok(None);
         }
         Choice::All | Choice::Undecided | Choice::Ask => &[],
         Choice::Named(words) => words,
@@ -46,6 +47,8 @@ pub(super) async fn import_servers(
         chosen = import::pick(&chosen, out);
     }
     found.choose(&chosen);
+    import::values::fill_placeholders(&mut found, out);
+    import::values::keep_secrets(files, &mut found, None, out)?;
     import::add(&mut daemon, &mut found, false, out).await;
     import::say_readable(files.config_file(), &found, out);
     if !out.is_json() {
@@ -60,7 +63,48 @@ pub(super) async fn import_servers(
         }
     }
     say_imported(&found, offered, report, out);
-    Ok(())
+    Ok(Some(found))
+}
+
+/// Removes what was imported from the files of clients that are connected now: what others have they still need.
+pub(super) fn move_servers(
+    found: &mut ImportReport,
+    moves: Moves,
+    report: &mut SetupReport,
+    out: Output,
+) {
+    let connected = report.connected();
+    let twice = found
+        .taken()
+        .filter(|server| connected.contains(&server.client));
+    let twice = twice.count();
+    let is_wanted = match moves {
+        Moves::Yes => true,
+        Moves::No => false,
+        Moves::Ask => twice > 0 && import::moving::is_wanted(out),
+    };
+    if is_wanted {
+        found.moved = move_out(found, |client| connected.contains(&client));
+        if !out.is_json() {
+            import::moving::say(found, out);
+        }
+    }
+    report.moved.clone_from(&found.moved);
+    let left = found.taken().count() - if is_wanted { twice } else { 0 };
+    if left > 0 {
+        report.next_steps.push(format!(
+            "{} still in a client's file, too, and would run twice: `mcpproxy import --move`",
+            output::count(left, "imported server")
+        ));
+    }
+}
+
+/// Whether imported servers are removed from the files of connected clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moves {
+    Yes,
+    No,
+    Ask,
 }
 
 fn say_imported(found: &ImportReport, offered: usize, report: &mut SetupReport, out: Output) {
@@ -69,26 +113,17 @@ fn say_imported(found: &ImportReport, offered: usize, report: &mut SetupReport, 
         1 => "1 file of another program".to_owned(),
         n => format!("{n} files of other programs"),
     };
-    if !report.imported.is_empty() {
-        report.next_steps.push(
-            "the servers that were taken over still stand in the files of their clients, which start them a second time: take them out there; `mcpproxy doctor` names them file by file".to_owned(),
-        );
-    }
     let text = match report.imported.as_slice() {
-        [] if n_files == 0 => {
-            "servers: no other program has any here; `mcpproxy upstream add` adds one".to_owned()
-        }
+        [] if n_files == 0 => "servers: no other program has any here".to_owned(),
         [] if found.servers.is_empty() => {
-            format!(
-                "servers: nothing to take over was found in {files}; `mcpproxy upstream add` adds one"
-            )
+            format!("servers: none found in {files}")
         }
-        [] if offered > 0 => format!(
-            "servers: none was taken over; {offered} could be: `mcpproxy import` offers them at any time"
-        ),
+        [] if offered > 0 => {
+            format!("servers: none of {offered} imported; later: `mcpproxy import`")
+        }
         [] => format!("servers: nothing new in {files}"),
         names => format!(
-            "servers: {} taken over from {files}: {}",
+            "servers: {} imported from {files}: {}",
             names.len(),
             names.join(", ")
         ),

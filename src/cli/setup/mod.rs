@@ -17,7 +17,7 @@ use self::{
     choice::Choice,
     clients::connect_clients,
     configuration::{check_address, chosen_address, refuse_fault, write_configuration},
-    import_servers::import_servers,
+    import_servers::{Moves, import_servers, move_servers},
     report::SetupReport,
 };
 use super::{
@@ -33,14 +33,13 @@ use crate::{
     management::{Management, OverFiles},
 };
 
-/// From nothing to a connected client in a minute: takes over servers, starts the daemon, connects clients, and makes a call
+/// Import servers, start the daemon and connect your clients
 ///
-/// On a terminal it asks before each step; --yes does everything that can be done without questions. It can be run again at any time:
-/// what is done already is left alone.
+/// Asks before each step; --yes does everything without questions. Run it again at any time: what is done already stays.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct SetupCommand {
-    /// Whose servers to take over: a client, a file, `all` or `none`; may be repeated
+    /// Whose servers to import: a client, a file, `all` or `none`; may be repeated
     #[arg(long, value_name = "CLIENT|FILE|all|none")]
     import: Vec<String>,
     /// Which client to connect, or `all` that are found, or `none`; may be repeated
@@ -58,9 +57,12 @@ pub(super) struct SetupCommand {
     /// Start the daemon in the background now, and not at every login
     #[arg(long)]
     no_service: bool,
-    /// Do not ask: take over everything, connect every client that is found
+    /// Do not ask: import everything, connect every client that is found
     #[arg(short, long)]
     yes: bool,
+    /// Leave imported servers in the clients' files, too, where they run a second time
+    #[arg(long)]
+    no_move: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -68,7 +70,7 @@ Examples:
   mcpproxy setup                                    guided
   mcpproxy setup --yes                              everything that is found, without questions
   mcpproxy setup --import cursor --connect claude-code --service
-  mcpproxy setup --import none --connect codex      nothing taken over, one client
+  mcpproxy setup --import none --connect codex      nothing imported, one client
   mcpproxy setup --port 8081                        where another program has 8080";
 
 impl SetupCommand {
@@ -91,9 +93,7 @@ impl SetupCommand {
         let steps = self.steps(&files, listen, &taken, &connect, &mut report, out);
         steps.await.map_err(|failure| match failure.next_step {
             Some(_) => failure,
-            None => {
-                failure.next("correct that, then run `mcpproxy setup` again: what was done stays")
-            }
+            None => failure.next("correct that, then `mcpproxy setup` again"),
         })?;
         report.finish(began.elapsed());
         if out.is_json() {
@@ -122,10 +122,20 @@ impl SetupCommand {
             refuse_fault(daemon)?;
         }
         write_configuration(files, listen, report, out)?;
-        import_servers(files, running, import, report, out).await?;
+        let found = import_servers(files, running, import, report, out).await?;
         let mut daemon = self.daemon(files, report, out).await?;
         proof::wait_until_listed(&mut daemon, report, out).await?;
         connect_clients(files, &daemon, connect, report, out)?;
+        if let Some(mut found) = found {
+            let moves = if self.no_move || !(self.yes || out.is_interactive()) {
+                Moves::No
+            } else if self.yes {
+                Moves::Yes
+            } else {
+                Moves::Ask
+            };
+            move_servers(&mut found, moves, report, out);
+        }
         proof::call(files, &daemon, report, out).await
     }
 }

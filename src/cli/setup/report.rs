@@ -6,12 +6,15 @@ use serde::Serialize;
 
 use super::super::output::Output;
 use crate::{
-    clients::{Client, Connected},
+    clients::{Client, Connected, MovedServers},
     management::ServerRow,
 };
 
 /// Servers that do not work and are named one by one.
 const MOST_PROBLEMS: usize = 5;
+
+/// Steps that are shown.
+const MOST_STEPS: usize = 5;
 
 /// Everything that was done.
 #[derive(Default, Serialize)]
@@ -21,6 +24,8 @@ pub(super) struct SetupReport {
     pub(super) imported: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) not_imported: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) moved: Vec<MovedServers>,
     /// How many servers of other programs could be taken over, where nobody chose.
     #[serde(skip_serializing_if = "Option::is_none")]
     offered: Option<usize>,
@@ -41,13 +46,15 @@ pub(super) struct DaemonRow {
     /// `running`, `service` or `background`.
     pub(super) how: &'static str,
     pub(super) url: String,
+    /// Where a browser finds the web UI.
+    pub(super) page: Option<String>,
     pub(super) pid: u32,
 }
 
 #[derive(Serialize)]
 struct ServerSummary {
     name: String,
-    state: &'static str,
+    state: String,
     tools: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -78,7 +85,7 @@ impl SetupReport {
             .iter()
             .map(|row| ServerSummary {
                 name: row.name.clone(),
-                state: row.state.as_str(),
+                state: row.shown_state.clone(),
                 tools: row.tools,
                 error: row.last_error.clone().filter(|_| row.is_failing()),
                 next_step: row.next_step.clone().filter(|_| row.is_failing()),
@@ -97,12 +104,12 @@ impl SetupReport {
         if failing.len() > MOST_PROBLEMS {
             let more = failing.len() - MOST_PROBLEMS;
             self.next_steps.push(format!(
-                "{more} more servers do not work: `mcpproxy upstream list` says why"
+                "{more} more servers do not work: `mcpproxy upstream list`"
             ));
         }
         if waiting > 0 {
             self.next_steps.push(format!(
-                "{waiting} of the servers are still starting, which may take minutes the first time: `mcpproxy upstream list` shows how they are"
+                "{waiting} servers are still starting, the first time up to 5 min: `mcpproxy upstream list`"
             ));
         }
     }
@@ -112,11 +119,11 @@ impl SetupReport {
         self.offered = Some(offered);
         let them = match offered {
             0 => return,
-            1 => "the server that another program has".to_owned(),
-            n => format!("the {n} servers that other programs have"),
+            1 => "1 server of another program".to_owned(),
+            n => format!("{n} servers of other programs"),
         };
         self.next_steps.push(format!(
-            "take over {them} here: `mcpproxy import` shows what there is, `mcpproxy setup --import all` takes everything"
+            "import {them}: `mcpproxy setup --import all`, or choose with `mcpproxy import`"
         ));
     }
 
@@ -137,12 +144,24 @@ impl SetupReport {
 
     /// What is left to do.
     pub(super) fn say_end(&self, out: Output) {
-        for step in &self.next_steps {
-            out.note(&format!("next step: {step}"));
-        }
         let seconds = Duration::from_millis(self.took_ms).as_secs_f64();
-        out.note(&format!(
-            "done in {seconds:.1} seconds; `mcpproxy status` shows how it is"
-        ));
+        out.done(&format!("done in {seconds:.1} s"));
+        if !self.next_steps.is_empty() {
+            out.done("left to do:");
+        }
+        for (n, step) in self.next_steps.iter().take(MOST_STEPS).enumerate() {
+            out.done(&format!("  {}. {step}", n + 1));
+        }
+        if self.next_steps.len() > MOST_STEPS {
+            let more = self.next_steps.len() - MOST_STEPS;
+            out.done(&format!("  and {more} more: `mcpproxy doctor`"));
+        }
+        let page = self
+            .daemon
+            .as_ref()
+            .and_then(|daemon| daemon.page.as_deref());
+        if let Some(page) = page {
+            out.done(&format!("web UI: {page} (logged in: `mcpproxy ui`)"));
+        }
     }
 }

@@ -17,6 +17,6 @@ pub(super) enum SetupStep {
 impl SetupStep {
     /// Says what the step did.
     pub(super) fn say(self, text: &str, out: Output) {
-        out.note(&format!("{}/{STEPS} {text}", self as u8));
+        out.done(&format!("{}/{STEPS} {text}", self as u8));
     }
 }

@@ -6,36 +6,45 @@ use clap::{Args, builder::PossibleValuesParser};
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::{
-    super::{
-        connection,
-        failure::CommandFailure,
-        location::Location,
-        output::{self, Output},
-        tools,
-    },
+use super::super::{
+    connection,
+    failure::CommandFailure,
+    import::{self, values::SecretsPlace},
+    location::Location,
     outcome,
+    output::{self, Output},
+    tools,
 };
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
+    failure::step::NextStep,
     management::{LogLines, ServerChange, ServerRow, ServerState, ToolList},
     process::{is_command_line, is_run_mark},
     text::names::{BadServerName, ServerName},
 };
 
-/// Add a server: a command that speaks MCP on stdin and stdout, or a URL
+/// Add a server by its command or URL
 ///
-/// What you add here is trusted: it is started and its tools are offered without further questions. Use --quarantined to look
-/// at it first. A command is started in the home folder, unless --cwd names another; one that refers to files in this folder is
-/// started here. Values may refer to variables of the daemon's environment as `${NAME}`; quote them, so that the shell leaves
-/// them alone.
+/// It is trusted, unless --quarantined holds it. `${NAME}` in single quotes refers to a variable of the daemon, `${keyring:NAME}` to a
+/// stored secret.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, override_usage = USAGE)]
-#[command(group = clap::ArgGroup::new("target").required(true).args(["url", "command"]))]
+#[command(group = clap::ArgGroup::new("target").required(true).args(["url", "command", "json"]))]
 pub(in crate::cli) struct AddServer {
     /// The server's name: letters, digits, '.', '_' and '-', at most 64, without "__"
-    #[arg(value_parser = server_name)]
-    name: ServerName,
+    #[arg(value_parser = server_name, required_unless_present = "json")]
+    name: Option<ServerName>,
+    /// What the server's page gives to be pasted: JSON or a URL; - reads stdin
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["env", "cwd", "header", "kind", "disabled", "check"])]
+    json: Option<String>,
+    /// Where secrets go; asked for on a terminal, else the file
+    #[arg(
+        long,
+        value_name = "keyring|file",
+        value_enum,
+        hide_possible_values = true
+    )]
+    secrets: Option<SecretsPlace>,
     /// The address of a remote server
     #[arg(long)]
     url: Option<String>,
@@ -55,13 +64,13 @@ pub(in crate::cli) struct AddServer {
     #[arg(long = "type", value_name = "TYPE", value_parser = PossibleValuesParser::new(TYPES))]
     kind: Option<String>,
     /// Hold the server until it is approved
-    #[arg(long)]
-    quarantined: bool,
+    #[arg(long = "quarantined")]
+    is_held: bool,
     /// Add it switched off
     #[arg(long)]
     disabled: bool,
     /// Add it only if it works: connect, and show its tools, or the reason and add nothing
-    #[arg(long, conflicts_with_all = ["disabled", "quarantined"])]
+    #[arg(long, conflicts_with_all = ["disabled", "is_held"])]
     check: bool,
 }
 
@@ -71,20 +80,31 @@ const LAST_WORDS: usize = 10;
 const TYPES: [&str; 5] = ["stdio", "http", "streamable-http", "sse", "auto"];
 
 const USAGE: &str = "mcpproxy upstream add [OPTIONS] <NAME> -- <COMMAND> [ARGS]...
-       mcpproxy upstream add [OPTIONS] <NAME> --url <URL>";
+       mcpproxy upstream add [OPTIONS] <NAME> --url <URL>
+       mcpproxy upstream add [NAME] --json <JSON>";
 
 const EXAMPLES: &str = "\
 Examples:
   mcpproxy upstream add time -- uvx mcp-server-time
   mcpproxy upstream add --check files -- npx -y @modelcontextprotocol/server-filesystem ~/Documents
   mcpproxy upstream add github --env 'TOKEN=${GITHUB_TOKEN}' -- npx -y some-github-server
-  mcpproxy upstream add docs --url https://example.com/mcp --header 'X-Key: ${DOCS_KEY}'";
+  mcpproxy upstream add docs --url https://example.com/mcp --header 'X-Key: ${DOCS_KEY}'
+  pbpaste | mcpproxy upstream add --json -";
 
 impl AddServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
-        let (name, is_checked) = (self.name.clone(), self.check);
-        let entry = self.entry(out)?;
         let files = location.files()?;
+        if let Some(text) = &self.json {
+            let name = self.name.as_ref().map(ServerName::as_str);
+            return import::add_pasted(&files, text, name, self.is_held, self.secrets, out).await;
+        }
+        let is_checked = self.check;
+        let Some(name) = self.name.clone() else {
+            return Err(CommandFailure::usage("no name is given"));
+        };
+        let secrets = self.secrets;
+        let entry = self.entry(out)?;
+        let entry = import::with_values(&files, &name, entry, secrets, out)?;
         let mut daemon = if is_checked {
             connection::open(&files, out).await?
         } else {
@@ -149,7 +169,7 @@ impl AddServer {
                 entry.insert("cwd".to_owned(), json!(cwd));
             }
         }
-        if self.quarantined {
+        if self.is_held {
             entry.insert("quarantined".to_owned(), json!(true));
         }
         if self.disabled {
@@ -198,10 +218,8 @@ async fn check(
     daemon
         .send(Method::DELETE, &path, "", AnswerDeadline::Daemon)
         .await?;
-    let reason = server
-        .reason_alone()
-        .unwrap_or("it did not connect in time");
-    let failure = CommandFailure::failed(format!("{name:?} was not added: {reason}"));
+    let reason = server.reason.as_deref().unwrap_or("no connection in time");
+    let failure = CommandFailure::failed(format!("{name} was not added: {reason}"));
     let written: Vec<String> = log.lines.into_iter().filter(|l| !is_run_mark(l)).collect();
     if !written.is_empty() {
         out.note(&format!("it wrote:\n{}", written.join("\n")));
@@ -215,14 +233,12 @@ fn step_without_entry(name: &ServerName, server: &ServerRow) -> String {
         return format!("add it without --check, then `mcpproxy upstream login {name}`");
     }
     let is_program = server.transport.as_deref() == Some("stdio");
-    // A next step with a command names the entry.
-    let known = server.next_step.as_deref();
-    let look = match known.filter(|step| !step.contains("mcpproxy ")) {
-        Some(step) => step,
-        None if is_program => "run the command by hand to see what it does",
-        None => "check that the URL is right and the server is running",
+    let look = match &server.step {
+        Some(NextStep::FixEntry { how: Some(how) } | NextStep::Act { how }) => how,
+        _ if is_program => "run the command by hand to see what it does",
+        _ => "check that the URL is right and the server is running",
     };
-    format!("{look}, and add it again; without --check it is added as it is")
+    format!("{look}; then add it again, or add it without --check")
 }
 
 /// A command with its arguments in one word is what a shell would have taken apart.

@@ -19,7 +19,7 @@ use crate::{
     management::{ApprovalBody, InspectedThing, Inspection, ServerChange},
 };
 
-/// Approve a quarantined server as it is, or what is held of a server
+/// Approve a quarantined server, or held tools
 ///
 /// What is approved is exactly what `upstream inspect` showed: with --seen, a change since then is refused. Without it, what there is to
 /// decide is shown and approved as it is now; where something of it looks dangerous, only if you say yes on a terminal or with --yes (exit

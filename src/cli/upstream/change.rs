@@ -8,14 +8,12 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{
-    super::{
-        connection,
-        failure::CommandFailure,
-        location::Location,
-        output::{self, Output},
-    },
+use super::super::{
+    connection,
+    failure::CommandFailure,
+    location::Location,
     outcome,
+    output::{self, Output},
 };
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
@@ -29,6 +27,9 @@ pub(in crate::cli) struct NamedServers {
     /// The servers' names, as `upstream list` shows them
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
+    /// Accepted, because scripts write it: nothing is asked
+    #[arg(short, long, hide = true)]
+    yes: bool,
 }
 
 /// What to do with them.
@@ -119,7 +120,7 @@ async fn done(
     if verb == Verb::Restart
         && let Some(error) = &server.last_error
     {
-        let failure = CommandFailure::failed(format!("server {name:?}: {error}"));
+        let failure = CommandFailure::failed(format!("{name}: {error}"));
         return Err(CommandFailure {
             next_step: server.next_step.clone(),
             code: Some(ErrorCode::ServerUnavailable),
@@ -129,7 +130,7 @@ async fn done(
     match verb {
         Verb::Remove | Verb::Disable | Verb::Quarantine => {
             let file = daemon.in_file();
-            out.note(&format!("{} {name:?}{file}", past(verb)));
+            out.done(&format!("{} {name}{file}", past(verb)));
         }
         Verb::Enable | Verb::Restart => outcome::say(out, daemon, past(verb), server),
     }

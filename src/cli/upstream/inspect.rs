@@ -10,9 +10,9 @@ use super::{
         Location, connection,
         escapes::visible,
         failure::CommandFailure,
+        outcome::LONG_CONNECT_TIMEOUT,
         output::{self, Output, count},
     },
-    outcome::LONG_CONNECT_TIMEOUT,
     rest_of_definition::rest_of_definition,
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     text::names::as_argument,
 };
 
-/// Show what is held of a server and why, what changed since it was approved, and what looks dangerous
+/// Review a server and what is held of it
 ///
 /// Contacts nothing, unless a quarantined server is to be connected to read its tools: one that an agent added, or one that failed.
 #[derive(Debug, Args)]
@@ -96,7 +96,7 @@ pub(super) fn print_server(inspection: &Inspection) -> Result<(), CommandFailure
     let tools = if inspection.inspected {
         server.tools.unwrap_or_default().to_string()
     } else {
-        "not known: nobody has listed them".to_owned()
+        "not known yet".to_owned()
     };
     let facts = [
         ("name", server.name.clone()),
@@ -128,11 +128,11 @@ fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
         return output::exactly("an agent added this server: all of its entry is new");
     }
     output::exactly(&format!(
-        "an agent changed this entry; held for {}: the server is quarantined until a person approves what stands there now",
+        "an agent changed this entry; the server is quarantined for {} until you approve it",
         visible(&review.held_for.join(", "))
     ))?;
     if !review.changes.is_empty() {
-        output::exactly("what was trusted (-), and what stands there now (+):")?;
+        output::exactly("trusted (-) and now (+):")?;
     }
     for change in &review.changes {
         let held = if change.holds { " (held for it)" } else { "" };

@@ -10,12 +10,9 @@ use super::super::{
     output::{self, Output},
     table::{name, text},
 };
-use crate::{
-    gate::Standing,
-    management::{LeftOut, ServerList, ServerRow},
-};
+use crate::management::{LeftOut, ServerList, ServerRow};
 
-/// List the servers: transport, state, tools, the last error and what to do about it
+/// List servers, their states, errors and next steps
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ListServers {}
 
@@ -29,15 +26,13 @@ impl ListServers {
             .and_then(|status| status.config_error)
         {
             out.warning(&format!(
-                "the configuration file as it stands is not in force: {error}; this is what the last good one says; next step: {CORRECT_THE_FILE}"
+                "configuration file not loaded: {error}; mcpproxy keeps the last good one; next: {CORRECT_THE_FILE}"
             ));
         }
         let body = daemon.get(path).await?;
         out.answer(path, &body, |list: ServerList| {
             if list.servers.is_empty() {
-                out.note(
-                    "there are no servers; add one with `mcpproxy upstream add NAME -- COMMAND ARGS…`",
-                );
+                out.note("no servers yet; add one: `mcpproxy upstream add NAME -- COMMAND`");
                 return Ok(());
             }
             print_rows(list.servers)
@@ -52,8 +47,8 @@ pub(in crate::cli) fn print_rows(servers: Vec<ServerRow>) -> Result<(), CommandF
         name("TRANSPORT"),
         name("STATE"),
         name("TOOLS"),
-        text("LAST ERROR", 3),
-        text("NEXT STEP", 3),
+        text("ERROR", 3),
+        text("NEXT", 3),
     ];
     output::table(columns, servers.into_iter().map(row))
 }
@@ -64,7 +59,7 @@ fn row(server: ServerRow) -> [String; 6] {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let writes = server
         .last_output
-        .map(|line| format!("wait; it writes: {line}"));
+        .map(|line| format!("wait; its log: {line}"));
     [
         server.name,
         or_dash(server.transport),
@@ -87,24 +82,18 @@ pub(super) fn tools(server: &ServerRow) -> Option<String> {
     Some(format!("{tools} ({})", remarks.join(", ")))
 }
 
-/// The state of the connection, whether the server is switched off or held, how many instances run, where not all clients
-/// share one, and what takes it so long: `Disconnected (disabled)`.
+/// The state, how many instances run, where not all clients share one, and what takes it so long: `Ready (2 instances)`.
 pub(super) fn state(server: &ServerRow) -> String {
     let instances = match server.instances {
         None | Some(0) => None,
         Some(1) => Some("1 instance".to_owned()),
         Some(instances) => Some(format!("{instances} instances")),
     };
-    let standing = match server.standing() {
-        Standing::Usable => None,
-        Standing::Disabled => Some("disabled".to_owned()),
-        Standing::Quarantined => Some("quarantined".to_owned()),
-    };
     // Nobody finds it in the file.
     let demo = server.demo.map(|_| "demo server".to_owned());
-    let remarks = [standing, instances, server.detail.clone(), demo];
+    let remarks = [instances, server.detail.clone(), demo];
     let remarks: Vec<String> = remarks.into_iter().flatten().collect();
-    let state = server.state.as_str();
+    let state = &server.shown_state;
     if remarks.is_empty() {
         state.to_owned()
     } else {

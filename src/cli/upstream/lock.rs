@@ -21,7 +21,7 @@ use crate::{
     trust::approvals::{Lock, LockChanges},
 };
 
-/// Write what was approved of every trusted server to a lock file, by server and tool
+/// Write approved tools to a lock file
 ///
 /// `mcpproxy serve --locked FILE`, or `lock_file` in the configuration, accepts exactly what such a file has. Without FILE the text goes
 /// to stdout. Under a lock file that is in force, the entries of that file are written as they are.
@@ -70,7 +70,7 @@ impl WriteLock {
             }
         }
         out.note(&format!(
-            "next step: review it, keep it with the code, and start with `mcpproxy serve --locked {file}`, or write `\"lock_file\"` into the \
+            "next: review it, keep it with the code, and start with `mcpproxy serve --locked {file}`, or write `\"lock_file\"` into the \
              configuration"
         ));
         Ok(())

@@ -7,13 +7,11 @@ use http::Method;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use super::{
-    super::{
-        Location, browser, connection,
-        failure::CommandFailure,
-        output::{self, Output},
-    },
+use super::super::{
+    Location, browser, connection,
+    failure::CommandFailure,
     outcome,
+    output::{self, Output},
 };
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
@@ -21,7 +19,7 @@ use crate::{
     management::{LoginProgress, LoginStarted, ServerChange},
 };
 
-/// Log in to a server that wants it
+/// Log in to a server
 ///
 /// Opens the browser at the server's authorization server, and waits until you are back. On a machine without a browser, or with
 /// --no-browser, the address is printed: open it anywhere. If the browser runs on another machine it ends at a page that it cannot load;
@@ -164,7 +162,7 @@ impl LogOut {
         let name = self.name;
         out.answer(&path, &answer, |change: ServerChange| {
             if change.changed.is_empty() {
-                out.note(&format!("nobody is logged in to {name:?}"));
+                out.note(&format!("not logged in to {name:?}"));
             } else {
                 out.note(&format!("logged out of {name:?}: its tokens are forgotten"));
             }

@@ -15,7 +15,7 @@ use crate::{
     management::{LogLines, Management, OverFiles},
 };
 
-/// Show the last lines that a server wrote to its stderr, in this run and in earlier ones
+/// Show a server's log
 ///
 /// They are kept in the data folder, so this works without a daemon, too.
 #[derive(Debug, Args)]
@@ -41,9 +41,7 @@ impl ShowLogs {
                 let was_there = is_configured(&files, name);
                 let is_over = || was_there && !is_configured(&files, name);
                 if follow::follow(file, self.part, is_over).await? == FollowEnd::Over {
-                    out.note(&format!(
-                        "the server {name:?} was taken out of the configuration"
-                    ));
+                    out.note(&format!("the server {name:?} was removed"));
                 }
                 Ok(())
             }

@@ -8,7 +8,6 @@ mod list;
 mod lock;
 mod login;
 mod logs;
-mod outcome;
 mod patch;
 mod rest_of_definition;
 mod show;
@@ -19,9 +18,7 @@ pub(super) use list::print_rows;
 
 use super::{failure::CommandFailure, location::Location, output::Output};
 
-/// List, add, change, remove, switch, review and look into the servers behind mcpproxy
-///
-/// With a daemon running these go through it and take effect at once. Without one, all but `restart`, `login` and `logout` work on the files.
+/// Add, edit, restart, review and remove servers
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) enum UpstreamCommand {
@@ -29,24 +26,24 @@ pub(super) enum UpstreamCommand {
     List(list::ListServers),
     Show(show::ShowServer),
     Add(add::AddServer),
-    /// Remove servers from the configuration, stop them, and remove their logs
+    /// Remove servers and their logs
     #[command(visible_alias = "rm")]
     Remove(change::NamedServers),
-    /// Switch servers on, and say what came of it
+    /// Enable servers
     Enable(change::NamedServers),
-    /// Switch servers off: they are stopped, and their tools are no longer offered
+    /// Stop servers and hide their tools
     Disable(change::NamedServers),
-    /// Stop servers, start them anew and read their tools again, even if they were asleep
+    /// Restart servers and read their tools again
     Restart(change::NamedServers),
     Patch(patch::PatchServer),
     Logs(logs::ShowLogs),
     Inspect(inspect::InspectServer),
     Approve(approve::ApproveServer),
-    /// Hold servers: nothing of them is executed until they are approved
+    /// Hold servers until you approve them
     Quarantine(change::NamedServers),
     Lock(lock::WriteLock),
     Login(login::LogIn),
-    /// Log out of servers: their tokens are forgotten and their connections ended
+    /// Log out of servers
     Logout(login::LogOut),
 }
 
@@ -54,15 +51,8 @@ const EXAMPLES: &str = "\
 Examples:
   mcpproxy upstream list
   mcpproxy upstream add time -- uvx mcp-server-time
-  mcpproxy upstream add docs --url https://example.com/mcp --header 'X-Key: ${DOCS_KEY}'
   mcpproxy upstream patch docs idle_timeout=2m 'headers.X-Key=${DOCS_KEY}'
-  mcpproxy upstream restart time docs
-  mcpproxy upstream show docs
-  mcpproxy upstream logs time --lines 200 --follow
-  mcpproxy upstream inspect docs
-  mcpproxy upstream approve docs search --seen 1f0c5a6b7d8e9f00
-  mcpproxy upstream lock mcp.lock.json
-  mcpproxy upstream login docs";
+  mcpproxy upstream restart time docs";
 
 impl UpstreamCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {

@@ -4,13 +4,11 @@ use clap::Args;
 use http::Method;
 use serde_json::{Map, Value};
 
-use super::{
-    super::{
-        Location, connection,
-        failure::CommandFailure,
-        output::{self, Output},
-    },
+use super::super::{
+    Location, connection,
+    failure::CommandFailure,
     outcome,
+    output::{self, Output},
 };
 use crate::{
     config::read_unrepeated_object,
@@ -18,7 +16,7 @@ use crate::{
     management::ServerChange,
 };
 
-/// Change some keys of a server's entry and leave the rest of it as it is
+/// Change keys of a server's entry
 ///
 /// `env` and `headers` are merged, `isolation` and `oauth` at every depth, everything else is replaced, and null takes a key out. A
 /// redacted value (`***`) stands for the stored one. Comments in the file stay.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{config::DemoOrigin, daemon_client, management::ServerDetails};
 
-/// Show one server: how it is, its whole last error, and its entry with secrets redacted
+/// Show one server and its entry
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ShowServer {
     /// The server's name, as `upstream list` shows it
@@ -49,8 +49,8 @@ fn print(details: ServerDetails) -> Result<(), CommandFailure> {
         ("tools", tools(&server)),
         ("left out", left_out),
         ("writes", server.last_output),
-        ("last error", server.last_error),
-        ("next step", server.next_step),
+        ("error", server.last_error),
+        ("next", server.next_step),
         ("log", details.log_file.map(|log| log.display().to_string())),
     ];
     let facts = facts.into_iter();

@@ -30,7 +30,7 @@ use super::{
     document::{self, Document, SERVERS, WrittenServer},
     finding::{ConfigFinding, without_credentials},
     guards,
-    keyring::{KeyringLookup, KeyringPlace},
+    keyring::{KeyringLookup, KeyringPlace, NoSecret},
     raw::{File, RawPlace},
     references::ValueLookup,
     secret_uses,
@@ -100,7 +100,7 @@ fn read(
     noted.hide(values.values().flatten());
     let secrets = |name: &str| {
         let value = values.get(name).cloned();
-        value.unwrap_or_else(|| Err("is not looked up here".to_owned()))
+        value.unwrap_or_else(|| Err(NoSecret::NotHere))
     };
     let lookup = ValueLookup {
         variables: surroundings.lookup,
@@ -111,7 +111,7 @@ fn read(
     let mut settings = Settings::of(top_level.file, surroundings);
     settings.lacks_secrets = values.values().any(Result::is_err);
     let repeated = document.repeated.iter();
-    let repeated = repeated.map(|path| format!("`{path}` stands twice; the last one counts"));
+    let repeated = repeated.map(|path| format!("`{path}` is there twice; the last one counts"));
     let ignored = top_level.ignored.iter().map(guards::ignored);
     settings.warnings.splice(..0, repeated.chain(ignored));
     let init_timeout = read_mcp_timeout(surroundings.lookup, &mut settings.warnings);
@@ -134,7 +134,7 @@ fn look_secrets_up(
     document: &Document<'_>,
     surroundings: &Surroundings<'_>,
     keyring: &KeyringLookup,
-) -> Result<BTreeMap<String, Result<Secret, String>>, ConfigError> {
+) -> Result<BTreeMap<String, Result<Secret, NoSecret>>, ConfigError> {
     let wanted = secret_uses::wanted(document);
     if wanted.is_empty() {
         return Ok(BTreeMap::new());

@@ -205,7 +205,7 @@ fn headers(written: Pairs<String, Word>) -> Result<Vec<(String, Secret)>, Config
         };
         match HeaderName::from_bytes(name.as_bytes()) {
             Ok(known) if is_set_for_each_request(&known) => {
-                return bad("must not be there: it is set for every request anew");
+                return bad("must not be there: mcpproxy sets it for each request");
             }
             Ok(_) if HeaderValue::from_str(&text.0.value).is_ok() => (),
             _ => return bad("cannot be an HTTP header"),
@@ -310,7 +310,10 @@ fn oauth(raw: RawOAuth, is_filled: bool) -> Result<OAuth, ConfigFinding> {
         .find(|(name, _)| OURS.contains(&&**name))
     {
         let key = format!("oauth.extra_params.{name}");
-        return Err(ConfigFinding::new(key, "is set for every login anew"));
+        return Err(ConfigFinding::new(
+            key,
+            "must not be there: mcpproxy sets it for each login",
+        ));
     }
     let extra_params = extra_params.into_iter();
     Ok(OAuth {

@@ -161,13 +161,13 @@ impl TryFrom<RawAuth> for ServerAuth {
         }
         let is_second = |(at, provider)| providers.iter().take(at).any(|first| first == provider);
         if providers.iter().enumerate().any(is_second) {
-            return Err("names in `providers` what stands there twice".to_owned());
+            return Err("names in `providers` what is there twice".to_owned());
         }
         if providers.is_empty() && raw.acl.is_none() && raw.required.is_none() {
             return Err("says nothing: it needs a `provider` (\"bearer\" or \"forwarded\"), an `acl`, or both".to_owned());
         }
         if has(Provider::Bearer) && raw.bearer.is_none() {
-            return Err("has no `bearer.tokens`, so nobody could come in".to_owned());
+            return Err("has no `bearer.tokens`, so every client would be refused".to_owned());
         }
         Ok(Self {
             providers,
@@ -184,7 +184,7 @@ impl TryFrom<Pairs<Token, Owner>> for Tokens {
 
     fn try_from(Pairs(pairs): Pairs<Token, Owner>) -> Result<Self, String> {
         if pairs.is_empty() {
-            return Err("is empty, so nobody could come in".to_owned());
+            return Err("is empty, so every client would be refused".to_owned());
         }
         if pairs.len() > MOST_TOKENS {
             return Err(format!("has more than {MOST_TOKENS} tokens"));
@@ -203,9 +203,7 @@ impl TryFrom<Pairs<Token, Owner>> for Tokens {
             }
             let hash = TokenHash::of(&token);
             if tokens.iter().any(|other| other.hash == hash) {
-                return Err(format!(
-                    "has at [{index}] a token that stands there already"
-                ));
+                return Err(format!("has the same token twice, again at [{index}]"));
             }
             tokens.push(BearerToken {
                 hash,
@@ -230,7 +228,7 @@ impl TryFrom<RawForwarded> for Forwarded {
         }
         let proxies = raw.trusted_proxies;
         if proxies.as_ref().is_some_and(Vec::is_empty) {
-            return Err("has empty `trusted_proxies`, so nobody would be believed");
+            return Err("has empty `trusted_proxies`, so every user would be refused");
         }
         Ok(Self {
             header,

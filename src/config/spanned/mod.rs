@@ -217,7 +217,7 @@ impl<'n> Node<'n> {
         references::expand(written, lookup).map_err(|bad| {
             ConfigFinding::of(match bad {
                 BadReference::Missing(name) => FindingKind::LacksVariable(name),
-                BadReference::Keyring { name, reason } => FindingKind::LacksSecret { name, reason },
+                BadReference::Keyring { name, why } => FindingKind::LacksSecret { name, why },
                 other => FindingKind::Value(other.to_string()),
             })
         })

@@ -95,7 +95,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         (r#"{"provider": "bearer", "bearer": {}}"#, "has no `tokens`"),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {}}}"#,
-            "nobody could come in",
+            "every client would be refused",
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": []}}"#,
@@ -111,7 +111,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"${NOPE}": "ada"}}}"#,
-            "NOPE, which is not set",
+            "needs the variable NOPE",
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"t": ""}}}"#,
@@ -139,11 +139,11 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"t": "a", "t": "b"}}}"#,
-            "`serverAuth.bearer.tokens[1]` stands there twice",
+            "`serverAuth.bearer.tokens[1]` is there twice",
         ),
         (
             r#"{"provider": "bearer", "bearer": {"tokens": {"${TOKEN}": "a", "s3cret-value": "b"}}}"#,
-            "stands there already",
+            "has the same token twice",
         ),
         (&format!("{{{tokens}}}"), "has no effect"),
         (
@@ -156,11 +156,11 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             &format!(r#"{{"providers": ["bearer", "bearer"], {tokens}}}"#),
-            "stands there twice",
+            "is there twice",
         ),
         (
             &format!(r#"{{"provider": "bearer", "provider": "bearer", {tokens}}}"#),
-            "stands there twice",
+            "is there twice",
         ),
         (r#"{"providers": []}"#, "says nothing"),
         (
@@ -189,7 +189,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "forwarded", "forwarded": {"trusted_proxies": []}}"#,
-            "nobody would be believed",
+            "every user would be refused",
         ),
         (r#"{"acl": []}"#, "must be an object"),
         (r#"{"acl": {"rules": []}}"#, "has no `default`"),
@@ -231,7 +231,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "policy": "deny"}]}}"#,
-            "stands there twice",
+            "is there twice",
         ),
     ] {
         check(auth, expected);
@@ -251,7 +251,7 @@ fn a_mistake_has_its_line_and_column_and_shows_no_token() {
         "`serverAuth.bearer.tokens[0]` must be a string",
     );
     let twice = "{\"serverAuth\": {\"acl\": {\"default\": \"deny\"}},\n\"serverAuth\": {}}";
-    check_at(twice, (2, 1), "stands there twice");
+    check_at(twice, (2, 1), "is there twice");
     for hidden in [
         r#"{"provider": "bearer", "bearer": {"hunter2-hunter2": "ada"}}"#,
         r#"{"provider": "bearer", "bearer": {"tokens": {"hunter2-hunter2": {"x": 1}}}}"#,

@@ -214,15 +214,15 @@ fn a_broken_entry_disables_only_itself() {
     );
     check_fault(
         r#"{"command": "${NOPE}"}"#,
-        "`command` refers to the environment variable NOPE, which is not set",
+        "`command` needs the variable NOPE",
     );
     check_fault(
         r#"{"command": "x", "env": {"A": "${env:NOPE}"}}"#,
-        "`env.A` refers to the environment variable NOPE",
+        "`env.A` needs the variable NOPE",
     );
     check_fault(
         r#"{"command": "x", "env": {"A": "${keyring:gh}"}}"#,
-        "`env.A` refers to the keyring entry \"gh\", which is not looked up here",
+        "`env.A` needs the secret gh, and secrets are not looked up here",
     );
 }
 
@@ -303,7 +303,7 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
     );
     check_fault(
         r#"{"url": "http://h", "oauth": {"extra_params": {"state": "x"}}}"#,
-        "`oauth.extra_params.state` is set for every login anew",
+        "`oauth.extra_params.state` must not be there: mcpproxy sets it for each login",
     );
     check_fault(
         r#"{"command": "x", "changed_by": "nobody"}"#,

@@ -16,7 +16,7 @@ fn a_lock_file_that_is_named_by_a_slip_refuses_the_configuration() {
         (r#"{"lock_file": 5}"#, "must be a string"),
         (
             r#"{"lock_file": "a.json", "lock_file": "b.json"}"#,
-            "`lock_file` stands there twice",
+            "`lock_file` is there twice",
         ),
         (
             r#"{"lockFile": "a.json"}"#,
@@ -47,12 +47,12 @@ fn what_guards_is_neither_misspelt_nor_doubled_nor_null() {
         ),
         (
             r#"{"docker_isolation": {"enabled": true, "enabled": false}}"#,
-            "`docker_isolation.enabled` stands there twice",
+            "`docker_isolation.enabled` is there twice",
         ),
         (r#"{"docker_isolation": null}"#, "must be an object"),
         (
             r#"{"docker_isolation": {}, "docker_isolation": {}}"#,
-            "`docker_isolation` stands there twice",
+            "`docker_isolation` is there twice",
         ),
         (
             r#"{"docker_isolaton": {}}"#,
@@ -60,11 +60,11 @@ fn what_guards_is_neither_misspelt_nor_doubled_nor_null() {
         ),
         (
             r#"{"profiles": {"a": {"servers": []}, "a": {}}}"#,
-            "`profiles.a` stands there twice",
+            "`profiles.a` is there twice",
         ),
         (
             r#"{"profiles": {"a": {"servers": ["x"], "servers": ["*"]}}}"#,
-            "`profiles.a.servers` stands there twice",
+            "`profiles.a.servers` is there twice",
         ),
         (
             r#"{"profiles": {"a": null}}"#,
@@ -77,7 +77,7 @@ fn what_guards_is_neither_misspelt_nor_doubled_nor_null() {
         (r#"{"profile": {}}"#, "did you mean `profiles`?"),
         (
             r#"{"management": "off", "management": "full"}"#,
-            "`management` stands there twice",
+            "`management` is there twice",
         ),
         (r#"{"management": ""}"#, "`management` is empty"),
         (
@@ -109,7 +109,7 @@ fn what_guards_is_neither_misspelt_nor_doubled_nor_null() {
         ),
         (
             r#"{"mcpServers": {}, "mcpServers": {}}"#,
-            "`mcpServers` stands there twice",
+            "`mcpServers` is there twice",
         ),
     ] {
         check(text, expected);
@@ -129,15 +129,15 @@ fn a_guard_that_stands_twice_or_says_nothing_disables_its_entry() {
     for (entry, expected) in [
         (
             r#"{"command": "x", "quarantined": true, "quarantined": false}"#,
-            "`quarantined` stands twice",
+            "`quarantined` is there twice",
         ),
         (
             r#"{"command": "x", "changed_by": "agent", "changed_by": "person"}"#,
-            "`changed_by` stands twice",
+            "`changed_by` is there twice",
         ),
         (
             r#"{"command": "x", "tool_acl": {"destructive": ["a"], "destructive": []}}"#,
-            "`tool_acl.destructive` stands twice",
+            "`tool_acl.destructive` is there twice",
         ),
         (
             r#"{"command": "x", "changed_by": null}"#,

@@ -310,7 +310,7 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
     );
     check(
         json!({ "env_json": "{\"A\":\"1\",\"A\":\"2\"}" }),
-        "\"A\" stands twice",
+        "\"A\" is there twice",
     );
     check(json!({ "env_json": "{" }), "`env_json` is no JSON");
     check(

@@ -11,9 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{
-        Keeper, KeyringLookup, OurAddress, Overrides, ServerEntry, Settings, Surroundings,
-        entry_fault, resolve::parse_with_secrets,
+        Keeper, KeyringLookup, NoSecret, OurAddress, Overrides, ServerEntry, Settings,
+        Surroundings, entry_fault, resolve::parse_with_secrets,
     },
+    failure::step::NextStep,
     runtime::sync::Guarded,
     text::{names::ServerName, secret::Secret},
 };
@@ -25,7 +26,7 @@ fn keyring(values: &[(&str, &str)]) -> KeyringLookup {
     Arc::new(move |_, names: &BTreeSet<String>| {
         let value = |name: &String| {
             let value = values.get(name).cloned();
-            value.ok_or_else(|| format!("is nowhere; `mcpproxy secret set {name}` stores it"))
+            value.ok_or(NoSecret::Missing)
         };
         names
             .iter()
@@ -82,13 +83,14 @@ fn what_is_missing_is_named_with_the_next_step_and_breaks_its_server_only() {
     let text = r#"{"mcpServers": {"s": {"command": "x", "env": {"T": "${keyring:a/b}"}}, "t": {"command": "y"}}}"#;
     let settings = read(text, &[]).expect("good JSON");
     assert!(settings.lacks_secrets);
-    assert_eq!(
-        settings.broken[0].reason,
-        "`env.T` refers to the keyring entry \"a/b\", which is nowhere; `mcpproxy secret set a/b` stores it"
-    );
+    assert_eq!(settings.broken[0].reason, "`env.T` needs the secret a/b");
+    let step = NextStep::SetSecret {
+        name: "a/b".to_owned(),
+    };
+    assert_eq!(settings.broken[0].step(), step);
     assert!(settings.servers.contains_key("t"));
     let error = read(r#"{"api_key": "${keyring:k}"}"#, &[]).expect_err("it is missing");
-    assert!(error.contains("`mcpproxy secret set k`"), "{error}");
+    assert!(error.contains("`api_key` needs the secret k"), "{error}");
     let settings = read(text, &[("a/b", "value")]).expect("good JSON");
     assert!(!settings.lacks_secrets && settings.broken.is_empty());
 }

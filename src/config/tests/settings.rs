@@ -136,7 +136,7 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
     );
     check(
         r#"{"data_dir": "${NOPE}"}"#,
-        "`data_dir` refers to the environment variable NOPE",
+        "`data_dir` needs the variable NOPE",
     );
     check("{\n\"a\": }", "line 2, column 6");
 }
@@ -151,7 +151,7 @@ fn unknown_keys_are_reported_and_never_fatal() {
     assert_eq!(
         settings.warnings,
         [
-            "`top_k` stands twice; the last one counts",
+            "`top_k` is there twice; the last one counts",
             "`listne` is unknown and ignored; did you mean `listen`?",
             "`activity.max_ag` is unknown and ignored; did you mean `max_age`?",
             "`servers` is unknown and ignored; did you mean `mcpServers`?",

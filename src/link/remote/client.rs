@@ -15,7 +15,7 @@ use super::{
     pool::Pool,
     reach::AddressReach,
     reply::chain,
-    tls,
+    unreached,
 };
 use crate::{
     link::{Authorization, Challenge, LinkError, LoginHeader},
@@ -191,8 +191,7 @@ impl HttpClient {
         // Boxed, because it is large and seldom.
         let dialled = Box::pin(self.dialer.dial(address.clone())).await;
         let stream = dialled.map_err(|error| {
-            let in_words = tls::mistake_in(&*error).map(str::to_owned);
-            LinkError::NotDelivered(in_words.unwrap_or_else(|| chain(&*error)))
+            LinkError::NotDelivered(unreached::why(&*error, self.dialer.goal(address)))
         })?;
         let connection = Http1Connection::over(stream).await;
         let connection = connection.map_err(|error| LinkError::NotDelivered(chain(&error)))?;

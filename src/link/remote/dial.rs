@@ -108,11 +108,16 @@ fn is_this_machine(host: &str) -> bool {
 }
 
 impl Dialer {
+    /// Where connections for a server lead first: to it, or to the proxy.
+    pub(super) fn goal<'a>(&'a self, server: &'a Uri) -> &'a Uri {
+        self.0.proxy.as_ref().map_or(server, Intercept::uri)
+    }
+
     /// Opens a connection to the server, or to the proxy that takes its requests.
     pub(super) async fn dial(&self, server: Uri) -> Result<Stream, BoxError> {
         match tokio::time::timeout(CONNECT, self.0.dial(server)).await {
             Ok(stream) => stream,
-            Err(_) => Err("no connection within 10 s".into()),
+            Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
         }
     }
 }

@@ -84,7 +84,7 @@ impl Endpoint {
             };
             let known = HeaderName::try_from(name.as_str()).map_err(|_| bad("not a name"))?;
             if is_set_for_each_request(&known) {
-                return Err(bad("it is set for every request anew"));
+                return Err(bad("mcpproxy sets it for each request"));
             }
             let mut value = HeaderValue::from_str(value.reveal())
                 .map_err(|_| bad("its value has characters that no header can carry"))?;

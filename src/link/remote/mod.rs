@@ -15,6 +15,7 @@ pub mod sse;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod unreached;
 
 use http::HeaderName;
 

@@ -141,7 +141,8 @@ impl Service<Name> for Resolver {
     fn call(&mut self, name: Name) -> Self::Future {
         let (resolving, reach) = (self.system.call(name), self.reach);
         async move {
-            let found: Vec<SocketAddr> = resolving.await?.collect();
+            let unknown = |_| io::Error::from(io::ErrorKind::NotFound);
+            let found: Vec<SocketAddr> = resolving.await.map_err(unknown)?.collect();
             let n_found = found.len();
             let within = found.into_iter();
             let within = within.filter(|address| AddressReach::of(address.ip()) <= reach);

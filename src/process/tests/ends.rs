@@ -81,7 +81,7 @@ async fn a_stubborn_child_is_killed_with_all_it_started() {
     drop(child.stdin);
     child.process.stop(HURRY).await;
     assert!(!is_running(grandchild));
-    assert_eq!(exited.await.to_string(), "signal 9");
+    assert_eq!(exited.await.to_string(), "killed by signal 9");
     assert_eq!(ground.entries(), 0);
 }
 
@@ -98,7 +98,7 @@ async fn a_child_that_ignores_the_end_of_its_input_ends_at_sigterm() {
             after_term: DEADLINE,
         })
         .await;
-    assert_eq!(exited.await.to_string(), "exit code 7");
+    assert_eq!(exited.await.to_string(), "exited with code 7");
 }
 
 #[tokio::test]

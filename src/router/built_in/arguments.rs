@@ -2,6 +2,7 @@
 //! was meant. Pure.
 
 use crate::{
+    gate::Variant,
     text::names,
     wire::{LONGEST_NAME, LONGEST_URI, Raw},
 };
@@ -209,8 +210,8 @@ fn object(key: &str, value: &Raw) -> Result<Raw, String> {
 /// A call of a tool that comes in by another way than MCP, and says there what those of `call_tool_*` say.
 #[derive(Debug)]
 pub struct ToolRequest {
-    /// `read`, `write` or `destructive`, if it says one of them.
-    pub variant: String,
+    /// `read`, `write` or `destructive`; the tool's own where it says nothing.
+    pub variant: Option<Variant>,
     /// The tool, as it was written.
     pub name: String,
     /// The arguments for the upstream.
@@ -218,7 +219,7 @@ pub struct ToolRequest {
 }
 
 impl ToolRequest {
-    /// Reads one, by the same rules: what is not known, or stands there twice, is an error that names it.
+    /// Reads one, by the same rules: what is not known, or is there twice, is an error that names it.
     ///
     /// # Errors
     ///
@@ -230,9 +231,13 @@ impl ToolRequest {
         let known = ["variant", "name", "args", "args_json"];
         check_keys(request, "in the request", &known, &["arguments"])?;
         check_names(request)?;
+        let variant = string(request, "variant")?.map(|text| {
+            let why = || format!("the variant {text:?} is not read, write or destructive");
+            Variant::parse(&text).ok_or_else(why)
+        });
         Ok(Self {
-            variant: required(request, "variant")?,
-            name: required(request, "name")?,
+            variant: variant.transpose()?,
+            name: required(request, "name")?.trim().to_owned(),
             arguments: passed_on(request)?,
         })
     }

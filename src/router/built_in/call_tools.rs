@@ -129,6 +129,7 @@ fn define(variant: Variant, title: &str, description: &str, annotations: &Value)
 async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestError> {
     let wrong = |why: String| call.wrong(why);
     let name = required(&call.arguments, "name").map_err(wrong)?;
+    let name = name.trim().to_owned();
     let intent = stated_intent(&call.arguments, variant);
     let intent = intent.map_err(|why| wrong_intent(&call, variant, &why))?;
     let arguments = passed_on(&call.arguments).map_err(wrong)?;
@@ -185,9 +186,9 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     if variant == Some(Variant::Destructive) {
         // One tool for everything cannot be approved separately.
         let error = format!(
-            "the tool {tool:?} of server {server:?} may destroy something, which call_tool does not do"
+            "the tool {tool:?} of server {server:?} can delete or overwrite, which call_tool does not"
         );
-        let hint = "Call it with call_tool_destructive if that is meant.";
+        let hint = "Nothing ran. If the user wants this, use call_tool_destructive.";
         return Err(Failure::new(ErrorCode::WrongVariant, error, hint)
             .of_server(server)
             .of_tool(tool.as_str())

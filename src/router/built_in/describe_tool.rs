@@ -129,6 +129,9 @@ fn read(arguments: &Raw) -> Result<Vec<String>, String> {
             "`names` has {n} names; at most {MOST} are described at once"
         )),
         _ => {
+            for name in &mut names {
+                *name = name.trim().to_owned();
+            }
             let mut seen = HashSet::new();
             names.retain(|name| seen.insert(name.clone()));
             Ok(names)

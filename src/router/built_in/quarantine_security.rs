@@ -26,7 +26,7 @@ fn define(_: &Settings) -> Value {
     json!({
         "name": "quarantine_security",
         "title": "See what is held",
-        "description": "Says which servers and tools are held until a person approves them, and what looks dangerous about one of those \
+        "description": "Lists the servers and tools that are held until the user approves them, and what looks dangerous about one of those \
             servers. It changes nothing; only the user can approve.",
         "inputSchema": {
             "type": "object",

@@ -94,6 +94,7 @@ fn define(settings: &Settings) -> Value {
                 "query": { "type": "string" },
                 "total": { "type": "integer", "description": "How many tools fit in all" },
                 "notice": { "type": "string", "description": "Why there may be more, or what is held back" },
+                "omitted": { "type": "object", "description": "How many tools fit and were left out, by filter and cause" },
             },
             "required": ["tools", "query", "total"],
         },
@@ -124,7 +125,9 @@ fn read(arguments: &Raw) -> Result<(Search, Detail), String> {
         query: required(arguments, "query")?,
         limit: count(arguments, "limit")?,
         matching: matching.transpose()?.unwrap_or_default(),
-        server: string(arguments, "server")?.filter(|server| !server.is_empty()),
+        server: string(arguments, "server")?
+            .map(|server| server.trim().to_owned())
+            .filter(|server| !server.is_empty()),
         explained: false,
         up_to: match (reading, harmless) {
             (true, _) => Variant::Read,

@@ -1,10 +1,10 @@
 //! A search's outcome as JSON, once for `retrieve_tools`, REST and the command line.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 
-use super::{Found, FoundTool, Search, WholeList, run, signature::signature};
+use super::{Found, FoundTool, Omitted, Search, WholeList, notice, run, signature::signature};
 use crate::{
     access::Caller,
     catalog::{LONGEST_QUERY, Snapshot, WordShare, without_values},
@@ -48,6 +48,9 @@ pub struct SearchAnswer<'a> {
     /// Whether tools fit, and all of them are held back; absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     held: bool,
+    /// How many tools fit and were left out by a filter, by the filter and the cause; absent where none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted: Option<BTreeMap<&'static str, Omitted>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     listed: Option<WholeList>,
 }
@@ -98,11 +101,12 @@ pub fn search_lists(
     detail: Detail,
 ) -> Result<Raw, Failure> {
     let found = run::in_lists(caller, settings, snapshot, search)?;
-    Ok(of(&found, settings, &search.query, detail))
+    Ok(of(&found, settings, search, detail))
 }
 
 /// The answer that says what was found.
-pub(super) fn of(found: &Found, settings: &Settings, query: &str, detail: Detail) -> Raw {
+pub(super) fn of(found: &Found, settings: &Settings, search: &Search, detail: Detail) -> Raw {
+    let query = &*search.query;
     let rows = found.tools.iter().enumerate();
     let schemas = match detail {
         Detail::Full => settings.top_k,
@@ -119,6 +123,9 @@ pub(super) fn of(found: &Found, settings: &Settings, query: &str, detail: Detail
         total: found.total,
         notice: found.notice.as_deref(),
         held: found.is_held,
+        omitted: found
+            .omitted
+            .map(|omitted| [(notice::filter_name(search.up_to), omitted)].into()),
         listed: found.listed,
     })
 }

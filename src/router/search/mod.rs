@@ -23,7 +23,7 @@ use crate::{
     gate::{Gate, Moment, Variant},
     runtime::long_work::{LongWork, Stop},
     text::names::ServerName,
-    upstream::{State, Status, Upstreams},
+    upstream::{Status, Upstreams},
     wire::Raw,
 };
 
@@ -55,8 +55,43 @@ pub struct Found {
     pub notice: Option<String>,
     /// Whether tools fit, and all of them are held back.
     pub is_held: bool,
+    /// Why those are held back that would stand before all others, each reason once.
+    pub held: Vec<Failure>,
+    /// Those that fit and that [`Search::up_to`] leaves out.
+    pub omitted: Option<Omitted>,
     /// How much all tools are that the caller may call, where that is to be explained.
     pub listed: Option<WholeList>,
+}
+
+/// Tools that a filter left out, by cause.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Omitted {
+    /// They declare that they write, or may destroy.
+    pub declares_write: usize,
+    /// They declare nothing, and their words do not say that they only read.
+    pub declares_nothing: usize,
+    /// They declare that they only read, and their words say otherwise.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub words_say_write: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde wants")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+impl Omitted {
+    fn count(&mut self, tool: &Tool) {
+        *match (tool.hints.read_only, tool.hints.destructive) {
+            (Some(false), _) | (_, Some(true)) => &mut self.declares_write,
+            (Some(true), _) => &mut self.words_say_write,
+            (None, _) => &mut self.declares_nothing,
+        } += 1;
+    }
+
+    fn total(self) -> usize {
+        self.declares_write + self.declares_nothing + self.words_say_write
+    }
 }
 
 /// How much a list of all tools would be.
@@ -145,7 +180,7 @@ impl ToolSearch {
                 .await??
         };
         let settings = self.0.gate.settings();
-        Ok(answer::of(&found, &settings, &search.query, detail))
+        Ok(answer::of(&found, &settings, search, detail))
     }
 
     /// The search itself. Blocks as long as it takes.
@@ -205,18 +240,9 @@ impl ToolSearch {
     }
 }
 
-/// A server that is not available, and why: `name (reason; it is tried again)`.
+/// A server that is not available, and why: `name (reason)`.
 fn down(name: &ServerName, status: &Status) -> String {
     let reason = status.last_error.as_ref();
-    let reason = reason.map_or("no reason is known", |error| &error.outside);
-    let is_given_up = matches!(
-        status.state,
-        State::Failed { .. } | State::Authenticating { .. }
-    );
-    let again = if is_given_up {
-        ""
-    } else {
-        "; it is tried again"
-    };
-    format!("{name} ({reason}{again})")
+    let reason = reason.map_or("unavailable", |error| &error.outside);
+    format!("{name} ({reason})")
 }

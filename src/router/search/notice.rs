@@ -1,9 +1,10 @@
 //! The notices beside the tools that were found: why there may be more. Pure.
 
-use super::Search;
+use super::{Omitted, Search};
 use crate::{
     catalog::Matching,
     failure::error_code::{ErrorCode, Failure},
+    gate::Variant,
 };
 
 /// Reasons, servers and words that a notice names.
@@ -34,18 +35,18 @@ impl Absent {
     pub(super) fn notices(&self, is_behind: bool) -> Vec<String> {
         let mut notices = Vec::new();
         if !self.down.is_empty() {
+            let down = some_of(&self.down);
             notices.push(format!(
-                "The tools of these servers are not known, because they are not available: {}.",
-                some_of(&self.down)
+                "Not searched: {down}. Search again later if you need them."
             ));
         }
         if !self.awaited.is_empty() {
             notices.push(format!(
-                "Discovery is still running: the tools of {} are not known yet. Search again in a moment.",
+                "Not searched yet: {}. Search again in a moment.",
                 some_of(&self.awaited)
             ));
         } else if is_behind {
-            let notice = "The newest tools are still being indexed. Search again in a moment.";
+            let notice = "The newest tools are not searched yet. Search again in a moment.";
             notices.push(notice.to_owned());
         }
         notices
@@ -55,18 +56,40 @@ impl Absent {
 /// Where nothing was found, and nothing is held back.
 pub(super) fn nothing(search: &Search) -> &'static str {
     match search.matching {
-        Matching::All => {
-            "No tool has all of these words. With `match` \"any\" those are found that have some."
-        }
-        Matching::Any => {
-            "No tool has any of these words. Tools are found by the words of their names and descriptions, most of them English: \
-             name the task in such words."
-        }
+        Matching::All => "No tool has all of these words. With `match` \"any\", some are enough.",
+        Matching::Any => "No match. Try other English words for the task.",
     }
 }
 
-/// The notice where all that fits is held back. A person learns what shows more.
-pub(super) fn held_back(held: &[Failure], to_a_person: bool) -> String {
+/// How the argument is called that leaves out what does more than this.
+pub(super) fn filter_name(up_to: Variant) -> &'static str {
+    match up_to {
+        Variant::Read => "read_only_only",
+        Variant::Write | Variant::Destructive => "exclude_destructive",
+    }
+}
+
+/// Where a filter left out all that fits.
+pub(super) fn omitted(up_to: Variant, omitted: Omitted) -> String {
+    let causes = [
+        (omitted.declares_write, "declared as writing"),
+        (omitted.declares_nothing, "declared as nothing"),
+        (omitted.words_say_write, "worded as writing"),
+    ];
+    let causes = causes.iter().filter(|(count, _)| *count > 0);
+    let causes: Vec<String> = causes
+        .map(|(count, why)| format!("{count} {why}"))
+        .collect();
+    let total = match omitted.total() {
+        1 => "1 tool that fits".to_owned(),
+        total => format!("{total} tools that fit"),
+    };
+    let (filter, causes) = (filter_name(up_to), causes.join(", "));
+    format!("{filter} left out {total}: {causes}. Without it they are found.")
+}
+
+/// The notice where all that fits is held back, or what fits best. A person learns what shows more.
+pub(super) fn held_back(held: &[Failure], all: bool, to_a_person: bool) -> String {
     let reasons: Vec<String> = held
         .iter()
         .take(NAMED)
@@ -83,10 +106,12 @@ pub(super) fn held_back(held: &[Failure], to_a_person: bool) -> String {
     } else {
         ""
     };
-    format!(
-        "All tools that fit are held back: {}{more}",
-        reasons.join(" ")
-    )
+    let what = if all {
+        "All that fits is held"
+    } else {
+        "The best match is held"
+    };
+    format!("{what}: {}{more}", reasons.join(" "))
 }
 
 fn step_of_a_person(failure: &Failure) -> String {
@@ -96,9 +121,9 @@ fn step_of_a_person(failure: &Failure) -> String {
             let tool = failure.tool.as_deref().unwrap_or("TOOL");
             format!("`mcpproxy access check operator {server}:{tool}` says which rule denies it")
         }
-        ErrorCode::ServerDisabled => format!("`mcpproxy upstream enable {server}` switches it on"),
-        ErrorCode::ToolDisabled => format!("`mcpproxy upstream show {server}` shows its entry"),
-        _ => format!("`mcpproxy upstream inspect {server}` shows more"),
+        ErrorCode::ServerDisabled => format!("`mcpproxy upstream enable {server}`"),
+        ErrorCode::ToolDisabled => format!("`mcpproxy upstream show {server}`"),
+        _ => format!("`mcpproxy upstream inspect {server}`"),
     }
 }
 

@@ -61,24 +61,30 @@ impl SearchState<'_> {
                 ..Found::default()
             });
         }
-        let (mut found, mut held) = (Found::default(), Vec::new());
+        let mut found = Found::default();
         for (i, attempt) in query.attempts(search.matching).iter().enumerate() {
-            found = self.attempt(attempt, search, stop, &mut held)?;
-            if found.total > 0 {
+            let before = std::mem::take(&mut found.held);
+            found = self.attempt(attempt, search, stop)?;
+            let is_new = |one: &Failure| before.iter().all(|known| known.error != one.error);
+            found.held.retain(is_new);
+            found.held.splice(..0, before);
+            if found.total > 0 || found.omitted.is_some() {
                 if i > 0 && attempt.phrases != query.phrases {
                     found.add_notice(notice::NO_PHRASE);
                 }
                 break;
             }
         }
-        if found.total == 0 {
-            let notice = if held.is_empty() {
-                notice::nothing(search).to_owned()
-            } else {
-                notice::held_back(&held, self.is_a_person())
-            };
-            found.is_held = !held.is_empty();
-            found.notice = Some(notice);
+        let fits = found.total > 0 || found.omitted.is_some();
+        found.is_held = !fits && !found.held.is_empty();
+        if let Some(omitted) = found.omitted.filter(|_| found.total == 0) {
+            found.add_notice(&notice::omitted(search.up_to, omitted));
+        } else if !fits && found.held.is_empty() {
+            found.add_notice(notice::nothing(search));
+        }
+        if !found.held.is_empty() {
+            let held = notice::held_back(&found.held, !fits, self.is_a_person());
+            found.add_notice(&held);
         }
         if query.was_cut {
             found.add_notice(notice::TOO_LONG);
@@ -134,41 +140,46 @@ impl SearchState<'_> {
         Rules::new(self.settings, self.snapshot)
     }
 
-    fn attempt(
-        &self,
-        query: &Query,
-        search: &Search,
-        stop: &Stop,
-        held: &mut Vec<Failure>,
-    ) -> Result<Found, Failure> {
+    fn attempt(&self, query: &Query, search: &Search, stop: &Stop) -> Result<Found, Failure> {
         let most = self.settings.tools_limit;
         let limit = search.limit.unwrap_or(most).clamp(1, most);
         let mut hits = self
             .searcher
             .search(query, search.matching, stop)
             .map_err(|error| failed(&error))?;
-        let (mut found, mut words, mut least) = (Found::default(), 0, 0.0);
+        let (mut found, mut words, mut least) = (Found::default(), 0, None);
+        let is_far_below = |score: f32, best: Option<f32>| {
+            let best = best.filter(|_| search.matching == Matching::Any);
+            best.is_some_and(|best| score < best * FAR_BELOW)
+        };
         for hit in hits.by_ref().take_while(|_| !stop.is_requested()) {
             let name = hit.server.server.as_str();
             let target = Target::tool(&hit.tool().name);
             if let Err(failure) = self.rules().decide(self.caller, name, &target) {
-                if self.may_hear_of(&failure)
-                    && held.iter().all(|known| known.error != failure.error)
-                {
-                    held.push(failure);
+                // Only what would stand before all that may be called: nobody is sent to a server for a chance word.
+                let is_first = found.total == 0 && found.omitted.is_none();
+                let is_new = || found.held.iter().all(|known| known.error != failure.error);
+                if is_first && self.may_hear_of(&failure) && !is_far_below(hit.score, least) {
+                    least = least.or(Some(hit.score));
+                    if is_new() {
+                        found.held.push(failure);
+                    }
                 }
                 continue;
             }
             let call_with = || self.rules().call_with(name, hit.tool());
-            if search.up_to != Variant::Destructive && !is_up_to(search.up_to, call_with()) {
+            let is_out =
+                search.up_to != Variant::Destructive && !is_up_to(search.up_to, call_with());
+            if !is_out {
+                words |= hit.words;
+            }
+            if is_far_below(hit.score, least) {
                 continue;
             }
-            words |= hit.words;
-            if hit.score < least {
+            least = least.or(Some(hit.score));
+            if is_out {
+                found.omitted.get_or_insert_default().count(hit.tool());
                 continue;
-            }
-            if found.total == 0 && search.matching == Matching::Any {
-                least = hit.score * FAR_BELOW;
             }
             found.total += 1;
             if found.tools.len() < limit {

@@ -48,7 +48,7 @@ impl Files {
                 fs::rename(&file, &aside)?;
                 tracing::warn!(
                     file = %aside.display(),
-                    "the list of ended sessions is damaged and was set aside; open sessions begin anew"
+                    "the list of ended sessions is damaged and was set aside; open sessions start again"
                 );
                 // Not even one that is opened in this second under another clock.
                 (new_origin(), EndedIds::above(now + LIFETIME))

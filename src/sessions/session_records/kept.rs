@@ -134,7 +134,7 @@ pub(super) fn set_aside(file: &Path) {
     tracing::warn!(
         file = %aside.display(),
         moved = moved.is_ok(),
-        "what was kept of a session is damaged and was set aside; its client begins anew"
+        "a stored session is damaged and was set aside; its client starts again"
     );
 }
 

@@ -121,7 +121,7 @@ impl Writer {
             Ok(Some(bytes)) => records.0.kept.lock().insert(session, bytes),
             Ok(None) => records.0.kept.lock().remove(session.digest),
             Err(error) => {
-                self.log_failure(&error, "a session cannot be kept and will begin anew");
+                self.log_failure(&error, "a session cannot be stored and will start again");
                 if records.0.ended.lock().insert(session) {
                     self.end(session, records);
                 }

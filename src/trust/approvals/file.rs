@@ -94,12 +94,12 @@ pub fn load(data_dir: &Path, server: &ServerName) -> Ledger {
     let moved = fs::rename(&path, &aside);
     tracing::error!(
         %server, why, file = %path.display(), aside = %aside.display(), set_aside = moved.is_ok(),
-        "the record of what was approved is damaged; every tool of the server is held until a person approves it"
+        "the approvals of the server are damaged; its tools are held until you approve them"
     );
     let lost = Ledger::lost();
     // Otherwise the next start would take the server for a new one.
     if let Err(error) = save(data_dir, server, &lost) {
-        tracing::error!(%server, %error, "the record of what was approved could not be begun anew");
+        tracing::error!(%server, %error, "the approvals of the server could not be written");
     }
     lost
 }

@@ -101,10 +101,8 @@ impl HoldReason {
                 "what the server says of itself changed since it was approved"
             }
             Self::Changed => "its definition changed since it was approved",
-            Self::Objected => "its definition looks dangerous, and nobody has approved it",
-            Self::Unapproved => {
-                "the record of what was approved is lost, and nobody has approved it anew"
-            }
+            Self::Objected => "its definition looks dangerous and was never approved",
+            Self::Unapproved => "its approval was lost",
             Self::Alike => "it is new and has almost the name of an approved tool",
             Self::TooMany => "its server lists more tools than are remembered",
             Self::NotLocked => "its definition is not in the lock file",

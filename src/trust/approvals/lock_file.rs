@@ -59,8 +59,8 @@ pub enum LockError {
         /// Of which tool.
         tool: String,
     },
-    /// A tool stands there twice.
-    #[error("{server}:{tool} stands there twice")]
+    /// A tool is there twice.
+    #[error("{server}:{tool} is there twice")]
     Twice {
         /// Whose.
         server: String,

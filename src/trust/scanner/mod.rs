@@ -91,7 +91,7 @@ pub fn is_only_a_name(name: &str) -> bool {
 pub enum Severity {
     /// It is shown to people.
     Remark,
-    /// What is new is held until a person approves it.
+    /// What is new is held until you approve it.
     Hold,
 }
 

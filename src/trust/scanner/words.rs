@@ -4,7 +4,7 @@
 pub fn in_words(rule: &str) -> &'static str {
     match rule {
         "orders.override" => "tells the model to forget its instructions",
-        "orders.persona" => "tells the model to be somebody else",
+        "orders.persona" => "gives the model another role",
         "orders.frame" => "imitates the marks of a conversation",
         "orders.conceal" => "tells the model to hide something from you",
         "orders.consent" => "gives consent in your place",
@@ -27,7 +27,7 @@ fn of_family(family: &str) -> &'static str {
         "parameters" => "asks for what its task does not need",
         "values" => "has suspicious preset values",
         "command" => "has a dangerous command",
-        "environment" => "sets a variable that loads code or switches off checks",
+        "environment" => "sets a variable that loads code or disables checks",
         "address" => "has a suspicious address",
         "unread" => "could not be read to its end",
         _ => "looks suspicious",
@@ -40,9 +40,7 @@ pub fn why(rule: &str) -> &'static str {
         "orders.override" => {
             "A description tells what a tool does. One that sets aside what the model was told before wants to steer it."
         }
-        "orders.persona" => {
-            "The model would go on as somebody else in everything that follows, not only with this tool."
-        }
+        "orders.persona" => "The model would keep that role, also with other tools.",
         "orders.frame" => {
             "Marks like these make a text look as if the user or the program had said it, which a model obeys sooner."
         }
@@ -80,7 +78,7 @@ fn why_family(family: &str) -> &'static str {
         "values" => "A preset value is sent without anybody having chosen it.",
         "command" => "What is started like this runs with your user's rights.",
         "environment" => "Whatever such a variable loads runs inside of the program, unseen.",
-        "address" => "It leads elsewhere than it seems to, or where nobody can be held to account.",
+        "address" => "It leads to another place than it seems to.",
         "unread" => "What was not read may say anything.",
         _ => "Read the place in the definition, and ask whether the tool needs to say that.",
     }

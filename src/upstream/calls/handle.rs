@@ -198,18 +198,6 @@ impl Status {
         matches!(self.state, State::Failed { .. })
     }
 
-    /// What the operator can do about this error.
-    pub fn next_step(&self, server: &ServerName, error: &ConnectError) -> String {
-        let step = &error.next_step;
-        if self.state.is_given_up() {
-            format!(
-                "{step}; when that is corrected, `mcpproxy upstream restart {server}` starts it again"
-            )
-        } else {
-            step.clone()
-        }
-    }
-
     /// In how many whole seconds it is tried again by itself; nothing if it is not.
     pub fn next_attempt_in(&self) -> Option<Duration> {
         let wait = self.next_attempt?.saturating_duration_since(Instant::now());
@@ -217,32 +205,31 @@ impl Status {
         Some(Duration::from_secs(wait.as_secs() + begun))
     }
 
-    /// Why it is not available, in the words of [`ConnectError::reason`] or [`ConnectError::outside`], and when it is tried again.
+    /// Why it is not available, in the words of [`ConnectError::whole`] or [`ConnectError::outside`], and when it is tried again.
     pub fn explained(&self, why: &str) -> String {
-        self.explained_with(why, |wait| {
-            format!("the next attempt is in {}", duration::show(wait))
-        })
+        self.explained_with(why, |wait| format!("again in {}", duration::show(wait)))
     }
 
     /// The same without a time that passes: it stays as it is until something happens.
     pub fn explained_whenever(&self, why: &str) -> String {
-        self.explained_with(why, |_| "it is tried again by itself".to_owned())
+        self.explained_with(why, |_| "mcpproxy keeps trying".to_owned())
     }
 
     fn explained_with(&self, why: &str, waiting: impl FnOnce(Duration) -> String) -> String {
         let next = match (self.next_attempt_in(), self.state) {
             (Some(wait), _) => waiting(wait),
-            (None, state) if state.is_given_up() => {
-                "it is not started again until a call or a restart asks for it".to_owned()
-            }
-            (None, State::Failed { .. }) => "the next call or a restart tries again".to_owned(),
-            (None, State::Connecting { failures: 1.. }) => "it is being tried again".to_owned(),
+            (None, State::Failed { .. }) => "the next call tries again".to_owned(),
+            (None, State::Connecting { failures: 1.. }) => "trying again".to_owned(),
             (None, _) => return why.to_owned(),
         };
         match self.state.failures() {
             // A connection that had proved healthy was lost: no attempt has failed yet.
-            0 => format!("{why} ({next})"),
-            failures => format!("{why} (failure {failures} in a row; {next})"),
+            0 => format!("{why}; {next}"),
+            1 => format!("{why}; tried once, {next}"),
+            failures if self.state.is_given_up() => {
+                format!("{why}; gave up after {failures} tries, {next}")
+            }
+            failures => format!("{why}; tried {failures} times, {next}"),
         }
     }
 }
@@ -374,12 +361,11 @@ impl Upstream {
                 if let Some(trouble) = self.login_trouble() {
                     return Err(self.login_stuck(&trouble));
                 }
-                let text = format!(
-                    "the server {:?} is not available: {}",
-                    self.name(),
-                    error.outside
+                let text = format!("{} cannot be reached: {}", self.name(), error.outside);
+                let hint = format!(
+                    "Nothing ran. Use another tool, or tell the user that {} is down.",
+                    self.name()
                 );
-                let hint = "Use something else or try again later; the user can find the cause in the list of servers.";
                 Err(Failure::new(ErrorCode::ServerUnavailable, text, hint).of_server(self.name()))
             }
             Err(_) => Err(gone()),

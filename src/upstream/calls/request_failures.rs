@@ -17,16 +17,13 @@ impl Upstream {
             "the server {:?} cannot be used for now: {trouble}",
             self.name()
         );
-        let hint = "It was not done. Try again then, and use something else meanwhile.";
+        let hint = "Nothing ran. Use another tool meanwhile, then retry.";
         Failure::new(ErrorCode::ServerUnavailable, text, hint).of_server(self.name())
     }
 
     pub(super) fn login_required(&self) -> Failure {
-        let text = format!(
-            "a person has to log in to the server {:?} first",
-            self.name()
-        );
-        let hint = "Tell the user, who can log in to it; use something else meanwhile.";
+        let text = format!("the server {:?} needs a login", self.name());
+        let hint = "Nothing ran. Ask the user to log in; continue without it.";
         Failure::new(ErrorCode::LoginRequired, text, hint).of_server(self.name())
     }
 
@@ -40,37 +37,37 @@ impl Upstream {
         let (code, text, hint) = match error {
             LinkError::NotDelivered(_) => (
                 ErrorCode::ServerUnavailable,
-                format!("the request could not be delivered to server {name:?}"),
-                "It was not processed; try again later.".to_owned(),
+                format!("the server {name:?} cannot be reached"),
+                "Nothing ran. Retry later, or tell the user.".to_owned(),
             ),
             LinkError::Lost(_) if self.0.stop.is_cancelled() => (
                 ErrorCode::ConnectionLost,
                 format!(
                     "the connection to server {name:?} was closed during the call: its configuration changed, or the daemon ends"
                 ),
-                "Whether it was processed is unknown. Look the tool up again before you call it again.".to_owned(),
+                "It may have run. Look the tool up again before you repeat it.".to_owned(),
             ),
             LinkError::Lost(why) => (
                 ErrorCode::ConnectionLost,
                 format!("the connection to server {name:?} was lost during the call: {why}"),
-                "Whether it was processed is unknown; the next call connects again.".to_owned(),
+                "It may have run. Check before you repeat it.".to_owned(),
             ),
             LinkError::Broken(why) => (
                 ErrorCode::BadUpstreamAnswer,
                 format!("the answer of server {name:?} was unusable: {why}"),
-                "The call may have been processed; try with a smaller request.".to_owned(),
+                "It may have run. Check before you repeat it with a smaller request.".to_owned(),
             ),
             LinkError::HeaderMismatch(_) => (
                 ErrorCode::BadUpstreamAnswer,
                 format!(
                     "the server {name:?} finds that headers and body of the request do not match"
                 ),
-                "Look the tool up again; its definition may have changed.".to_owned(),
+                "Nothing ran. Look the tool up again; its definition may have changed.".to_owned(),
             ),
             LinkError::Ourselves => (
                 ErrorCode::ServerMisconfigured,
                 format!("the server {name:?} is mcpproxy itself"),
-                "It was not done. Ask the user to take the server out of the configuration.".to_owned(),
+                "Nothing ran. Tell the user to remove that server.".to_owned(),
             ),
             LinkError::Status { status: 401, .. } if self.is_login_needed() => {
                 return self.login_required();
@@ -81,7 +78,7 @@ impl Upstream {
                     "the server {name:?} wants more permissions for this: {}",
                     self.missing_scopes().join(", ")
                 ),
-                "It was not done. Tell the user to log in to this server again and grant them; others of its tools may work.".to_owned(),
+                "Nothing ran. Ask the user to log in again and grant them; other tools of it may work.".to_owned(),
             ),
             LinkError::Status {
                 status: status @ (401 | 403),
@@ -89,9 +86,9 @@ impl Upstream {
             } => (
                 ErrorCode::ServerUnavailable,
                 format!(
-                    "the server {name:?} refused with HTTP {status}: it wants other credentials"
+                    "the server {name:?} rejects the credentials (HTTP {status})"
                 ),
-                "Ask the user to check the server's headers in the configuration.".to_owned(),
+                "Nothing ran. Tell the user that it rejects the credentials.".to_owned(),
             ),
             LinkError::Status {
                 status: 429,
@@ -100,7 +97,7 @@ impl Upstream {
             } => (
                 ErrorCode::Overloaded,
                 format!(
-                    "the server {name:?} answered HTTP 429: it was asked too much of late"
+                    "the server {name:?} refuses further requests for now (HTTP 429)"
                 ),
                 try_again(*retry_after),
             ),

@@ -333,7 +333,7 @@ impl Upstream {
         match header_params::doubled(&tool.header_params, arguments.as_ref()) {
             None => Ok(()),
             Some(key) => {
-                let error = format!("the argument {key:?} stands there twice");
+                let error = format!("the argument {key:?} is there twice");
                 Err(wrong(error, "Nothing was called. Give it once.").of_tool(&*tool.name))
             }
         }

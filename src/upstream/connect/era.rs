@@ -169,7 +169,7 @@ impl ProbeError {
     pub(in crate::upstream) fn outside(&self) -> String {
         match self {
             Self::Link(error) => error.outside(),
-            Self::Foreign { .. } => "it speaks no protocol revision of ours".to_owned(),
+            Self::Foreign { .. } => "it speaks no protocol revision that mcpproxy knows".to_owned(),
             Self::Refused { code, .. } => {
                 format!("it refused server/discover with the error {code}")
             }

@@ -39,10 +39,10 @@ pub(in crate::upstream) enum OpenError {
     #[error("{0}")]
     Link(LinkError),
     /// The program ended.
-    #[error("the server ended before it answered: {0}")]
+    #[error("{0}")]
     Exited(Exit),
     /// The server answered `initialize` with an error.
-    #[error("the server refused initialize: {message} ({code})")]
+    #[error("initialize was refused: {message} ({code})")]
     Refused {
         /// The error's code.
         code: i64,
@@ -50,7 +50,7 @@ pub(in crate::upstream) enum OpenError {
         message: String,
     },
     /// The server answered with something else.
-    #[error("the server's answer to initialize names no protocol version")]
+    #[error("its answer to initialize names no protocol version")]
     Unusable,
 }
 

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     config::{ProtocolEra, Remote, RemoteKind, ServerEntry},
+    failure::step::NextStep,
     link::{self, Authorization, Connection, Endpoint, Link, LinkError, Noise},
     upstream::{calls::handle::UpstreamShared, instance_scope::InstanceScope},
     wire::{Raw, RequestNumbers, Revision, instance::InstanceId},
@@ -151,10 +152,7 @@ async fn of_other_era(
     }
     shared.habits.note_eras(Some(false));
     let reason = "it has no sessions for clients that shake hands";
-    Err(ConnectError::plain(
-        reason,
-        "all clients share one connection",
-    ))
+    Err(ConnectError::plain(reason, NextStep::Wait))
 }
 
 /// Does the handshake on a new connection.
@@ -203,7 +201,8 @@ fn misconfigured(error: &link::EndpointError) -> ConnectError {
     ConnectError {
         reason: error.to_string(),
         outside: "its configuration cannot be used".to_owned(),
-        next_step: "correct the entry in the configuration".to_owned(),
+        step: NextStep::FixEntry { how: None },
+        wrote: None,
         retry_after: None,
     }
 }
@@ -215,7 +214,8 @@ fn neither(first: &ConnectError, second: &ConnectError) -> ConnectError {
         reason: text(&first.reason, &second.reason),
         outside: text(&first.outside, &second.outside),
         // The newer transport says more of what is wrong, unless it is not there.
-        next_step: first.next_step.clone(),
+        step: first.step.clone(),
+        wrote: None,
         retry_after: first.retry_after.max(second.retry_after),
     }
 }

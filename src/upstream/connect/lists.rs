@@ -6,6 +6,7 @@ use std::{collections::HashSet, fmt, time::Duration};
 use super::{ConnectError, own_requests};
 use crate::{
     catalog::Listing,
+    failure::step::NextStep,
     link::{Link, LinkError},
     runtime::sync::Guarded,
     wire::{Outcome, Raw, Revision, RpcError, header_params, method, result_type},
@@ -109,7 +110,7 @@ impl ReadLists {
     pub(in crate::upstream) fn or_known(
         mut self,
         known: Option<&Listing>,
-        next_step: String,
+        step: NextStep,
     ) -> (Listing, Option<ConnectError>) {
         let listing = &mut self.listing;
         for failed in &self.failed {
@@ -128,14 +129,15 @@ impl ReadLists {
             let what = if self.failed.iter().all(ListError::is_cut) {
                 "it works, but not all that it lists is used"
             } else {
-                "it works, but for lists that could not be read"
+                "it works, except lists that could not be read"
             };
             format!("{what}: {}", reasons.join("; "))
         };
         let error = (!self.failed.is_empty()).then(|| ConnectError {
             reason: why(&ToString::to_string),
             outside: why(&ListError::outside),
-            next_step,
+            step,
+            wrote: None,
             retry_after: None,
         });
         (self.listing, error)
@@ -360,20 +362,20 @@ mod tests {
             problem,
         };
         let slow = of_prompts(ListProblem::Slow);
-        let (listing, error) = read(vec![slow.clone()]).or_known(Some(&known), "wait".to_owned());
+        let (listing, error) = read(vec![slow.clone()]).or_known(Some(&known), NextStep::Wait);
         assert_eq!(listing, of("new", &["kept"], &[]));
         let error = error.expect("a reason");
         assert!(
             error.reason.contains("prompts/list had no end"),
             "{error:?}"
         );
-        assert_eq!(error.next_step, "wait");
-        let (listing, _) = read(vec![slow]).or_known(None, String::new());
+        assert_eq!(error.step, NextStep::Wait);
+        let (listing, _) = read(vec![slow]).or_known(None, NextStep::Wait);
         assert_eq!(listing, of("new", &[], &[]));
-        let (_, error) = read(Vec::new()).or_known(Some(&known), String::new());
+        let (_, error) = read(Vec::new()).or_known(Some(&known), NextStep::Wait);
         assert_eq!(error, None);
         let cut = of_prompts(ListProblem::Cut("7 pages".to_owned()));
-        let (listing, error) = read(vec![cut]).or_known(Some(&known), String::new());
+        let (listing, error) = read(vec![cut]).or_known(Some(&known), NextStep::Wait);
         assert_eq!(listing, of("new", &[], &[]), "what was read counts");
         let reason = error.expect("a reason").reason;
         assert!(

@@ -26,9 +26,9 @@ use crate::{
     authorization::Logins,
     catalog::Listing,
     config::{Keeper, ServerEntry, Settings, Transport},
+    failure::step::NextStep,
     link::{self, Connection, Link, LinkError, News, Noise},
     process::{ChildLedger, LoginPath, Process},
-    text::names::ServerName,
     upstream::{
         calls::{handle::UpstreamShared, questions::EarlyNews},
         connect_error::ConnectError,
@@ -77,6 +77,7 @@ pub(in crate::upstream) async fn connect(
     deadline: Duration,
 ) -> Result<Open, ConnectError> {
     let noise = &Noise::new(&entry.name, entry.secrets.clone());
+    let log_began = shared.stderr.position();
     let connecting = open(
         entry,
         settings,
@@ -91,6 +92,7 @@ pub(in crate::upstream) async fn connect(
             Some(line) => error.after_writing(line),
             None => error,
         };
+        let error = error.with_words(&shared.stderr, log_began);
         error.without(&shared.secrets_of(entry))
     })
 }
@@ -131,14 +133,8 @@ async fn open(
     };
     let Ok(opened) = tokio::time::timeout(deadline, opening).await else {
         return Err(ConnectError::plain(
-            &format!(
-                "it did not answer initialize within {} s",
-                deadline.as_secs()
-            ),
-            &format!(
-                "{}; `init_timeout` of its entry gives it more time",
-                logs_hint(entry)
-            ),
+            &format!("no answer to initialize within {} s", deadline.as_secs()),
+            logs_step(entry),
         ));
     };
     let (ready, process) = opened?;
@@ -158,7 +154,8 @@ async fn open(
     let ReadLists { listing, failed } = listed.map_err(|error| ConnectError {
         reason: error.to_string(),
         outside: error.outside(),
-        next_step: logs_hint(entry),
+        step: logs_step(entry),
+        wrote: None,
         retry_after: None,
     })?;
     Ok(Open {
@@ -208,70 +205,40 @@ impl Ready {
     }
 }
 
-pub(in crate::upstream) fn logs_hint(entry: &ServerEntry) -> String {
+/// Where to look first.
+pub(in crate::upstream) fn logs_step(entry: &ServerEntry) -> NextStep {
     match entry.transport {
-        Transport::Stdio(_) => logs_step(&entry.name),
-        Transport::Remote(_) => "check that the URL is right and the server is running".to_owned(),
+        Transport::Stdio(_) => NextStep::ReadLog,
+        Transport::Remote(_) => NextStep::fix("start that server, or correct its `url`"),
     }
 }
 
-/// Where it stands what a program wrote to its stderr.
-pub(in crate::upstream) fn logs_step(server: &ServerName) -> String {
-    format!("`mcpproxy upstream logs {server}` shows what it wrote")
-}
-
-/// A next step as it is for a program that wrote nothing to its stderr, so that its log would say nothing.
-pub fn step_without_log(step: &str, server: &ServerName) -> String {
-    let instead = format!(
-        "it wrote nothing to its standard error: run its command by hand to see what it does, as `mcpproxy upstream show {server}` shows it"
-    );
-    step.replace(&logs_step(server), &instead)
-}
-
 /// What the operator can do about lists of a server that is connected and could not be read.
-pub(in crate::upstream) fn lists_hint(entry: &ServerEntry) -> String {
+pub(in crate::upstream) fn lists_step(entry: &ServerEntry) -> NextStep {
     match entry.transport {
-        Transport::Stdio(_) => logs_hint(entry),
-        Transport::Remote(_) => format!(
-            "the server is at fault: tell its authors; `mcpproxy upstream restart {}` lists again",
-            entry.name
-        ),
+        Transport::Stdio(_) => NextStep::ReadLog,
+        Transport::Remote(_) => NextStep::act("the server is at fault: tell its authors"),
     }
 }
 
 /// What the operator can do about a connection that failed so.
-fn next_step(entry: &ServerEntry, error: &OpenError) -> String {
+fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
     match error {
         OpenError::Link(LinkError::Status {
             status: 401 | 403, ..
-        }) => {
-            "it wants other credentials: check \"headers\" of its entry, mostly \"Authorization\""
-                .to_owned()
-        }
+        }) => NextStep::fix("correct `headers` of its entry, mostly `Authorization`"),
         OpenError::Link(LinkError::Status {
             status: 404 | 405, ..
-        }) => {
-            let path = "check the path of its URL, which mostly ends in /mcp or /sse";
-            match entry.transport.label() {
-                "auto" => path.to_owned(),
-                kind => format!(
-                    "{path}; if that is right, it may not speak {kind}: `mcpproxy upstream patch {} type=auto` finds out what it does",
-                    entry.name
-                ),
-            }
-        }
-        OpenError::Link(LinkError::Ourselves) => format!(
-            "a server behind itself would never end: `mcpproxy upstream remove {}` takes it out",
-            entry.name
-        ),
-        OpenError::Link(LinkError::Status { status: 429, .. }) => format!(
-            "the server wants fewer requests: wait, then `mcpproxy upstream restart {}`",
-            entry.name
-        ),
+        }) => match entry.transport.label() {
+            "auto" => NextStep::fix("check the path of its `url`: most end in /mcp or /sse"),
+            _ => NextStep::FindType,
+        },
+        OpenError::Link(LinkError::Ourselves) => NextStep::Remove,
+        OpenError::Link(LinkError::Status { status: 429, .. }) => NextStep::Wait,
         OpenError::Link(LinkError::NotDelivered(reason) | LinkError::Lost(reason)) => {
-            link::certificate_step(reason).map_or_else(|| logs_hint(entry), str::to_owned)
+            link::certificate_step(reason).map_or_else(|| logs_step(entry), NextStep::fix)
         }
-        _ => logs_hint(entry),
+        _ => logs_step(entry),
     }
 }
 
@@ -281,7 +248,8 @@ impl ConnectError {
         Self {
             reason: error.to_string(),
             outside: error.outside(),
-            next_step: next_step(entry, error),
+            step: step(entry, error),
+            wrote: None,
             retry_after: error.retry_after(),
         }
     }
@@ -291,11 +259,12 @@ impl ConnectError {
         Self {
             reason: error.to_string(),
             outside: error.outside(),
-            next_step: match error {
-                ProbeError::Foreign { .. } => "update mcpproxy or the server".to_owned(),
-                ProbeError::Link(error) => next_step(entry, &OpenError::Link(error.clone())),
-                ProbeError::Refused { .. } => logs_hint(entry),
+            step: match error {
+                ProbeError::Foreign { .. } => NextStep::act("update mcpproxy or the server"),
+                ProbeError::Link(error) => step(entry, &OpenError::Link(error.clone())),
+                ProbeError::Refused { .. } => logs_step(entry),
             },
+            wrote: None,
             retry_after: match error {
                 ProbeError::Link(error) => error.retry_after(),
                 ProbeError::Foreign { .. } | ProbeError::Refused { .. } => None,

@@ -117,13 +117,15 @@ impl Program<'_> {
             parts.stderr,
         )
         .map_err(|error| {
-            if let SpawnError::NotFound { server, path, .. } = &error {
+            if let SpawnError::NotFound { path, .. } = &error {
+                let server = &self.launch.server;
                 tracing::debug!(%server, ?path, "the command was looked for on this PATH");
             }
             ConnectError {
                 reason: error.to_string(),
                 outside: error.outside().to_owned(),
-                next_step: error.next_step().to_owned(),
+                step: error.step(),
+                wrote: None,
                 retry_after: None,
             }
         })?;

@@ -287,7 +287,7 @@ impl Supervisor {
                     self.stop(name);
                 }
                 WorkerChange::Replace(name) => {
-                    tracing::info!(server = %name, "the configuration of the server changed; it is connected anew");
+                    tracing::info!(server = %name, "the server's entry changed; it restarts");
                     self.stop(name.clone());
                     self.start(&settings, &name);
                 }

@@ -13,6 +13,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use super::{Connected, Worker, listing::listed_in_words};
 use crate::{
     config::{ServerEntry, Transport},
+    failure::step::NextStep,
     upstream::{
         calls::{
             handle::{Live, UpstreamShared},
@@ -30,6 +31,7 @@ const TURN: Duration = Duration::from_secs(3);
 impl Worker {
     pub(super) fn start_attempt(&mut self) {
         self.life.attempt_began = Some(Instant::now());
+        self.life.log_began = self.shared.stderr.position();
         self.life.paused_until = None;
         self.life.had_no_login = self.is_login_needed();
         let (shared, context) = (self.shared.clone(), self.context.clone());
@@ -164,7 +166,7 @@ impl Worker {
         let listing = self.keep_known_lists(lists, known.as_deref());
         let Some(catalog) = self.take_in(listing).await else {
             let reason = "the daemon is shutting down";
-            return Err(ConnectError::plain(reason, "start it again"));
+            return Err(ConnectError::plain(reason, NextStep::Restart));
         };
         self.life.incarnation += 1;
         self.life.in_doubt = false;

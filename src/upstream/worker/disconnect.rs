@@ -4,9 +4,10 @@ use super::Worker;
 use crate::{
     activity::ServerStep,
     config::Transport,
+    failure::step::NextStep,
     process::Grace,
     upstream::{
-        connect::{self, Open},
+        connect::Open,
         connect_error::{self, ConnectError},
         state::{ConnectionHealth, HEALTHY_AFTER, StateEvent},
     },
@@ -68,24 +69,22 @@ impl Worker {
             ..ServerStep::default()
         };
         self.record("lost", step);
-        let (outside, next_step) = match self.entry.transport {
-            Transport::Stdio(_) => (reason.clone(), connect::logs_step(&self.entry.name)),
+        let (outside, step) = match self.entry.transport {
+            Transport::Stdio(_) => (reason.clone(), NextStep::ReadLog),
             // The reason may hold the server's own words.
-            Transport::Remote(_) => (
-                "the connection was lost".to_owned(),
-                "the next call connects again".to_owned(),
-            ),
+            Transport::Remote(_) => ("connection lost".to_owned(), NextStep::Wait),
         };
         let error = ConnectError {
-            reason,
             outside,
-            next_step,
-            retry_after: None,
+            ..ConnectError::plain(&reason, step)
         };
         // A secret may have another value by now.
         let error = error.without(&self.current_entry().secrets);
-        self.set_status(|status| status.last_error = Some(error));
+        self.set_status(|status| status.last_error = Some(error.clone()));
         self.disconnect().await;
+        // All that it wrote is there when it has ended.
+        let error = error.with_words(&self.shared.stderr, self.life.log_began);
+        self.set_status(|status| status.last_error = Some(error));
         let (need, retries) = (self.need(), self.retries());
         self.event(StateEvent::Lost(need, retries, health)).await;
     }

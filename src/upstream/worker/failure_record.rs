@@ -21,12 +21,12 @@ impl Worker {
     /// That an attempt came to an end, and when it began.
     pub(super) fn attempt_ended(
         &mut self,
-        error: Option<&String>,
+        error: Option<String>,
         detail: Option<String>,
     ) -> ServerStep {
         let began = self.life.attempt_began.take();
         ServerStep {
-            error: error.cloned(),
+            error,
             detail,
             took: began.map(|began| began.elapsed()),
             times: None,
@@ -39,7 +39,7 @@ impl Worker {
         let times = status.unrecorded_failures;
         if times > 0 {
             let step = ServerStep {
-                error: status.last_error.map(|error| error.reason),
+                error: status.last_error.map(|error| error.whole()),
                 times: Some(times.into()),
                 ..ServerStep::default()
             };
@@ -54,23 +54,21 @@ impl Worker {
         const ONE_OF: u32 = 60;
 
         let (server, reason) = (self.entry.name.clone(), &error.reason);
+        let stderr = error.wrote.as_ref();
         let status = self.shared.status.borrow().clone();
         let attempt = status.state.failures();
-        let next_attempt = status.next_attempt_in();
-        let next_attempt = next_attempt.map_or_else(
-            || "when somebody asks for it".to_owned(),
-            |wait| format!("in {}", duration::show(wait)),
-        );
+        let retry_in = status.next_attempt_in();
+        let retry_in = retry_in.map_or_else(|| "on the next call".to_owned(), duration::show);
         if attempt <= EACH || attempt.is_multiple_of(ONE_OF) {
-            tracing::warn!(%server, %reason, attempt, next_attempt, "server is not available");
-            let mut step = self.attempt_ended(Some(reason), None);
+            tracing::warn!(%server, %reason, stderr, attempt, retry_in, "server is not available");
+            let mut step = self.attempt_ended(Some(error.whole()), None);
             let times = status.unrecorded_failures + 1;
             step.times = (times > 1).then_some(times.into());
             self.record("failed", step);
             self.set_status(|status| status.unrecorded_failures = 0);
         } else {
             self.set_status(|status| status.unrecorded_failures += 1);
-            tracing::debug!(%server, %reason, attempt, next_attempt, "server is not available");
+            tracing::debug!(%server, %reason, stderr, attempt, retry_in, "server is not available");
         }
     }
 }

@@ -8,6 +8,7 @@ use super::Worker;
 use crate::{
     activity::ServerStep,
     authorization::LoginStatus,
+    failure::step::NextStep,
     upstream::{
         calls::handle::{Live, UpstreamShared},
         connect_error::ConnectError,
@@ -16,7 +17,7 @@ use crate::{
 };
 
 /// What a client may read. It says nothing that a model could do by itself.
-const OUTSIDE: &str = "a person has to log in to it first";
+const OUTSIDE: &str = "it needs a login";
 
 /// How long calls in flight may take to end when the server takes no more.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
@@ -45,13 +46,9 @@ impl Worker {
             },
             None => OUTSIDE.to_owned(),
         };
-        let next_step = format!(
-            "`mcpproxy upstream login {}`; a server that wants a key instead has it in \"headers\" of its entry",
-            self.entry.name
-        );
         ConnectError {
             outside: OUTSIDE.to_owned(),
-            ..ConnectError::plain(&reason, &next_step)
+            ..ConnectError::plain(&reason, NextStep::LogIn)
         }
     }
 
@@ -74,10 +71,9 @@ impl Worker {
         let Some(trouble) = login.and_then(|login| login.trouble()) else {
             return error;
         };
-        let why = format!("{}; that is tried again by itself", trouble.why);
         ConnectError {
             retry_after: Some(trouble.wait()),
-            ..ConnectError::plain(&why, "wait: nothing has to be done")
+            ..ConnectError::plain(&trouble.why, NextStep::Wait)
         }
     }
 
@@ -88,7 +84,7 @@ impl Worker {
             error.reason = format!("{} ({})", error.reason, failed.reason);
         }
         let (server, reason) = (&self.entry.name, &error.reason);
-        tracing::warn!(%server, %reason, "a person has to log in to the server");
+        tracing::warn!(%server, %reason, "the server needs a login");
         let step = ServerStep {
             error: Some(reason.clone()),
             ..ServerStep::default()

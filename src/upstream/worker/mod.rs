@@ -112,6 +112,8 @@ pub(in crate::upstream) struct Life {
     paused_until: Option<Instant>,
     /// When the attempt began that runs or has just ended.
     attempt_began: Option<Instant>,
+    /// The position of its log then.
+    log_began: u64,
     /// An operator restarted it: what is remembered of it is not used.
     in_doubt: bool,
     /// The attempt began although a login was needed.
@@ -190,6 +192,7 @@ impl Life {
             level_waiters: Vec::new(),
             paused_until: None,
             attempt_began: None,
+            log_began: 0,
             in_doubt: false,
             had_no_login: false,
             incarnation: 0,
@@ -341,7 +344,7 @@ impl Worker {
         match action {
             Action::Connect => self.start_attempt(),
             Action::Disconnect => {
-                tracing::info!(server = %self.entry.name, "server is idle and put to sleep");
+                tracing::info!(server = %self.entry.name, "server asleep");
                 let step = ServerStep {
                     detail: self.unused_for(),
                     ..ServerStep::default()
@@ -441,7 +444,7 @@ impl Worker {
 /// How the program ended, if it did. That is known a moment after its pipes have broken.
 async fn ended(exited: Option<impl Future<Output = Exit>>) -> Option<String> {
     let exit = tokio::time::timeout(LAST_WORDS, exited?).await.ok()?;
-    Some(format!("the server ended: {exit}"))
+    Some(exit.to_string())
 }
 
 /// The future's value, and then it is gone; for ever pending if there is none.

@@ -188,8 +188,8 @@ async fn read_all(home: &Home) -> Vec<Value> {
     let (code, _, said) = home.cli(&["activity", "export", missing]).await;
     assert_eq!(code, 1, "{said}");
     for part in [
-        "there is no such file or folder",
-        "next step: name a file that can be written, or none for stdout",
+        "no such file or folder",
+        "next: name a file that can be written, or none for stdout",
     ] {
         has!(said, part);
     }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::support::prelude::*;
 
-const CLIENTS: [&str; 10] = [
+const CLIENTS: [&str; 20] = [
     "claude-code",
     "claude-desktop",
     "cursor",
@@ -23,6 +23,16 @@ const CLIENTS: [&str; 10] = [
     "zed",
     "goose",
     "opencode",
+    "cline",
+    "roo-code",
+    "continue",
+    "lm-studio",
+    "copilot-cli",
+    "kiro",
+    "junie",
+    "warp",
+    "amp",
+    "qwen-code",
 ];
 
 /// A home with a file of a client in which we are not.
@@ -67,7 +77,7 @@ fn every_client_is_connected_and_its_file_stays_what_it_was() {
         assert_eq!(read(&path), before, "{client}");
 
         let ran = place.run(&["connect", client]).ended(0);
-        ran.says(&["is connected as \"mcpproxy\"", "--undo", "next step"]);
+        ran.says(&["as \"mcpproxy\"", "--undo", "next: restart"]);
         let after = read(&path);
         // Nothing but lines that were added, and commas.
         let plain = |line: &str| line.trim_end().trim_end_matches(',').to_owned();
@@ -146,13 +156,13 @@ fn a_full_disk_leaves_a_file_as_it_was_and_nothing_beside_it() {
     for blocks in [1, 16] {
         with_full_disk(&place, blocks, &["connect", "cursor"])
             .ended(1)
-            .says(&["failed to write", "next step: have the system allow larger"]);
+            .says(&["failed to write", "next: have the system allow larger"]);
         assert_eq!(read(&path), before, "{blocks} blocks");
         let folder = fs::read_dir(path.parent().expect("a folder")).expect("it is there");
         let names = folder.flatten().map(|entry| entry.file_name());
         assert_eq!(names.collect::<Vec<_>>(), ["mcp.json"], "{blocks} blocks");
     }
-    let step = "next step: have the system allow larger files (`ulimit -f`)";
+    let step = "next: have the system allow larger files (`ulimit -f`)";
     let add = ["upstream", "add", "a", "--", "true"];
     with_full_disk(&place, 0, &add).ended(1).says(&[step]);
     with_full_disk(&place, 0, &["secret", "set", "a"])

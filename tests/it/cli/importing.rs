@@ -12,7 +12,7 @@ macro_rules! files {
     };
 }
 
-pub(super) const FILES: [(&str, &str, &str); 13] = files! {
+pub(super) const FILES: [(&str, &str, &str); 23] = files! {
     "claude-code" ".claude.json" "claude-code.json"
     "claude-desktop" ".config/Claude/claude_desktop_config.json" "claude-desktop.json"
     "cursor" ".cursor/mcp.json" "cursor.json"
@@ -26,6 +26,16 @@ pub(super) const FILES: [(&str, &str, &str); 13] = files! {
     "mcpproxy-go" ".mcpproxy/mcp_config.json" "mcpproxy-go.json"
     "servers-json" ".config/mcp/servers.json" "servers-json.json"
     "magg" ".magg/config.json" "magg.json"
+    "cline" ".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json" "cline.json"
+    "roo-code" ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json" "roo-code.json"
+    "continue" ".continue/mcpServers/mcp.json" "continue.json"
+    "lm-studio" ".lmstudio/mcp.json" "lm-studio.json"
+    "copilot-cli" ".copilot/mcp-config.json" "copilot-cli.json"
+    "kiro" ".kiro/settings/mcp.json" "kiro.json"
+    "junie" ".junie/mcp/mcp.json" "junie.json"
+    "warp" ".warp/.mcp.json" "warp.json"
+    "amp" ".config/amp/settings.json" "amp.json"
+    "qwen-code" ".qwen/settings.json" "qwen-code.json"
 };
 
 /// A home folder with the files of these clients, and a program for the servers that they name.
@@ -95,6 +105,21 @@ fn every_client_is_understood() {
 }
 
 #[test]
+fn a_list_of_continue_is_read_with_the_secrets_that_it_keeps() {
+    let place = furnished(&[]);
+    put(
+        place.folder(),
+        ".continue/config.yaml",
+        "name: mine\nmcpServers:\n  - name: docs\n    type: streamable-http\n    url: https://docs.example/mcp\n    requestOptions:\n      headers:\n        X-Key: ${{ secrets.DOCS_KEY }}\n  - name: files\n    command: npx\n    args: [-y, files]\n    env:\n      TOKEN: ${{ secrets.FILES_TOKEN }}\n",
+    );
+    report(&place, &["continue", "--all"]);
+    let found = entries(&place);
+    let expected = json!({ "command": "npx", "args": ["-y", "files"], "env": { "TOKEN": "${keyring:files-FILES_TOKEN}" } });
+    assert_eq!(found["files"], expected);
+    is_like!(found["docs"], { "type": "http", "url": "https://docs.example/mcp" });
+}
+
+#[test]
 fn without_arguments_all_files_are_looked_at_and_nothing_is_taken() {
     let clients: Vec<&str> = FILES.iter().map(|file| file.0).collect();
     let place = furnished(&clients);
@@ -112,18 +137,17 @@ fn without_arguments_all_files_are_looked_at_and_nothing_is_taken() {
     let ran = ran.says(&[
         "~/.gemini/settings.json was not read: line 2",
         "correct line 2 of",
-        "nothing was taken over; next step: --all takes",
-        "github has a secret in `env.GITHUB_PERSONAL_ACCESS_TOKEN`",
-        "`, which would be taken over as it is; once it is taken over: `mcpproxy secret set github-GITHUB_PERSONAL_ACCESS_TOKEN`",
-        "needs the secret \"docs-key\" (The key of the docs); once it is taken over: ",
-        "refers to ${SENTRY_TOKEN}",
-        "would be left behind, because it says nothing here: headersHelper",
+        "nothing was imported; next: --all imports",
+        "github: `env.GITHUB_PERSONAL_ACCESS_TOKEN` is a secret in plain text; --secrets keyring stores it",
+        "needs the secret docs-key (The key of the docs)",
+        "needs the variable SENTRY_TOKEN",
+        "headersHelper not imported",
     ]);
     assert!(!place.config_file().exists());
     let all = format!("{}{}", ran.stdout, ran.stderr);
     lacks!(all, "ghp_01234");
     ran.shows(&[
-        "it is mcpproxy itself",
+        "is mcpproxy itself",
         "of-project",
         "which only Zed can start",
         "it is a part of Goose",

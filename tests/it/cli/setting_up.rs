@@ -77,7 +77,7 @@ fn a_port_that_another_program_has_ends_setup_with_who_and_what_to_do() {
     begun
         .setup(&again)
         .ended(1)
-        .says(&["is free now", "next step: `mcpproxy stop`, because"]);
+        .says(&["is free now", "next: `mcpproxy stop`, because"]);
     begun.0.run(&["stop"]).ended(0);
     begun.setup(&again).ended(0).says(&["5/5 call"]);
 }

@@ -153,11 +153,11 @@ async fn no_answer_to_an_agent_has_the_text_of_what_is_held() {
         let found = &said["structuredContent"];
         assert!(!names(found).contains(&"fish:echo"), "{query}: {said}");
         let notice = found["notice"].as_str().unwrap_or_default();
-        lacks!(notice, "held back", "{query}: {said}");
+        lacks!(notice, "is held", "{query}: {said}");
     }
     for query in ["echo", "fish:echo"] {
         let arguments = json!({ "query": query }).to_string();
         let said = house.all.call("retrieve_tools", &arguments).await.value();
-        has!(said["structuredContent"]["notice"], "held back", "{query}");
+        has!(said["structuredContent"]["notice"], "is held", "{query}");
     }
 }

@@ -21,10 +21,10 @@ pub(super) const SAID: [(&str, &str); 10] = [
     ("server_misconfigured", "the configuration of server"),
     ("server_quarantined", "is quarantined"),
     ("tool_changed", "its definition changed"),
-    ("tool_disabled", "is switched off"),
+    ("tool_disabled", "is disabled"),
     ("unknown_server", "no server"),
     ("unknown_tool", "has no tool"),
-    ("wrong_variant", "was called as"),
+    ("wrong_variant", "can "),
     ("tool_held", "is held: "),
 ];
 

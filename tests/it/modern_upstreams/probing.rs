@@ -84,7 +84,7 @@ async fn a_server_that_cannot_be_opened_as_configured_is_not_opened_otherwise() 
             .upstream_with("up", &upstream, json!({"protocol_era": "modern"}))
             .await;
         let reason = reason_of(&daemon, "protocol_era").await;
-        has!(reason, "server without a handshake");
+        has!(reason, "wants a handshake");
         assert_eq!(upstream.received("initialize"), [""; 0]);
     }
 }
@@ -114,7 +114,7 @@ async fn a_program_that_ends_over_the_handshake_is_started_again_and_asked_first
     let daemon = TestDaemon::with_upstream(&upstream).await;
     // What ends at once has failed; whether it would like to be asked is not found out by starting it over and over.
     let reason = reason_of(&daemon, "ended").await;
-    has!(reason, "exit code");
+    has!(reason, "exited with code");
 }
 
 #[tokio::test]

@@ -248,8 +248,8 @@ async fn the_command_says_how_to_end_a_login_and_how_the_server_is_then() {
     let text = String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success(), "{text}");
     has!(text, "standard input");
-    has!(text, "it is ready, 2 tools");
-    lacks!(text, "next step");
+    has!(text, "ready, 2 tools");
+    lacks!(text, "next:");
 }
 
 /// What the MCP server repeats of the token that it was sent is shown nowhere.

@@ -40,7 +40,7 @@ async fn a_server_that_wants_a_login_says_so_everywhere_and_harms_nobody() {
     ] {
         let arguments = arguments.to_string();
         let answer = client.call("upstream_servers", &arguments).await.text();
-        has!(answer, "Tell the user that a person has to log in");
+        has!(answer, "Ask the user to log in to");
         has!(answer, "`mcpproxy upstream login up`");
         lacks!(answer, "tail_log");
     }

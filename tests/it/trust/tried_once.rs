@@ -22,10 +22,10 @@ async fn what_fails_to_be_listed_is_not_started_again_until_a_person_asks() {
     let row = &found["server"];
     assert_eq!(row["next_attempt_in_seconds"], Value::Null, "{row}");
     let why = row["last_error"].as_str().expect("why");
-    has!(why, "exit code 3");
-    lacks!(why, "in a row");
+    has!(why, "exited with code 3");
+    lacks!(why, "tried");
     has!(row["next_step"], "upstream inspect up --connect");
-    has!(found["contact_error"], "exit code 3");
+    has!(found["contact_error"], "exited with code 3");
     has!(found["contact_error"], "upstream logs up");
 
     let again = daemon
@@ -83,7 +83,7 @@ async fn what_waits_for_approval_and_lacks_its_secret_still_waits_for_approval()
     let said = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
     is_like!(row, { "state": "Error", "quarantined": true, "unusable": true });
     is_like!(row, { "transport": "stdio", "tools": 1 });
-    has!(said("last_error"), "keyring entry", "{row}");
+    has!(said("last_error"), "needs the secret", "{row}");
     let step = said("next_step");
     has!(step, "upstream inspect up");
     has!(step, "secret set k");

@@ -54,14 +54,14 @@ test("numbers reach the server as they were typed, from the form, as JSON and as
   await close();
 });
 
-test("a name that stands twice is refused by name", async () => {
+test("a name that is there twice is refused by name", async () => {
   const { page, go, close } = await visitor(here);
   await go("/ui/tools/shop:order");
   await page.getByRole("button", { name: "JSON", exact: true }).click();
   const area = page.getByLabel("Arguments as JSON");
   await area.fill('{"id": 2, "other": {"id": 1, "\\u0069d" : 2}}');
   await page.getByRole("button", { name: "Call as read" }).click();
-  await page.getByText('"id" stands twice in one object').waitFor();
+  await page.getByText('"id" is there twice in one object').waitFor();
   assert.equal(await page.getByRole("heading", { name: "Result", exact: true }).count(), 0);
   await area.fill('{"id": 2, "other": [{"id": 1}, {"id": 2}]}');
   await sent(page);

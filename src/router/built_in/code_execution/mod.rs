@@ -32,7 +32,7 @@ pub(super) const TOOL: BuiltIn = BuiltIn {
 };
 
 /// The failure where scripts are not switched on.
-const OFF: &str = "code_execution is switched off";
+const OFF: &str = "code_execution is disabled";
 
 const ABOUT: &str = "Runs JavaScript (ES2023) that calls tools of the MCP servers behind this proxy. Use it where several calls belong \
     together, or where only a part of large results is needed: results stay in the script, and only its last expression, or what it \

@@ -1,6 +1,6 @@
 //! The outcome of adding, switching on or restarting a server, waited for and put into one sentence.
 
-use super::super::{failure::CommandFailure, output::Output};
+use super::{failure::CommandFailure, output::Output};
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     gate::Standing,
@@ -32,9 +32,9 @@ pub(super) async fn wait_for(
 pub(super) fn say(out: Output, daemon: &DaemonClient, done: &str, server: &ServerRow) {
     let sentence = sentence(server, daemon.is_over_files());
     let file = daemon.in_file();
-    out.note(&format!("{done} {:?}{file}: {sentence}", server.name));
+    out.done(&format!("{done} {}{file}: {sentence}", server.name));
     if let Some(step) = server.next_step.as_ref().filter(|_| server.is_failing()) {
-        out.note(&format!("next step: {step}"));
+        out.next(step);
     }
 }
 
@@ -53,35 +53,24 @@ fn sentence(server: &ServerRow, is_over_files: bool) -> String {
     };
     match server.standing() {
         Standing::Usable => (),
-        Standing::Disabled => return "it is switched off".to_owned(),
+        Standing::Disabled => return "disabled".to_owned(),
         Standing::Quarantined => {
             return format!(
-                "it is held until it is approved: `mcpproxy upstream inspect {}` shows it for review",
+                "quarantined; review it: `mcpproxy upstream inspect {}`",
                 server.name
             );
         }
     }
     match (server.state, &server.last_error) {
-        (_, Some(error)) if server.is_failing() => format!("it does not work yet: {error}"),
-        (ServerState::Ready, _) => format!("it is ready{tools}{held}"),
+        (_, Some(error)) if server.is_failing() => error.clone(),
         (ServerState::Disconnected, _) if is_over_files => {
-            format!("it will be there when the daemon starts{tools}{held}")
-        }
-        (ServerState::Disconnected, _) => {
-            format!("it is asleep and starts with the next call{tools}{held}")
-        }
-        (ServerState::Connecting, _) if server.detail.is_some() => {
-            let detail = server.detail.as_deref().unwrap_or_default();
-            format!(
-                "it is still connecting ({detail}); `mcpproxy upstream list` shows what comes of it"
-            )
+            format!("starts with the daemon{tools}{held}")
         }
         (ServerState::Connecting, _) => {
-            "it is still connecting; `mcpproxy upstream list` shows what comes of it".to_owned()
+            let detail = server.detail.as_ref();
+            let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
+            format!("still starting{detail}; `mcpproxy upstream list` shows the result")
         }
-        (ServerState::Authenticating, _) => "it waits for a login".to_owned(),
-        (ServerState::Error | ServerState::Unknown, _) => {
-            format!("its state is {}", server.state.as_str())
-        }
+        _ => format!("{}{tools}{held}", server.shown_state.to_lowercase()),
     }
 }

@@ -1,0 +1,171 @@
+//! How help looks: one line, usage, examples, what can be written, and one line for what every command takes.
+
+use clap::{Arg, ArgAction, Command, CommandFactory};
+
+use super::Arguments;
+
+const LAYOUT: &str =
+    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}";
+
+const ROOT_LAYOUT: &str =
+    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{after-help}";
+
+const COMMON: &str = "Also: --config, --data-dir, -o json, -q, -v: see `mcpproxy --help`";
+
+const ROOT: &str = "\
+Options of every command:
+      --config <FILE>   the configuration file
+      --data-dir <DIR>  the data folder
+  -o, --output <FORMAT> table or json
+  -q, --quiet           data and errors only; `serve` logs warnings only
+  -v, --verbose         more; `serve` logs at debug
+  -h, --help            help for a command
+  -V, --version         version, commit and protocol revisions
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 no daemon, 4 refused";
+
+/// The commands, as people look for them.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Set up", &["setup", "import", "connect", "service"]),
+    (
+        "Run",
+        &[
+            "start", "stop", "restart", "serve", "stdio", "status", "logs", "doctor",
+        ],
+    ),
+    ("Servers", &["upstream", "secret", "config"]),
+    (
+        "Agents",
+        &["tools", "call", "code", "activity", "access", "ui"],
+    ),
+];
+
+/// Examples of commands that have none beside their arguments, a command a line.
+const EXAMPLES: &str = "\
+access = mcpproxy access check ada github:create_issue
+activity list = mcpproxy activity list --server github --since 2h
+activity show = mcpproxy activity show 1234
+activity export = mcpproxy activity export --format csv > all.csv
+config = mcpproxy config check
+config path = mcpproxy config path
+config check = mcpproxy config check -o json
+config schema = mcpproxy config schema > mcp_config.schema.json
+doctor = mcpproxy doctor --wait 5m
+logs = mcpproxy logs -f
+secret = mcpproxy secret set github-token
+secret set = pass show github | mcpproxy secret set github-token
+secret list = mcpproxy secret list
+secret remove = mcpproxy secret remove github-token
+service uninstall = mcpproxy service uninstall
+service status = mcpproxy service status
+service install = mcpproxy service install --listen 127.0.0.1:9090
+status = mcpproxy status -o json
+ui = mcpproxy ui --print     on a machine without a browser
+version = mcpproxy version -o json
+upstream list = mcpproxy upstream list -o json
+upstream logs = mcpproxy upstream logs github -f
+upstream approve = mcpproxy upstream approve notion update_page
+upstream lock = mcpproxy upstream lock mcp.lock.json
+tools list = mcpproxy tools list --server github
+tools search = mcpproxy tools search create issue --limit 5
+tools show = mcpproxy tools show github:create_issue";
+
+const ROOT_EXAMPLES: &str = "\
+Examples:
+  mcpproxy setup                                   import, start and connect; asks before each step
+  mcpproxy serve --demo                            try it with a bundled server
+  mcpproxy upstream add time -- uvx mcp-server-time";
+
+/// The whole command line, laid out.
+pub(super) fn command() -> Command {
+    let command = shaped(Arguments::command(), "");
+    let about = |name: &str| {
+        let command = command.find_subcommand(name);
+        command
+            .and_then(Command::get_about)
+            .map(ToString::to_string)
+    };
+    let mut groups = String::new();
+    for (title, names) in GROUPS {
+        groups.push_str(&format!("{title}:\n"));
+        for name in names {
+            let about = about(name).unwrap_or_default();
+            groups.push_str(&format!("  {name:<11} {about}\n"));
+        }
+    }
+    let examples = format!("{ROOT_EXAMPLES}\n\n{groups}");
+    command
+        .help_template(ROOT_LAYOUT)
+        .before_help(examples)
+        .after_help(ROOT)
+}
+
+fn shaped(command: Command, path: &str) -> Command {
+    let own = command.get_after_long_help().map(ToString::to_string);
+    let mut named = EXAMPLES.lines().filter_map(|line| line.split_once(" = "));
+    let named = named
+        .find(|(of, _)| *of == path)
+        .map(|(_, text)| text.to_owned());
+    let examples = own.unwrap_or_else(|| {
+        // Of verbs that take a name alone.
+        let text = named.unwrap_or_else(|| format!("mcpproxy {path} github"));
+        format!("Examples:\n  {text}")
+    });
+    // What is longer than a line stands above the examples, so that `-h` and `--help` are the same.
+    let about = command.get_long_about().map(ToString::to_string);
+    let details = about.as_deref().and_then(|about| about.split_once("\n\n"));
+    let examples = match details {
+        Some((_, details)) => format!("{details}\n\n{examples}"),
+        None => examples,
+    };
+    let inner: Vec<String> = command
+        .get_subcommands()
+        .map(|inner| inner.get_name().to_owned())
+        .collect();
+    let help = Arg::new("help").short('h').long("help").hide(true);
+    let command = command
+        .disable_help_flag(true)
+        .arg(help.action(ArgAction::HelpShort))
+        .help_template(LAYOUT)
+        .before_help(examples)
+        .after_help(COMMON);
+    inner.into_iter().fold(command, |command, name| {
+        let path = format!("{path} {name}").trim().to_owned();
+        command.mut_subcommand(name, |inner| shaped(inner, &path))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Command;
+
+    fn check(command: &mut Command, path: &str, wrong: &mut Vec<String>) {
+        let about = command
+            .get_about()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        if about.chars().count() > 64 || about.contains(':') {
+            wrong.push(format!("{path}: {about}"));
+        }
+        let lines = command.render_help().to_string().lines().count();
+        let most = if path == "mcpproxy" { 50 } else { 35 };
+        if lines > most {
+            wrong.push(format!("{path}: {lines} lines"));
+        }
+        for inner in command
+            .get_subcommands_mut()
+            .filter(|one| one.get_name() != "help")
+        {
+            let path = format!("{path} {}", inner.get_name());
+            check(inner, &path, wrong);
+        }
+    }
+
+    #[test]
+    fn every_help_fits_a_screen_and_says_what_it_is_for_in_a_line() {
+        let (mut command, mut wrong) = (super::command(), Vec::new());
+        command.build();
+        check(&mut command, "mcpproxy", &mut wrong);
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}

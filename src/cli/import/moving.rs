@@ -1,0 +1,69 @@
+//! What is said of servers that are removed from files of clients, and put back.
+
+use serde::Serialize;
+
+use super::super::{
+    failure::CommandFailure,
+    output::{self, Output},
+};
+use crate::clients::{Client, ImportReport, MovedServers, home_places, move_back};
+
+/// Whether the person at the terminal wants them removed.
+pub(in crate::cli) fn is_wanted(out: Output) -> bool {
+    out.agrees("Remove them from the clients' files, so that nothing runs twice?")
+}
+
+/// Says what was removed.
+pub(in crate::cli) fn say(report: &ImportReport, out: Output) {
+    for moved in &report.moved {
+        let file = report.shown(&moved.file);
+        let (n, client) = (
+            output::count(moved.servers.len(), "server"),
+            moved.client.id(),
+        );
+        match &moved.error {
+            None => out.done(&format!(
+                "removed {n} from {file}; undo: `mcpproxy import {client} --undo`"
+            )),
+            Some(why) => out.warning(&format!("{n} not removed from {file}: {why}")),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct PutBack {
+    put_back: Vec<MovedServers>,
+}
+
+/// Puts back what was removed from the files of these clients, or of all.
+pub(super) fn undo(from: &[String], out: Output) -> Result<(), CommandFailure> {
+    let mut clients = Vec::new();
+    for word in from {
+        let client = Client::from_word(word);
+        let unknown = || CommandFailure::usage(format!("no client {word:?}"));
+        clients.push(client.ok_or_else(unknown)?);
+    }
+    let is_meant = |client| clients.is_empty() || clients.contains(&client);
+    let put_back = move_back(&home_places()?, is_meant);
+    let failed = put_back.iter().find_map(|one| one.error.clone());
+    if put_back.is_empty() {
+        return Err(CommandFailure::failed(
+            "no file has servers that `import --move` removed",
+        ));
+    }
+    if out.is_json() {
+        output::json(&output::as_json(&PutBack { put_back })?)?;
+    } else {
+        for one in &put_back {
+            let n = output::count(one.servers.len(), "server");
+            match &one.error {
+                None => out.done(&format!("put {n} back into {}", one.file)),
+                Some(why) => out.warning(&format!("{} was left unchanged: {why}", one.file)),
+            }
+        }
+    }
+    match failed {
+        Some(why) => Err(CommandFailure::failed(why).shown()),
+        None => Ok(()),
+    }
+}

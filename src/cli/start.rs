@@ -1,0 +1,109 @@
+//! `mcpproxy start` and `mcpproxy restart`: the daemon in the background.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{
+    background::Starter,
+    connection,
+    failure::CommandFailure,
+    location::Location,
+    output::{self, Output},
+    service, stop,
+};
+use crate::{
+    daemon_client::{DaemonClient, bridge::BridgeHost},
+    management::{Management, OverFiles, StatusReport},
+};
+
+/// Start the daemon in the background
+///
+/// It runs until `mcpproxy stop` or a shutdown of the machine; `mcpproxy service install` starts it at every login. Its log:
+/// `mcpproxy logs`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  mcpproxy start\n  mcpproxy start -o json     its address, for programs"
+)]
+pub(super) struct StartCommand {}
+
+/// Restart the daemon
+///
+/// Calls in flight may finish. Sessions of clients go on. A daemon that runs as a service is restarted by its service manager.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  mcpproxy restart           after a change that `mcpproxy status` says needs one"
+)]
+pub(super) struct RestartCommand {}
+
+#[derive(Serialize)]
+struct Started<'a> {
+    started: bool,
+    pid: u32,
+    url: Option<&'a str>,
+}
+
+impl StartCommand {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let running = connection::open_if_running(&files, out).await?;
+        let is_new = running.is_none();
+        let daemon = match running {
+            Some(daemon) => daemon,
+            None => start(&files, out).await?,
+        };
+        let done = if is_new { "started" } else { "already running" };
+        say(&daemon, done, is_new, out)
+    }
+}
+
+impl RestartCommand {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let running = connection::open_if_running(&files, out).await?;
+        let pid = running.as_ref().and_then(DaemonClient::status_report);
+        let is_service = match pid.map(|status| status.pid) {
+            Some(pid) => service::restart(pid).await?,
+            None => false,
+        };
+        let daemon = if is_service {
+            connection::open_soon(&files, out).await?
+        } else {
+            if let Some(daemon) = running {
+                stop::end(daemon).await?;
+            }
+            start(&files, out).await?
+        };
+        say(&daemon, "restarted", true, out)
+    }
+}
+
+/// A daemon that runs on when its starter is gone.
+pub(super) async fn start(
+    files: &Management<OverFiles>,
+    out: Output,
+) -> Result<DaemonClient, CommandFailure> {
+    out.progress("starting the daemon");
+    let starter = Starter::lasting(files.places().clone(), files.data_dir().to_owned(), out);
+    let started = starter.start_daemon().await;
+    started.map_err(|why| CommandFailure::failed(why).next("`mcpproxy doctor`"))?;
+    Ok(connection::open_soon(files, out).await?)
+}
+
+fn say(
+    daemon: &DaemonClient,
+    done: &str,
+    started: bool,
+    out: Output,
+) -> Result<(), CommandFailure> {
+    let Some(StatusReport { pid, location, .. }) = daemon.status_report() else {
+        return Ok(());
+    };
+    let url = location.url.as_deref();
+    if out.is_json() {
+        let started = Started { started, pid, url };
+        return output::json(&output::as_json(&started)?);
+    }
+    let at = url.unwrap_or("its local socket only; `mcpproxy doctor` says why");
+    out.done(&format!("{done}: {at}"));
+    Ok(())
+}

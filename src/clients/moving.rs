@@ -1,0 +1,130 @@
+//! Servers that are here are removed from the files of their clients, which would start them a second time, and put back. Blocks.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    client::Client,
+    connect::not_written,
+    edit,
+    fault::FileFault,
+    file::ClientFile,
+    formats::FileFormat,
+    places::ClientPlaces,
+    replace::{self, CopyKind},
+    report::{FoundOutcome, FoundServer, ImportReport, MovedServers},
+    servers::ClientServer,
+};
+
+/// Removes those servers of the report from their files that are here now, of these clients.
+pub fn move_out(report: &ImportReport, is_meant: impl Fn(Client) -> bool) -> Vec<MovedServers> {
+    let mut moved: Vec<MovedServers> = Vec::new();
+    let here = report.servers.iter().filter(|server| is_here(server));
+    let here: Vec<&FoundServer> = here.filter(|server| is_meant(server.client)).collect();
+    for server in &here {
+        if moved.iter().any(|done| done.file == server.file) {
+            continue;
+        }
+        let of_file = here.iter().filter(|other| other.file == server.file);
+        let of_file: Vec<&FoundServer> = of_file.copied().collect();
+        let servers = of_file.iter().map(|server| server.written_name.clone());
+        let removed = remove(server.client, Path::new(&server.file), &of_file);
+        moved.push(MovedServers {
+            client: server.client,
+            file: server.file.clone(),
+            servers: servers.collect(),
+            backup: removed.as_ref().ok().cloned().flatten(),
+            error: removed.err(),
+        });
+    }
+    moved
+}
+
+/// Whether it runs here as it would there.
+fn is_here(server: &FoundServer) -> bool {
+    let is_same = server.outcome == FoundOutcome::Same && server.differing.is_empty();
+    server.imported || is_same
+}
+
+fn remove(client: Client, path: &Path, servers: &[&FoundServer]) -> Result<Option<String>, String> {
+    let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+    if client.0.read_only.contains(&&*file_name) {
+        return Err(format!("{} keeps other settings there", client.name()));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let entries = servers
+        .iter()
+        .map(|server| (&server.list[..], &*server.written_name));
+    let after = without(FileFormat::of(path), &text, entries).map_err(|fault| fault.to_string())?;
+    let copy = replace::replace(path, Some(&text), &after, CopyKind::Move);
+    let copy = copy.map_err(|error| not_written(&error).error)?;
+    Ok(copy.map(|copy| copy.display().to_string()))
+}
+
+fn without<'a>(
+    format: FileFormat,
+    text: &str,
+    entries: impl Iterator<Item = (&'a [String], &'a str)>,
+) -> Result<String, FileFault> {
+    let mut text = text.to_owned();
+    for (list, name) in entries {
+        text = edit::without(format, &text, list, name)?;
+    }
+    Ok(text)
+}
+
+/// Puts back what was removed from the files of these clients, byte for byte where nothing else was changed since.
+pub fn move_back(places: &ClientPlaces, is_meant: impl Fn(Client) -> bool) -> Vec<MovedServers> {
+    let files = places.files().into_iter();
+    let files = files.filter_map(|file| Some((file.client?, file)));
+    let meant = files.filter(|(client, _)| is_meant(*client));
+    let put_back = meant.filter_map(|(client, file)| {
+        let mut copies = replace::backups(&file.path, CopyKind::Move);
+        let newest = (!copies.is_empty()).then(|| copies.swap_remove(0))?;
+        let (servers, error) = match put(&file, &newest) {
+            Ok(servers) => (servers, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        Some(MovedServers {
+            client,
+            file: file.path.display().to_string(),
+            servers,
+            backup: None,
+            error,
+        })
+    });
+    put_back.collect()
+}
+
+/// Puts back the servers that the copy has and the file has not.
+fn put(file: &ClientFile, copy: &Path) -> Result<Vec<String>, String> {
+    let fault = |fault: FileFault| fault.to_string();
+    let before = std::fs::read_to_string(copy).map_err(|error| error.to_string())?;
+    let now = file.text().map_err(fault)?.unwrap_or_default();
+    let present = file.servers_in(&now).map_err(fault)?.servers;
+    let is_gone = |server: &&ClientServer| {
+        let is_it =
+            |other: &ClientServer| (&other.list, &other.name) == (&server.list, &server.name);
+        !present.iter().any(is_it)
+    };
+    let copied = file.servers_in(&before).map_err(fault)?.servers;
+    let gone: Vec<&ClientServer> = copied.iter().filter(is_gone).collect();
+    let entries = gone.iter().map(|server| (&server.list[..], &*server.name));
+    let is_untouched = without(file.format, &before, entries).as_deref() == Ok(&now);
+    let mut after = now.clone();
+    if is_untouched {
+        after = before;
+    } else {
+        for server in &gone {
+            let entry = server.entry.as_object().cloned().unwrap_or_default();
+            let put = edit::put_in(file.format, &after, &server.list, &server.name, &entry);
+            after = put.map_err(fault)?;
+        }
+    }
+    let written = replace::replace(&file.path, Some(&now), &after, CopyKind::Move);
+    let spent = written.map_err(|error| not_written(&error).error)?;
+    for spent in spent.iter().map(PathBuf::as_path).chain([copy]) {
+        // What is left of it does no harm.
+        let _ = std::fs::remove_file(spent);
+    }
+    Ok(gone.iter().map(|server| server.name.clone()).collect())
+}

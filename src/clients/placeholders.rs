@@ -1,0 +1,139 @@
+//! Values that a page of a server has in place of the reader's own: they are asked for, never stored. Pure.
+
+use serde_json::{Map, Value};
+
+/// A value to be given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placeholder {
+    /// Its key: `env.TOKEN`, `args.2`, `url`.
+    pub place: String,
+    /// What is there instead.
+    pub text: String,
+}
+
+/// The placeholders of an entry of ours.
+pub(super) fn placeholders(entry: &Map<String, Value>) -> Vec<Placeholder> {
+    let mut found = Vec::new();
+    for (key, value) in entry {
+        match value {
+            Value::Object(members) => {
+                for (name, value) in members {
+                    note(&mut found, format!("{key}.{name}"), value);
+                }
+            }
+            Value::Array(values) => {
+                for (at, value) in values.iter().enumerate() {
+                    note(&mut found, format!("{key}.{at}"), value);
+                }
+            }
+            value => note(&mut found, key.clone(), value),
+        }
+    }
+    found
+}
+
+fn note(found: &mut Vec<Placeholder>, place: String, value: &Value) {
+    if let Some(text) = value.as_str().filter(|text| is_placeholder(text)) {
+        let text = text.to_owned();
+        found.push(Placeholder { place, text });
+    }
+}
+
+/// Puts a value in its place.
+pub(super) fn fill(entry: &mut Map<String, Value>, place: &str, value: &str) {
+    let (key, inner) = place.split_once('.').unwrap_or((place, ""));
+    let slot = match entry.get_mut(key) {
+        Some(Value::Object(members)) => members.get_mut(inner),
+        Some(Value::Array(values)) => inner.parse().ok().and_then(|at: usize| values.get_mut(at)),
+        slot => slot,
+    };
+    if let Some(slot) = slot {
+        *slot = value.into();
+    }
+}
+
+/// Whether a page means the reader to write something of their own here.
+fn is_placeholder(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let marks = [
+        "/path/to",
+        "\\path\\to",
+        "path/to/your",
+        "replace_me",
+        "replace-me",
+        "replace_with",
+        "insert_your",
+        "changeme",
+        "xxxxxx",
+    ];
+    let words = [
+        "key",
+        "token",
+        "secret",
+        "password",
+        "id",
+        "url",
+        "path",
+        "name",
+        "here",
+        "pat",
+        "workspace",
+        "username",
+    ];
+    let is_yours = ["your_", "your-", "your "].iter().any(|begin| {
+        let at = lower.find(begin);
+        at.is_some_and(|at| {
+            let before = lower.get(..at).unwrap_or_default();
+            let starts = !before.ends_with(|c: char| c.is_ascii_alphanumeric());
+            starts && words.iter().any(|word| lower.contains(word))
+        })
+    });
+    is_yours || marks.iter().any(|mark| lower.contains(mark)) || has_brackets(text)
+}
+
+/// `<YOUR_KEY>`, `Bearer <token>`, `[PROJECT_ID]`.
+fn has_brackets(text: &str) -> bool {
+    let pairs = [('<', '>'), ('[', ']')];
+    pairs.into_iter().any(|(open, close)| {
+        let inside = text
+            .split_once(open)
+            .and_then(|(_, rest)| rest.split_once(close));
+        inside.is_some_and(|(inside, _)| {
+            let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' ' | '.');
+            let is_loud = open == '<' || inside.chars().all(|c| !c.is_ascii_lowercase());
+            inside.len() > 1
+                && is_loud
+                && inside.chars().all(is_word)
+                && inside.contains(|c: char| c.is_ascii_alphabetic())
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{fill, placeholders};
+
+    #[test]
+    fn what_the_reader_is_to_write_is_found_and_filled() {
+        let entry = json!({
+            "command": "npx",
+            "args": ["-y", "server-files", "/path/to/folder", "/home/me"],
+            "env": { "A": "<YOUR_API_KEY>", "B": "your-token-here", "C": "Bearer <token>", "D": "${TOKEN}", "E": "https://api.example.com", "F": "[PROJECT_ID]", "G": "[a-z]" },
+            "url": "https://h/?key=YOUR_API_KEY"
+        });
+        let mut entry = entry.as_object().expect("a map").clone();
+        let found = placeholders(&entry);
+        let places: Vec<&str> = found.iter().map(|one| &*one.place).collect();
+        assert_eq!(
+            places,
+            ["args.2", "env.A", "env.B", "env.C", "env.F", "url"]
+        );
+        for one in &found {
+            fill(&mut entry, &one.place, "x");
+        }
+        assert_eq!(placeholders(&entry), []);
+        assert_eq!(entry["args"][2], "x");
+    }
+}

@@ -1,0 +1,80 @@
+//! Why a connection was not made, in words that name the address.
+
+use std::{
+    error::Error,
+    io::{self, ErrorKind},
+};
+
+use http::Uri;
+
+use super::{reply::chain, tls};
+
+/// The reason, for a connection to this address.
+pub(super) fn why(error: &(dyn Error + 'static), address: &Uri) -> String {
+    if let Some(mistake) = tls::mistake_in(error) {
+        return mistake.to_owned();
+    }
+    let at = shown(address);
+    match kind(error) {
+        Some(ErrorKind::ConnectionRefused) => {
+            format!("nothing listens at {at} (connection refused)")
+        }
+        Some(ErrorKind::TimedOut) => format!("no answer from {at} within 10 s"),
+        Some(ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => {
+            format!("no way to {at} (unreachable)")
+        }
+        Some(ErrorKind::NotFound) => {
+            let host = address.host().unwrap_or_default();
+            format!("no such host: {host}")
+        }
+        _ => format!("no connection to {at}: {}", chain(error)),
+    }
+}
+
+/// Host and port.
+fn shown(address: &Uri) -> String {
+    let host = address.host().unwrap_or_default();
+    let usual = match address.scheme_str() {
+        Some("https") => 443,
+        _ => 80,
+    };
+    format!("{host}:{}", address.port_u16().unwrap_or(usual))
+}
+
+/// What the system says, wherever in the chain.
+fn kind(error: &(dyn Error + 'static)) -> Option<ErrorKind> {
+    let mut link = Some(error);
+    while let Some(error) = link {
+        if let Some(system) = error.downcast_ref::<io::Error>() {
+            return Some(system.kind());
+        }
+        link = error.source();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_named() {
+        let check = |kind: ErrorKind, address: &str, expected: &str| {
+            let address: Uri = address.parse().expect("an address");
+            assert_eq!(why(&io::Error::from(kind), &address), expected);
+        };
+        let refused = ErrorKind::ConnectionRefused;
+        check(
+            refused,
+            "http://127.0.0.1:9/mcp",
+            "nothing listens at 127.0.0.1:9 (connection refused)",
+        );
+        check(
+            refused,
+            "https://h.example/mcp?key=k",
+            "nothing listens at h.example:443 (connection refused)",
+        );
+        let unknown = "no such host: h.example";
+        check(ErrorKind::NotFound, "https://h.example/mcp", unknown);
+    }
+}

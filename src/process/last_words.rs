@@ -1,0 +1,98 @@
+//! Which line of what a program wrote before its end says most of the cause. Programs give only words. Pure.
+
+/// Limit: lines that are looked at. A stack of calls is often longer than what matters.
+const LOOKED_AT: usize = 60;
+
+/// Limit: characters of the line.
+const LONGEST: usize = 200;
+
+/// Words of a line that names a mistake.
+const MISTAKES: [&str; 21] = [
+    "error",
+    "fatal",
+    "fail",
+    "cannot",
+    "can't",
+    "could not",
+    "couldn't",
+    "unable",
+    "required",
+    "missing",
+    "not found",
+    "not set",
+    "no such",
+    "no module",
+    "denied",
+    "refused",
+    "invalid",
+    "unknown",
+    "exception",
+    "panicked",
+    "unauthorized",
+];
+
+/// The last line that names a mistake and belongs to no stack of calls, else the last that says anything.
+pub(super) fn telling<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> Option<String> {
+    let lines = lines.rev().take(LOOKED_AT).map(visible);
+    let lines: Vec<&str> = lines.filter(|line| !line.trim().is_empty()).collect();
+    let names_a_mistake = |line: &&&str| {
+        let lower = line.to_lowercase();
+        !line.starts_with([' ', '\t']) && MISTAKES.iter().any(|word| lower.contains(word))
+    };
+    let line = lines
+        .iter()
+        .find(names_a_mistake)
+        .or_else(|| lines.first())?;
+    let line = line.trim();
+    let mut shown: String = line.chars().take(LONGEST).collect();
+    if shown.len() < line.len() {
+        shown.push('…');
+    }
+    Some(shown)
+}
+
+/// A line without what a progress bar has overwritten.
+fn visible(line: &str) -> &str {
+    line.trim_end().rsplit('\r').next().unwrap_or_default()
+}
+
+/// The container engine that is not running, where that is what its program says.
+pub fn engine_is_down(line: &str) -> Option<&'static str> {
+    const SAID: [(&str, &str); 4] = [
+        ("Cannot connect to the Docker daemon", "Docker"),
+        ("failed to connect to the docker API", "Docker"),
+        ("Cannot connect to Podman", "Podman"),
+        ("unable to connect to Podman", "Podman"),
+    ];
+    let found = SAID.iter().find(|(words, _)| line.contains(words));
+    found.map(|(_, engine)| *engine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_names_the_mistake_is_found() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(telling(text.lines()).as_deref(), expected, "{text}");
+        };
+        check("", None);
+        check(" \n", None);
+        check("one\ntwo\n", Some("two"));
+        check("10 %\r90 %\r", Some("90 %"));
+        check("fatal: no database\nbye", Some("fatal: no database"));
+        let python = "Traceback (most recent call last):\n  File \"s.py\", line 1\n    import mcp\nModuleNotFoundError: No module named 'mcp'";
+        check(python, Some("ModuleNotFoundError: No module named 'mcp'"));
+        let node = "node:internal/modules/cjs/loader:1228\n  throw err;\n  ^\n\nError: Cannot find module '/x.js'\n    at Module._load (node:internal/loader:1)\n    at error (x.js) {\n  code: 'MODULE_NOT_FOUND'\n}\n\nNode.js v20.11.0";
+        check(node, Some("Error: Cannot find module '/x.js'"));
+        let docker = "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\nSee 'docker run --help'.";
+        let line = telling(docker.lines()).expect("a line");
+        assert_eq!(engine_is_down(&line), Some("Docker"));
+        assert_eq!(engine_is_down("docker: invalid reference format"), None);
+        assert_eq!(
+            telling(["x".repeat(900).as_str()].into_iter()).map(|line| line.chars().count()),
+            Some(LONGEST + 1)
+        );
+    }
+}
