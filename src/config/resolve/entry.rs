@@ -18,7 +18,6 @@ use crate::{
         finding::ConfigFinding,
         fingerprint::{fingerprint, fingerprint_as_written},
         guards,
-        keyring::NoSecret,
         raw::{RawEntry, RawRoot},
         references::{SecretLookup, ValueLookup},
         server_entry::{IdleTimeout, ProtocolEra, RemoteKind, Root, ServerEntry, Transport},
