@@ -83,7 +83,9 @@ fn warn_of(left_out: &[BrokenEntry], out: Output) {
         }
         several => {
             let n = several.len();
-            out.warning(&format!("{n} servers are left out: `mcpproxy upstream list`"));
+            out.warning(&format!(
+                "{n} servers are left out: `mcpproxy upstream list`"
+            ));
         }
     }
 }

@@ -10,13 +10,11 @@ const CALLERS: &[Exception] = &[(
 )];
 
 /// Who looks whether a server is switched off or held, besides the gate, which decides, and `config`, which reads and writes it.
-const SHOWN: &[Exception] = &[
-    (
-        "management/servers.rs",
-        3,
-        "a row shows both to the operator, and what there is to do about a failure while it is quarantined",
-    ),
-];
+const SHOWN: &[Exception] = &[(
+    "management/servers.rs",
+    3,
+    "a row shows both to the operator, and what there is to do about a failure while it is quarantined",
+)];
 
 /// Who knows besides `wire` that revisions differ.
 const REVISIONS: &[Exception] = &[
