@@ -281,37 +281,6 @@ impl ServerCatalog {
         self.tools_by_name.get(name).map(|i| &self.tools[*i])
     }
 
-    /// By what it may be about other servers, and they about it; read on first use.
-    pub(super) fn relations(&self) -> &Relations {
-        let tools = || {
-            let tools = self.tools.iter();
-            tools.map(|tool| (&*tool.name, &tool.definition))
-        };
-        self.relations.get_or_init(|| {
-            let instructions = self.listing.initialize.get("instructions");
-            Relations::of(self.server.as_str(), tools(), instructions.as_ref())
-        })
-    }
-
-    /// Whether it lists something of this name that can be read.
-    pub fn keeps(&self, kind: ThingKind, name: &str) -> bool {
-        match kind {
-            ThingKind::Tool => self.tool(name).is_some(),
-            ThingKind::Prompt => self.prompt(name).is_some(),
-            ThingKind::Resource => self.resource(name).is_some(),
-            ThingKind::Template => self.template(name).is_some(),
-            ThingKind::Instructions => self.instructions().is_some(),
-        }
-    }
-
-    /// Whether it lists something of this name, and nothing of it that can be read.
-    pub fn leaves_out(&self, kind: ThingKind, name: &str) -> bool {
-        let is_it = |problem: &Problem| {
-            problem.is_left_out && problem.kind == kind && problem.name.as_deref() == Some(name)
-        };
-        !self.keeps(kind, name) && self.problems.iter().any(is_it)
-    }
-
     /// The server's instructions for clients.
     pub fn instructions(&self) -> Option<String> {
         self.listing.initialize.get("instructions")?.string()

@@ -15,8 +15,8 @@ use crate::{
     text::names::{ServerName, as_argument},
     trust::{
         approvals::{
-            self, Approval, Known, Ledger, Listed, Lock, NotApproved, PinPolicy, Pins, ThingKind,
-            now,
+            self, Approval, Knowledge, Ledger, Listed, Lock, NotApproved, PinPolicy, Pins,
+            ThingKind, now,
         },
         fingerprint::Fingerprint,
         scanner::{self, Comparison, Finding, Neighbours},
@@ -103,12 +103,13 @@ pub(super) fn judge(
     lock: Option<&Lock>,
 ) -> Pins {
     let concerns_others = OnceCell::new();
-    let mut objects = |one: &Listed<'_>, known: Known| {
+    let mut objects = |one: &Listed<'_>, known: Knowledge| {
         let comparison = match known {
-            Known::New => Comparison::OfNew,
-            Known::Baseline => Comparison::OfBaseline,
+            Knowledge::New => Comparison::OfNew,
+            Knowledge::Baseline => Comparison::OfBaseline,
         };
-        if known == Known::Baseline && !*concerns_others.get_or_init(|| beside.may_concern(server))
+        if known == Knowledge::Baseline
+            && !*concerns_others.get_or_init(|| beside.may_concern(server))
         {
             return false;
         }
@@ -116,12 +117,12 @@ pub(super) fn judge(
             ThingKind::Tool => {
                 let tool = server.tool(one.name);
                 tool.is_some_and(|tool| {
-                    known == Known::New && objects_to(tool)
+                    known == Knowledge::New && objects_to(tool)
                         || beside.objects_to(server, tool, comparison)
                 })
             }
             ThingKind::Instructions => {
-                known == Known::New && server.has_suspicious_instructions
+                known == Knowledge::New && server.has_suspicious_instructions
                     || beside.objects_to_instructions(server)
             }
             // Of these nothing else is listed.

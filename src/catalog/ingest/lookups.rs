@@ -1,10 +1,12 @@
-//! Finds what one server lists, by name or URI, and by what a server that is lenient about spelling may take one for.
+//! Finds what one server lists, by name or URI, by what a server that is lenient about spelling may take one for, and by what it may be
+//! about others.
 
-use super::{Prompt, Resource, ServerCatalog, Template, Tool};
+use super::{Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 use crate::{
     catalog::uri_templates::{ComparedUri, loosely},
     runtime::text_index::TextIndex,
     text::visible::letters,
+    trust::{approvals::ThingKind, scanner::Relations},
 };
 
 /// The indexes of one server's lists.
@@ -86,5 +88,36 @@ impl ServerCatalog {
             known.is_some_and(|known| known.fingerprint == tool.fingerprint)
         };
         self.tools.iter().filter(|tool| !is_same(tool)).count()
+    }
+
+    /// By what it may be about other servers, and they about it; read on first use.
+    pub(in crate::catalog) fn relations(&self) -> &Relations {
+        let tools = || {
+            let tools = self.tools.iter();
+            tools.map(|tool| (&*tool.name, &tool.definition))
+        };
+        self.relations.get_or_init(|| {
+            let instructions = self.listing.initialize.get("instructions");
+            Relations::of(self.server.as_str(), tools(), instructions.as_ref())
+        })
+    }
+
+    /// Whether it lists something of this name that can be read.
+    pub fn keeps(&self, kind: ThingKind, name: &str) -> bool {
+        match kind {
+            ThingKind::Tool => self.tool(name).is_some(),
+            ThingKind::Prompt => self.prompt(name).is_some(),
+            ThingKind::Resource => self.resource(name).is_some(),
+            ThingKind::Template => self.template(name).is_some(),
+            ThingKind::Instructions => self.instructions().is_some(),
+        }
+    }
+
+    /// Whether it lists something of this name, and nothing of it that can be read.
+    pub fn leaves_out(&self, kind: ThingKind, name: &str) -> bool {
+        let is_it = |problem: &Problem| {
+            problem.is_left_out && problem.kind == kind && problem.name.as_deref() == Some(name)
+        };
+        !self.keeps(kind, name) && self.problems.iter().any(is_it)
     }
 }

@@ -58,7 +58,7 @@ pub enum PinPolicy {
 
 /// Since when a definition is known about which the scanner is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum Knowledge {
     /// It is new.
     New,
     /// It was taken for the baseline, and no person approved it: what it is compared with may have changed.
@@ -73,7 +73,7 @@ impl Ledger {
         listed: &[Listed<'_>],
         policy: PinPolicy,
         lock: Option<&Lock>,
-        objects: &mut dyn FnMut(&Listed<'_>, Known) -> bool,
+        objects: &mut dyn FnMut(&Listed<'_>, Knowledge) -> bool,
         now: u64,
     ) -> Pins {
         let mut pins = Pins {
@@ -142,7 +142,7 @@ impl Ledger {
         one: &Listed<'_>,
         remembered: Remembered,
         known_letters: &OnceCell<HashSet<String>>,
-        objects: &mut dyn FnMut(&Listed<'_>, Known) -> bool,
+        objects: &mut dyn FnMut(&Listed<'_>, Knowledge) -> bool,
     ) -> Option<HoldReason> {
         let approved = self.entry(one);
         let is_same = approved.is_some_and(|approved| approved.fingerprint == one.fingerprint);
@@ -153,11 +153,11 @@ impl Ledger {
         if is_same {
             let is_baseline = approved.is_some_and(|approved| approved.by.is_none());
             let is_asked = is_baseline && one.kind.is_pinned();
-            let objects = is_asked && (was_objected || objects(one, Known::Baseline));
+            let objects = is_asked && (was_objected || objects(one, Knowledge::Baseline));
             return objects.then_some(HoldReason::Objected);
         }
         if !one.kind.is_pinned() {
-            return objects(one, Known::New).then_some(HoldReason::Objected);
+            return objects(one, Knowledge::New).then_some(HoldReason::Objected);
         }
         if approved.is_some() {
             return Some(HoldReason::Changed);
@@ -165,7 +165,7 @@ impl Ledger {
         if self.baseline == Baseline::Lost {
             return Some(HoldReason::Unapproved);
         }
-        if was_objected || objects(one, Known::New) {
+        if was_objected || objects(one, Knowledge::New) {
             return Some(HoldReason::Objected);
         }
         let is_alike = || {
@@ -254,7 +254,7 @@ mod tests {
             let definitions = definitions(tools);
             let server = ServerName::parse("s").expect("a name");
             let mut objects = |one: &Listed<'_>, known| {
-                let wrong = if known == Known::New {
+                let wrong = if known == Knowledge::New {
                     "bad"
                 } else {
                     self.compared

@@ -10,7 +10,7 @@ mod pins;
 
 pub use self::{
     file::{forget, load, prune, save},
-    follow::{Known, PinPolicy},
+    follow::{Knowledge, PinPolicy},
     kinds::{Hold, HoldReason, ThingKind},
     ledger::{Approval, Approved, Baseline, FirstSeen, Held, Ledger, Listed, NotApproved, Which},
     lock_file::{Lock, LockChanges, LockError, LockedTool, export},

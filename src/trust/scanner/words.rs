@@ -29,6 +29,7 @@ fn of_family(family: &str) -> &'static str {
         "command" => "has a dangerous command",
         "environment" => "sets a variable that loads code or disables checks",
         "address" => "has a suspicious address",
+        "annotations" => "declares itself milder than its words say",
         "unread" => "could not be read to its end",
         _ => "looks suspicious",
     }
@@ -79,6 +80,9 @@ fn why_family(family: &str) -> &'static str {
         "command" => "What is started like this runs with your user's rights.",
         "environment" => "Whatever such a variable loads runs inside of the program, unseen.",
         "address" => "It leads to another place than it seems to.",
+        "annotations" => {
+            "Clients let tools that only read be called without asking you. This one says of itself that it does more."
+        }
         "unread" => "What was not read may say anything.",
         _ => "Read the place in the definition, and ask whether the tool needs to say that.",
     }
