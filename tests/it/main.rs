@@ -62,6 +62,7 @@ mod reload;
 #[cfg(unix)]
 mod rest;
 mod resuming;
+mod retrieval;
 #[cfg(unix)]
 mod saves;
 mod scanner;

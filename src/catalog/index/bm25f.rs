@@ -15,14 +15,53 @@ const B: f32 = 0.75;
 /// A term that is typed again counts a little more; long requests repeat what they are about.
 const REPETITION: f32 = 0.3;
 
-/// The weight of a synonym, relative to the word in the query.
-pub(super) const SIMILAR: f32 = 0.2;
+/// The weight of a word by which something is requested.
+pub(super) const REQUESTING: f32 = 0.4;
 
 /// What a tool that has every word of a query gains over comparable others.
-pub(super) const ALL_WORDS: f32 = 1.25;
+const ALL_WORDS: f32 = 1.25;
+
+/// What a tool gains if the query has every word of its name; of some of them, that share.
+const WHOLE_NAME: f32 = 0.2;
+
+/// What is left to a tool that calls itself deprecated.
+const DEPRECATED: f32 = 0.5;
+
+/// The weight of the parts of a word that no tool has, `web` and `scraper` for `webscraper`, and of two words as one.
+pub(super) const RESPELT: f32 = 0.5;
+
+/// What a tool has of the mean weight of its server's tools.
+pub(super) const CARRIED: f32 = 0.2;
+
+/// A query of so many terms rather describes a task than names a tool, so that servers count, too.
+pub(super) const LONG: usize = 9;
 
 /// What a term can add at most.
 pub(super) const MOST: f32 = K1 + 1.0;
+
+/// The greatest [`Merits::factor`].
+pub(super) const MOST_FACTOR: f32 = ALL_WORDS * (1.0 + WHOLE_NAME);
+
+/// What counts for or against a tool as a whole.
+#[derive(Clone, Copy)]
+pub(super) struct Merits {
+    /// Whether it has every word of the query.
+    pub(super) has_all: bool,
+    /// How many words of its name are in the query, and how many there are.
+    pub(super) in_name: (u16, u16),
+    pub(super) is_deprecated: bool,
+}
+
+impl Merits {
+    /// What the score is multiplied by.
+    pub(super) fn factor(self) -> f32 {
+        let (found, all) = self.in_name;
+        let of_name = f32::from(found.min(all)) / f32::from(all.max(1));
+        let all_words = if self.has_all { ALL_WORDS } else { 1.0 };
+        let deprecated = if self.is_deprecated { DEPRECATED } else { 1.0 };
+        all_words * (1.0 + WHOLE_NAME * of_name) * deprecated
+    }
+}
 
 /// The mean lengths of the fields.
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,7 +107,7 @@ pub(super) fn repeated(times: usize) -> f32 {
     clippy::cast_precision_loss,
     reason = "counts of tools and words are far below 2^24"
 )]
-fn count(n: usize) -> f32 {
+pub(super) fn count(n: usize) -> f32 {
     n as f32
 }
 

@@ -2,19 +2,23 @@
 //! hold for any tools.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::BTreeMap,
     sync::Arc,
 };
 
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{IndexChanges, Searcher, Writer, bm25f, texts};
+use super::{
+    IndexChanges, Searcher, Writer, bm25f,
+    terms::{QueryTerm, QueryTerms, add_parts, wanted},
+    texts::{self, FIELDS},
+};
 use crate::{
     catalog::{
         Listing, Matching, Query, ServerCatalog, Snapshot,
         thesaurus::similar,
-        tokenizer::{TokenKind, tokens_of},
+        tokenizer::{Token, TokenKind, tokens_of},
     },
     runtime::long_work::Stop,
     text::names::ServerName,
@@ -91,63 +95,94 @@ fn names(searcher: &Searcher, query: &str) -> Vec<String> {
         .collect()
 }
 
+/// A tool as the plain way sees it.
+struct Plain {
+    name: String,
+    server: String,
+    tokens: [Vec<Token>; FIELDS],
+    lengths: [u16; FIELDS],
+    is_deprecated: bool,
+}
+
+impl Plain {
+    fn times(&self, field: usize, term: &str) -> u32 {
+        let times = self.tokens[field].iter().filter(|token| token.text == term);
+        u32::try_from(times.count()).expect("few")
+    }
+
+    fn has(&self, term: &str) -> bool {
+        (0..FIELDS).any(|field| self.times(field, term) > 0)
+    }
+}
+
 /// Every tool's score by plain means, before it is made a share of the most.
 fn oracle(snapshot: &Snapshot, query: &str) -> BTreeMap<String, f32> {
     let mut tools = Vec::new();
     for server in snapshot.servers.values() {
         for tool in &server.tools {
             let tokens = texts::tokens_of_fields(&texts::texts_of(&server.server, tool));
-            let lengths = texts::lengths(&tokens);
-            tools.push((format!("{}:{}", server.server, tool.name), tokens, lengths));
+            tools.push(Plain {
+                name: format!("{}:{}", server.server, tool.name),
+                server: server.server.to_string(),
+                lengths: texts::lengths(&tokens),
+                tokens,
+                is_deprecated: texts::is_deprecated(tool),
+            });
         }
     }
-    let means = bm25f::Means::of(tools.iter().map(|(_, _, lengths)| lengths));
-    let mut terms: HashMap<String, usize> = HashMap::new();
-    let wanted = tokens_of(query);
-    for token in wanted.iter().filter(|token| token.kind.ranks()) {
-        *terms.entry(token.text.clone()).or_default() += 1;
-    }
-    let required: BTreeSet<&str> = wanted
-        .iter()
-        .filter(|t| t.kind.is_required())
-        .map(|t| &*t.text)
-        .collect();
-    let weight = |term: &str, tokens: &[Vec<_>; 4], lengths: &[u16; 4]| -> f32 {
-        let of_field = |(field, tokens): (usize, &Vec<crate::catalog::tokenizer::Token>)| {
-            let times = tokens.iter().filter(|token| token.text == term).count();
-            means.weigh(field, lengths[field], u32::try_from(times).expect("few"))
-        };
-        tokens.iter().enumerate().map(of_field).sum()
+    let means = bm25f::Means::of(tools.iter().map(|tool| &tool.lengths));
+    let QueryTerms {
+        mut terms,
+        required,
+        ..
+    } = wanted(query);
+    let is_long = terms.iter().filter(|term| term.is_whole()).count() >= bm25f::LONG;
+    let having = |term: &str| {
+        let fields = tools.iter().flat_map(|tool| (0..FIELDS).map(move |field| (tool, field)));
+        let having = fields.filter(|(tool, field)| tool.times(*field, term) > 0).count();
+        Ok::<_, std::convert::Infallible>(having as u64)
     };
-    let with_similar = |term: &str, tokens: &[Vec<_>; 4], lengths: &[u16; 4]| -> f32 {
-        let others = similar(term)
-            .iter()
-            .filter(|other| !terms.contains_key(*other));
-        let others: f32 = others.map(|other| weight(other, tokens, lengths)).sum();
-        weight(term, tokens, lengths) + bm25f::SIMILAR * others
+    add_parts(&mut terms, having).expect("it does not fail");
+    let weight = |term: &str, tool: &Plain| -> f32 {
+        let of_field = |field| means.weigh(field, tool.lengths[field], tool.times(field, term));
+        (0..FIELDS).map(of_field).sum()
+    };
+    let with_similar = |term: &QueryTerm, tool: &Plain| -> f32 {
+        let others = similar(&term.text).iter().filter(|_| term.is_whole());
+        let others = others.filter(|(other, _)| terms.iter().all(|term| term.text != *other));
+        let others: f32 = others.map(|(other, share)| share * weight(other, tool)).sum();
+        weight(&term.text, tool) + others
     };
     let mut scores = BTreeMap::new();
-    for (name, tokens, lengths) in &tools {
-        let mut score = 0.0;
-        for (term, times) in &terms {
-            let itself = tools
-                .iter()
-                .filter(|(_, tokens, lengths)| weight(term, tokens, lengths) > 0.0)
-                .count();
-            let at_all = tools
-                .iter()
-                .filter(|(_, tokens, lengths)| with_similar(term, tokens, lengths) > 0.0)
-                .count();
+    for tool in &tools {
+        let (mut score, mut own, mut in_name, mut covered) = (0.0, 0.0, 0, 0);
+        for term in &terms {
+            let itself = tools.iter().filter(|tool| tool.has(&term.text)).count();
+            let at_all = tools.iter().filter(|tool| with_similar(term, tool) > 0.0).count();
+            if itself == 0 && !term.is_whole() {
+                continue;
+            }
             let having = if itself == 0 { at_all } else { itself };
-            let factor = bm25f::repeated(*times) * bm25f::rarity(having, tools.len());
-            score += factor * bm25f::saturated(with_similar(term, tokens, lengths));
+            let of_server: Vec<&Plain> =
+                tools.iter().filter(|other| other.server == tool.server).collect();
+            let of_all: f32 = of_server.iter().map(|tool| with_similar(term, tool)).sum();
+            let mean = of_all / bm25f::count(of_server.len());
+            let carried = if is_long { bm25f::CARRIED * mean } else { 0.0 };
+            let factor = term.weight() * bm25f::rarity(having, tools.len());
+            own += with_similar(term, tool);
+            score += factor * bm25f::saturated(with_similar(term, tool) + carried);
+            in_name += tool.times(texts::NAME, &term.text);
+            if tool.has(&term.text) {
+                covered |= term.covers_itself();
+            }
         }
-        let has = |term: &str| tokens.iter().flatten().any(|token| token.text == term);
-        if required.iter().all(|term| has(term)) {
-            score *= bm25f::ALL_WORDS;
-        }
-        if score > 0.0 {
-            scores.insert(name.clone(), score);
+        let merits = bm25f::Merits {
+            has_all: covered == required,
+            in_name: (u16::try_from(in_name).expect("few"), tool.lengths[texts::NAME]),
+            is_deprecated: tool.is_deprecated,
+        };
+        if own > 0.0 {
+            scores.insert(tool.name.clone(), score * merits.factor());
         }
     }
     scores
@@ -169,6 +204,8 @@ const WORDS: &[&str] = &[
     "folder",
     "搜索",
     "件",
+    "filepage",
+    "deprecated",
 ];
 
 prop_compose! {
@@ -190,7 +227,7 @@ proptest! {
     #[test]
     fn the_index_ranks_as_plain_arithmetic_does(
         states in prop::collection::vec(prop::collection::vec(tool(), 0..12), 1..4),
-        query in prop::collection::vec(prop::sample::select(WORDS).prop_filter("ranks", |w| !["the", "of"].contains(w)), 1..5),
+        query in prop::collection::vec(prop::sample::select(WORDS).prop_filter("ranks", |w| !["the", "of"].contains(w)), 1..14),
     ) {
         let query = query.join(" ");
         let mut writer = Writer::new().expect("memory does not fail");
@@ -418,4 +455,51 @@ fn similar_words_find_but_count_less() {
     assert_eq!(names(&searcher, "obtain").len(), 2);
     let all = search(&searcher, "fetch page", Matching::All);
     assert_eq!(all.len(), 1, "{all:?}");
+}
+
+#[test]
+fn words_are_found_however_they_are_glued() {
+    let tools: Tools<'_> = &[
+        ("s", "fetch_page", "", ""),
+        ("s", "websearch", "", ""),
+        ("s", "ring_bell", "", ""),
+    ];
+    let searcher = indexed(tools);
+    assert_eq!(names(&searcher, "ringbell"), ["s:ring_bell"]);
+    assert_eq!(names(&searcher, "web search"), ["s:websearch"]);
+    assert_eq!(names(&searcher, "ringfence"), [""; 0], "half of it is something else");
+    let all = search(&searcher, "ringbell", Matching::All);
+    assert!(all.is_empty(), "{all:?}");
+}
+
+#[test]
+fn everyday_words_of_other_languages_find_english_tools() {
+    let searcher = indexed(SOME);
+    assert_eq!(names(&searcher, "Datei lesen")[0], "files:read_file");
+    assert_eq!(names(&searcher, "crear archivo")[0], "files:write_file");
+    assert_eq!(names(&searcher, "读取文件")[0], "files:read_file");
+}
+
+#[test]
+fn a_tool_that_calls_itself_deprecated_comes_after_comparable_others() {
+    let tools: Tools<'_> = &[
+        ("s", "send_mail", "(Deprecated) Sends a mail.", ""),
+        ("s", "send_mail_2", "Sends a mail, and warns of deprecated addresses.", ""),
+        ("s", "send_mail_3", "DEPRECATED: Sends a mail.", ""),
+    ];
+    assert_eq!(names(&indexed(tools), "send mail")[0], "s:send_mail_2");
+}
+
+#[test]
+fn a_long_request_rather_finds_tools_of_the_server_that_it_is_about() {
+    let tools: Tools<'_> = &[
+        ("a", "quote", "Says the price.", ""),
+        ("b", "quote", "Says the price.", ""),
+        ("b", "forecast", "Weather of the coming days: rain, wind, sun and clouds.", ""),
+    ];
+    let searcher = indexed(tools);
+    let request = "rain wind sun clouds coming days weather price umbrella";
+    let place = |name: &str| names(&searcher, request).iter().position(|found| found == name);
+    assert!(place("b:quote") < place("a:quote"));
+    assert_eq!(names(&searcher, "price"), ["a:quote", "b:quote"]);
 }

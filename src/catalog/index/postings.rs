@@ -73,6 +73,12 @@ impl Postings {
         Ok(())
     }
 
+    /// In how many fields of tools a term stands.
+    pub(super) fn having(&self, text: &str) -> tantivy::Result<u64> {
+        let of_field = |field: &Field| self.searcher.doc_freq(&Term::from_field_text(*field, text));
+        self.texts.iter().map(of_field).sum()
+    }
+
     /// The tools that have the stems of a phrase next to each other in one field.
     pub(super) fn with_stemmed(&self, phrase: &[String]) -> tantivy::Result<HashSet<usize>> {
         let mut having = HashSet::new();

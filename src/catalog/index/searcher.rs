@@ -13,10 +13,11 @@ pub use explaining::WordShare;
 
 use super::{
     IndexError,
-    bm25f::{self, Means},
+    bm25f::{self, Means, Merits},
     postings::{IndexFields, Postings},
-    terms::{QueryTerm, wanted},
+    terms::{QueryTerm, add_parts, wanted},
     texts::{self, FIELDS},
+    writer::Measures,
 };
 use crate::{
     catalog::{
@@ -39,8 +40,10 @@ pub struct Searcher {
 
 struct Indexed {
     server: Arc<ServerCatalog>,
+    /// The server's place among those of the snapshot.
+    at: usize,
     place: usize,
-    lengths: [u16; FIELDS],
+    measures: Measures,
     /// Whether it is found by its name alone.
     is_hidden: bool,
 }
@@ -114,22 +117,23 @@ impl Hits<'_> {
 }
 
 impl Searcher {
-    /// Over an opened index. `known` gives a tool's number and lengths.
+    /// Over an opened index. `known` gives a tool's number and measures.
     pub(super) fn new(
         snapshot: Arc<Snapshot>,
         searcher: tantivy::Searcher,
         fields: &IndexFields,
-        known: impl Fn(&ServerName, &Tool) -> Option<(u64, [u16; FIELDS])>,
+        known: impl Fn(&ServerName, &Tool) -> Option<(u64, Measures)>,
     ) -> Result<Self, IndexError> {
         let (mut tools, mut by_number) = (Vec::new(), HashMap::new());
-        for server in snapshot.servers.values() {
+        for (at, server) in snapshot.servers.values().enumerate() {
             for (place, tool) in server.tools.iter().enumerate() {
-                if let Some((number, lengths)) = known(&server.server, tool) {
+                if let Some((number, measures)) = known(&server.server, tool) {
                     by_number.insert(number, u32::try_from(tools.len()).unwrap_or(u32::MAX));
                     tools.push(Indexed {
                         server: server.clone(),
+                        at,
                         place,
-                        lengths,
+                        measures,
                         is_hidden: snapshot.hides(
                             server.server.as_str(),
                             ThingKind::Tool,
@@ -142,7 +146,7 @@ impl Searcher {
         let index = Postings::new(searcher, fields, &by_number)
             .map_err(IndexError::new("open the index"))?;
         Ok(Self {
-            means: Means::of(tools.iter().map(|tool| &tool.lengths)),
+            means: Means::of(tools.iter().map(|tool| &tool.measures.lengths)),
             snapshot,
             tools,
             index: Some(index),
@@ -191,8 +195,8 @@ impl Searcher {
             });
             return Ok(self.hits(all.collect(), Vec::new()));
         }
-        let scores = self.scores(index, &wanted.terms, stop).map_err(&failed)?;
-        let most = scores.most * bm25f::ALL_WORDS;
+        let scores = self.scores(index, wanted.terms, stop).map_err(&failed)?;
+        let most = scores.most * bm25f::MOST_FACTOR;
         let ranked = scores
             .of
             .iter()
@@ -203,8 +207,9 @@ impl Searcher {
                 if *score <= 0.0 || (matching == Matching::All && !has_all) || !allowed(place) {
                     return None;
                 }
-                let factor = if has_all { bm25f::ALL_WORDS } else { 1.0 };
-                let share = (score * factor / most).clamp(f32::MIN_POSITIVE, 1.0);
+                let carried = scores.carried[self.tools[place].at];
+                let factor = self.factor(place, has_all, &scores.in_names);
+                let share = ((score + carried) * factor / most).clamp(f32::MIN_POSITIVE, 1.0);
                 Some(Ranked {
                     score: share.to_bits(),
                     place: Reverse(place),
@@ -226,79 +231,134 @@ impl Searcher {
     fn scores(
         &self,
         index: &Postings,
-        wanted: &[QueryTerm],
+        wanted: Vec<QueryTerm>,
         stop: &Stop,
     ) -> tantivy::Result<Scores> {
         let n_tools = self.tools.len();
         let mut scores = Scores {
             of: vec![0.0; n_tools],
+            carried: vec![0.0; self.snapshot.servers.len()],
+            in_names: Vec::new(),
             covered: vec![0; n_tools],
             met: vec![0; n_tools],
             most: 0.0,
         };
-        self.each_term(index, wanted, stop, |term, factor, found| {
+        scores.in_names = self.each_term(index, wanted, stop, |term, factor, found| {
             scores.most += factor * bm25f::MOST;
             for place in found.itself() {
-                scores.covered[*place] |= term.covers;
+                scores.covered[*place] |= term.covers_itself();
+            }
+            for at in &found.servers {
+                scores.carried[*at] += factor * bm25f::saturated(found.carried[*at]);
             }
             for place in &found.having {
                 scores.met[*place] |= term.covers;
-                let weight = found.weights[*place].iter().sum();
-                scores.of[*place] += factor * bm25f::saturated(weight);
+                let carried = found.carried[self.tools[*place].at];
+                let weight = carried + found.weights[*place].iter().sum::<f32>();
+                // What every tool of the server has is counted once.
+                let added = bm25f::saturated(weight) - bm25f::saturated(carried);
+                scores.of[*place] += factor * added;
             }
         })?;
         Ok(scores)
     }
 
-    /// Calls `see` for each term of a query, with the factor of what it adds and its occurrences.
+    /// What a tool's score is multiplied by.
+    fn factor(&self, place: usize, has_all: bool, in_names: &[u16]) -> f32 {
+        let Measures {
+            lengths: [in_name, ..],
+            is_deprecated,
+        } = self.tools[place].measures;
+        let merits = Merits {
+            has_all,
+            in_name: (in_names[place], in_name),
+            is_deprecated,
+        };
+        merits.factor()
+    }
+
+    /// Calls `see` for each term of a query, with the factor of what it adds and its occurrences. Gives how many words of each tool's
+    /// name the query has.
     fn each_term(
         &self,
         index: &Postings,
-        terms: &[QueryTerm],
+        mut terms: Vec<QueryTerm>,
         stop: &Stop,
         mut see: impl FnMut(&QueryTerm, f32, &Occurrences),
-    ) -> tantivy::Result<()> {
-        let n_tools = self.tools.len();
+    ) -> tantivy::Result<Vec<u16>> {
+        let (n_tools, n_servers) = (self.tools.len(), self.snapshot.servers.len());
+        let is_long = terms.iter().filter(|term| term.is_whole()).count() >= bm25f::LONG;
+        add_parts(&mut terms, |text| index.having(text))?;
+        let texts: HashSet<&str> = terms.iter().map(|term| &*term.text).collect();
         let mut found = Occurrences {
             weights: vec![[0.0; FIELDS]; n_tools],
             having: Vec::new(),
             n_itself: 0,
+            in_names: vec![0; n_tools],
+            carried: vec![0.0; n_servers],
+            servers: Vec::new(),
         };
         for term in terms.iter().take_while(|_| !stop.is_requested()) {
-            self.add_postings(index, &term.text, 1.0, &mut found)?;
+            self.add_postings(index, &term.text, None, &mut found)?;
             found.n_itself = found.having.len();
-            let others = similar(&term.text).iter();
-            for other in others.filter(|other| terms.iter().all(|one| one.text != **other)) {
-                self.add_postings(index, other, bm25f::SIMILAR, &mut found)?;
+            if term.is_whole() {
+                for (other, share) in similar(&term.text) {
+                    if !texts.contains(&**other) {
+                        self.add_postings(index, other, Some(*share), &mut found)?;
+                    }
+                }
+            } else if found.having.is_empty() {
+                // Nobody typed it.
+                continue;
             }
             // A word that no tool has is as rare as its synonyms.
             let n_having = match found.n_itself {
                 0 => found.having.len(),
                 n_itself => n_itself,
             };
-            let factor = bm25f::repeated(term.times) * bm25f::rarity(n_having, n_tools);
-            see(term, factor, &found);
-            for place in found.having.drain(..) {
-                found.weights[place] = [0.0; FIELDS];
+            let factor = term.weight() * bm25f::rarity(n_having, n_tools);
+            if is_long {
+                self.carry(&mut found);
             }
+            see(term, factor, &found);
+            found.clear();
         }
-        Ok(())
+        Ok(found.in_names)
     }
 
+    /// Gives the tools of each server a share of what their mean weighs.
+    fn carry(&self, found: &mut Occurrences) {
+        for place in &found.having {
+            let at = self.tools[*place].at;
+            if found.carried[at] == 0.0 {
+                found.servers.push(at);
+            }
+            let n_tools = bm25f::count(self.tools[*place].server.tools.len());
+            let weight: f32 = found.weights[*place].iter().sum();
+            found.carried[at] += bm25f::CARRIED * weight / n_tools;
+        }
+    }
+
+    /// Adds those of a term, or of a similar one that counts so much.
     fn add_postings(
         &self,
         index: &Postings,
         text: &str,
-        share: f32,
+        similar: Option<f32>,
         found: &mut Occurrences,
     ) -> tantivy::Result<()> {
+        let share = similar.unwrap_or(1.0);
         index.each_posting(text, |field, place, frequency| {
             let fields = &mut found.weights[place];
             if fields.iter().all(|weight| *weight == 0.0) {
                 found.having.push(place);
             }
-            let length = self.tools[place].lengths[field];
+            let length = self.tools[place].measures.lengths[field];
             fields[field] += share * self.means.weigh(field, length, frequency);
+            if field == texts::NAME && similar.is_none() {
+                let in_name = &mut found.in_names[place];
+                *in_name = in_name.saturating_add(frequency.try_into().unwrap_or(u16::MAX));
+            }
         })
     }
 
@@ -366,6 +426,12 @@ struct Occurrences {
     /// The positions of tools with a weight: first those that have the term itself.
     having: Vec<usize>,
     n_itself: usize,
+    /// How often terms of the query stand in the names of tools so far.
+    in_names: Vec<u16>,
+    /// The weight that each tool of a server has for what its server's tools have, by server.
+    carried: Vec<f32>,
+    /// The servers with such a weight.
+    servers: Vec<usize>,
 }
 
 impl Occurrences {
@@ -373,11 +439,25 @@ impl Occurrences {
     fn itself(&self) -> &[usize] {
         &self.having[..self.n_itself]
     }
+
+    /// Makes room for the next term.
+    fn clear(&mut self) {
+        for place in self.having.drain(..) {
+            self.weights[place] = [0.0; FIELDS];
+        }
+        for at in self.servers.drain(..) {
+            self.carried[at] = 0.0;
+        }
+    }
 }
 
 /// The scores that the postings of a query sum up to.
 struct Scores {
+    /// By tool, without what is carried.
     of: Vec<f32>,
+    /// What every tool of a server has in addition, by server.
+    carried: Vec<f32>,
+    in_names: Vec<u16>,
     covered: Vec<u64>,
     /// The same, and what similar words cover.
     met: Vec<u64>,

@@ -1,8 +1,12 @@
 //! The terms of a query, without duplicates, and which of them a tool must have to match the whole query. Pure.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
-use crate::catalog::tokenizer::{TokenKind, tokens_of, words_of};
+use super::bm25f;
+use crate::catalog::tokenizer::{TokenKind, stem, tokens_of, words_of};
 
 /// A term of the query.
 pub(super) struct QueryTerm {
@@ -11,6 +15,57 @@ pub(super) struct QueryTerm {
     pub(super) times: usize,
     /// Which required terms it covers, as bits.
     pub(super) covers: u64,
+    /// What it is to the query.
+    pub(super) role: Role,
+}
+
+impl QueryTerm {
+    /// How much it counts, beside how rare it is.
+    pub(super) fn weight(&self) -> f32 {
+        let weight = match self.role {
+            Role::Requesting => bm25f::REQUESTING,
+            Role::Joined | Role::Part => bm25f::RESPELT,
+            Role::Typed => 1.0,
+        };
+        weight * bm25f::repeated(self.times)
+    }
+
+    /// The required terms that a tool with this term has.
+    pub(super) fn covers_itself(&self) -> u64 {
+        if self.role == Role::Part {
+            0
+        } else {
+            self.covers
+        }
+    }
+
+    /// Whether it was typed as it is.
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self.role, Role::Typed | Role::Requesting)
+    }
+}
+
+/// Words by which something is requested, whatever it is: a request of whole sentences has some.
+const REQUESTING: &str = "need want help please tell know give provide would interested assist suggest recommend way thing \
+     something anything understand";
+
+fn is_requesting(term: &str) -> bool {
+    static TERMS: LazyLock<HashSet<String>> =
+        LazyLock::new(|| REQUESTING.split_whitespace().map(stem).collect());
+    TERMS.contains(term)
+}
+
+/// What a term is to a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It was typed.
+    Typed,
+    /// It was typed, and says that something is wanted rather than what.
+    Requesting,
+    /// Two words that were typed apart, as one: `websearch` for `web search`.
+    Joined,
+    /// A part of a word that no tool has: it counts less, and does not cover the word.
+    Part,
 }
 
 /// Limit: terms that are looked up. Each may be in every tool; the longest requests known have half as many.
@@ -48,6 +103,11 @@ pub(super) fn wanted(words: &str) -> QueryTerms {
                 text: token.text.clone(),
                 times: 0,
                 covers: 0,
+                role: if is_requesting(&token.text) {
+                    Role::Requesting
+                } else {
+                    Role::Typed
+                },
             });
             wanted.len() - 1
         });
@@ -81,11 +141,78 @@ pub(super) fn wanted(words: &str) -> QueryTerms {
     }
     let written = words_of(words);
     let words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
-    let words =
-        words.filter_map(|token| Some((written.get(token.position)?.clone(), bit(&token.text))));
+    let words = words.filter_map(|token| {
+        let word = written.get(token.position)?;
+        Some((token.position, word, bit(&token.text)))
+    });
+    let words: Vec<_> = words.collect();
+    let mut joined: Vec<QueryTerm> = Vec::new();
+    for pair in words.windows(2) {
+        let ((at, first, bits), (next, second, others)) = (pair[0], pair[1]);
+        let text = stem(&format!("{first}{second}"));
+        let is_known = places.contains_key(&*text) || joined.iter().any(|term| term.text == text);
+        if next == at + 1 && !is_known && wanted.len() + joined.len() < MOST {
+            joined.push(QueryTerm {
+                text,
+                times: 1,
+                covers: bits | others,
+                role: Role::Joined,
+            });
+        }
+    }
+    wanted.extend(joined);
+    let words = words.into_iter().filter(|(_, _, bits)| *bits != 0);
     QueryTerms {
-        words: words.filter(|(_, bit)| *bit != 0).collect(),
+        words: words.map(|(_, word, bits)| (word.clone(), bits)).collect(),
         terms: wanted,
         required,
     }
+}
+
+/// Limit: words of a query whose parts are looked for. Nobody glues more together.
+const MOST_PARTED: usize = 8;
+
+/// A shorter part of a word is hardly a word.
+const SHORTEST_PART: usize = 3;
+
+/// Adds the two parts of words that no tool has, where tools have both. `having` says in how many fields of tools a term stands.
+pub(super) fn add_parts<E>(
+    terms: &mut Vec<QueryTerm>,
+    having: impl Fn(&str) -> Result<u64, E>,
+) -> Result<(), E> {
+    let mut parts: Vec<QueryTerm> = Vec::new();
+    let mut n_parted = 0;
+    for term in terms.iter().filter(|term| term.is_whole()) {
+        let n_chars = term.text.chars().count();
+        if n_chars < 2 * SHORTEST_PART || n_parted == MOST_PARTED || having(&term.text)? > 0 {
+            continue;
+        }
+        n_parted += 1;
+        let mut best = None;
+        for n in SHORTEST_PART..=n_chars - SHORTEST_PART {
+            let first: String = term.text.chars().take(n).collect();
+            let (first, second) = (stem(&first), term.text.chars().skip(n).collect::<String>());
+            let both = match having(&first)? {
+                0 => 0,
+                first => first.min(having(&second)?),
+            };
+            // The part that is rarer says how good a guess it is.
+            if both > 0 && best.as_ref().is_none_or(|(most, _)| *most < both) {
+                best = Some((both, [first, second]));
+            }
+        }
+        for text in best.into_iter().flat_map(|(_, parts)| parts) {
+            let mut known = terms.iter().chain(&parts);
+            if known.all(|known| known.text != text) {
+                parts.push(QueryTerm {
+                    text,
+                    times: 1,
+                    covers: term.covers,
+                    role: Role::Part,
+                });
+            }
+        }
+    }
+    terms.extend(parts);
+    Ok(())
 }

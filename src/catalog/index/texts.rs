@@ -16,6 +16,10 @@ pub(super) const FIELDS: usize = 4;
 /// Their names. Everything else that is kept per field has the same order.
 pub(super) const NAMES: [&str; FIELDS] = ["name", "description", "parameters", "server"];
 
+/// Two of their places.
+pub(super) const NAME: usize = 0;
+pub(super) const SERVER: usize = 3;
+
 /// Limit: longer texts help no search, and a hostile server must not fill the index.
 const LONGEST: usize = 20_000;
 
@@ -43,26 +47,39 @@ pub(super) fn field_text(server: &ServerName, tool: &Tool, field: usize) -> Stri
     }
 }
 
-/// Names and descriptions of the parameters.
+/// Names, titles, descriptions and values of the parameters.
 fn parameters(tool: &Tool) -> String {
     let mut text = String::new();
-    let Some(properties) = tool
-        .definition
-        .get("inputSchema")
-        .and_then(|schema| schema.get("properties"))
-    else {
+    let schema = tool.definition.get("inputSchema");
+    let Some(properties) = schema.and_then(|schema| schema.get("properties")) else {
         return text;
     };
     for member in properties.members() {
         let name = member.name(properties.as_bytes()).unwrap_or_default();
-        let description = properties
-            .part(member.value)
-            .get("description")
-            .and_then(|description| description.string());
+        let schema = properties.part(member.value);
+        let of_elements = schema.get("items").and_then(|items| items.get("enum"));
+        let values = schema.get("enum").into_iter().chain(of_elements);
+        let values = values.flat_map(|values| values.elements().collect::<Vec<_>>());
+        let texts = [schema.get("description"), schema.get("title")];
+        let texts = texts.into_iter().flatten().chain(values);
+        let words: Vec<String> = texts.filter_map(|text| text.string()).collect();
         // Writing into a text cannot fail.
-        let _ = writeln!(text, "{name} {}", description.unwrap_or_default());
+        let _ = writeln!(text, "{name}\n{}", words.join("\n"));
     }
     text
+}
+
+/// How a tool says in brackets that it is deprecated.
+const IN_BRACKETS: [&str; 2] = ["(deprecated", "[deprecated"];
+
+/// Whether a tool calls itself deprecated. Others have to do with what is.
+pub(super) fn is_deprecated(tool: &Tool) -> bool {
+    let text = tool.description.to_lowercase();
+    let start = text.trim_start_matches(|c: char| !c.is_alphanumeric());
+    ["deprecated", "this tool is deprecated"]
+        .iter()
+        .any(|beginning| start.starts_with(beginning))
+        || IN_BRACKETS.iter().any(|mark| text.contains(mark))
 }
 
 /// The terms of the fields.
@@ -79,4 +96,38 @@ pub(super) fn lengths(tokens: &[Vec<Token>; FIELDS]) -> [u16; FIELDS] {
             .count();
         u16::try_from(counted).unwrap_or(u16::MAX)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        catalog::{Listing, ServerCatalog},
+        wire::{Raw, Revision},
+    };
+
+    #[test]
+    fn parameters_are_found_by_names_descriptions_titles_and_values() {
+        let definition = json!({ "name": "t", "inputSchema": { "properties": {
+            "unit": { "title": "Unit of measure", "enum": ["kelvin", 7, "celsius"] },
+            "days": { "description": "which", "items": { "enum": ["monday"] } },
+            "any": true,
+        } } });
+        let listing = Listing {
+            initialize: Raw::empty_object(),
+            revision: Revision::NEWEST_LEGACY,
+            tools: vec![Raw::author(&definition)],
+            prompts: vec![],
+            resources: vec![],
+            templates: vec![],
+        };
+        let server = ServerName::parse("s").expect("a name");
+        let known = ServerCatalog::ingest(&server, "e", listing);
+        let text = parameters(&known.tools[0]);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let expected = "unit Unit of measure kelvin celsius days which monday any";
+        assert_eq!(words.join(" "), expected);
+    }
 }

@@ -46,7 +46,16 @@ struct Known {
     fingerprint: Fingerprint,
     /// Whether it is found by its name alone.
     is_hidden: bool,
-    lengths: [u16; FIELDS],
+    measures: Measures,
+}
+
+/// What ranking knows of a tool beside its postings.
+#[derive(Clone, Copy)]
+pub(super) struct Measures {
+    /// How many words each field has.
+    pub(super) lengths: [u16; FIELDS],
+    /// Whether it calls itself deprecated.
+    pub(super) is_deprecated: bool,
 }
 
 /// What an update did.
@@ -121,7 +130,7 @@ impl Writer {
         }
         let known = |server: &ServerName, tool: &Tool| {
             let known = self.known.get(&(server.clone(), tool.name.clone()));
-            known.map(|known| (known.number, known.lengths))
+            known.map(|known| (known.number, known.measures))
         };
         let searcher = Searcher::new(snapshot, self.reader.searcher(), &self.fields, known)?;
         Ok((searcher, changes))
@@ -168,7 +177,10 @@ impl Writer {
             texts::texts_of(server, tool)
         };
         let tokens = texts::tokens_of_fields(&texts);
-        let lengths = texts::lengths(&tokens);
+        let measures = Measures {
+            lengths: texts::lengths(&tokens),
+            is_deprecated: !is_hidden && texts::is_deprecated(tool),
+        };
         let mut document = TantivyDocument::new();
         document.add_u64(self.fields.number, number);
         for (field, tokens) in self.fields.texts.iter().zip(tokens) {
@@ -181,7 +193,7 @@ impl Writer {
                 number,
                 fingerprint: tool.fingerprint,
                 is_hidden,
-                lengths,
+                measures,
             },
         );
         changes.indexed += 1;

@@ -7,7 +7,7 @@ use crate::{
         index::{
             IndexError, bm25f,
             terms::{QueryTerm, QueryTerms, wanted},
-            texts::FIELDS,
+            texts::{self, FIELDS},
         },
     },
     runtime::long_work::Stop,
@@ -34,7 +34,7 @@ impl Searcher {
         let Some(index) = &self.index else {
             return Ok(vec![Vec::new(); tools.len()]);
         };
-        let wanted = wanted(&query.words);
+        let mut wanted = wanted(&query.words);
         let is = |tool: &Indexed, of: &(&str, usize)| {
             tool.place == of.1 && tool.server.server.as_str() == of.0
         };
@@ -44,35 +44,33 @@ impl Searcher {
             .collect();
         let mut words = words_of(&wanted, tools.len());
         let (mut most, mut covered) = (0.0, vec![0; tools.len()]);
-        self.each_term(
-            index,
-            &wanted.terms,
-            &Stop::default(),
-            |term, factor, found| {
+        let terms = std::mem::take(&mut wanted.terms);
+        let in_names = self
+            .each_term(index, terms, &Stop::default(), |term, factor, found| {
                 most += factor * bm25f::MOST;
                 let word = word_of(&mut words, term, tools.len());
                 for (n, place) in places.iter().enumerate() {
                     let Some(place) = *place else { continue };
-                    let fields = found.weights[place];
+                    let mut fields = found.weights[place];
+                    fields[texts::SERVER] += found.carried[self.tools[place].at];
                     let sum: f32 = fields.iter().sum();
                     let added = factor * bm25f::saturated(sum) / sum.max(f32::MIN_POSITIVE);
                     for (share, weight) in word.shares[n].iter_mut().zip(fields) {
                         *share += weight * added;
                     }
                     if found.itself().contains(&place) {
-                        covered[n] |= term.covers;
+                        covered[n] |= term.covers_itself();
                     }
                 }
-            },
-        )
-        .map_err(IndexError::new("search the index"))?;
-        let most = most * bm25f::ALL_WORDS;
+            })
+            .map_err(IndexError::new("search the index"))?;
+        let most = most * bm25f::MOST_FACTOR;
         words.retain(|word| {
             word.bits != 0 || word.shares.iter().flatten().any(|share| *share > 0.0)
         });
         let of_tool = |(n, covered): (usize, &u64)| {
             let has_all = *covered == wanted.required;
-            let factor = if has_all { bm25f::ALL_WORDS } else { 1.0 };
+            let factor = places[n].map_or(1.0, |place| self.factor(place, has_all, &in_names));
             let share = |word: &Word| WordShare {
                 word: word.text.clone(),
                 has: covered & word.bits != 0,
