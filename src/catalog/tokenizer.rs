@@ -48,11 +48,6 @@ impl TokenKind {
     pub(super) fn is_in_phrases(self) -> bool {
         matches!(self, Self::Word | Self::Common | Self::Character)
     }
-
-    /// Whether it counts in the length of a text.
-    pub(super) fn has_length(self) -> bool {
-        matches!(self, Self::Word | Self::Character)
-    }
 }
 
 /// Stop words. The last ones are what is left of contractions.
@@ -79,6 +74,15 @@ pub(super) fn words_of(text: &str) -> Vec<String> {
             .collect(),
     };
     chunks(text).into_iter().flat_map(words).collect()
+}
+
+/// How many words a text has, without common ones.
+pub(super) fn n_words(text: &str) -> usize {
+    let of_chunk = |chunk: Chunk| match chunk.script {
+        Script::Letters => chunk.words.iter().filter(|word| !is_common(word)).count(),
+        Script::Characters => chunk.words.iter().map(|run| run.chars().count()).sum(),
+    };
+    chunks(text).into_iter().map(of_chunk).sum()
 }
 
 /// The terms of a text.

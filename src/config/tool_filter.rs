@@ -57,7 +57,8 @@ impl Globs {
 
     /// Whether any pattern matches the whole name.
     pub fn matches(&self, name: &str) -> bool {
-        self.set.is_match(name)
+        // Most servers have no patterns, and each tool that a search finds is looked at.
+        !self.patterns.is_empty() && self.set.is_match(name)
     }
 
     /// Whether any pattern matches a name that is spelt like this one: in other case, with blanks around it, with blanks or hyphens for

@@ -105,7 +105,7 @@ fn ratio(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
 
-/// Recall of a task, in thousandths of which no more than the mean is of interest.
+/// The mean recall of a task's queries.
 fn measured(task: &str, searcher: &Searcher, queries: &str) -> f64 {
     let (mut sum, mut rows) = (0.0, Vec::new());
     let queries = lines(queries);
@@ -126,20 +126,22 @@ fn the_right_tools_are_among_the_first_as_often_as_they_were() {
     let tasks: Map<String, Value> = serde_json::from_str(&file("tasks.json")).expect("JSON");
     let mut by_corpus: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     for (task, files) in &tasks {
+        let task = task.as_str();
         let name = |key: &str| files[key].as_str().expect("a name");
         let of_corpus = by_corpus.entry(name("corpus")).or_default();
         of_corpus.push((task, name("queries")));
     }
     let found: BTreeMap<&str, f64> = thread::scope(|scope| {
-        let of_corpus = |(corpus, tasks): (&&'_ str, &Vec<(&'_ str, &'_ str)>)| {
-            let (corpus, tasks) = (corpus.to_string(), tasks.clone());
-            scope.spawn(move || {
-                let searcher = searcher(&corpus);
-                let measured = |(task, queries)| (task, measured(task, &searcher, queries));
-                tasks.into_iter().map(measured).collect::<Vec<_>>()
-            })
-        };
-        let running: Vec<_> = by_corpus.iter().map(of_corpus).collect();
+        let mut running = Vec::new();
+        for (corpus, tasks) in &by_corpus {
+            running.push(scope.spawn(move || {
+                let searcher = searcher(corpus);
+                let tasks = tasks.iter();
+                let recall =
+                    tasks.map(|(task, queries)| (*task, measured(task, &searcher, queries)));
+                recall.collect::<Vec<_>>()
+            }));
+        }
         let ended = running.into_iter().map(|one| one.join().expect("no panic"));
         ended.flatten().collect()
     });

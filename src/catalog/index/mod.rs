@@ -2,6 +2,7 @@
 //!
 //! tantivy keeps the inverted index; the ranking across fields ([`bm25f`]) is ours, because tantivy scores each field separately.
 
+mod analyser;
 mod bm25f;
 #[cfg(test)]
 mod oracle;

@@ -1,10 +1,7 @@
 //! The same ranking in the plainest way, with a hash map over all tools, as a reference for the index; and properties of the index that
 //! hold for any tools.
 
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -120,12 +117,12 @@ fn oracle(snapshot: &Snapshot, query: &str) -> BTreeMap<String, f32> {
     let mut tools = Vec::new();
     for server in snapshot.servers.values() {
         for tool in &server.tools {
-            let tokens = texts::tokens_of_fields(&texts::texts_of(&server.server, tool));
+            let texts = texts::texts_of(&server.server, tool);
             tools.push(Plain {
                 name: format!("{}:{}", server.server, tool.name),
                 server: server.server.to_string(),
-                lengths: texts::lengths(&tokens),
-                tokens,
+                lengths: texts::lengths(&texts),
+                tokens: texts.each_ref().map(|text| tokens_of(text)),
                 is_deprecated: texts::is_deprecated(tool),
             });
         }
@@ -138,8 +135,12 @@ fn oracle(snapshot: &Snapshot, query: &str) -> BTreeMap<String, f32> {
     } = wanted(query);
     let is_long = terms.iter().filter(|term| term.is_whole()).count() >= bm25f::LONG;
     let having = |term: &str| {
-        let fields = tools.iter().flat_map(|tool| (0..FIELDS).map(move |field| (tool, field)));
-        let having = fields.filter(|(tool, field)| tool.times(*field, term) > 0).count();
+        let fields = tools
+            .iter()
+            .flat_map(|tool| (0..FIELDS).map(move |field| (tool, field)));
+        let having = fields
+            .filter(|(tool, field)| tool.times(*field, term) > 0)
+            .count();
         Ok::<_, std::convert::Infallible>(having as u64)
     };
     add_parts(&mut terms, having).expect("it does not fail");
@@ -150,7 +151,9 @@ fn oracle(snapshot: &Snapshot, query: &str) -> BTreeMap<String, f32> {
     let with_similar = |term: &QueryTerm, tool: &Plain| -> f32 {
         let others = similar(&term.text).iter().filter(|_| term.is_whole());
         let others = others.filter(|(other, _)| terms.iter().all(|term| term.text != *other));
-        let others: f32 = others.map(|(other, share)| share * weight(other, tool)).sum();
+        let others: f32 = others
+            .map(|(other, share)| share * weight(other, tool))
+            .sum();
         weight(&term.text, tool) + others
     };
     let mut scores = BTreeMap::new();
@@ -158,13 +161,18 @@ fn oracle(snapshot: &Snapshot, query: &str) -> BTreeMap<String, f32> {
         let (mut score, mut own, mut in_name, mut covered) = (0.0, 0.0, 0, 0);
         for term in &terms {
             let itself = tools.iter().filter(|tool| tool.has(&term.text)).count();
-            let at_all = tools.iter().filter(|tool| with_similar(term, tool) > 0.0).count();
+            let at_all = tools
+                .iter()
+                .filter(|tool| with_similar(term, tool) > 0.0)
+                .count();
             if itself == 0 && !term.is_whole() {
                 continue;
             }
             let having = if itself == 0 { at_all } else { itself };
-            let of_server: Vec<&Plain> =
-                tools.iter().filter(|other| other.server == tool.server).collect();
+            let of_server: Vec<&Plain> = tools
+                .iter()
+                .filter(|other| other.server == tool.server)
+                .collect();
             let of_all: f32 = of_server.iter().map(|tool| with_similar(term, tool)).sum();
             let mean = of_all / bm25f::count(of_server.len());
             let carried = if is_long { bm25f::CARRIED * mean } else { 0.0 };
@@ -178,7 +186,10 @@ fn oracle(snapshot: &Snapshot, query: &str) -> BTreeMap<String, f32> {
         }
         let merits = bm25f::Merits {
             has_all: covered == required,
-            in_name: (u16::try_from(in_name).expect("few"), tool.lengths[texts::NAME]),
+            in_name: (
+                u16::try_from(in_name).expect("few"),
+                tool.lengths[texts::NAME],
+            ),
             is_deprecated: tool.is_deprecated,
         };
         if own > 0.0 {
@@ -467,7 +478,11 @@ fn words_are_found_however_they_are_glued() {
     let searcher = indexed(tools);
     assert_eq!(names(&searcher, "ringbell"), ["s:ring_bell"]);
     assert_eq!(names(&searcher, "web search"), ["s:websearch"]);
-    assert_eq!(names(&searcher, "ringfence"), [""; 0], "half of it is something else");
+    assert_eq!(
+        names(&searcher, "ringfence"),
+        [""; 0],
+        "half of it is something else"
+    );
     let all = search(&searcher, "ringbell", Matching::All);
     assert!(all.is_empty(), "{all:?}");
 }
@@ -484,7 +499,12 @@ fn everyday_words_of_other_languages_find_english_tools() {
 fn a_tool_that_calls_itself_deprecated_comes_after_comparable_others() {
     let tools: Tools<'_> = &[
         ("s", "send_mail", "(Deprecated) Sends a mail.", ""),
-        ("s", "send_mail_2", "Sends a mail, and warns of deprecated addresses.", ""),
+        (
+            "s",
+            "send_mail_2",
+            "Sends a mail, and warns of deprecated addresses.",
+            "",
+        ),
         ("s", "send_mail_3", "DEPRECATED: Sends a mail.", ""),
     ];
     assert_eq!(names(&indexed(tools), "send mail")[0], "s:send_mail_2");
@@ -495,11 +515,20 @@ fn a_long_request_rather_finds_tools_of_the_server_that_it_is_about() {
     let tools: Tools<'_> = &[
         ("a", "quote", "Says the price.", ""),
         ("b", "quote", "Says the price.", ""),
-        ("b", "forecast", "Weather of the coming days: rain, wind, sun and clouds.", ""),
+        (
+            "b",
+            "forecast",
+            "Weather of the coming days: rain, wind, sun and clouds.",
+            "",
+        ),
     ];
     let searcher = indexed(tools);
     let request = "rain wind sun clouds coming days weather price umbrella";
-    let place = |name: &str| names(&searcher, request).iter().position(|found| found == name);
+    let place = |name: &str| {
+        names(&searcher, request)
+            .iter()
+            .position(|found| found == name)
+    };
     assert!(place("b:quote") < place("a:quote"));
     assert_eq!(names(&searcher, "price"), ["a:quote", "b:quote"]);
 }

@@ -1,10 +1,13 @@
 //! Reads the inverted index of tantivy: postings of terms, and phrases. Document ids are translated into positions in the list of
 //! tools here; no other file knows of segments.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use tantivy::{
-    DocSet, TERMINATED, Term,
+    DocSet, InvertedIndexReader, TERMINATED, Term,
     collector::DocSetCollector,
     postings::Postings as _,
     query::{PhraseQuery, Query, TermQuery},
@@ -26,8 +29,36 @@ pub(super) struct IndexFields {
 pub(super) struct Postings {
     searcher: tantivy::Searcher,
     texts: [Field; FIELDS],
-    /// For each segment and document, the position of its tool; [`GONE`] if it was deleted.
-    places: Vec<Vec<u32>>,
+    segments: Vec<Segment>,
+}
+
+/// A part of the index.
+struct Segment {
+    /// Opened once: a search asks each for many terms.
+    fields: Vec<Arc<InvertedIndexReader>>,
+    /// For each document, the position of its tool; [`GONE`] if it was deleted.
+    places: Vec<u32>,
+    /// Whether none was deleted.
+    is_whole: bool,
+}
+
+impl Segment {
+    /// How many tools have a term in a field.
+    fn having(&self, field: usize, term: &Term) -> tantivy::Result<u64> {
+        let having = u64::from(self.fields[field].doc_freq(term)?);
+        if having == 0 || self.is_whole {
+            return Ok(having);
+        }
+        let found = self.fields[field].read_postings(term, IndexRecordOption::Basic)?;
+        let (mut having, Some(mut postings)) = (0, found) else {
+            return Ok(0);
+        };
+        while postings.doc() != TERMINATED {
+            having += u64::from(self.places[postings.doc() as usize] != GONE);
+            postings.advance();
+        }
+        Ok(having)
+    }
 }
 
 /// The position of a tool that was removed.
@@ -40,8 +71,18 @@ impl Postings {
         fields: &IndexFields,
         by_number: &HashMap<u64, u32>,
     ) -> tantivy::Result<Self> {
+        let open = |segment: &tantivy::SegmentReader| {
+            let texts = fields.texts.iter();
+            let opened: Result<_, _> = texts.map(|field| segment.inverted_index(*field)).collect();
+            Ok(Segment {
+                fields: opened?,
+                is_whole: segment.num_deleted_docs() == 0,
+                places: places(segment, by_number)?,
+            })
+        };
+        let segments: tantivy::Result<_> = searcher.segment_readers().iter().map(open).collect();
         Ok(Self {
-            places: places(&searcher, by_number)?,
+            segments: segments?,
             searcher,
             texts: fields.texts,
         })
@@ -53,16 +94,13 @@ impl Postings {
         text: &str,
         mut see: impl FnMut(usize, usize, u32),
     ) -> tantivy::Result<()> {
-        for (segment, places) in self.searcher.segment_readers().iter().zip(&self.places) {
-            for (i, field) in self.texts.iter().enumerate() {
-                let inverted = segment.inverted_index(*field)?;
-                let found = inverted.read_postings(
-                    &Term::from_field_text(*field, text),
-                    IndexRecordOption::WithFreqs,
-                )?;
+        for (i, field) in self.texts.iter().enumerate() {
+            let term = Term::from_field_text(*field, text);
+            for segment in &self.segments {
+                let found = segment.fields[i].read_postings(&term, IndexRecordOption::WithFreqs)?;
                 let Some(mut postings) = found else { continue };
                 while postings.doc() != TERMINATED {
-                    let place = places[postings.doc() as usize];
+                    let place = segment.places[postings.doc() as usize];
                     if place != GONE {
                         see(i, place as usize, postings.term_freq());
                     }
@@ -75,8 +113,14 @@ impl Postings {
 
     /// In how many fields of tools a term stands.
     pub(super) fn having(&self, text: &str) -> tantivy::Result<u64> {
-        let of_field = |field: &Field| self.searcher.doc_freq(&Term::from_field_text(*field, text));
-        self.texts.iter().map(of_field).sum()
+        let mut having = 0;
+        for (i, field) in self.texts.iter().enumerate() {
+            let term = Term::from_field_text(*field, text);
+            for segment in &self.segments {
+                having += segment.having(i, &term)?;
+            }
+        }
+        Ok(having)
     }
 
     /// The tools that have the stems of a phrase next to each other in one field.
@@ -99,7 +143,8 @@ impl Postings {
                 _ => Box::new(PhraseQuery::new(terms)),
             };
             for address in self.searcher.search(&*query, &DocSetCollector)? {
-                let place = self.places[address.segment_ord as usize][address.doc_id as usize];
+                let segment = &self.segments[address.segment_ord as usize];
+                let place = segment.places[address.doc_id as usize];
                 if place != GONE {
                     having.insert(place as usize);
                 }
@@ -109,22 +154,19 @@ impl Postings {
     }
 }
 
-/// For each segment, the positions of its documents.
+/// The positions of the documents of a segment.
 fn places(
-    searcher: &tantivy::Searcher,
+    segment: &tantivy::SegmentReader,
     by_number: &HashMap<u64, u32>,
-) -> tantivy::Result<Vec<Vec<u32>>> {
-    let of_segment = |segment: &tantivy::SegmentReader| {
-        let numbers = segment.fast_fields().u64("number")?;
-        let place = |document| {
-            let number = numbers
-                .first(document)
-                .filter(|_| !segment.is_deleted(document));
-            number
-                .and_then(|number| by_number.get(&number).copied())
-                .unwrap_or(GONE)
-        };
-        Ok((0..segment.max_doc()).map(place).collect())
+) -> tantivy::Result<Vec<u32>> {
+    let numbers = segment.fast_fields().u64("number")?;
+    let place = |document| {
+        let number = numbers
+            .first(document)
+            .filter(|_| !segment.is_deleted(document));
+        number
+            .and_then(|number| by_number.get(&number).copied())
+            .unwrap_or(GONE)
     };
-    searcher.segment_readers().iter().map(of_segment).collect()
+    Ok((0..segment.max_doc()).map(place).collect())
 }

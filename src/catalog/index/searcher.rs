@@ -79,10 +79,10 @@ impl Indexed {
 const QUICK: usize = 100_000;
 
 /// A tool that was found.
-#[derive(Debug, Clone)]
-pub struct Hit {
+#[derive(Debug, Clone, Copy)]
+pub struct Hit<'a> {
     /// Its server.
-    pub server: Arc<ServerCatalog>,
+    pub server: &'a Arc<ServerCatalog>,
     /// Its place among the server's tools.
     pub place: usize,
     /// In (0, 1]; 1 if the query only filtered.
@@ -91,9 +91,9 @@ pub struct Hit {
     pub words: u64,
 }
 
-impl Hit {
+impl<'a> Hit<'a> {
     /// The tool.
-    pub fn tool(&self) -> &Tool {
+    pub fn tool(&self) -> &'a Tool {
         &self.server.tools[self.place]
     }
 }
@@ -105,7 +105,14 @@ pub struct Hits<'a> {
     words: Vec<(String, u64)>,
 }
 
-impl Hits<'_> {
+impl<'a> Hits<'a> {
+    /// The hits that were not taken, in any order: that spares sorting them.
+    pub fn unsorted(&mut self) -> impl Iterator<Item = Hit<'a>> + use<'a> {
+        let tools = self.tools;
+        let rest = std::mem::take(&mut self.heap).into_vec();
+        rest.into_iter().map(move |ranked| ranked.hit(tools))
+    }
+
     /// The words of the query that are not among these.
     pub fn words_but(&self, had: u64) -> Vec<&str> {
         let missing = self.words.iter().filter(|(_, bit)| bit & had == 0);
@@ -465,18 +472,12 @@ struct Scores {
     most: f32,
 }
 
-impl Iterator for Hits<'_> {
-    type Item = Hit;
+impl<'a> Iterator for Hits<'a> {
+    type Item = Hit<'a>;
 
-    fn next(&mut self) -> Option<Hit> {
+    fn next(&mut self) -> Option<Hit<'a>> {
         let ranked = self.heap.pop()?;
-        let tool = &self.tools[ranked.place.0];
-        Some(Hit {
-            server: tool.server.clone(),
-            place: tool.place,
-            score: f32::from_bits(ranked.score),
-            words: ranked.words,
-        })
+        Some(ranked.hit(self.tools))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -493,4 +494,16 @@ struct Ranked {
     score: u32,
     place: Reverse<usize>,
     words: u64,
+}
+
+impl Ranked {
+    fn hit<'a>(&self, tools: &'a [Indexed]) -> Hit<'a> {
+        let tool = &tools[self.place.0];
+        Hit {
+            server: &tool.server,
+            place: tool.place,
+            score: f32::from_bits(self.score),
+            words: self.words,
+        }
+    }
 }

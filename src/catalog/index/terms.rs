@@ -11,6 +11,8 @@ use crate::catalog::tokenizer::{TokenKind, stem, tokens_of, words_of};
 /// A term of the query.
 pub(super) struct QueryTerm {
     pub(super) text: String,
+    /// The word that it is the stem of, as it was typed first.
+    word: String,
     /// How often it occurs in the query.
     pub(super) times: usize,
     /// Which required terms it covers, as bits.
@@ -92,6 +94,7 @@ pub(super) fn wanted(words: &str) -> QueryTerms {
             token.kind = TokenKind::Word;
         }
     }
+    let written = words_of(words);
     let mut wanted: Vec<QueryTerm> = Vec::new();
     let mut places = HashMap::new();
     for token in &tokens {
@@ -101,6 +104,7 @@ pub(super) fn wanted(words: &str) -> QueryTerms {
         let place = *places.entry(&*token.text).or_insert_with(|| {
             wanted.push(QueryTerm {
                 text: token.text.clone(),
+                word: written.get(token.position).cloned().unwrap_or_default(),
                 times: 0,
                 covers: 0,
                 role: if is_requesting(&token.text) {
@@ -139,7 +143,6 @@ pub(super) fn wanted(words: &str) -> QueryTerms {
             required |= covers;
         }
     }
-    let written = words_of(words);
     let words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
     let words = words.filter_map(|token| {
         let word = written.get(token.position)?;
@@ -149,11 +152,13 @@ pub(super) fn wanted(words: &str) -> QueryTerms {
     let mut joined: Vec<QueryTerm> = Vec::new();
     for pair in words.windows(2) {
         let ((at, first, bits), (next, second, others)) = (pair[0], pair[1]);
-        let text = stem(&format!("{first}{second}"));
+        let word = format!("{first}{second}");
+        let text = stem(&word);
         let is_known = places.contains_key(&*text) || joined.iter().any(|term| term.text == text);
         if next == at + 1 && !is_known && wanted.len() + joined.len() < MOST {
             joined.push(QueryTerm {
                 text,
+                word,
                 times: 1,
                 covers: bits | others,
                 role: Role::Joined,
@@ -183,15 +188,16 @@ pub(super) fn add_parts<E>(
     let mut parts: Vec<QueryTerm> = Vec::new();
     let mut n_parted = 0;
     for term in terms.iter().filter(|term| term.is_whole()) {
-        let n_chars = term.text.chars().count();
+        let n_chars = term.word.chars().count();
         if n_chars < 2 * SHORTEST_PART || n_parted == MOST_PARTED || having(&term.text)? > 0 {
             continue;
         }
         n_parted += 1;
         let mut best = None;
         for n in SHORTEST_PART..=n_chars - SHORTEST_PART {
-            let first: String = term.text.chars().take(n).collect();
-            let (first, second) = (stem(&first), term.text.chars().skip(n).collect::<String>());
+            let first: String = term.word.chars().take(n).collect();
+            let second: String = term.word.chars().skip(n).collect();
+            let (first, second) = (stem(&first), stem(&second));
             let both = match having(&first)? {
                 0 => 0,
                 first => first.min(having(&second)?),
@@ -205,6 +211,7 @@ pub(super) fn add_parts<E>(
             let mut known = terms.iter().chain(&parts);
             if known.all(|known| known.text != text) {
                 parts.push(QueryTerm {
+                    word: text.clone(),
                     text,
                     times: 1,
                     covers: term.covers,

@@ -3,10 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    catalog::{
-        Tool,
-        tokenizer::{Token, tokens_of},
-    },
+    catalog::{Tool, tokenizer::n_words},
     text::names::ServerName,
 };
 
@@ -82,20 +79,11 @@ pub(super) fn is_deprecated(tool: &Tool) -> bool {
         || IN_BRACKETS.iter().any(|mark| text.contains(mark))
 }
 
-/// The terms of the fields.
-pub(super) fn tokens_of_fields(texts: &[String; FIELDS]) -> [Vec<Token>; FIELDS] {
-    texts.each_ref().map(|text| tokens_of(text))
-}
-
 /// How many words count in the length of each field.
-pub(super) fn lengths(tokens: &[Vec<Token>; FIELDS]) -> [u16; FIELDS] {
-    tokens.each_ref().map(|tokens| {
-        let counted = tokens
-            .iter()
-            .filter(|token| token.kind.has_length())
-            .count();
-        u16::try_from(counted).unwrap_or(u16::MAX)
-    })
+pub(super) fn lengths(texts: &[String; FIELDS]) -> [u16; FIELDS] {
+    texts
+        .each_ref()
+        .map(|text| u16::try_from(n_words(text)).unwrap_or(u16::MAX))
 }
 
 #[cfg(test)]

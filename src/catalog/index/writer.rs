@@ -7,16 +7,16 @@ use tantivy::{
     indexer::{IndexWriterOptions, NoMergePolicy},
     schema::{FAST, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions},
     store::Compressor,
-    tokenizer::{PreTokenizedString, Token as IndexedToken},
 };
 
 use super::{
     IndexError, Searcher,
+    analyser::{self, Analyser},
     postings::IndexFields,
     texts::{self, FIELDS},
 };
 use crate::{
-    catalog::{Snapshot, Tool, tokenizer::Token},
+    catalog::{Snapshot, Tool},
     text::names::ServerName,
     trust::{approvals::ThingKind, fingerprint::Fingerprint},
 };
@@ -75,6 +75,7 @@ impl Writer {
         let number = schema.add_u64_field("number", INDEXED | FAST);
         let positions = TextFieldIndexing::default()
             .set_index_option(IndexRecordOption::WithFreqsAndPositions)
+            .set_tokenizer(analyser::NAME)
             // Ranking uses exact lengths of our own.
             .set_fieldnorms(false);
         let options = TextOptions::default().set_indexing_options(positions);
@@ -88,6 +89,7 @@ impl Writer {
             .settings(settings)
             .create_in_ram()
             .map_err(&failed)?;
+        index.tokenizers().register(analyser::NAME, Analyser);
         let options = IndexWriterOptions::builder()
             .num_worker_threads(1)
             .num_merge_threads(1)
@@ -176,15 +178,14 @@ impl Writer {
         } else {
             texts::texts_of(server, tool)
         };
-        let tokens = texts::tokens_of_fields(&texts);
         let measures = Measures {
-            lengths: texts::lengths(&tokens),
+            lengths: texts::lengths(&texts),
             is_deprecated: !is_hidden && texts::is_deprecated(tool),
         };
         let mut document = TantivyDocument::new();
         document.add_u64(self.fields.number, number);
-        for (field, tokens) in self.fields.texts.iter().zip(tokens) {
-            document.add_pre_tokenized_text(*field, indexed(tokens));
+        for (field, text) in self.fields.texts.iter().zip(&texts) {
+            document.add_text(*field, text);
         }
         self.documents.add_document(document)?;
         self.known.insert(
@@ -207,18 +208,5 @@ impl Writer {
             self.documents.merge(&segments).wait()?;
         }
         self.reader.reload()
-    }
-}
-
-/// Our terms in the form that tantivy takes. The text itself is not stored.
-fn indexed(tokens: Vec<Token>) -> PreTokenizedString {
-    let tokens = tokens.into_iter().map(|token| IndexedToken {
-        position: token.position,
-        text: token.text,
-        ..IndexedToken::default()
-    });
-    PreTokenizedString {
-        text: String::new(),
-        tokens: tokens.collect(),
     }
 }

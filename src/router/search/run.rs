@@ -152,7 +152,13 @@ impl SearchState<'_> {
             let best = best.filter(|_| search.matching == Matching::Any);
             best.is_some_and(|best| score < best * FAR_BELOW)
         };
-        for hit in hits.by_ref().take_while(|_| !stop.is_requested()) {
+        let mut rest = None;
+        while !stop.is_requested() {
+            let hit = match &mut rest {
+                None if found.tools.len() < limit => hits.next(),
+                rest => rest.get_or_insert_with(|| hits.unsorted()).next(),
+            };
+            let Some(hit) = hit else { break };
             let name = hit.server.server.as_str();
             let target = Target::tool(&hit.tool().name);
             if let Err(failure) = self.rules().decide(self.caller, name, &target) {
@@ -185,7 +191,7 @@ impl SearchState<'_> {
             if found.tools.len() < limit {
                 let call_with = call_with();
                 found.tools.push(FoundTool {
-                    server: hit.server,
+                    server: hit.server.clone(),
                     place: hit.place,
                     score: hit.score,
                     call_with,
