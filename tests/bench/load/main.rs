@@ -7,7 +7,7 @@
 //! * `list` lists the tools, at least `--least` of them;
 //! * `open` connects, shakes hands, lists the tools and leaves, again and again;
 //! * `search` searches (`retrieve_tools`) for what made-up tools do, with `--words` words;
-//! * `slow` calls small echoes alone, then beside 32 clients whose calls (of `--slow`) take half a second;
+//! * `slow` calls small echoes alone, then beside 32 clients whose calls (of `--slow`) take 0.2 s;
 //! * `idle` opens so many clients with a stream (`--clients`) and holds them;
 //! * `ready` waits until a call works, and says when the first handshake and the first call did.
 //!
@@ -103,7 +103,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let found = match options.mode.as_str() {
         "call" | "list" | "open" | "search" => measure(&server, work, plan, process).await,
         "slow" => {
-            let slow = Work::sleep(&options.text("slow", "sleep"), 500);
+            let slow = Work::sleep(&options.text("slow", "sleep"), 200);
             beside_slow_calls(&server, work, slow, plan, process).await
         }
         "idle" => idle(&server, plan.clients, process).await?,
