@@ -2,6 +2,7 @@
 //! order, as many as the caller takes.
 
 mod explaining;
+mod filters;
 
 use std::{
     cmp::Reverse,
@@ -11,13 +12,13 @@ use std::{
 
 pub use explaining::WordShare;
 
+use self::filters::Filters;
 use super::{
     IndexError,
     bm25f::{self, Means, Merits},
     postings::{IndexFields, Postings},
     terms::{QueryTerm, add_parts, wanted},
-    texts::{self, FIELDS},
-    writer::Measures,
+    texts::{self, FIELDS, Measures},
 };
 use crate::{
     catalog::{
@@ -392,37 +393,6 @@ impl Searcher {
         }
         having.retain(|place| !stop.is_requested() && self.tools[*place].has_all(&query.phrases));
         Ok(Some(having))
-    }
-}
-
-/// The filters of a query, by what they let through.
-struct Filters<'a> {
-    /// The beginnings of names that each server's tools must have one of.
-    of_servers: Option<HashMap<&'a str, Vec<&'a str>>>,
-}
-
-impl<'a> Filters<'a> {
-    fn of(query: &'a Query) -> Self {
-        let mut of_servers: HashMap<&str, Vec<&str>> = HashMap::new();
-        for filter in &query.filters {
-            for server in &filter.servers {
-                of_servers.entry(server).or_default().push(&filter.prefix);
-            }
-        }
-        Self {
-            of_servers: (!query.filters.is_empty()).then_some(of_servers),
-        }
-    }
-
-    fn pass(&self, tool: &Indexed) -> bool {
-        let Some(of_servers) = &self.of_servers else {
-            return true;
-        };
-        let Some(prefixes) = of_servers.get(tool.server.server.as_str()) else {
-            return false;
-        };
-        let name = tool.tool().name.to_lowercase();
-        prefixes.iter().any(|prefix| name.starts_with(prefix))
     }
 }
 

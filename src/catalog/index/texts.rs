@@ -17,6 +17,15 @@ pub(super) const NAMES: [&str; FIELDS] = ["name", "description", "parameters", "
 pub(super) const NAME: usize = 0;
 pub(super) const SERVER: usize = 3;
 
+/// What ranking knows of a tool beside its postings.
+#[derive(Clone, Copy)]
+pub(super) struct Measures {
+    /// How many words each field has.
+    pub(super) lengths: [u16; FIELDS],
+    /// Whether it calls itself deprecated.
+    pub(super) is_deprecated: bool,
+}
+
 /// Limit: longer texts help no search, and a hostile server must not fill the index.
 const LONGEST: usize = 20_000;
 

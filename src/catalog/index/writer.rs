@@ -13,7 +13,7 @@ use super::{
     IndexError, Searcher,
     analyser::{self, Analyser},
     postings::IndexFields,
-    texts::{self, FIELDS},
+    texts::{self, Measures},
 };
 use crate::{
     catalog::{Snapshot, Tool},
@@ -47,15 +47,6 @@ struct Known {
     /// Whether it is found by its name alone.
     is_hidden: bool,
     measures: Measures,
-}
-
-/// What ranking knows of a tool beside its postings.
-#[derive(Clone, Copy)]
-pub(super) struct Measures {
-    /// How many words each field has.
-    pub(super) lengths: [u16; FIELDS],
-    /// Whether it calls itself deprecated.
-    pub(super) is_deprecated: bool,
 }
 
 /// What an update did.
