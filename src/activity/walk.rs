@@ -329,7 +329,7 @@ mod tests {
 
     fn shown(json: &str, bounds: Bounds) -> String {
         let raw = Raw::parse_str(json).expect("JSON");
-        let known = |text: &str, _| text.to_owned();
+        let known = |text: &str, _: bool| text.to_owned();
         let shown = Walk::new(&known, true, bounds).value(&raw);
         shown.as_str().to_owned()
     }
@@ -401,7 +401,11 @@ mod tests {
         let characters = text.chars().enumerate().map(|(n, c)| {
             let mut units = [0; 2];
             let units = c.encode_utf16(&mut units).iter();
-            let escaped = || units.map(|unit| format!("\\u{unit:04x}")).collect();
+            let escaped = || {
+                units
+                    .map(|unit| format!("\\u{unit:04x}"))
+                    .collect::<String>()
+            };
             let needs = c < ' ' || c == '"' || c == '\\';
             if needs || n % every == 0 {
                 escaped()

@@ -392,7 +392,9 @@ mod tests {
                 0 => (),
                 1 => text[at] = byte,
                 2 => text.insert(at, byte),
-                _ => drop(text.remove(at)),
+                _ => {
+                    text.remove(at);
+                }
             }
             let frame = Bytes::from(text);
             if let Some(found) = Envelope::read_at_once(&frame) {

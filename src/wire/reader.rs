@@ -375,8 +375,11 @@ mod tests {
         for before in 0..40 {
             for after in [0, 1, 15, 16, 40] {
                 for piece in pieces {
-                    let (before, after) = (vec![b'a'; before], vec![b'z'; after]);
-                    let text = [b"\"", &before[..], piece, &after, b"\""].concat();
+                    let mut text = vec![b'"'];
+                    text.extend(vec![b'a'; before]);
+                    text.extend_from_slice(piece);
+                    text.extend(vec![b'z'; after]);
+                    text.push(b'"');
                     let (taken, is_json) = (is_taken(&text), is_json(&text));
                     assert_eq!(taken, is_json, "{}", text.escape_ascii());
                     let open = text.strip_suffix(b"\"").expect("it ends with one");

@@ -126,7 +126,7 @@ mod tests {
             let mut near = [other; WINDOW];
             near[at] = window[at];
             for window in [window, near] {
-                let is_quote = |byte| byte == b'"' || byte == b'\\';
+                let is_quote = |byte: u8| byte == b'"' || byte == b'\\';
                 let quotes_there = expected(&window, is_quote);
                 let specials_there = expected(&window, |byte| is_quote(byte) || !(0x20..0x80).contains(&byte));
                 prop_assert_eq!(quotes(&window), quotes_there);
