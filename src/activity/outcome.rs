@@ -47,6 +47,7 @@ fn outcome_of(code: ErrorCode) -> &'static str {
         | ErrorCode::UnknownRecord
         | ErrorCode::UnknownClient
         | ErrorCode::UnknownKey
+        | ErrorCode::UnknownToken
         | ErrorCode::UnknownSecret
         | ErrorCode::UnknownPath => "invalid",
         _ if code.exit_code() == BY_POLICY => "refused",
