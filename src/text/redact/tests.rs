@@ -304,6 +304,7 @@ fn ordinary_arguments_are_harmless() {
         r#"{"text":"Größe und Gewicht, bitte"}"#,
         r#"{"name":"github:list_issues","args":{"a:b":1}}"#,
         r#"{"a":"c/d a:b"}"#,
+        r#"{"a":"x\\y, \"so\",\tone\nand two"}"#,
     ] {
         assert!(is_harmless_json(json), "{json}");
     }
@@ -316,7 +317,9 @@ fn ordinary_arguments_are_harmless() {
         r#"["Bearer","x"]"#,
         r#"{"env":{"A":"b"}}"#,
         r#"{"a":"x\u000ay"}"#,
-        r#"{"a":"x\\y"}"#,
+        r#"{"a":"x\/y"}"#,
+        r#"{"a":"x\nauth: y"}"#,
+        r#"{"a":"\n{}"}"#,
         "{\"a\":\n1}",
         r#"{"a":" {}"}"#,
         r#"["ghp_0123456789"]"#,
