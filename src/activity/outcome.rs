@@ -49,6 +49,7 @@ fn outcome_of(code: ErrorCode) -> &'static str {
         | ErrorCode::UnknownKey
         | ErrorCode::UnknownToken
         | ErrorCode::UnknownSecret
+        | ErrorCode::UnknownToken
         | ErrorCode::UnknownPath => "invalid",
         _ if code.exit_code() == BY_POLICY => "refused",
         _ => "failed",

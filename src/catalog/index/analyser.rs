@@ -12,23 +12,23 @@ pub(super) const NAME: &str = "words";
 pub(super) struct Analyser;
 
 /// The terms of one text.
-pub(super) struct Terms {
+pub(super) struct TermStream {
     rest: std::vec::IntoIter<tokenizer::Token>,
     current: Token,
 }
 
 impl Tokenizer for Analyser {
-    type TokenStream<'a> = Terms;
+    type TokenStream<'a> = TermStream;
 
-    fn token_stream(&mut self, text: &str) -> Terms {
-        Terms {
+    fn token_stream(&mut self, text: &str) -> TermStream {
+        TermStream {
             rest: tokens_of(text).into_iter(),
             current: Token::default(),
         }
     }
 }
 
-impl TokenStream for Terms {
+impl TokenStream for TermStream {
     fn advance(&mut self) -> bool {
         let Some(next) = self.rest.next() else {
             return false;

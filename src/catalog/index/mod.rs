@@ -4,11 +4,11 @@
 
 mod analyser;
 mod bm25f;
-#[cfg(test)]
-mod oracle;
 mod postings;
 mod searcher;
 mod terms;
+#[cfg(test)]
+mod tests;
 mod texts;
 mod writer;
 

@@ -177,7 +177,12 @@ impl WayBack {
             .find('\n')
             .map_or(before.len(), |line| range.end + line);
         let lines = before.get(start..end).unwrap_or_default();
-        if redact::redacted(lines, TextKind::Prose) != lines {
+        let hidden = redact::hidden(lines, TextKind::Prose).into_iter();
+        let mut hidden = hidden.map(|part| {
+            let at = start + (part.as_ptr().addr() - lines.as_ptr().addr());
+            at..at + part.len()
+        });
+        if hidden.any(|part| part.start < range.end && range.start < part.end) {
             return true;
         }
         let (mark, json) = document::split_mark(before);
