@@ -36,7 +36,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Servers", &["upstream", "secret", "config"]),
     (
         "Agents",
-        &["tools", "call", "code", "activity", "access", "ui"],
+        &["tools", "call", "code", "activity", "access", "token", "ui"],
     ),
 ];
 
@@ -47,6 +47,8 @@ activity list = mcpproxy activity list --server github --since 2h
 activity show = mcpproxy activity show 1234
 activity export = mcpproxy activity export --format csv > all.csv
 config = mcpproxy config check
+config get = mcpproxy config get listen
+config history = mcpproxy config history --limit 5
 config path = mcpproxy config path
 config check = mcpproxy config check -o json
 config schema = mcpproxy config schema > mcp_config.schema.json
@@ -62,6 +64,8 @@ service install = mcpproxy service install --listen 127.0.0.1:9090
 status = mcpproxy status -o json
 ui = mcpproxy ui --print     on a machine without a browser
 version = mcpproxy version -o json
+token = mcpproxy token add ada --servers github
+token list = mcpproxy token list
 upstream list = mcpproxy upstream list -o json
 upstream logs = mcpproxy upstream logs github -f
 upstream approve = mcpproxy upstream approve notion update_page
