@@ -38,12 +38,11 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
         ));
     }
     for broken in &report.broken {
-        let fix = "correct the entry, or give it what it refers to: variables where the daemon runs, secrets with `mcpproxy secret set NAME`";
         let what = format!(
             "the server {} cannot be used: {}",
             broken.name, broken.reason
         );
-        findings.push(fail(&what, fix));
+        findings.push(fail(&what, &broken.step().at_terminal(&broken.name)));
     }
     if let Some(error) = status.and_then(|status| status.config_error.as_ref())
         && report.error.is_none()

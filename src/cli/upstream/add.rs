@@ -60,8 +60,8 @@ pub(in crate::cli) struct AddServer {
     /// A header for every request to the URL; may be repeated
     #[arg(long, value_name = "NAME: VALUE", value_parser = header_pair, requires = "url", conflicts_with = "command")]
     header: Vec<(String, String)>,
-    /// How to speak to it; without this the shape decides
-    #[arg(long = "type", value_name = "TYPE", value_parser = PossibleValuesParser::new(TYPES))]
+    /// stdio, http, streamable-http, sse or auto; else the shape decides
+    #[arg(long = "type", value_name = "TYPE", hide_possible_values = true, value_parser = PossibleValuesParser::new(TYPES))]
     kind: Option<String>,
     /// Hold the server until it is approved
     #[arg(long = "quarantined")]

@@ -77,7 +77,7 @@ fn every_client_is_connected_and_its_file_stays_what_it_was() {
         assert_eq!(read(&path), before, "{client}");
 
         let ran = place.run(&["connect", client]).ended(0);
-        ran.says(&["as \"mcpproxy\"", "--undo", "next: restart"]);
+        ran.says(&["as \"mcpproxy\"", "--undo", "restart the client"]);
         let after = read(&path);
         // Nothing but lines that were added, and commas.
         let plain = |line: &str| line.trim_end().trim_end_matches(',').to_owned();
@@ -118,7 +118,7 @@ fn every_client_is_connected_and_its_file_stays_what_it_was() {
         place
             .run(&["connect", client, "--undo"])
             .ended(0)
-            .says(&["was taken out of"]);
+            .says(&["removed \"mcpproxy\" from"]);
         assert_eq!((read(&path), copies(&path)), (before, 0), "{client}");
         place
             .run(&["connect", client, "--undo"])
