@@ -47,7 +47,6 @@ fn outcome_of(code: ErrorCode) -> &'static str {
         | ErrorCode::UnknownRecord
         | ErrorCode::UnknownClient
         | ErrorCode::UnknownKey
-        | ErrorCode::UnknownToken
         | ErrorCode::UnknownSecret
         | ErrorCode::UnknownToken
         | ErrorCode::UnknownPath => "invalid",

@@ -42,7 +42,6 @@ const REVISIONS: &[Exception] = &[
 
 /// Where tasks are started, and who ends and waits for them.
 const SPAWNS: &[Exception] = &[
-    ("management/tokens.rs", 1, "waited for at once"),
     (
         "daemon_client/bridge/daemon_socket.rs",
         1,
@@ -53,13 +52,13 @@ const SPAWNS: &[Exception] = &[
         2,
         "the reader ends with its handle; what comes from the daemon is waited for",
     ),
-    ("access/mod.rs", 1, "waited for at once"),
     ("activity/mod.rs", 1, "waited for at once"),
     (
         "activity/task.rs",
         2,
         "waited for at once; what counts the records of the file is told to stop and waited for at the end",
     ),
+    ("access/mod.rs", 1, "waited for at once"),
     ("api/mod.rs", 1, "waited for at once"),
     ("catalog/trust_changes.rs", 1, "waited for at once"),
     ("catalog/indexer.rs", 1, "waited for at once"),
@@ -110,6 +109,7 @@ const SPAWNS: &[Exception] = &[
     ("management/entry_review.rs", 1, "waited for at once"),
     ("management/over_files.rs", 1, "waited for at once"),
     ("management/servers.rs", 1, "waited for at once"),
+    ("management/tokens.rs", 1, "waited for at once"),
     ("process/container.rs", 1, "waited for at once"),
     (
         "process/log_file.rs",

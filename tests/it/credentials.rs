@@ -21,9 +21,12 @@ async fn the_upstream_sees_its_own_credentials_and_never_the_clients() {
         .await
         .wait_for_tool("up__echo")
         .await;
+    let body = r#"{"name":"theirs","calls":"all"}"#;
+    let issued = daemon.rest("POST", "/api/v1/tokens", body).await.json();
+    let theirs = format!("Bearer {}", issued["token"].as_str().expect("a token"));
     let headers = [
         ("content-type", "application/json"),
-        ("authorization", "Bearer theirs"),
+        ("authorization", &*theirs),
         ("cookie", "a=b"),
         ("mcp-name", "spoof"),
     ];

@@ -271,7 +271,7 @@ mod tests {
         check(
             "{}",
             one,
-            &json!([["top_k", "-", 5], ["mcpServers.a", "-", {"command": "x", "env": {"API_KEY": "***"}}]]),
+            &json!([["mcpServers.a", "-", {"command": "x", "env": {"API_KEY": "***"}}], ["top_k", "-", 5]]),
             false,
         );
         let gone = r#"{"top_k": 5, "mcpServers": {}}"#;
