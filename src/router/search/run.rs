@@ -16,7 +16,7 @@ use crate::{
 
 /// The share of the best score below which a tool that has only some of the words is left out. The retrieval figures are the
 /// same without those.
-const FAR_BELOW: f32 = 0.1;
+const FAR_BELOW: f32 = 0.05;
 
 /// What a search is made over, and for whom.
 pub(super) struct SearchState<'a> {
