@@ -298,7 +298,7 @@ async fn commands_that_cannot_be_started_are_explained_in_short() {
 #[tokio::test]
 async fn a_remote_server_that_refuses_leads_the_operator_to_what_is_wrong() {
     for (status, next_step) in [
-        (StatusCode::UNAUTHORIZED, "`headers`"),
+        (StatusCode::UNAUTHORIZED, "upstream login up"),
         (StatusCode::NOT_FOUND, "/mcp"),
     ] {
         let refuse = move || async move { (status, "no") };

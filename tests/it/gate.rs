@@ -351,7 +351,7 @@ async fn searches_find_what_may_be_called_and_say_what_is_held_back() {
         assert_eq!(names(&found), expected, "{path}");
         let found = search("part:echo").await;
         assert!(names(&found).is_empty(), "{found}");
-        has!(found["notice"], "held back");
+        has!(found["notice"], "is held: ");
         has!(found["notice"], "echo");
     }
     let found = house
@@ -374,8 +374,8 @@ async fn descriptions_and_the_operators_lists_say_why_a_tool_is_refused() {
     let reasons = [
         ("held:echo", "server_quarantined", "quarantined"),
         ("off:echo", "server_disabled", "disabled"),
-        ("part:echo", "tool_disabled", "switched off"),
-        ("rest:echo", "tool_disabled", "switched off"),
+        ("part:echo", "tool_disabled", "is disabled"),
+        ("rest:echo", "tool_disabled", "is disabled"),
         ("wrong:echo", "server_misconfigured", "configuration"),
     ];
     let asked = json!({ "names": reasons.map(|(name, _, _)| name) }).to_string();

@@ -82,7 +82,7 @@ async fn a_missing_secret_disables_its_server_until_it_is_stored() {
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("well__echo").await;
     let row = row(&daemon, "up").await.to_string();
-    has!(row, "keyring entry");
+    has!(row, "needs the secret up");
     has!(row, "mcpproxy secret set up");
     assert_eq!(up.spawn_count(), 0);
     let details = daemon.rest("GET", "/api/v1/servers/up", "").await.json();

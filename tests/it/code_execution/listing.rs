@@ -88,6 +88,6 @@ async fn other_modes_list_it_where_it_is_switched_on() {
         assert_eq!(names.contains(&"code_execution".to_owned()), on);
         let scripts = daemon.client("/mcp").await;
         assert_eq!(scripts.tool_names().await[0], "code_execution");
-        assert_eq!(description(&scripts).await.contains("switched off"), !on);
+        assert_eq!(description(&scripts).await.contains("is disabled"), !on);
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn refused(code: &str) -> Outcome {
 /// How the command line says what a code stands for.
 pub(super) const SAID: [(&str, &str); 10] = [
     ("access_denied", "access denied"),
-    ("server_disabled", "is disabled"),
+    ("server_disabled", "the server \"off\" is disabled"),
     ("server_misconfigured", "the configuration of server"),
     ("server_quarantined", "is quarantined"),
     ("tool_changed", "its definition changed"),

@@ -113,7 +113,7 @@ async fn a_program_that_ends_over_the_handshake_is_started_again_and_asked_first
         .await;
     let daemon = TestDaemon::with_upstream(&upstream).await;
     // What ends at once has failed; whether it would like to be asked is not found out by starting it over and over.
-    let reason = reason_of(&daemon, "ended").await;
+    let reason = reason_of(&daemon, "exited").await;
     has!(reason, "exited with code");
 }
 

@@ -61,7 +61,7 @@ async fn logging_out_where_nobody_is_logged_in_changes_nothing() {
         let said = command(&daemon, &["upstream", "logout", name], "").await;
         let text = String::from_utf8_lossy(&said.stderr);
         assert!(said.status.success(), "{text}");
-        has!(text, "nobody is logged in to");
+        has!(text, "not logged in to");
     }
     assert_eq!(row(&daemon, "open").await["state"], "Ready");
     client.call("open__echo", r#"{"n":1}"#).await.result();

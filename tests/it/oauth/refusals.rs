@@ -196,7 +196,7 @@ async fn what_cannot_be_logged_in_to_has_next_steps_for_people() {
     let daemon = TestDaemon::builder().entry("unset", unset).await;
     for (name, step) in [
         ("nobody", "`mcpproxy upstream list`"),
-        ("unset", "set the variable where the daemon runs"),
+        ("unset", "set MCPPROXY_TEST_UNSET for the daemon"),
     ] {
         for verb in ["login", "logout"] {
             let said = command(&daemon, &["upstream", verb, name], "").await;

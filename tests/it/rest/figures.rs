@@ -50,7 +50,7 @@ async fn a_server_that_waits_for_its_next_attempt_is_no_news() {
     };
     let mut rows = vec![until(&mut events, "server", is_waiting).await];
     // Two more attempts: the pauses before them last for some seconds.
-    for failures in ["failure 2 ", "failure 3 "] {
+    for failures in ["tried 2 times", "tried 3 times"] {
         loop {
             let row = until(&mut events, "server", |row| row["name"] == "nowhere").await;
             assert_ne!(rows.last(), Some(&row), "the same is told twice");

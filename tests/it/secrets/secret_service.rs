@@ -41,7 +41,7 @@ async fn the_secret_service_keeps_secrets_where_one_answers() {
     assert_eq!(secret(bus, &home, &["remove", "gh"], "").await.code, 1);
     assert!(service.values().is_empty());
     let checked = run(&home, bus, &["config", "check"], "").await;
-    has!(checked.stdout, "secret set gh");
+    has!(checked.stdout, "needs the secret gh");
 }
 
 #[tokio::test]

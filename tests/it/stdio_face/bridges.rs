@@ -93,7 +93,7 @@ async fn the_daemon_is_nobodys_child_and_keeps_a_log() {
     let log = home.data_dir().join("logs").join("daemon.log");
     let text = std::fs::read_to_string(log).expect("a log");
     has!(text, "mcpproxy is ready");
-    has!(text, "nobody has been there");
+    has!(text, "idle for a while");
 }
 
 #[tokio::test]

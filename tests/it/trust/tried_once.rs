@@ -75,7 +75,7 @@ async fn what_waits_for_approval_and_lacks_its_secret_still_waits_for_approval()
     let up = FakeUpstream::stdio().tool("echo", echo()).await;
     let home = lacking(&up).await;
     let (_, list, _) = home.cli(&["upstream", "list"]).await;
-    has!(list, "Error (quarantined)", "from the files");
+    has!(list, "Quarantined", "from the files");
     let daemon = TestDaemon::start_in(home).await;
 
     let details = daemon.rest("GET", "/api/v1/servers/up", "").await.json();
@@ -107,7 +107,7 @@ async fn what_waits_for_approval_and_lacks_its_secret_still_waits_for_approval()
         let name = (command[1] != "list").then_some("up");
         let words: Vec<&str> = command.into_iter().chain(name).collect();
         let (_, said, _) = daemon.home().cli(&words).await;
-        has!(said, "Error (quarantined)", "{words:?}");
+        has!(said, "Quarantined", "{words:?}");
     }
     let doctor = daemon.rest("GET", "/api/v1/doctor", "").await;
     has!(doctor.text(), "waits for approval");
