@@ -127,7 +127,7 @@ test("the settings say what is in force", async () => {
   const { page, go, close } = await visitor(here);
   await go("/ui/settings");
   await page.getByText("mcp_config.json").first().waitFor();
-  await page.getByRole("combobox", { name: "Tools at /mcp" }).waitFor();
+  await page.getByRole("combobox", { name: "Add and change servers" }).waitFor();
   await page.getByText("command line").first().waitFor();
   await go("/ui/access");
   await page.getByLabel("Tool as SERVER:TOOL").fill("bookings:find_rooms");

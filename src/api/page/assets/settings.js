@@ -103,9 +103,10 @@ export function settings(query, frame) {
       const isOn = (value || String(of.default)) === "true";
       return h("label.sw", h("input", { ...about, type: "checkbox", role: "switch", checked: isOn, on: { change: (event) => edit(String(event.target.checked)) } }));
     }
-    if (Array.isArray(of.enum)) {
-      const chosen = value || String(of.default ?? of.enum[0]);
-      return h("select", { ...about, on: { change: (event) => edit(event.target.value) } }, of.enum.map((each) => h("option", { value: each, selected: each === chosen }, choices?.[each] ?? each)));
+    const all = choicesOf(of);
+    if (all) {
+      const chosen = value || String(of.default ?? all[0]);
+      return h("select", { ...about, on: { change: (event) => edit(event.target.value) } }, all.map((each) => h("option", { value: each, selected: each === chosen }, choices?.[each] ?? each)));
     }
     if (SECRET.has(one.key)) return h("input.mono", { ...about, type: "password", autocomplete: "off", placeholder: one.isSet ? "set; type another" : "not set", value: edits.get(one.key) ?? "", on: { change: (event) => (event.target.value ? edit(event.target.value) : edit(one.value)) } });
     const kind = of.type === "integer" ? { type: "number", min: of.minimum, max: of.maximum } : { type: "text", spellcheck: "false", autocomplete: "off" };
@@ -198,6 +199,13 @@ export function settings(query, frame) {
 
   const leave = () => edits.clear();
   return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh, render, leave, navigate: () => {} };
+}
+
+/** The values of a choice, however the schema lists them. */
+function choicesOf(of) {
+  if (Array.isArray(of.enum)) return of.enum;
+  const each = (of.oneOf ?? of.anyOf ?? []).flatMap((one) => one.enum ?? (one.const === undefined ? [null] : [one.const]));
+  return each.length && each.every((one) => typeof one === "string") ? each : null;
 }
 
 /** The keys of the schema, those of objects with their path, and what the file says of each. */
