@@ -338,7 +338,7 @@ impl RecordWriter {
             tracing::warn!(target: line::TARGET, %file, times, "the file of the activity log was removed while the daemon runs; a new one is begun, without the records of before");
         }
         let said = format!(
-            "its file was removed while the daemon runs; new records go to {}",
+            "its file was removed while the daemon runs; the records begin anew at {}",
             moment::utc_millis(moment)
         );
         self.shared.status.lock().begun_anew = Some(said);
