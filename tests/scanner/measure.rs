@@ -1,7 +1,8 @@
 //! Counts what the scanner finds in files of tool definitions; `tests/scanner/run` starts it.
 //!
 //! A line of a file is a definition with its server: `{"server","tool","description","inputSchema"}`, as the retrieval data has them, or
-//! `{"family","server","definition","others","why"}`, as `tests/scanner/*.jsonl` has them.
+//! `{"family","server","definition","others","why"}`, as `tests/scanner` has them. Of files in a folder `judge` it prints counts alone: whoever
+//! has read them cannot judge by them any more.
 
 #![expect(
     clippy::print_stdout,
@@ -9,7 +10,7 @@
     reason = "a program that prints figures"
 )]
 
-use std::{collections::BTreeMap, env, fs, process::ExitCode, time::Instant};
+use std::{collections::BTreeMap, env, fs, path::Path, process::ExitCode, time::Instant};
 
 use mcpproxy::{
     trust::scanner::{Finding, Neighbours, Severity, gravest, scan_tool},
@@ -60,8 +61,11 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         };
         let found = scan(&cases);
+        let folder = Path::new(&file).parent();
+        let is_judging = folder.is_some_and(|folder| folder.ends_with("judge"));
+        let shows = shows.as_deref().filter(|_| !is_judging);
         println!("{file}");
-        print(&cases, &found, shows.as_deref(), &mut total);
+        print(&cases, &found, shows, &mut total);
     }
     println!("all files: {}", line(&total));
     ExitCode::SUCCESS

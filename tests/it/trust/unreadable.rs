@@ -23,7 +23,8 @@ async fn what_cannot_be_read_is_shown_and_cannot_be_called() {
     let found = found.expect("it is shown");
     is_like!(found, { "kind": "tool", "held": false, "reason": "unreadable" });
     has!(found["explanation"], "half a character");
-    has!(native.call("unheard_of", "{}").await.frame, "result");
+    let unheard = native.call("unheard_of", "{}").await;
+    has!(unheard.frame, "unknown: unheard_of");
     for (client, tool, arguments) in [
         (&client, "up__half", json!({})),
         (&native, "half", json!({})),
