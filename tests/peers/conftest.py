@@ -25,7 +25,7 @@ EVERYTHING = {
 
 
 def pytest_addoption(parser):
-    parser.addoption("--record", action="store_true", help="write the transcripts anew, and with --whole the table of the matrix")
+    parser.addoption("--record", action="store_true", help="write the transcripts and the table of the matrix anew")
     parser.addoption("--whole", action="store_true", help="all cells of the matrix, not only by pairs")
 
 

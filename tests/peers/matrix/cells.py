@@ -55,16 +55,26 @@ def pairs_of(cell: Cell) -> set:
     return set(combinations((visit.server, visit.revision, visit.way, feature), 2))
 
 
+def place_of(cell: Cell) -> tuple:
+    """Where it is in the table: its feature, the kind of server, and whether the client shakes no hands."""
+    visit, feature = cell
+    return feature, visit.server.column, visit.revision == MODERN
+
+
 def by_pairs() -> list[Cell]:
-    """Cells that have every pair of values there is, the same at each run. A visit costs more than a feature of it, so those that are
-    made anyway come first."""
+    """Cells that have every pair of values there is, and every place of the table, the same at each run. A visit costs more than a feature
+    of it, so those that are made anyway come first."""
+
+    def worth(cell: Cell) -> set:
+        return pairs_of(cell) | {place_of(cell)}
+
     cells = every_cell()
-    missing = set().union(*map(pairs_of, cells))
+    missing = set().union(*map(worth, cells))
     chosen: list[Cell] = []
     visits: set[Visit] = set()
     while missing:
-        best = max(cells, key=lambda cell: (len(pairs_of(cell) & missing) * (2 if cell[0] in visits else 1)))
-        missing -= pairs_of(best)
+        best = max(cells, key=lambda cell: len(worth(cell) & missing) * (2 if cell[0] in visits else 1))
+        missing -= worth(best)
         visits.add(best[0])
         chosen.append(best)
     return chosen

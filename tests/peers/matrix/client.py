@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 import httpx2
 
 MODERN = "2026-07-28"
-DEADLINE = 30
+DEADLINE = 60
 ABOUT = "io.modelcontextprotocol/"
 ANSWERS = {
     "elicitation/create": {"action": "accept", "content": {"name": "Ada"}},

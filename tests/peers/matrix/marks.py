@@ -4,21 +4,22 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
-from .cells import exists
+from .cells import exists, place_of
 from .client import MODERN
 from .features import FAILS, FEATURES, PING, UNKNOWN, UPDATES, WITHDRAWN
 from .servers import COLUMNS, SERVERS
 from .visits import Outcome
 
 PAGE = Path(__file__).parents[3] / "docs" / "revisions.md"
-BEGIN, END = "<!-- matrix: written by tests/peers/run -k matrix --whole --record -->\n", "<!-- end of matrix -->\n"
+BEGIN, END = "<!-- matrix: written by tests/peers/run -k matrix --record, best with --whole -->\n", "<!-- end of matrix -->\n"
 
-SAME, TRANSLATED, ABSENT, NONE, WRONG = "✓", "⇄", "–", "·", "✘"
+SAME, TRANSLATED, ABSENT, NONE, WRONG, UNSEEN = "✓", "⇄", "–", "·", "✘", "?"
 WORDS = {
     SAME: "as the same client has it directly",
     TRANSLATED: "as a client of the server's era has it directly",
     ABSENT: "does not work directly either",
     NONE: "no such thing in this revision",
+    UNSEEN: "not compared yet",
     "a": "mcpproxy knows which tools the server lists, and refuses others itself (-32602)",
     "b": "mcpproxy answers",
     "c": "not where the client has a connection of its own to the server: without a session, a stream of news over HTTP is another "
@@ -51,14 +52,10 @@ def mark(outcome: Outcome) -> str | None:
     return SAME if outcome.visit.server.spoken_for(outcome.visit.revision) == outcome.visit.revision else TRANSLATED
 
 
-def place(outcome: Outcome) -> tuple:
-    return outcome.feature, outcome.visit.server.column, outcome.visit.revision == MODERN
-
-
 def marks(outcomes: list[Outcome]) -> dict[tuple, set[str]]:
     found = defaultdict(set)
     for outcome in outcomes:
-        found[place(outcome)].add(mark(outcome) or WRONG)
+        found[place_of((outcome.visit, outcome.feature))].add(mark(outcome) or WRONG)
     return found
 
 

@@ -11,7 +11,6 @@ PROGRAMS = {
     "python 1": [str(rig.PEERS / "requirements-sdk1/bin/python"), str(HERE / "server.py")],
     "python 2": [str(rig.PEERS / "requirements/bin/python"), str(HERE / "server.py")],
     "fastmcp 4": [str(rig.PEERS / "requirements-fastmcp/bin/python"), str(HERE / "server.py")],
-    "rust": [str(rig.PEERS / "rust/debug/rmcp_everything")],
     "typescript 2": [rig.NODE, str(HERE / "server.mjs"), str(rig.PEERS / "clients/node_modules")],
 }
 
@@ -58,8 +57,6 @@ class Server:
         program = PROGRAMS[self.program]
         if self.program.startswith("typescript"):
             return [*program, self.mode, *([str(port)] if port else [])]
-        if self.program == "rust":
-            return [*program, *([str(port)] if port else [])]
         return [*program, *([self.transport, str(port)] if port else [])]
 
     def serve(self, folder: Path) -> rig.Served:
@@ -102,10 +99,8 @@ SERVERS = [
     Server("python 2", "pipe", "both"),
     Server("fastmcp 4", "pipe", "both"),
     Server("typescript 2", "pipe", "both", "both"),
-    Server("rust", "pipe", "both"),
     Server("python 2", "http", "both"),
     Server("fastmcp 4", "http", "both"),
     Server("typescript 2", "http", "both", "sessions"),
-    Server("rust", "http", "both"),
     Server("typescript 2", "http", "both", "both"),
 ]
