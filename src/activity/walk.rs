@@ -402,9 +402,8 @@ mod tests {
             let mut units = [0; 2];
             let units = c.encode_utf16(&mut units).iter();
             let escaped = || {
-                units
-                    .map(|unit| format!("\\u{unit:04x}"))
-                    .collect::<String>()
+                let units: Vec<String> = units.map(|unit| format!("\\u{unit:04x}")).collect();
+                units.concat()
             };
             let needs = c < ' ' || c == '"' || c == '\\';
             if needs || n % every == 0 {

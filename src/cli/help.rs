@@ -91,10 +91,11 @@ pub(super) fn command() -> Command {
     };
     let mut groups = String::new();
     for (title, names) in GROUPS {
-        groups.push_str(&format!("{title}:\n"));
+        groups += title;
+        groups += ":\n";
         for name in names {
             let about = about(name).unwrap_or_default();
-            groups.push_str(&format!("  {name:<11} {about}\n"));
+            groups.extend([&*format!("  {name:<11} "), &about, "\n"]);
         }
     }
     let examples = format!("{ROOT_EXAMPLES}\n\n{groups}");

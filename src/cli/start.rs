@@ -36,7 +36,7 @@ pub(super) struct StartCommand {}
 pub(super) struct RestartCommand {}
 
 #[derive(Serialize)]
-struct Started<'a> {
+struct StartReport<'a> {
     started: bool,
     pid: u32,
     url: Option<&'a str>,
@@ -84,8 +84,8 @@ pub(super) async fn start(
 ) -> Result<DaemonClient, CommandFailure> {
     out.progress("starting the daemon");
     let starter = Starter::lasting(files.places().clone(), files.data_dir().to_owned(), out);
-    let started = starter.start_daemon().await;
-    started.map_err(|why| CommandFailure::failed(why).next("`mcpproxy doctor`"))?;
+    let begun = starter.start_daemon().await;
+    begun.map_err(|why| CommandFailure::failed(why).next("`mcpproxy doctor`"))?;
     Ok(connection::open_soon(files, out).await?)
 }
 
@@ -100,7 +100,7 @@ fn say(
     };
     let url = location.url.as_deref();
     if out.is_json() {
-        let started = Started { started, pid, url };
+        let started = StartReport { started, pid, url };
         return output::json(&output::as_json(&started)?);
     }
     let at = url.unwrap_or("its local socket only; `mcpproxy doctor` says why");

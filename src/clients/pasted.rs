@@ -110,7 +110,7 @@ fn name_of(entry: &Value) -> String {
     // Of `npx -y @scope/server-name`, `docker run -i ghcr.io/owner/name` and the like what comes last and is no option.
     let named = args
         .filter(|arg| !arg.starts_with('-') && *arg != "run")
-        .last();
+        .next_back();
     let program = named.or_else(|| text("command")).unwrap_or("server");
     plain_name(program)
 }

@@ -82,7 +82,7 @@ pub enum FindingKind {
         /// The secret's name.
         name: String,
         /// Why.
-        why: NoSecret,
+        why: Box<NoSecret>,
     },
     /// An empty text, which counts as an absent key.
     Blank,
@@ -121,7 +121,7 @@ impl ConfigFinding {
     pub(super) fn step(&self) -> Option<NextStep> {
         match &self.kind {
             FindingKind::LacksVariable(name) => Some(NextStep::SetVariable { name: name.clone() }),
-            FindingKind::LacksSecret { name, why } => Some(match why {
+            FindingKind::LacksSecret { name, why } => Some(match &**why {
                 NoSecret::Missing => NextStep::SetSecret { name: name.clone() },
                 NoSecret::NotHere => NextStep::fix("use a variable of the daemon: `${NAME}`"),
                 NoSecret::Unreadable { how, .. } => NextStep::act(how),

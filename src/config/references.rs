@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn secrets_are_found_in_a_string() {
         let check = |text: &str, expected: &[&str]| {
-            assert_eq!(secret_names(text).collect::<Vec<_>>(), expected, "{text}")
+            assert_eq!(secret_names(text).collect::<Vec<_>>(), expected, "{text}");
         };
         check("Bearer ${keyring:gh} ${keyring:a/b}", &["gh", "a/b"]);
         check("$${keyring:literal} ${env:B} ${keyring:", &[]);

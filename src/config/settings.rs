@@ -29,6 +29,7 @@ use crate::{
 
 /// Everything the configuration says.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of its own")]
 pub struct Settings {
     /// Where the daemon listens.
     pub listen: Listen,

@@ -13,7 +13,6 @@ use crate::{
 
 impl<B: Backing> Management<B> {
     pub(super) fn broken_row(
-        &self,
         settings: &Settings,
         lists: &Snapshot,
         broken: &BrokenEntry,
@@ -62,7 +61,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// Why what a server lists that waits for approval is not known, where its entry cannot be used, and what to do.
-    pub(super) fn why_not_listed(&self, broken: &BrokenEntry) -> String {
+    pub(super) fn why_not_listed(broken: &BrokenEntry) -> String {
         let step = broken.step().at_terminal(&broken.name);
         format!("{}; {step}", broken.reason)
     }

@@ -178,7 +178,7 @@ impl<B: Backing> Management<B> {
             .broken_entry(name)
             .filter(|_| row.awaits_approval())
         {
-            Some(broken) => Some(self.why_not_listed(broken)),
+            Some(broken) => Some(Self::why_not_listed(broken)),
             None => failed_contact(&row),
         };
         let contact_error = contact_error.filter(|_| listed.is_none());

@@ -216,7 +216,7 @@ impl<B: Backing> Management<B> {
         let sound = settings.servers.values();
         let sound = sound.map(|entry| self.row(settings, lists, entry));
         let broken = settings.broken.iter();
-        let broken = broken.map(|broken| self.broken_row(settings, lists, broken));
+        let broken = broken.map(|broken| Self::broken_row(settings, lists, broken));
         let mut rows: Vec<ServerRow> = sound.chain(broken).collect();
         rows.sort_by(|a, b| a.name.cmp(&b.name));
         rows
@@ -304,7 +304,7 @@ impl<B: Backing> Management<B> {
             Ok(entry) => Ok(self.row(&settings, &lists, entry)),
             Err(failure) => {
                 let broken = settings.broken_entry(name);
-                let row = broken.map(|broken| self.broken_row(&settings, &lists, broken));
+                let row = broken.map(|broken| Self::broken_row(&settings, &lists, broken));
                 row.ok_or_else(|| match failure.code {
                     ErrorCode::UnknownServer => Failure {
                         hint: closest_server(&settings, name),

@@ -163,7 +163,7 @@ impl<B: Backing> Management<B> {
             let error = format!("it ended with a fault: {fault}");
             Failure::new(ErrorCode::Internal, error, "Try again.")
         })?;
-        let changed = changed.map_err(failed);
+        let changed = changed.map_err(|error| failed(&error));
         self.backing().reread().await;
         self.backing().note(OperatorChange {
             server: None,
@@ -255,8 +255,8 @@ fn row_of(token: &IssuedToken, last_used: Option<u64>) -> TokenRow {
     }
 }
 
-fn failed(error: TokenError) -> Failure {
-    let (code, hint) = match &error {
+fn failed(error: &TokenError) -> Failure {
+    let (code, hint) = match error {
         TokenError::Io(_) => (
             ErrorCode::Internal,
             "Check that the data folder can be read and written.",

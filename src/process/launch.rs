@@ -221,7 +221,7 @@ impl Launch {
     /// The file that would be executed.
     pub fn resolve(&self, base: &BaseEnvironment) -> Result<PathBuf, SpawnError> {
         if self.isolation.is_some() {
-            return self.container_runtime(base);
+            return container_runtime(base);
         }
         self.locate(&base.for_child(&self.env))
     }
@@ -262,14 +262,6 @@ impl Launch {
         self.isolation.as_ref().map_or_else(Vec::new, |isolation| {
             isolation.run_arguments(&named, &variables, &self.args)
         })
-    }
-
-    fn container_runtime(&self, base: &BaseEnvironment) -> Result<PathBuf, SpawnError> {
-        let path = base.path();
-        // Absolute, so where the search begins does not count.
-        let found = |name| which::which_in(name, Some(&path), Path::new("/")).ok();
-        let mut runtimes = container::RUNTIMES.into_iter().filter_map(found);
-        runtimes.next().ok_or(SpawnError::NoContainerRuntime)
     }
 
     /// The error for a program that was found and did not start.
@@ -356,4 +348,12 @@ pub(super) fn environment_of(command: &Command) -> Vec<(OsString, OsString)> {
     let set = command.as_std().get_envs();
     set.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
         .collect()
+}
+
+fn container_runtime(base: &BaseEnvironment) -> Result<PathBuf, SpawnError> {
+    let path = base.path();
+    // Absolute, so where the search begins does not count.
+    let found = |name| which::which_in(name, Some(&path), Path::new("/")).ok();
+    let mut runtimes = container::RUNTIMES.into_iter().filter_map(found);
+    runtimes.next().ok_or(SpawnError::NoContainerRuntime)
 }

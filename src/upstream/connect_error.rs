@@ -77,8 +77,8 @@ impl ConnectError {
             step => step,
         };
         Self {
-            wrote,
             step,
+            wrote,
             ..self
         }
     }

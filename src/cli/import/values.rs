@@ -25,14 +25,12 @@ pub(in crate::cli) fn fill_placeholders(report: &mut ImportReport, out: Output) 
             let (place, text) = (&one.place, &one.text);
             let question = format!("{name}: `{place}` (now {text}):");
             let given = secret::hidden_answer(&question, out);
-            match given.filter(|value| !value.trim().is_empty()) {
-                Some(value) => server.fill(place, value.trim()),
-                None => {
-                    server.chosen = false;
-                    server.error = Some(format!("`{place}` is the placeholder {text}"));
-                    break;
-                }
-            }
+            let Some(value) = given.filter(|value| !value.trim().is_empty()) else {
+                server.chosen = false;
+                server.error = Some(format!("`{place}` is the placeholder {text}"));
+                break;
+            };
+            server.fill(place, value.trim());
         }
     }
 }
@@ -45,12 +43,11 @@ pub(in crate::cli) fn keep_secrets(
     out: Output,
 ) -> Result<(), CommandFailure> {
     let n = report.secrets_to_keep();
-    let is_wanted = match place {
-        Some(place) => place == SecretsPlace::Keyring,
-        None => {
-            let secrets = super::super::output::count(n, "secret");
-            n > 0 && out.agrees(&format!("{secrets}: store in the keyring?"))
-        }
+    let is_wanted = if let Some(place) = place {
+        place == SecretsPlace::Keyring
+    } else {
+        let secrets = super::super::output::count(n, "secret");
+        n > 0 && out.agrees(&format!("{secrets}: store in the keyring?"))
     };
     if n == 0 || !is_wanted {
         return Ok(());

@@ -38,6 +38,10 @@ use crate::{
 /// Asks before each step; --yes does everything without questions. Run it again at any time: what is done already stays.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 pub(super) struct SetupCommand {
     /// Whose servers to import: a client, a file, `all` or `none`; may be repeated
     #[arg(long, value_name = "CLIENT|FILE|all|none")]

@@ -76,6 +76,9 @@ fn plain(text: &str) -> Option<Value> {
 /// A value, and what is shown of it.
 type Pair<'a> = (&'a Value, &'a Value);
 
+/// The members of an object, and those that are shown of it.
+type Members<'a> = (&'a Map<String, Value>, &'a Map<String, Value>);
+
 fn collect<'a>(
     before: Option<Pair<'a>>,
     after: Option<Pair<'a>>,
@@ -89,9 +92,7 @@ fn collect<'a>(
         let new = after.0.keys().filter(|key| !before.0.contains_key(*key));
         for key in before.0.keys().chain(new) {
             path.push(key.clone());
-            let of = |(all, shown): (&'a Map<String, Value>, &'a Map<String, Value>)| {
-                Some((all.get(key)?, shown.get(key)?))
-            };
+            let of = |(all, shown): Members<'a>| Some((all.get(key)?, shown.get(key)?));
             collect(of(before), of(after), path, found);
             path.pop();
         }
@@ -114,7 +115,7 @@ fn collect<'a>(
 }
 
 /// The members of an object and of what is shown of it, where no name is hidden.
-fn members(pair: Option<Pair<'_>>) -> Option<(&Map<String, Value>, &Map<String, Value>)> {
+fn members(pair: Option<Pair<'_>>) -> Option<Members<'_>> {
     let (value, shown) = pair?;
     let (value, shown) = (value.as_object()?, shown.as_object()?);
     value
@@ -198,19 +199,19 @@ impl WayBack {
 
 /// Whether a part of the value that lies in the range is not shown as it is.
 fn hides(value: &ast::Value<'_>, shown: Option<&Value>, range: &Range<usize>) -> bool {
-    let touches = |node: &dyn Ranged| node.start() < range.end && range.start < node.end();
-    if !touches(value) {
+    let is_in_range = |node: &dyn Ranged| node.start() < range.end && range.start < node.end();
+    if !is_in_range(value) {
         return false;
     }
     match (value, shown) {
         (ast::Value::Object(object), Some(Value::Object(shown))) => {
-            let mut touched = object.properties.iter().filter(|one| touches(*one));
+            let mut touched = object.properties.iter().filter(|one| is_in_range(*one));
             touched.any(|property| {
                 let name = property.name.as_str();
                 match (&property.value, shown.get(name)) {
                     (_, None) => true,
                     (ast::Value::Array(list), Some(Value::Object(servers))) if name == SERVERS => {
-                        let mut entries = list.elements.iter().filter(|one| touches(*one));
+                        let mut entries = list.elements.iter().filter(|one| is_in_range(*one));
                         entries.any(|entry| hides_entry(entry, servers, range))
                     }
                     (value, shown) => hides(value, shown, range),

@@ -224,7 +224,7 @@ impl History {
         let written = write()?;
         if is_written(&written) {
             self.note_stranger(&mut state, before);
-            self.note(&mut state, Some(before), after, by.clone());
+            self.note(&mut state, Some(before), after, by);
         }
         Ok(written)
     }
@@ -238,20 +238,20 @@ impl History {
         match &known {
             Some(known) if known == text => (),
             Some(_) => {
-                self.note(state, known.as_deref(), text, ChangeOf::a_stranger());
+                self.note(state, known.as_deref(), text, &ChangeOf::a_stranger());
             }
             None => {
                 // Nobody has looked since the last process that did.
                 let last = self.stored().unwrap_or_default().pop();
                 if last.is_some_and(|last| last.after != text_mark(text)) {
-                    self.note(state, None, text, ChangeOf::a_stranger());
+                    self.note(state, None, text, &ChangeOf::a_stranger());
                 }
                 state.text = Some(text.to_owned());
             }
         }
     }
 
-    fn note(&self, state: &mut State, before: Option<&str>, after: &str, by: ChangeOf) {
+    fn note(&self, state: &mut State, before: Option<&str>, after: &str, by: &ChangeOf) {
         state.text = Some(after.to_owned());
         let Some(file) = self.0.file.as_deref() else {
             return;

@@ -100,7 +100,7 @@ fn read(
     noted.hide(values.values().flatten());
     let secrets = |name: &str| {
         let value = values.get(name).cloned();
-        value.unwrap_or_else(|| Err(NoSecret::NotHere))
+        value.unwrap_or(Err(NoSecret::NotHere))
     };
     let lookup = ValueLookup {
         variables: surroundings.lookup,

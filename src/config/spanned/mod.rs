@@ -217,7 +217,10 @@ impl<'n> Node<'n> {
         references::expand(written, lookup).map_err(|bad| {
             ConfigFinding::of(match bad {
                 BadReference::Missing(name) => FindingKind::LacksVariable(name),
-                BadReference::Keyring { name, why } => FindingKind::LacksSecret { name, why },
+                BadReference::Keyring { name, why } => FindingKind::LacksSecret {
+                    name,
+                    why: Box::new(why),
+                },
                 other => FindingKind::Value(other.to_string()),
             })
         })

@@ -40,8 +40,11 @@ pub(super) fn read(definition: &Raw, findings: &mut Findings) {
     };
     let severity = match (WordedEffect::of(&name, &description), named, described) {
         // Name and description agree: nobody made a slip with one word, and it is not only done to what is handed in.
-        (Deletes, Deletes, Deletes) if hint == "readOnlyHint" => Hold,
-        (Writes, Writes, Writes | Deletes) if hint == "readOnlyHint" => Hold,
+        (Deletes, Deletes, Deletes) | (Writes, Writes, Writes | Deletes)
+            if hint == "readOnlyHint" =>
+        {
+            Hold
+        }
         (Deletes, ..) => Remark,
         (Writes | Executes, ..) if hint == "readOnlyHint" => Remark,
         _ => return,

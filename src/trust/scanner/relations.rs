@@ -68,7 +68,7 @@ impl Relations {
 pub(super) fn names_strangers(text: &Raw, server: &str, neighbours: &Neighbours) -> bool {
     let mut is_any = false;
     each_name(text, |word| {
-        is_any = is_any || neighbours.is_strange(server, word)
+        is_any = is_any || neighbours.is_strange(server, word);
     });
     is_any
 }

@@ -45,7 +45,7 @@ pub(in crate::upstream) async fn reach(
     match remote.kind {
         RemoteKind::Http => streamable(entry, &endpoint, declared, remembered, numbers)
             .await
-            .map_err(|failed| failed.error),
+            .map_err(|failed| *failed.error),
         RemoteKind::Sse => legacy_sse(entry, &endpoint, declared, numbers).await,
         RemoteKind::Auto => match streamable(entry, &endpoint, declared, remembered, numbers).await
         {
@@ -53,14 +53,14 @@ pub(in crate::upstream) async fn reach(
             Err(failed) if failed.may_be_older => legacy_sse(entry, &endpoint, declared, numbers)
                 .await
                 .map_err(|second| neither(&failed.error, &second)),
-            Err(failed) => Err(failed.error),
+            Err(failed) => Err(*failed.error),
         },
     }
 }
 
 /// Why there is no connection over Streamable HTTP.
 struct Failed {
-    error: ConnectError,
+    error: Box<ConnectError>,
     /// The server refused in the way of those that speak HTTP+SSE only (revision 2025-11-25, transports, "Backwards
     /// Compatibility").
     may_be_older: bool,
@@ -69,7 +69,7 @@ struct Failed {
 impl Failed {
     fn finally(error: ConnectError) -> Self {
         Self {
-            error,
+            error: Box::new(error),
             may_be_older: false,
         }
     }
@@ -123,7 +123,7 @@ async fn streamable(
         }
     }
     Err(Failed {
-        error: ConnectError::of_handshake(entry, &error),
+        error: Box::new(ConnectError::of_handshake(entry, &error)),
         may_be_older: matches!(link.refused_with(), Some(400 | 404 | 405)),
     })
 }
@@ -135,7 +135,7 @@ async fn of_other_era(
     declared: &Raw,
     shared: &UpstreamShared,
 ) -> Result<Ready, ConnectError> {
-    let connection = prepared(endpoint, &shared.numbers).map_err(|failed| failed.error)?;
+    let connection = prepared(endpoint, &shared.numbers).map_err(|failed| *failed.error)?;
     let link = connection.link.clone();
     let error = match shake_hands(connection, declared).await {
         Ok(ready) if link.has_session() => {
