@@ -106,11 +106,9 @@ fn name_of(entry: &Value) -> String {
         return name_of_address(url);
     }
     let args = entry.get("args").and_then(Value::as_array);
-    let args = args.into_iter().flatten().filter_map(Value::as_str);
+    let mut args = args.into_iter().flatten().filter_map(Value::as_str);
     // Of `npx -y @scope/server-name`, `docker run -i ghcr.io/owner/name` and the like what comes last and is no option.
-    let named = args
-        .filter(|arg| !arg.starts_with('-') && *arg != "run")
-        .next_back();
+    let named = args.rfind(|arg| !arg.starts_with('-') && *arg != "run");
     let program = named.or_else(|| text("command")).unwrap_or("server");
     plain_name(program)
 }

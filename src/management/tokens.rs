@@ -102,7 +102,7 @@ pub struct TokenList {
 impl<B: Backing> Management<B> {
     /// The tokens. Blocks.
     pub fn tokens(&self) -> Result<TokenList, Failure> {
-        let issued = IssuedTokens::read(self.data_dir()).map_err(|error| failed(error.into()))?;
+        let issued = IssuedTokens::read(self.data_dir()).map_err(|error| failed(&error.into()))?;
         let uses = last_uses(self.data_dir());
         let row = |token: &IssuedToken| row_of(token, uses.get(&token.hash.to_hex()).copied());
         let mut tokens: Vec<TokenRow> = issued.iter().map(row).collect();
