@@ -65,16 +65,18 @@ def by_pairs() -> list[Cell]:
     """Cells that have every pair of values there is, and every place of the table, the same at each run. A visit costs more than a feature
     of it, so those that are made anyway come first."""
 
-    def worth(cell: Cell) -> set:
-        return pairs_of(cell) | {place_of(cell)}
-
     cells = every_cell()
-    missing = set().union(*map(worth, cells))
+    numbers: dict = {}
+    worth = [{numbers.setdefault(it, len(numbers)) for it in pairs_of(cell) | {place_of(cell)}} for cell in cells]
+    missing = set(range(len(numbers)))
     chosen: list[Cell] = []
     visits: set[Visit] = set()
+    known = [False] * len(cells)
     while missing:
-        best = max(cells, key=lambda cell: len(worth(cell) & missing) * (2 if cell[0] in visits else 1))
-        missing -= worth(best)
-        visits.add(best[0])
-        chosen.append(best)
+        best = max(range(len(cells)), key=lambda at: len(worth[at] & missing) * (2 if known[at] else 1))
+        missing -= worth[best]
+        chosen.append(cells[best])
+        if cells[best][0] not in visits:
+            visits.add(cells[best][0])
+            known = [it[0] in visits for it in cells]
     return chosen

@@ -60,7 +60,7 @@ class Matrix:
             self.daemon = rig.Daemon(self.folder, entries, self.settings)
             self.daemon.start()
             stack.callback(self.daemon.stop)
-            rig.until(lambda: all(row["tools"] for row in self.daemon.servers().values()), "every server to be listed", 120)
+            rig.until(lambda: all(row["tools"] for row in self.daemon.servers().values()), "every server to be listed", 300)
             self.stack = stack.pop_all()
         return self
 
