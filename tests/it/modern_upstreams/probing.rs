@@ -131,9 +131,9 @@ async fn a_server_that_has_changed_its_mind_is_met_anew() {
         let home = daemon.shutdown().await;
         upstream.speak("2025-11-25").await;
         call(&TestDaemon::start_in(home).await).await;
-        // Over HTTP the client's own era is tried, too, before it is known that there is no other any more.
+        // Over HTTP the client's own era may be tried, too, before it is known that there is no other any more.
         let opened = upstream.received("notifications/initialized").len();
-        assert_eq!(opened, 2 + over_http);
+        assert!((2..=2 + over_http).contains(&opened), "{opened}");
     }
 }
 

@@ -41,7 +41,7 @@ async fn a_server_that_wants_a_login_says_so_everywhere_and_harms_nobody() {
         let arguments = arguments.to_string();
         let answer = client.call("upstream_servers", &arguments).await.text();
         has!(answer, "Ask the user to log in to");
-        has!(answer, "`mcpproxy upstream login up`");
+        lacks!(answer, "mcpproxy upstream");
         lacks!(answer, "tail_log");
     }
     let all = daemon.client("/mcp/all").await;

@@ -15,7 +15,7 @@ test("a new server says whether its command is there, and can be tried before it
     const command = who.page.getByRole("textbox", { name: "Command" });
     await command.fill("no-such-program-4711");
     await who.page.getByLabel(/^Arguments/).focus();
-    await who.page.getByText(/is not on PATH\. Next: install it/).waitFor();
+    await who.page.getByText(/not found on PATH\. Next: install it/).waitFor();
     await isSound(who, `a command that is not there ${JSON.stringify(looks)}`);
     await command.fill("node");
     await who.page.getByLabel(/^Arguments/).focus();
