@@ -13,11 +13,11 @@ use super::{
         outcome::LONG_CONNECT_TIMEOUT,
         output::{self, Output, count},
     },
+    list::state,
     rest_of_definition::rest_of_definition,
 };
 use crate::{
     daemon_client::{self, AnswerDeadline},
-    gate::Standing,
     management::{InspectedThing, Inspection, ShownFinding},
     text::names::as_argument,
 };
@@ -100,7 +100,7 @@ pub(super) fn print_server(inspection: &Inspection) -> Result<(), CommandFailure
     };
     let facts = [
         ("name", server.name.clone()),
-        ("state", state(inspection)),
+        ("state", state(server)),
         ("tools", tools),
         ("held", held(inspection).to_string()),
         ("seen", inspection.seen.clone()),
@@ -145,17 +145,6 @@ fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
         }
     }
     Ok(())
-}
-
-/// How the server is, and that it waits for approval.
-fn state(inspection: &Inspection) -> String {
-    let server = &inspection.server;
-    let quarantined = match (server.awaits_approval(), server.standing()) {
-        (true, Standing::Disabled) => " (quarantined, disabled)",
-        (true, _) => " (quarantined)",
-        _ => "",
-    };
-    format!("{}{quarantined}", server.state.as_str())
 }
 
 /// Shows what has to be decided: of a quarantined server everything, of others what is held or looks dangerous.
