@@ -22,7 +22,7 @@ const DELETING: &str = "delete destroy drop erase purge remove truncate uninstal
 const WRITING: &str = "add append approve assign cancel create disable edit enable insert install merge modify move overwrite pay publish \
      purchase push put rename replace save send set submit transfer update upload upsert withdraw write";
 
-/// Those of them that, where the name has no other word, may be what is done to the arguments alone: `add` of a calculator.
+/// Those of them that, where a name has no other word or a description begins with them, may be done to the arguments alone: `add` of a calculator.
 const OF_VALUES: &str = "add append insert merge put replace set";
 
 /// Verbs that run something where a name begins with them, unless what they run only looks.
@@ -62,7 +62,8 @@ impl WordedEffect {
         let beginning: String = description.chars().take(100).collect();
         let beginning = words_of_name(&beginning);
         let word = words(&beginning).find(|word| !word.ends_with("ly"));
-        let effect = word.and_then(verb);
+        // "Adds two numbers."
+        let effect = word.filter(|word| !is_of(word, OF_VALUES)).and_then(verb);
         effect
             .filter(|effect| *effect != WordedEffect::Executes)
             .unwrap_or(WordedEffect::Unsure)
@@ -187,5 +188,6 @@ mod tests {
             WordedEffect::Unsure,
         );
         check("get_note", "Deletes nothing.", WordedEffect::Unsure);
+        check("add", "Adds two numbers.", WordedEffect::Unsure);
     }
 }
