@@ -99,7 +99,7 @@ export function written(text) {
   try {
     const value = read(text);
     const name = twice(text);
-    return name === undefined ? { value } : { fault: `${JSON.stringify(name)} stands twice in one object: only one of them could be sent.` };
+    return name === undefined ? { value } : { fault: `${JSON.stringify(name)} is there twice in one object: only one of them could be sent.` };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return { fault: `This is no JSON: ${error.message}.` };
