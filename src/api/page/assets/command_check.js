@@ -47,4 +47,4 @@ function told({ found, judged, file, reason, next_step: step }) {
 }
 
 /** The fields as the form calls them. */
-const inForm = (step) => step.replaceAll('"command"', "Command").replaceAll('"args"', "Arguments").replaceAll('"cwd"', "Folder").replaceAll('"environment"', "the settings");
+const inForm = (step) => step.replaceAll('`command`', "Command").replaceAll('`args`', "Arguments").replaceAll('`cwd`', "Folder").replaceAll('"environment"', "the settings");
