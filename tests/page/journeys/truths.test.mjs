@@ -62,7 +62,7 @@ test("a check of access says no of what there is not, and counts rules as the ta
   await go("/ui/access");
   const form = page.getByRole("form", { name: "Check access" });
   for (const [what, verdict, said] of [
-    ["nonsense", "No", "\"nonsense\" is neither SERVER:NAME nor a tool of mcpproxy's own"],
+    ["nonsense", "No", "mcpproxy has no tool \"nonsense\""],
     ["rooms:find_rooms", "No", "by rule 1: "],
     ["rooms:nothing", "Yes", "; as far as is known"],
     ["rooms:fail", "Yes", "by the default"],
