@@ -24,7 +24,7 @@ def test_the_table_has_a_line_for_each_server(peers):
     peers.daemon.wait_until_ready()
     table = peers.daemon.cli("upstream", "list")
     for name in peers.entries:
-        states = ("Ready", "Disconnected") if name in rig.ASKING else ("Ready",)
+        states = ("Ready", "Asleep") if name in rig.ASKING else ("Ready",)
         assert any(name in line and any(state in line for state in states) for line in table.splitlines()), table
 
 
