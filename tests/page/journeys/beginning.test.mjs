@@ -56,7 +56,7 @@ test("the demo is started by one click, writes nothing, works, and is removed by
   assert.match(await agentCalls(here, "call_tool_read", { name: "demo:echo", args_json: "{\"text\":\"hello\"}" }), /hello/);
   await go("/ui/servers/demo");
   await page.getByRole("button", { name: "Remove" }).click();
-  await page.getByText("It stands in no file and goes from this daemon").waitFor();
+  await page.getByText(/Deletes its 7 tools and its log/).waitFor();
   await page.getByRole("button", { name: "Remove demo" }).click();
   await title("mcpproxy is running and has no servers yet");
   assert.equal(here.text(), before);

@@ -43,7 +43,7 @@ test("a form for objects within objects, by keyboard", async () => {
   assert.deepEqual(JSON.parse(await page.getByLabel("Arguments as JSON").inputValue()), args);
   await page.getByLabel("Arguments as JSON").fill("{\"title\": ");
   await page.getByRole("button", { name: "Call as write" }).click();
-  await page.getByText(/This is no JSON/).waitFor();
+  await page.getByText(/Not JSON/).waitFor();
   await page.getByLabel("Arguments as JSON").fill(JSON.stringify({ ...args, title: "Second" }));
   await page.getByRole("button", { name: "Form", exact: true }).click();
   assert.equal(await page.getByLabel("title").inputValue(), "Second");
@@ -60,7 +60,7 @@ test("images, resources, structured content and errors", async () => {
   await page.getByRole("button", { name: "Call as read" }).click();
   await page.getByRole("img", { name: "Image 2 of the result" }).waitFor();
   assert.equal(await page.locator("img").count(), 1);
-  await page.getByText("its type is none that is shown here").waitFor();
+  await page.getByText("this page cannot display its type").waitFor();
   await page.getByText("Amber | Birch").waitFor();
   assert.equal(await page.locator("a", { hasText: "whole building" }).count(), 0);
   await page.getByText("audio/wav").waitFor();
@@ -69,7 +69,7 @@ test("images, resources, structured content and errors", async () => {
   await page.getByRole("heading", { name: "Structured content" }).waitFor();
   await go("/ui/tools/bookings:fail");
   await page.getByRole("button", { name: "Call as read" }).click();
-  await page.getByText("the tool says that it did not work").waitFor();
+  await page.getByText("the tool reports an error").waitFor();
   await page.getByText("The booking system says no.").waitFor();
   await close();
 });

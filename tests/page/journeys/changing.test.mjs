@@ -32,12 +32,12 @@ test("a changed tool is compared and approved, and only as it was shown", async 
   const { seen } = await here.rest("GET", "/servers/bookings/inspect");
   await assert.rejects(here.rest("POST", "/servers/bookings/approve", { seen: "0000000000000000", names: ["cancel_all"] }));
   assert.ok(seen);
-  await page.getByText("It lists something else by now.").waitFor();
+  await page.getByText("Its list has changed.").waitFor();
   await page.getByRole("button", { name: "Approve this definition" }).click();
   await page.locator(".note.err").first().waitFor();
   await here.rest("POST", "/servers/bookings/restart");
   await page.getByRole("button", { name: "Show what it lists now" }).first().click();
-  await eventually("the notice to go", async () => (await page.getByText("It lists something else by now.").count()) === 0);
+  await eventually("the notice to go", async () => (await page.getByText("Its list has changed.").count()) === 0);
   await page.getByRole("button", { name: "Approve this definition" }).click();
   await page.locator("#toast", { hasText: "Approved cancel_all" }).waitFor();
   assert.equal(await held("bookings"), 0);
@@ -94,11 +94,11 @@ test("a server is added by keyboard, with every mistake named beside its field",
 test("the secret of an OAuth client goes into the keyring, and is shown nowhere", async () => {
   const { page, go, close } = await visitor(here);
   await go("/ui/servers/crm/edit");
-  await page.getByText("most servers need none of it").click();
+  await page.getByText("rarely needed: most servers").click();
   await page.getByLabel(/^Client id/).fill("my-client");
   await page.getByLabel(/^Client secret/).fill("correct horse");
   await page.getByText("This is a secret: it is stored in the keyring").waitFor();
-  const preview = page.getByRole("region", { name: "The entry as it will be" });
+  const preview = page.getByRole("region", { name: "The changed entry" });
   assert.match(await preview.innerText(), /"client_secret": "\$\{keyring:crm-client_secret\}"/);
   // As JSON the reference stands for it, and back in the form there is what was typed.
   await page.getByRole("button", { name: "Edit as JSON" }).click();
@@ -124,12 +124,12 @@ test("a server with a URL, headers and a login of its own", async () => {
   await page.getByLabel("Name", { exact: true }).fill("remote");
   await page.getByRole("textbox", { name: "URL" }).fill("example.com/mcp");
   await page.getByRole("button", { name: "Add server" }).click();
-  await page.getByText("This is no address").waitFor();
+  await page.getByText("Not an address").waitFor();
   await page.getByRole("textbox", { name: "URL" }).fill("http://127.0.0.1:9/mcp");
   await page.getByRole("button", { name: "Add a header" }).click();
   await page.keyboard.type("X-Team");
   await page.getByLabel("Value of X-Team").fill("a");
-  await page.getByText("most servers need none of it").click();
+  await page.getByText("rarely needed: most servers").click();
   await page.getByLabel(/^Client id/).fill("page");
   await page.getByLabel(/^Scopes/).fill("read write");
   await page.getByText("Quarantine it").click();
@@ -195,7 +195,7 @@ test("what an agent added is listed only when a person asks for it, and what it 
   const { page, go, title, close } = who;
   await go("/ui/review/from-agent");
   await page.getByText("An agent added this server.").waitFor();
-  await page.getByText("What it offers is not known.").waitFor();
+  await page.getByText("Its tools are not known.").waitFor();
   await page.getByRole("button", { name: "List its tools" }).click();
   await page.getByText("create_booking").first().waitFor();
   await isSound(who, "an agent's server");
@@ -217,7 +217,7 @@ test("a person signs in to a server, and the page sees it", async () => {
   await page.getByText(/Waiting for you there/).waitFor();
   const [opened] = await Promise.all([context.waitForEvent("page"), page.getByRole("link", { name: /^Open 127/ }).click()]);
   await opened.waitForLoadState();
-  await page.getByText("You are signed in.").waitFor();
+  await page.getByText("You are logged in.").waitFor();
   await page.getByRole("link", { name: "Open tickets" }).click();
   await page.locator(".tags").getByText("Ready").waitFor();
   await close();

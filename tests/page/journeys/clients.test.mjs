@@ -46,7 +46,7 @@ test("from nothing: found servers are taken over and a client is connected, on t
   assert.equal(here.read(".codex/config.toml"), "model = \"x\" # theirs\n", "it is only looked at");
   await page.locator("[data-write]:focus").waitFor();
   await page.keyboard.press("Enter");
-  await page.getByText("Connected Codex").waitFor();
+  await page.getByText("Connected. Restart Codex.").waitFor();
   assert.match(here.read(".codex/config.toml"), /# theirs[^]*mcp_servers\.mcpproxy/);
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByRole("button", { name: "Connect Codex" }).waitFor();
@@ -54,22 +54,22 @@ test("from nothing: found servers are taken over and a client is connected, on t
 
   await page.getByRole("link", { name: "Look at the 2 servers" }).click();
   await title("Add a server");
-  await page.getByText("here already").or(page.getByText("mcpproxy itself")).first().waitFor();
+  await page.getByText("same as").or(page.getByText("mcpproxy itself")).first().waitFor();
   await page.getByRole("checkbox", { name: "my-notes" }).focus();
   await page.keyboard.press("Space");
   await page.getByRole("button", { name: "Import 1 server" }).focus();
   await page.keyboard.press("Enter");
-  await page.getByText("Took over 1 server").waitFor();
+  await page.getByText("Imported 1 server").waitFor();
   const names = async () => (await here.rest("GET", "/servers")).servers.map((one) => one.name);
   assert.deepEqual(await names(), ["rooms"]);
   assert.equal(here.read(".cursor/mcp.json"), here.cursor, "it is only read");
-  await page.getByText("here already as rooms").waitFor();
+  await page.getByText("same as rooms").waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   await eventually("the undo", async () => (await names()).length === 0);
   await page.getByRole("checkbox", { name: "rooms" }).waitFor();
   // One that was taken over is looked at, and then taken back.
   await page.getByRole("button", { name: /^Import/ }).click();
-  await page.getByText(/Took over \d server/).waitFor();
+  await page.getByText(/Imported \d server/).waitFor();
   await page.getByRole("button", { name: "Undo" }).focus();
   await page.evaluate(() => document.querySelector("a[href='/ui/']").click());
   await title(/servers?/);
@@ -95,15 +95,15 @@ test("the place of clients lists them, and says why one cannot be connected", as
   await page.getByRole("button", { name: "Disconnect Cursor" }).click();
   const change = page.getByRole("group", { name: "Disconnect Cursor?" });
   assert.ok(!(await change.innerText()).includes(SECRET));
-  await change.getByRole("button", { name: "Leave it as it is" }).click();
+  await change.getByRole("button", { name: "Keep it" }).click();
   assert.equal(here.read(".cursor/mcp.json"), here.cursor);
-  await page.getByRole("button", { name: /more that are not found here/ }).click();
+  await page.getByRole("button", { name: /more, not found here/ }).click();
   await row("zed").waitFor();
   await page.getByText("/mcp/server/NAME").waitFor();
   await isSound({ page, width: 1280 }, "clients");
   await go("/ui/settings");
-  await page.getByRole("button", { name: "Look for what is wrong" }).click();
-  await page.getByText(/\d+ things? to look at/).waitFor();
+  await page.getByRole("button", { name: "Find problems" }).click();
+  await page.getByText(/\d+ problems?, \d+ checks pass/).waitFor();
   await page.getByText("The file of Gemini CLI cannot be read").waitFor();
   await page.getByRole("button", { name: "Show everything" }).click();
   await page.locator("tr[data-key^='finding']").getByText("The daemon listens").waitFor();

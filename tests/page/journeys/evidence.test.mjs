@@ -38,8 +38,8 @@ test("a record says what the gate decided, where the time went, and that the log
     await who.go(`/ui/activity/${record.id}`);
     assert.equal(await fact(who.page, "Gate", "Access rule"), "allowed by rule 2");
     assert.equal(await fact(who.page, "Gate", "Quarantine"), "not held");
-    assert.match(await fact(who.page, "Gate", "Definition"), /^as it is pinned, [0-9a-f]{4} [0-9a-f]{4}$/);
-    assert.equal(await fact(who.page, "Gate", "Class"), "read, as declared and as annotated");
+    assert.match(await fact(who.page, "Gate", "Definition"), /^as approved, [0-9a-f]{4} [0-9a-f]{4}$/);
+    assert.equal(await fact(who.page, "Gate", "Call type"), "read, as declared and as annotated");
     const time = who.page.getByRole("region", { name: "Time", exact: true });
     assert.match(await time.innerText(), /gate[^]*wait[^]*bookings[^]*answer/);
     assert.equal(await time.locator("rect").count(), 4);
@@ -56,7 +56,7 @@ test("a refusal says which rule decided, and what the agent was told as it was t
   const record = await recordOf("bookings:cancel_all");
   await go(`/ui/activity/${record.id}`);
   assert.equal(await fact(page, "Gate", "Access rule"), "refused: denied by rule 1");
-  assert.equal(await fact(page, "Gate", "Quarantine"), "not asked any more");
+  assert.equal(await fact(page, "Gate", "Quarantine"), "not checked");
   const told = page.getByRole("region", { name: "What the agent was told" }).first();
   const shown = JSON.parse(await told.locator("pre").innerText());
   assert.deepEqual([shown.code, shown.server, shown.tool], ["access_denied", "bookings", "cancel_all"]);
@@ -115,7 +115,7 @@ test("a tool with 70,000 parameters is there at once, and all of it can be had",
   // A busy machine takes longer; without a bound it was most of a minute.
   assert.ok(performance.now() - began < 40_000, `${performance.now() - began} ms`);
   assert.ok(await page.locator("main *").count() < 5_000);
-  await page.getByText("69,900 more of them have no field here").waitFor();
+  await page.getByText("69,900 more have no field here").waitFor();
   assert.equal(await page.getByLabel("f69999").count(), 1, "what is required has a field");
   await parameters.getByRole("button", { name: "Show 1,000 more" }).click();
   await parameters.getByText("The first 1,200 are shown").waitFor();

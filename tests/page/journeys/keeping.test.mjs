@@ -36,7 +36,7 @@ test("what was typed outlives a new start of the daemon, and is saved after a ne
   await page.locator("#live", { hasText: "Lost" }).waitFor();
   assert.equal(await page.locator("#foot-up").innerText(), "");
   await here.start(here.port);
-  await page.getByText("This page is not logged in any more.").waitFor();
+  await page.getByText("You are logged out.").waitFor();
   await page.locator("#live", { hasText: "Logged out" }).waitFor();
   assert.equal(await page.locator("#foot-up").innerText(), "");
   assert.equal(await page.locator("#waiting").isHidden(), true);
@@ -67,7 +67,7 @@ test("a page with nothing to keep asks for a login, and goes on when there is on
   const { page, context, go, title, close } = await visitor(here, { expected: GONE });
   await go("/ui/servers/rooms");
   await context.clearCookies();
-  await title("This page is not logged in");
+  await title("This page is logged out");
   await page.getByText("mcpproxy ui --print").waitFor();
   assert.doesNotMatch(await page.locator("main").innerText(), /no-browser/);
   const another = await context.newPage();
@@ -86,7 +86,7 @@ test("an entry that is changed elsewhere while it is edited is compared as it is
   await here.rest("PATCH", "/servers/other", { env: { OTHER: "1" }, init_timeout: "20s", call_tool_timeout: "33s" });
   await page.getByText(/^The entry was changed meanwhile: .*env\.OTHER/).waitFor();
   await page.getByText(/You changed call_tool_timeout, too/).waitFor();
-  assert.match(await page.getByRole("region", { name: "The entry as it will be" }).innerText(), /"OTHER": "\*\*\*"/);
+  assert.match(await page.getByRole("region", { name: "The changed entry" }).innerText(), /"OTHER": "\*\*\*"/);
   await isSound(who, "changed meanwhile");
   await shot(who, "changed-meanwhile");
   await page.getByRole("button", { name: "Show the change" }).click();

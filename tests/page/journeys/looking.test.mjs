@@ -19,7 +19,7 @@ test("the overview says of each server how it is, why, and what to do", async ()
   const row = (name) => page.locator("tr", { has: page.getByRole("link", { name, exact: true }) });
   await row("broken").getByText("Error", { exact: true }).first().waitFor();
   assert.match(await row("broken").innerText(), /Exited with code 1: .*No module named.*Next: .*upstream logs broken/s);
-  assert.match(await row("tickets").innerText(), /(?:Authenticating|Needs a login).*a login.*Sign in/s);
+  assert.match(await row("tickets").innerText(), /(?:Authenticating|Needs a login).*a login.*Log in/s);
   assert.match(await row("clipper").innerText(), /Quarantined.*Next: review it/s);
   assert.match(await row("crm").innerText(), /Disabled/);
   assert.equal(await page.locator("#waiting").innerText().then((text) => text[0]), "2");

@@ -42,7 +42,7 @@ const PAGES = () => ({
   }],
   "add-url": ["/ui/add", async (page) => {
     await page.getByText("a URL", { exact: true }).click();
-    await page.getByText("most servers need none of it").click();
+    await page.getByText("rarely needed: most servers").click();
     await page.getByRole("button", { name: "Add a header" }).click();
   }],
   edit: ["/ui/servers/bookings/edit", async (page) => {

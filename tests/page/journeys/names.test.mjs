@@ -62,7 +62,7 @@ test("calls of a tool are found although records have its name masked, and the p
   await go("/ui/servers/named");
   await page.getByText("Called under names that it does not list, or that records have masked: sl/ash?a=***").waitFor();
   await go(`/ui/tools/${part(`named:${"t".repeat(3000)}`)}`);
-  await page.getByText("Calls of names so long are counted together").waitFor();
+  await page.getByText("Calls with names this long are counted together").waitFor();
   await close();
 });
 
@@ -122,12 +122,12 @@ test("a record says what was not there, and leads nowhere that is not", async ()
   const broken = await recordOf("broken");
   await go(`/ui/activity/${broken.id}`);
   await page.getByRole("link", { name: "Open server" }).waitFor();
-  await page.getByText("Most of it was the wait for the server, which was not there by then.").waitFor();
-  await page.getByText("It was not asked: nothing is known of what the server offers").waitFor();
+  await page.getByText("Most of it was waiting for the server, which did not start in time.").waitFor();
+  await page.getByText("Not checked: the call failed before").waitFor();
   assert.match(await page.locator("dt", { hasText: "Asked, answered" }).locator("xpath=following-sibling::dd[1]").innerText(), /B, not measured$/);
   const nope = await recordOf("nope");
   await go(`/ui/activity/${nope.id}`);
-  await page.getByText("nope, which there is not now").waitFor();
+  await page.getByText("nope, which was removed").waitFor();
   assert.equal(await page.getByRole("link", { name: "Open server" }).count(), 0);
   await close();
 });

@@ -36,7 +36,7 @@ test("of a server at an address nothing is said to be started", async () => {
   await eventually("its tool", async () => (await here.rest("GET", "/tools?server=open")).total === 1);
   await go("/ui/review/held");
   await page.getByRole("button", { name: "Approve held" }).waitFor();
-  await page.getByText("What agents give its tools goes to its address, with its headers, and its 1 tool is offered").waitFor();
+  await page.getByText("What agents pass to its tools goes to its address, with its headers, and its 1 tool is offered").waitFor();
   assert.doesNotMatch(await page.locator("main").innerText(), /user’s rights|is started|Starting/);
   // Nobody logged in to it.
   await go("/ui/servers/open");

@@ -38,7 +38,7 @@ test("a review shows every word that agents read", async () => {
   const who = await visitor(here);
   const { page, go, close } = who;
   await go("/ui/review/wordy");
-  for (const heading of ["What it says of itself", "What it offers", "Prompts", "Resources", "Resource templates"]) await page.getByRole("heading", { name: heading, exact: true }).waitFor();
+  for (const heading of ["Its instructions", "What it offers", "Prompts", "Resources", "Resource templates"]) await page.getByRole("heading", { name: heading, exact: true }).waitFor();
   await page.getByText("1 prompt, 1 resource, 1 resource template, instructions").waitFor();
   for (const thing of ["weather", "ask", "note://x", "note://t/{n}"]) {
     // What looks dangerous is open from the start.
@@ -72,7 +72,7 @@ test("pressing twice approves one of two definitions", async () => {
   await go("/ui/review/pair");
   await page.getByRole("region", { name: "second" }).waitFor();
   await pressTwice(page, "Approve this definition");
-  await page.getByText("1 thing of it still waits for you.").waitFor();
+  await page.getByText("1 more waits for you.").waitFor();
   const { things } = await here.rest("GET", "/servers/pair/inspect");
   assert.equal(things.filter((thing) => thing.held).length, 1);
   await page.getByRole("button", { name: "Approve this definition" }).click();

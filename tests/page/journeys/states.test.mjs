@@ -29,7 +29,7 @@ test("who is not logged in is told how to be", async () => {
   const here = await world({ entries: () => ({}) });
   for (const looks of [{}, { theme: "dark" }, { width: 390 }]) {
     const who = await visitor(here, { ...looks, login: false, expected: [/status of 401/] });
-    await who.title("This page is not logged in");
+    await who.title("This page is logged out");
     assert.match(await who.page.locator("main").innerText(), /mcpproxy ui/);
     await isSound(who, "signed out");
     await shot(who, "signed-out");
@@ -39,7 +39,7 @@ test("who is not logged in is told how to be", async () => {
   const { page, context, title, close } = await visitor(here, { expected: [/status of 401/] });
   await title(/no servers yet/);
   await context.clearCookies();
-  await title("This page is not logged in");
+  await title("This page is logged out");
   assert.equal(page.url(), `${here.base}/ui/`);
   await close();
   await here.end();
@@ -56,7 +56,7 @@ test("a daemon that goes is missed, and found again", async () => {
   await isSound(who, "gone");
   await shot(who, "gone");
   await here.start(here.port);
-  await eventually("the daemon again", async () => (await who.page.locator("#live", { hasText: "Live" }).count()) || (await who.page.getByText("This page is not logged in").count()));
+  await eventually("the daemon again", async () => (await who.page.locator("#live", { hasText: "Live" }).count()) || (await who.page.getByText("This page is logged out").count()));
   await who.close();
   await here.end();
 });
@@ -66,7 +66,7 @@ test("a file that cannot be read is named while the last good one holds", async 
   const { page, title, close } = await visitor(here);
   await title(/servers/);
   here.write("nothing");
-  await page.getByText("The configuration file is not in force as it stands.").waitFor();
+  await page.getByText("Configuration file not loaded:").waitFor();
   await close();
   await here.end();
 });

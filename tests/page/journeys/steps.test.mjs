@@ -89,7 +89,7 @@ test("a server that is added held is added held by the command as well, and its 
   await page.getByRole("button", { name: "Add server" }).click();
   await title(/waits? for you/);
   await page.getByRole("heading", { name: "What it offers" }).waitFor();
-  assert.equal(await page.getByText("It lists something else by now").count(), 0);
+  assert.equal(await page.getByText("Its list has changed").count(), 0);
   await close();
 });
 
@@ -99,7 +99,7 @@ test("a search says which tools with its words are held, and a finding which cha
   await here.rest("POST", "/servers", { name: "clipper", ...clipper, quarantined: true });
   await here.rest("POST", "/servers/clipper/inspect?wait=60");
   await go("/ui/tools?q=clips");
-  await page.getByText("2 tools with such words are left out.").waitFor();
+  await page.getByText("2 matching tools are left out.").waitFor();
   await page.locator("main").getByRole("link", { name: "clipper:list_clips" }).waitFor();
   await go("/ui/review/clipper");
   await page.getByText(/characters \d+ to \d+/).first().waitFor();

@@ -21,11 +21,11 @@ test("of the demo server nothing is offered that cannot be done, and the first s
     for (const name of ["Disable", "Quarantine"]) assert.equal(await page.getByRole("button", { name }).count(), 0, name);
     assert.equal(await page.getByRole("link", { name: "Edit" }).count(), 0);
     assert.equal(await page.getByRole("button", { name: "Remove" }).count(), args.length ? 0 : 1);
-    await page.getByText(args.length ? "It is there as long as this daemon" : "goes when you remove it").waitFor();
+    await page.getByText(args.length ? "It lasts as long as this daemon" : "or when you remove it").waitFor();
     await page.getByRole("button", { name: "Restart" }).waitFor();
     await isSound({ page, width: 1280 }, `demo ${args}`);
     await go("/ui/servers/demo/edit");
-    await page.getByText("It stands in no file.").waitFor();
+    await page.getByText("It is in no file.").waitFor();
     await go("/ui/tools/demo:echo");
     await page.getByRole("heading", { name: "Try it" }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Hide from agents" }).count(), 0);
@@ -141,7 +141,7 @@ test("the header says that the daemon is there again although the login is not",
   await here.stop();
   await page.locator("#live", { hasText: "Lost" }).waitFor();
   await here.start(here.port);
-  await title("This page is not logged in");
+  await title("This page is logged out");
   await eventually("the header", async () => (await page.locator("#live").innerText()).includes("Logged out"));
   assert.equal(await page.getByText("The daemon does not answer.").count(), 0);
   await close();

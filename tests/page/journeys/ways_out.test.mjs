@@ -29,7 +29,7 @@ for (const looks of [{}, { width: 390 }]) {
     for (const [place, meant] of Object.entries(links)) {
       await go(place);
       const said = page.locator("main .empty");
-      assert.match(await said.innerText(), /^No (server|tool) "[^"]+" is (configured|known)\.\s+(It was called before: its server does not list it any more\. )?The closest name is \S+\. unknown_(server|tool)/, place);
+      assert.match(await said.innerText(), /^No (server|tool) "[^"]+" is (configured|known)\.\s+(It was called before; its server no longer lists it\. )?The closest name is \S+\. unknown_(server|tool)/, place);
       assert.doesNotMatch(await said.innerText(), /mcpproxy |Try again/, place);
       await isSound(who, place);
       await said.getByRole("link", { name: meant, exact: true }).click();
@@ -95,7 +95,7 @@ test("Decide later says that nothing was changed and goes on", async () => {
   const { page, go, title, close } = await visitor(here);
   await go("/ui/review/aa");
   await page.getByRole("button", { name: "Decide later" }).click();
-  await page.locator("#toast", { hasText: "Nothing was changed: aa stays blocked" }).waitFor();
+  await page.locator("#toast", { hasText: "aa stays held" }).waitFor();
   await page.waitForURL(/\/ui\/review\/bb$/);
   await page.getByRole("button", { name: "Approve bb" }).waitFor();
   await page.getByRole("button", { name: "Decide later" }).click();

@@ -50,16 +50,16 @@ export function access(_, frame) {
   function requiring() {
     const isOn = list.required();
     const out = shutOut();
-    const names = out.length ? `${some(out, 5)} ${out.length === 1 ? "shows" : "show"} none now and would get 401.` : "No client that is known here would get 401.";
+    const names = out.length ? `${some(out, 5)} ${out.length === 1 ? "has" : "have"} none and would get 401.` : "No known client would get 401.";
     if (isOn) {
-      return section("Without a token", null, h("p", "A client that shows no token gets 401. Programs that start ", h("code", "mcpproxy stdio"), " on this machine need none."));
+      return section("Without a token", null, h("p", "A client without a token gets 401. Programs that start ", h("code", "mcpproxy stdio"), " on this machine need none."));
     }
     const question = h("div.confirm", { role: "group", "aria-label": "Require tokens?" },
-      h("div", h("b", "Require tokens from now on?"), h("br"), h("span.soft", names, list.count() ? "" : " No token exists yet: nobody could come in over the network.")),
+      h("div", h("b", "Require tokens from now on?"), h("br"), h("span.soft", names, list.count() ? "" : " There are no tokens yet, so nothing could connect over the network.")),
       button("Not now", () => { asking = false; frame.paint(); }, "btn", { "data-safe": "" }),
       button("Require tokens", () => save([{ path: "serverAuth.required", value: true }], "Tokens are required"), "btn primary"));
     return section("Without a token", null,
-      h("p", "A client that shows no token is let in as ", h("code", "anonymous"), "."),
+      h("p", "A client without a token is let in as ", h("code", "anonymous"), "."),
       asking ? question : h("p.acts", button("Require tokens…", () => { asking = true; frame.paint(); })));
   }
 
@@ -67,10 +67,10 @@ export function access(_, frame) {
 
   /** A rule as a sentence. */
   function inWords(rule) {
-    const who = [all(rule.subjects), rule.roles?.length ? `whoever has the role ${some(rule.roles, 4)}` : null].filter(Boolean).join(", as ");
+    const who = [all(rule.subjects), rule.roles?.length ? `the role ${some(rule.roles, 4)}` : null].filter(Boolean).join(", as ");
     const what = rule.tools?.length ? h("code", said(some(rule.tools, 6))) : "everything";
     const more = [rule.prompts ? "prompts " + some(rule.prompts, 3) : null, rule.resources ? "resources " + some(rule.resources, 3) : null].filter(Boolean);
-    return [said(who || "Everybody"), rule.policy === "deny" ? " may not have " : " may have ", what, more.length ? said(`, ${more.join(", ")}`) : null];
+    return [said(who || "Everybody"), rule.policy === "deny" ? " may not use " : " may use ", what, more.length ? said(`, ${more.join(", ")}`) : null];
   }
 
   function rules() {
@@ -78,7 +78,7 @@ export function access(_, frame) {
     const known = acl?.rules ?? [];
     const line = (rule, i) => row(`rule${i}`, [cell("tight dim", i + 1), cell("grow", inWords(rule))]);
     const otherwise = row("otherwise", [cell("tight dim", "–"), cell("grow soft", acl?.default === "deny" ? "Otherwise: nothing" : "Otherwise: everything")]);
-    return section("Rules", h("p", acl ? "the first that matches decides" : "none: what a token may, it may"),
+    return section("Rules", h("p", acl ? "the first match decides" : "none; only tokens limit their callers"),
       acl ? table("fold", [["#"], ["In words"]], [[...known.map(line), otherwise]]) : null, check());
   }
 
@@ -131,5 +131,5 @@ export function access(_, frame) {
     ];
   }
 
-  return { title: "Access", tab: "access", waiting: "Reading who may have what…", load, refresh: load, render, leave: list.leave };
+  return { title: "Access", tab: "access", waiting: "Reading tokens and rules…", load, refresh: load, render, leave: list.leave };
 }

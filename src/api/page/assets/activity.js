@@ -167,7 +167,7 @@ export function activity(id, first, frame) {
     const waits = of(fresh).length;
     const pause = button(isPaused ? "Go on" : "Pause", () => { isPaused = !isPaused; if (!isPaused) frame.soon(); frame.paint(); }, "btn", { "aria-pressed": String(isPaused) });
     return [
-      h("div.title", h("div", h("h1", "Activity"), h("p.sub.behind", "Every call, also refused ones, and every change. Times are those of this machine.")),
+      h("div.title", h("div", h("h1", "Activity"), h("p.sub.behind", "Every call and every change, the refused ones too. Times are local.")),
         h("div.acts.behind", pause, exporting())),
       filters(rows),
       h("div.cols.mid", { "data-open": open === null ? undefined : "" },
@@ -175,7 +175,7 @@ export function activity(id, first, frame) {
           waits ? h("button.newrows", { type: "button", on: { click: () => { take(); frame.paint(); } } }, icon("up"), ` ${count(waits, "new row")}, show ${waits === 1 ? "it" : "them"} `, h("kbd.phone-no", ".")) : null,
           failure ? refused() : rows.length ? list(rows) : nothing(),
           next === null ? null : h("p.bar.sec", button("Show older", older), h("span.dim.small", "back to ", at(records[records.length - 1]?.time ?? new Date().toISOString())))),
-        drawn ? drawn.render() : h("aside.drawer.dim.phone-no", { "aria-label": "Detail" }, h("p", "Choose a row to see everything that is known of it."))),
+        drawn ? drawn.render() : h("aside.drawer.dim.phone-no", { "aria-label": "Detail" }, h("p", "Choose a row for its details."))),
     ];
   }
 
@@ -189,8 +189,8 @@ export function activity(id, first, frame) {
 
   function nothing() {
     const isFiltered = KEYS.some((key) => asked[key]);
-    if (isFiltered) return h("div.empty", h("b", "Nothing fits these filters."), next === null ? "Nothing in the whole log does." : "Nothing of what was read does; older records may.", h("p.acts", button("Show everything", () => frame.visit("/ui/activity"))));
-    return h("div.empty", h("b", "No call yet."), "Connect a client to ", live.status?.url ? h("code", live.status.url) : "mcpproxy", "; what it calls stands here.");
+    if (isFiltered) return h("div.empty", h("b", "No match."), next === null ? "The whole log has no such record." : "Older records are not read yet.", h("p.acts", button("Show everything", () => frame.visit("/ui/activity"))));
+    return h("div.empty", h("b", "No calls yet."), "Connect a client to ", live.status?.url ? h("code", live.status.url) : "mcpproxy", "; its calls appear here live.");
   }
 
   function list(rows) {

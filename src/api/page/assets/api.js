@@ -34,9 +34,9 @@ export class Failure extends Error {
 }
 
 /** What the daemon says to a request without a login is for programs with a key. */
-const SIGNED_OUT = { error: "This page is not logged in any more.", code: "unauthorized", hint: "Run `mcpproxy ui`: it opens another tab with a new login, or `mcpproxy ui --print` prints the link for it. What is typed here is kept; then do this again." };
+const SIGNED_OUT = { error: "You are logged out.", code: "unauthorized", hint: "Run `mcpproxy ui` to log in again (`mcpproxy ui --print` prints the link), then repeat this. What you typed is kept." };
 
-const GONE = { error: "The daemon does not answer.", code: "unreachable", hint: "It is asked again every few seconds. `mcpproxy status` says whether it runs." };
+const GONE = { error: "The daemon does not answer.", code: "unreachable", hint: "This page tries again every few seconds; `mcpproxy status` shows whether it runs." };
 
 /** Limit: milliseconds that a question may take which does not say otherwise. */
 const PATIENCE = 30_000;

@@ -120,7 +120,7 @@ function showSignedOut() {
   }
   visits += 1;
   shown = null;
-  document.title = "Signed out · mcpproxy";
+  document.title = "Logged out · mcpproxy";
   document.body.dataset.out = "";
   fill(document.getElementById("notices"));
   header();
@@ -132,12 +132,12 @@ async function heard(how) {
   header();
   const notices = document.getElementById("notices");
   if (how === "lost") {
-    const since = live.heard ? [" Lost at ", timeOf(live.heard), "; what you see is from then."] : null;
-    fill(notices, note("work", ["The daemon does not answer.", since, " It is asked again every 4 s. ", h("code", "mcpproxy status"), " says whether it runs."]));
+    const since = live.heard ? [" Lost at ", timeOf(live.heard), "; the page shows the state of that moment."] : null;
+    fill(notices, note("work", ["The daemon does not answer.", since, " This page tries again every 4 s. ", h("code", "mcpproxy status"), " shows whether it runs."]));
     return;
   }
   const error = live.status.config_error;
-  fill(notices, error ? note("err", [h("b", "The configuration file is not in force as it stands."), " ", error, ". The last good one is."]) : null);
+  fill(notices, error ? note("err", [h("b", "Configuration file not loaded:"), " ", error, ". mcpproxy keeps the last good one."]) : null);
   const mine = visits;
   if (document.body.hasAttribute("data-out")) {
     // Somebody has logged in, in another tab.

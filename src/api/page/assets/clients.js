@@ -49,7 +49,7 @@ export function clients(frame) {
     looking = null;
     await load();
     const back = verb === "connect" ? "disconnect" : "connect";
-    toast(verb === "connect" ? `Connected ${title}; start it anew` : `Disconnected ${title}`, () => write(title, client, back));
+    toast(verb === "connect" ? `Connected. Restart ${title}.` : `Disconnected ${title}`, () => write(title, client, back));
   });
 
   const short = (path) => (path.startsWith(`${list.home}/`) ? `~${path.slice(list.home.length)}` : path);
@@ -80,13 +80,13 @@ export function clients(frame) {
   function change() {
     const { client, title, verb, change } = looking;
     const verbing = verb === "connect" ? "Connect" : "Disconnect";
-    const keep = button("Leave it as it is", () => { looking = null; frame.paint(); });
+    const keep = button("Keep it", () => { looking = null; frame.paint(); });
     const sure = button(`${verbing} ${title}`, () => write(title, client, verb), "btn primary", { "data-write": "" });
     const kinds = { "+": "span.new", "-": "span.old" };
     const line = (text) => [h(kinds[text[0]] ?? "span", said(text)), kinds[text[0]] ? null : "\n"];
     const diff = h("pre.code", { tabindex: "0", role: "region", "aria-label": `What would change in the file of ${title}` }, (change.diff ?? []).map(line));
     return h("div.confirm", { role: "group", "aria-label": `${verbing} ${title}?` },
-      h("div", h("b", `This would change in ${short(change.file)}.`), h("br"), h("span.soft", "A copy of the file is kept beside it. Secrets are masked here.")), keep, sure, h("div.whole", diff));
+      h("div", h("b", `Change ${short(change.file)}?`), h("br"), h("span.soft", "A backup is kept next to it. Secrets are masked here.")), keep, sure, h("div.whole", diff));
   }
 
   function render() {
@@ -95,8 +95,8 @@ export function clients(frame) {
     const absent = list.clients.length - shown.length;
     return [
       failure ? failed(failure) : null,
-      shown.length ? table("fold", [["Client"], ["State"], ["File"], ["Action", "", true]], [shown.map(line)]) : h("div.empty", h("b", "No client was found."), "Signs of them are looked for below ", h("code", said(list.home)), "."),
-      absent || isAll ? h("p.hint", button(isAll ? "Show only those that are here" : `Show ${absent} more that are not found here`, () => { isAll = !isAll; frame.paint(); }, "link small")) : null,
+      shown.length ? table("fold", [["Client"], ["State"], ["File"], ["Action", "", true]], [shown.map(line)]) : h("div.empty", h("b", "No client found."), "Looked below ", h("code", said(list.home)), "."),
+      absent || isAll ? h("p.hint", button(isAll ? "Show only those found" : `Show ${absent} more, not found here`, () => { isAll = !isAll; frame.paint(); }, "link small")) : null,
     ];
   }
 

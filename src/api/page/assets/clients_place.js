@@ -8,13 +8,13 @@ import { count } from "./words.js";
 
 /** Where clients can connect, and what each address is for. */
 const ADDRESSES = [
-  ["", "what the setting “Tools at /mcp” says"],
+  ["", "as set in “Tools at /mcp”"],
   ["/call", "search and call: a few tools that find and call all others"],
   ["/all", "every tool in one list"],
   ["/code", "scripts that call tools"],
-  ["/proxy", "one tool that stands for everything"],
-  ["/server/NAME", "one server alone, as it is"],
-  ["/p/PROFILE", "what a profile shows"],
+  ["/proxy", "one tool in front of all others"],
+  ["/server/NAME", "one server alone, unchanged"],
+  ["/p/PROFILE", "the tools of one profile"],
 ];
 
 export function clientsPlace(frame) {
@@ -28,7 +28,7 @@ export function clientsPlace(frame) {
   function addresses() {
     if (!status.url) return section("Addresses", null, h("p", "The daemon serves its local socket only; clients start ", h("code", "mcpproxy stdio"), "."));
     const line = ([path, meaning]) => [h("dt", h("code", `${status.url}${path}`), " ", copying("copy", `${status.url}${path}`, "link small")), h("dd", meaning)];
-    return section("Addresses", h("p", "where a client connects, with a line each on what it is for"), h("dl.facts", ADDRESSES.map(line)));
+    return section("Addresses", h("p", "the addresses for clients"), h("dl.facts", ADDRESSES.map(line)));
   }
 
   function render() {

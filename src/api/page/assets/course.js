@@ -27,22 +27,22 @@ export function gateSection(record) {
   const verdict = (name, passed, refused) => {
     const at = QUESTIONS.findIndex(([question]) => question === name);
     if (at === refusedAt) return ["refused: ", refused];
-    return at < asked ? passed : h("span.dim", "not asked any more");
+    return at < asked ? passed : h("span.dim", "not checked");
   };
   return h("section.sec", { "aria-labelledby": "gate-h" }, h("header", h("h3", { id: "gate-h" }, "Gate")), facts([
     ["Access rule", verdict("access", access(gate, true), access(gate, false))],
-    ["Server", verdict("enabled", "switched on", "it is disabled")],
-    ["Quarantine", verdict("quarantine", "not held", "the whole server waits for an approval")],
-    ["Tool", record.tool === undefined ? undefined : verdict("switched", "not switched off", "the entry of its server switches it off")],
-    ["Definition", record.tool === undefined ? undefined : verdict("definition", pinned(gate), record.code === "tool_changed" ? "it is another one than was approved" : "nobody has approved it")],
-    ["Class", record.variant || record.code === "wrong_variant" ? verdict("class", called(record), "it was declared too mild") : undefined],
+    ["Server", verdict("enabled", "enabled", "it is disabled")],
+    ["Quarantine", verdict("quarantine", "not held", "the whole server awaits approval")],
+    ["Tool", record.tool === undefined ? undefined : verdict("switched", "enabled", "its server’s entry disables it")],
+    ["Definition", record.tool === undefined ? undefined : verdict("definition", pinned(gate), record.code === "tool_changed" ? "it differs from the approved one" : "it is not approved")],
+    ["Call type", record.variant || record.code === "wrong_variant" ? verdict("class", called(record), "the call type is too mild") : undefined],
   ]));
 }
 
 /** A call that failed before the gate was asked: what a server offers has to be known first. */
 function notAsked({ kind, server, outcome }) {
   if (kind !== "call" || server === undefined || outcome !== "failed") return null;
-  return h("section.sec", { "aria-labelledby": "gate-h" }, h("header", h("h3", { id: "gate-h" }, "Gate")), h("p.dim", "It was not asked: nothing is known of what the server offers, and the call failed before that could be found out."));
+  return h("section.sec", { "aria-labelledby": "gate-h" }, h("header", h("h3", { id: "gate-h" }, "Gate")), h("p.dim", "Not checked: the call failed before the server’s tools were known."));
 }
 
 function access(gate, isAllowed) {
@@ -57,8 +57,8 @@ function access(gate, isAllowed) {
 }
 
 function pinned(gate) {
-  if (gate?.definition) return ["as it is pinned, ", h("code", { title: gate.definition }, gate.definition.slice(0, 8).replace(/(.{4})(?=.)/, "$1 "))];
-  return gate ? "not pinned: its changes are taken as they come" : "as it is pinned";
+  if (gate?.definition) return ["as approved, ", h("code", { title: gate.definition }, gate.definition.slice(0, 8).replace(/(.{4})(?=.)/, "$1 "))];
+  return gate ? "changes are accepted unreviewed" : "as approved";
 }
 
 function called({ variant, gate }) {
@@ -86,14 +86,14 @@ export function timeSection(record) {
   const waited = spent.waiting_us > 0.5 * all && spent.waiting_us > 50_000;
   return h("section.sec", { "aria-labelledby": "time-h" }, h("header", h("h3", { id: "time-h" }, "Time"), h("p", took(all))),
     h("div.phases", shown.map(line)),
-    waited ? h("p.hint", spent.server_us === 0 && record.outcome !== "ok" ? "Most of it was the wait for the server, which was not there by then." : "Most of it was the wait until the server was there.") : null);
+    waited ? h("p.hint", spent.server_us === 0 && record.outcome !== "ok" ? "Most of it was waiting for the server, which did not start in time." : "Most of it was waiting for the server to start.") : null);
 }
 
 /** What was sent along. */
 export function argumentsSection(record) {
-  if (record.arguments !== undefined) return kept("Arguments", "as the log keeps them, secrets masked", record.arguments);
+  if (record.arguments !== undefined) return kept("Arguments", "as logged, secrets masked", record.arguments);
   if (!record.request_bytes || record.kind !== "call") return null;
-  const why = record.request_bytes > LARGEST ? `${bytes(record.request_bytes)}: above 64 KB only the size is kept.` : [`${bytes(record.request_bytes)}. They are not in the log: `, h("code", "activity.arguments"), " was off, or there were none."];
+  const why = record.request_bytes > LARGEST ? `${bytes(record.request_bytes)}: above 64 KB only the size is kept.` : [`${bytes(record.request_bytes)}. Not logged: `, h("code", "activity.arguments"), " was off, or there were none."];
   return h("section.sec", h("header", h("h3", "Arguments")), h("p.dim", why));
 }
 
@@ -102,16 +102,16 @@ export function toldSection(record) {
   if (record.kind !== "call") return null;
   const title = record.caller === "operator" ? "What you were told" : "What the agent was told";
   if (record.told !== undefined) return kept(title, record.code && /^-?\d+$/.test(record.code) ? "as a JSON-RPC error, secrets masked" : "secrets masked", record.told);
-  if (record.result !== undefined) return kept(title, "as the log keeps it, secrets masked", record.result);
+  if (record.result !== undefined) return kept(title, "as logged, secrets masked", record.result);
   return h("section.sec", { "aria-label": title }, h("header", h("h3", title)), h("p.dim", untold(record)));
 }
 
 function untold(record) {
-  if (record.outcome === "withdrawn") return "Nothing: nobody waited for it any more.";
-  if (record.answer_bytes === undefined) return "The log does not say.";
+  if (record.outcome === "withdrawn") return "Nothing: the caller had left.";
+  if (record.answer_bytes === undefined) return "Not logged.";
   const size = `${number(record.answer_bytes)} bytes. `;
   if (record.answer_bytes > LARGEST) return [size, "Above 64 KB the log keeps the size only."];
-  return [size, "The log does not have the answer itself: results are kept where ", h("code", "activity.results"), " in the configuration says so."];
+  return [size, "Not logged: ", h("code", "activity.results"), " in the configuration turns that on."];
 }
 
 function kept(title, how, value) {

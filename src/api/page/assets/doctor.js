@@ -9,7 +9,7 @@ import { capital, count, said } from "./words.js";
 const PATIENCE = 60_000;
 
 const WORST = ["fail", "warn", "ok"];
-const STATES = { fail: ["err", "fails"], warn: ["auth", "look at it"], ok: ["ready", "as it should be"] };
+const STATES = { fail: ["err", "fails"], warn: ["auth", "warning"], ok: ["ready", "ok"] };
 
 export function doctor(frame) {
   let report = null;
@@ -41,7 +41,7 @@ export function doctor(frame) {
   }
 
   function render() {
-    const press = doing ? h("span.end.wait", { role: "status" }, "Looking…") : button(report ? "Look again" : "Look for what is wrong", look, "end link small");
+    const press = doing ? h("span.end.wait", { role: "status" }, "Looking…") : button(report ? "Look again" : "Find problems", look, "end link small");
     const aside = [h("p", "the program, its port and files, secrets, servers and clients; nothing is started"), press];
     if (!report) return section("Doctor", aside, failure ? failed(failure) : null);
     const sorted = [...report.findings].sort((a, b) => WORST.indexOf(a.severity) - WORST.indexOf(b.severity));
@@ -49,9 +49,9 @@ export function doctor(frame) {
     const shown = isAll ? sorted : wrong;
     const rest = sorted.length - wrong.length;
     return section("Doctor", aside, failure ? failed(failure) : null,
-      h("p", { role: "status" }, wrong.length ? `${count(wrong.length, "thing")} to look at, ${rest} as it should be.` : `All ${rest} things are as they should be.`),
+      h("p", { role: "status" }, wrong.length ? `${count(wrong.length, "problem")}, ${rest} checks pass.` : `All ${rest} checks pass.`),
       shown.length ? table("fold", [["Check"], ["Result"], ["What"], ["What to do"]], [shown.map(line)]) : null,
-      h("p.hint", button(isAll ? "Show only what is wrong" : "Show everything", () => { isAll = !isAll; frame.paint(); }, "link small")));
+      h("p.hint", button(isAll ? "Show only problems" : "Show everything", () => { isAll = !isAll; frame.paint(); }, "link small")));
   }
 
   return { render };

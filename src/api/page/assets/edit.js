@@ -102,11 +102,11 @@ export function edit(name, frame) {
     return patchOf(before, { ...Object.fromEntries(maps), ...entry });
   }
 
-  /** The entry as it will be once this is saved. */
+  /** The changed entry once this is saved. */
   const after = (entry) => (isNew ? entry : inOrder(now, tidy(patched(now, mine(entry)))));
 
   function made() {
-    preview = h("pre.code", { tabindex: "0", role: "region", "aria-label": isNew ? "The new entry" : "The entry as it will be" });
+    preview = h("pre.code", { tabindex: "0", role: "region", "aria-label": isNew ? "The new entry" : "The changed entry" });
     beside = h("div");
     meanwhile = h("div", { role: "status" });
     message = h("div", { role: "status" });
@@ -252,7 +252,7 @@ export function edit(name, frame) {
     }
     const text = (value) => write(value, 2);
     const save = button(`Save ${count(Object.keys(keys).length, "change")}`, () => saveChange(keys, next), "btn primary");
-    fill(review, h("section.sec", { "aria-labelledby": "ch-h" }, h("header", h("h2", { id: "ch-h" }, "The change"), h("p", `of ${name} in ${file}; what is shown as *** stays as it is`)), diffTable(between(text(now), text(next)), "Now", "After", "The entry before and after")));
+    fill(review, h("section.sec", { "aria-labelledby": "ch-h" }, h("header", h("h2", { id: "ch-h" }, "The change"), h("p", `of ${name} in ${file}; values shown as *** stay`)), diffTable(between(text(now), text(next)), "Now", "After", "The entry before and after")));
     const isFocused = acts.contains(document.activeElement);
     fill(acts, save, button("Back", () => { fill(review); buttons(); }));
     // It was changed elsewhere while it is read: the place on the page stays, and so does the focus.
@@ -284,12 +284,12 @@ export function edit(name, frame) {
   function render() {
     const title = isNew ? "Add a server" : `Edit ${name}`;
     const trail = isNew ? crumbs(["Servers", "/ui/"], "new") : crumbs(["Servers", "/ui/"], [said(name), `/ui/servers/${part(name)}`], "edit");
-    const head = h("div.title", h("div", trail, h("h1", title), h("p.sub", isNew ? "The entry goes into " : "The entry stands in ", h("code", said(file)), "; comments and order stay as they are.")));
+    const head = h("div.title", h("div", trail, h("h1", title), h("p.sub", isNew ? "The entry goes into " : "The entry is in ", h("code", said(file)), "; comments and order stay.")));
     if (isDemo) {
-      const why = `The bundled demo server has no entry in ${file}, so there is nothing to edit. An entry of its name there takes its place.`;
-      return [h("div.title", h("div", trail, h("h1", title))), empty("It stands in no file.", why, go("Back", `/ui/servers/${part(name)}`))];
+      const why = `The bundled demo server has no entry in ${file}, so there is nothing to edit. An entry with its name replaces it.`;
+      return [h("div.title", h("div", trail, h("h1", title))), empty("It is in no file.", why, go("Back", `/ui/servers/${part(name)}`))];
     }
-    if (broken) return [head, empty("The entry cannot be used, so it cannot be shown in a form.", [capital(broken.last_error ?? ""), ". ", capital(broken.next_step ?? "")], go("Back", `/ui/servers/${part(name)}`))];
+    if (broken) return [head, empty("The entry has a mistake, so no form can show it.", [capital(broken.last_error ?? ""), ". ", capital(broken.next_step ?? "")], go("Back", `/ui/servers/${part(name)}`))];
     const body = element?.isConnected ? h("div.cols.half", { "data-kept": "" }) : (element ??= made());
     return [head, body, found?.render() ?? null];
   }

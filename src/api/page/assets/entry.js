@@ -7,22 +7,22 @@ const NAME = /^(?!.*__)[A-Za-z0-9._-]{1,64}$/;
 /** What is wrong with a name, and one that would do. */
 export function nameFault(name, taken) {
   if (!name) return { fault: "Required: letters, digits, dot, underscore and hyphen" };
-  if (taken.includes(name)) return { fault: "There is a server of this name already" };
+  if (taken.includes(name)) return { fault: "A server has this name already" };
   if (NAME.test(name)) return {};
   const better = name.trim().replace(/[^A-Za-z0-9._-]+/g, "-").replace(/__+/g, "_").replace(/^-+|-+$/g, "").slice(0, 64);
-  const why = /\s/.test(name) ? "No spaces: letters, digits, dot, underscore and hyphen." : name.includes("__") ? "No two underscores in a row: they divide server and tool." : name.length > 64 ? "At most 64 characters." : "Letters, digits, dot, underscore and hyphen only.";
+  const why = /\s/.test(name) ? "No spaces: letters, digits, dot, underscore and hyphen." : name.includes("__") ? "No two underscores in a row: they separate server and tool." : name.length > 64 ? "At most 64 characters." : "Letters, digits, dot, underscore and hyphen only.";
   return { fault: why, better: NAME.test(better) && !taken.includes(better) ? better : undefined };
 }
 
 /** What is wrong with an address. */
 export function urlFault(text) {
-  if (!text) return "Required: where the server is, such as https://example.com/mcp";
+  if (!text) return "Required: its address, such as https://example.com/mcp";
   if (/\$\{/.test(text)) return "";
   let url;
   try {
     url = new URL(text);
   } catch {
-    return "This is no address. It begins with https:// or http://";
+    return "Not an address. It begins with https:// or http://";
   }
   if (!["https:", "http:"].includes(url.protocol)) return "It begins with https:// or http://";
   return "";
@@ -31,7 +31,7 @@ export function urlFault(text) {
 /** What is wrong with the name of a variable or a header. */
 export function keyFault(key, isHeader) {
   if (!key) return "A name is missing";
-  if (isHeader) return /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(key) ? "" : "This is no name of a header";
+  if (isHeader) return /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(key) ? "" : "Not a header name";
   return /[=\0]/.test(key) ? "A variable’s name has no =" : "";
 }
 

@@ -98,7 +98,7 @@ function pairs(legend, given, { isHeader, serverName, takenSecrets, changed }) {
       let first = null;
       const seen = new Set();
       for (const row of rows.filter((one) => one.key.value || one.value.value)) {
-        const wrong = keyFault(row.key.value, isHeader) || (seen.has(row.key.value) ? "It stands here twice" : "");
+        const wrong = keyFault(row.key.value, isHeader) || (seen.has(row.key.value) ? "It is here twice" : "");
         seen.add(row.key.value);
         row.message.hidden = !wrong;
         fill(row.message, wrong ? [icon("s-err"), wrong] : null);
@@ -114,7 +114,7 @@ function pairs(legend, given, { isHeader, serverName, takenSecrets, changed }) {
 /** What becomes of a value that goes into the keyring, or would, and the way to the other. */
 function storing(what, isPlain, turn) {
   return isPlain
-    ? h("p.hint", `${what}, and will stand in the file as it is. `, button("Store it in the keyring", turn, "link"))
+    ? h("p.hint", `${what} and goes into the file in plain text. `, button("Store it in the keyring", turn, "link"))
     : h("p.hint", `${what}: it is stored in the keyring and the file gets a reference. `, button("Keep it in the file", turn, "link"));
 }
 
@@ -156,31 +156,31 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
   const commandText = text(entry.command);
   const there = commandCheck(commandText, () => (isRemote || command.fault() ? null : { command: commandText.value.trim(), cwd: cwd.control.value.trim(), path: env.read().PATH }));
   const command = field("Command", commandText, {
-    hint: there.node, check: (value) => (value.trim() ? (/\s/.test(value.trim()) && !/[\\/]/.test(value) ? "A command only: its arguments stand below, one per line" : "") : "Required: a program, such as npx or uvx") });
+    hint: there.node, check: (value) => (value.trim() ? (/\s/.test(value.trim()) && !/[\\/]/.test(value) ? "The command alone; its arguments go below, one per line" : "") : "Required: a program, such as npx or uvx") });
   const args = field("Arguments", area((entry.args ?? []).join("\n"), 3), { aside: "one per line, never split by a shell" });
   const env = pairs("Environment", entry.env, { isHeader: false, serverName: () => nameField.control.value, takenSecrets, changed });
   const cwd = field("Working folder", text(entry.cwd), { aside: "the home folder if empty" });
   const url = field("URL", text(entry.url), { check: urlFault });
-  const kind = field("It speaks", choice(["sse", "auto"].includes(entry.type) ? entry.type : "", [["", "Streamable HTTP"], ["auto", "one of both, found out"], ["sse", "HTTP+SSE, the older one"]]));
+  const kind = field("It speaks", choice(["sse", "auto"].includes(entry.type) ? entry.type : "", [["", "Streamable HTTP"], ["auto", "either, detected"], ["sse", "HTTP+SSE, the older one"]]));
   const headers = pairs("Headers", entry.headers, { isHeader: true, serverName: () => nameField.control.value, takenSecrets, changed });
   const oauth = entry.oauth ?? {};
   const own = clientSecret(oauth.client_secret, { serverName: () => nameField.control.value, takenSecrets, headers, changed });
   const oauthFields = [
-    ["client_id", field("Client id", text(oauth.client_id), { aside: "registered by itself if empty" })],
+    ["client_id", field("Client id", text(oauth.client_id), { aside: "registered automatically if empty" })],
     ["client_secret", own.field],
-    ["scopes", field("Scopes", text((oauth.scopes ?? []).join(" ")), { aside: "with blanks between them" })],
-    ["redirect_uri", field("Comes back to", text(oauth.redirect_uri), { aside: "an address of this machine, if it must be a certain one", check: (value) => (value ? urlFault(value) : "") })],
+    ["scopes", field("Scopes", text((oauth.scopes ?? []).join(" ")), { aside: "separated by spaces" })],
+    ["redirect_uri", field("Comes back to", text(oauth.redirect_uri), { aside: "only if the address must be fixed", check: (value) => (value ? urlFault(value) : "") })],
   ];
   const more = MORE.map(([key, label, words]) => [key, field(label, text(entry[key]), { aside: words.length ? words.join(", ") : "such as 30s or 2m", check: (value) => durationFault(value.trim(), words) })]);
   const start = field("Started", choice(entry.start, [["", "by the first call that needs it"], ["eager", "with the daemon, and kept"]]));
-  const scope = field("Shared by", choice(entry.session_scope, [["", "all clients, unless it asks them things"], ["shared", "all clients, always"], ["client", "nobody: one for each client"], ["workspace", "clients with the same folders"]]));
-  const changes = field("Changed tools", choice(entry.tool_changes, [["", "are held until a person approves"], ["allow", "are taken as they come"]]));
+  const scope = field("Shared by", choice(entry.session_scope, [["", "all clients, unless it asks them questions"], ["shared", "all clients, always"], ["client", "no one: one for each client"], ["workspace", "clients with the same folders"]]));
+  const changes = field("Changed tools", choice(entry.tool_changes, [["", "are held until you approve them"], ["allow", "are accepted unreviewed"]]));
   const only = field("Only these tools", area((entry.enabled_tools ?? []).join("\n"), 2), { aside: "one per line, * for any characters; all if empty" });
   const not = field("Not these tools", area((entry.disabled_tools ?? []).join("\n"), 2), { aside: "one per line" });
   const trust = ["start", "hold"].map((value) => h("input", { type: "radio", name: "trust", value, checked: value === "start" }));
 
   const stdioPart = h("div", args.node, env.node);
-  const remotePart = h("div", kind.node, headers.node, h("details.field", { open: Object.keys(oauth).length > 0 }, h("summary", "Sign-in ", h("span.dim", "most servers need none of it: they say where to sign in")), h("div", oauthFields.map(([, one]) => one.node))));
+  const remotePart = h("div", kind.node, headers.node, h("details.field", { open: Object.keys(oauth).length > 0 }, h("summary", "Sign-in ", h("span.dim", "rarely needed: most servers say where to log in")), h("div", oauthFields.map(([, one]) => one.node))));
   const kindOf = (value, word) => h("label", h("input", { type: "radio", name: "kind", value, checked: (value === "url") === isRemote, on: { change: () => { isRemote = value === "url"; turn(); changed(); } } }), word);
   function turn() {
     stdioPart.hidden = isRemote;

@@ -77,7 +77,7 @@ export function entrySecrets() {
   }
 
   /** What may be in the keyring although nothing refers to it. */
-  const leftOver = () => (left.length ? h("p.hint", "What was stored in the keyring for it may be there yet: ", h("code", said(left.join(", "))), ". ", h("code", "mcpproxy secret list"), " says whether anything refers to it.") : null);
+  const leftOver = () => (left.length ? h("p.hint", "Its secrets may still be in the keyring: ", h("code", said(left.join(", "))), ". ", h("code", "mcpproxy secret list"), " shows what uses them.") : null);
 
   return { taken, know, store, remember, restored, among, leftOver };
 }

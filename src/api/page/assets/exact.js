@@ -99,10 +99,10 @@ export function written(text) {
   try {
     const value = read(text);
     const name = twice(text);
-    return name === undefined ? { value } : { fault: `${JSON.stringify(name)} is there twice in one object: only one of them could be sent.` };
+    return name === undefined ? { value } : { fault: `${JSON.stringify(name)} is in one object twice.` };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return { fault: `This is no JSON: ${error.message}.` };
+    return { fault: `Not JSON: ${error.message}.` };
   }
 }
 

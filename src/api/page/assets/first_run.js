@@ -37,7 +37,7 @@ export function firstRun(frame, calls) {
   function waiting() {
     const per = new Map();
     for (const { client } of others.open) per.set(client, (per.get(client) ?? 0) + 1);
-    if (!per.size) return "Takes what your clients have already. Nothing new was found in their files.";
+    if (!per.size) return "Imports what your clients have. Nothing new was found in their files.";
     const where = [...per].map(([client, n]) => `${n} in ${TITLES[client] ?? client}`).join(", ");
     return `Found ${count(others.open.length, "server")} in your clients’ files: ${where}. You choose; their files stay as they are.`;
   }
@@ -71,12 +71,12 @@ export function firstRun(frame, calls) {
       const n = others.open.length;
       return [
         h("div.hero", h("h1", "mcpproxy is running and has no servers yet"),
-          h("p.soft", "Give it servers once, connect each client once. Agents then search all tools through one address instead of loading every definition.")),
-        h("h2.sec", h("span.n", "1"), "Give it servers, in one of three ways"),
+          h("p.soft", "Add each server once, connect each client once. Agents then search all tools through one address instead of loading every definition.")),
+        h("h2.sec", h("span.n", "1"), "Add servers, in one of three ways"),
         h("div.ways",
           way("w1", "Import", waiting(), n ? go(`Look at the ${count(n, "server")}`, "/ui/add#import", "btn primary") : go("Look again", "/ui/add#import"), "mcpproxy import"),
           way("w2", "Add by hand", "A command on this machine or a URL. You see the JSON entry before it is written.", go("Add a server", "/ui/add", n ? "btn" : "btn primary"), "mcpproxy upstream add NAME -- COMMAND"),
-          way("w3", "Try the demo", "A built-in server with harmless tools. Nothing is downloaded, nothing is written; it goes with the daemon, or when you remove it.", isStarting ? h("span.wait", { role: "status" }, "Starting the demo…") : button("Start the demo", demo), "mcpproxy serve --demo")),
+          way("w3", "Try the demo", "A built-in server with harmless tools. It downloads and writes nothing, and ends with the daemon.", isStarting ? h("span.wait", { role: "status" }, "Starting the demo…") : button("Start the demo", demo), "mcpproxy serve --demo")),
         failure ? failed(failure) : null,
         steps(),
       ];

@@ -45,7 +45,7 @@ export function fixForm(name, details, said_, act, restart) {
     h("p", lacks ? state("auth", wanted.title) : h("b", wanted.title)),
     said_ && !lacks ? h("p.said", said(said_.line)) : null,
     h("div.line", h("div.field", h("label.mono", { for: "fix-value" }, said(wanted.label)), field), h("button.btn.primary", { type: "submit" }, "Save and restart")),
-    h("p.hint", { id: "fix-hint" }, wanted.change ? ["Stored in the keyring as ", h("code", said(wanted.secret)), "; its entry gets the reference."] : "Stored in the keyring, to which its entry refers."));
+    h("p.hint", { id: "fix-hint" }, wanted.change ? ["Stored in the keyring as ", h("code", said(wanted.secret)), "; its entry gets the reference."] : "Stored in the keyring; its entry refers to it."));
 }
 
 function asked(server, entry, { kind, name, key }) {
@@ -60,5 +60,5 @@ function asked(server, entry, { kind, name, key }) {
 
 function inEnv(server, name) {
   const secret = `${server}-${name}`;
-  return { title: "It stopped at its start and said:", label: name, secret, change: { env: { [name]: `\${keyring:${secret}}` } } };
+  return { title: "It exited on start and wrote:", label: name, secret, change: { env: { [name]: `\${keyring:${secret}}` } } };
 }

@@ -45,7 +45,7 @@ export function imports(frame, done = () => {}) {
         const same = found?.servers.find((row) => row.name === one.name && row.file === one.file);
         if (same) same.error = one.error;
       }
-      if (taken.length) toast(`Took over ${count(taken.length, "server")}`, () => takeBack(taken));
+      if (taken.length) toast(`Imported ${count(taken.length, "server")}`, () => takeBack(taken));
       await done();
     } catch (error) {
       failure = error;
@@ -92,16 +92,16 @@ export function imports(frame, done = () => {}) {
     if (one.error) parts.push(h("span.bad", capital(one.error)));
     if (one.outcome === "new") parts.push("new");
     else if (one.outcome === "renamed") parts.push("new; ", said(one.reason ?? "renamed"));
-    else if (one.outcome === "same") parts.push(h("span.dim", "here already as ", said(one.name ?? ""), one.differing ? [", with another value for ", said(one.differing.join(", "))] : null));
+    else if (one.outcome === "same") parts.push(h("span.dim", "same as ", said(one.name ?? ""), one.differing ? [", which has another value for ", said(one.differing.join(", "))] : null));
     else parts.push(h("span.dim", WHY[one.outcome] ?? "", one.reason ? [": ", said(one.reason)] : null));
-    if (one.disabled) parts.push(", switched off as it is there");
+    if (one.disabled) parts.push(", disabled as it is there");
     if (one.quarantined) parts.push(", quarantined as it is there");
     for (const need of one.needs ?? []) {
       if (need.is_set) continue;
-      const what = need.not_given ? `needs a secret, and does not get ${JSON.stringify(need.not_given)}, which is stored and has no use here` : need.kind === "secret" ? "needs a secret" : "needs a variable";
+      const what = need.not_given ? `needs a secret; ${JSON.stringify(need.not_given)} is stored for something else` : need.kind === "secret" ? "needs a secret" : "needs a variable";
       parts.push(h("div.sub", state("auth", what), " ", h("code", said(need.name)), ": ", said(need.next_step)));
     }
-    if (one.literal_secrets?.length) parts.push(h("div.sub", "A secret stands in ", h("code", said(one.literal_secrets.join(", "))), " and comes as it is; the keyring is a better place: ", said((one.secret_steps ?? []).join("; "))));
+    if (one.literal_secrets?.length) parts.push(h("div.sub", h("code", said(one.literal_secrets.join(", "))), " is a secret in plain text; to store it in the keyring: ", said((one.secret_steps ?? []).join("; "))));
     if (one.left_behind?.length) parts.push(h("div.sub", "Left behind: ", said(one.left_behind.join(", "))));
     return parts;
   }
@@ -114,15 +114,15 @@ export function imports(frame, done = () => {}) {
     if (!found) return box(null, failure ? failed(failure, button("Look again", () => load().then(frame.paint, () => {}))) : null);
     const faults = found.faults.map((fault) => h("p.hint.bad", h("span", h("code", said(short(fault.file))), " was not read: ", said(fault.error))));
     for (const twice of found.repeated ?? []) {
-      faults.push(h("p.hint.bad", h("span", h("code", said(short(twice.file))), ": ", h("code", said(twice.key)), " stands twice, and only the last one counts.")));
+      faults.push(h("p.hint.bad", h("span", h("code", said(short(twice.file))), ": ", h("code", said(twice.key)), " is there twice; the last one counts.")));
     }
     const where = h("p", found.files.length ? `found in ${count(found.files.length, "file")} below ` : "looked below ", h("code", said(found.home)), "; nothing is changed there");
     if (!found.servers.length) {
-      return box(where, faults, h("div.empty", h("b", "Nothing was found."), "Your clients have no servers there, or they are another user’s. The command ", h("code", "mcpproxy import FILE"), " takes them from any file."));
+      return box(where, faults, h("div.empty", h("b", "No servers found."), "Your clients have none, or belong to another user. The command ", h("code", "mcpproxy import FILE"), " imports from any file."));
     }
     const n = picked().length;
     const held = h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold them for review");
-    const act = doing ? h("span.wait", { role: "status" }, "Taking over…") : open().length ? [button(`Import ${count(n, "server")}`, take), held, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "There is nothing new to take over.");
+    const act = doing ? h("span.wait", { role: "status" }, "Importing…") : open().length ? [button(`Import ${count(n, "server")}`, take), held, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
     return box(where, faults, failure ? failed(failure) : null,
       table("fold", [["Take", "", true], ["Name"], ["From"], ["Runs or reaches"], ["What happens"]], [found.servers.map(line)]),
       h("div.bar.sec", act));

@@ -86,7 +86,7 @@ export function logView(name, first, chosen) {
 
   function nothing() {
     if (lines.length) return `No line at ${least} or above among the last ${lines.length}.`;
-    return told.file ? "It has written nothing yet." : "A remote server writes no log here.";
+    return told.file ? "It has written nothing yet." : "Remote servers keep their own log.";
   }
 
   function scroll() {

@@ -62,13 +62,13 @@ export function login(name, frame) {
   }
 
   function render() {
-    const title = h("div.title", h("div", crumbs(["Servers", "/ui/"], [said(name), `/ui/servers/${part(name)}`], "sign in"), h("h1", `Sign in to ${name}`)));
+    const title = h("div.title", h("div", crumbs(["Servers", "/ui/"], [said(name), `/ui/servers/${part(name)}`], "log in"), h("h1", `Log in to ${name}`)));
     if (failure) return [title, failed(failure, button("Start again", again, "btn small"))];
     switch (progress.state) {
-      case "done": return [title, h("p", icon("s-ready"), " You are signed in. Its tools are being listed."), h("p.acts.sec", go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn primary"), go("Servers", "/ui/"))];
-      case "failed": return [title, note("err", [h("b", "The login came to nothing: "), said(progress.error)]), h("p.acts", button("Start again", again, "btn primary"), go("Back", `/ui/servers/${part(name)}`))];
+      case "done": return [title, h("p", icon("s-ready"), " You are logged in. Listing its tools…"), h("p.acts.sec", go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn primary"), go("Servers", "/ui/"))];
+      case "failed": return [title, note("err", [h("b", "Login failed: "), said(progress.error)]), h("p.acts", button("Start again", again, "btn primary"), go("Back", `/ui/servers/${part(name)}`))];
       case "waiting": return [title, waits()];
-      default: return [title, note("plain", "No login is under way any more."), h("p.acts", button("Start again", again, "btn primary"))];
+      default: return [title, note("plain", "This login has ended."), h("p.acts", button("Start again", again, "btn primary"))];
     }
   }
 
@@ -76,8 +76,8 @@ export function login(name, frame) {
     const to = safely(begun.url);
     const left = Math.max(0, (ends - Date.now()) / 1000);
     return h("div.hero",
-      h("p.soft", "The login is made in your browser, with the server’s own page. Neither this page nor any agent sees your password or the token."),
-      to ? h("p.acts.sec", h("a.btn.primary", { href: to, target: "_blank", rel: "noopener noreferrer" }, `Open ${new URL(begun.url).host}`)) : note("err", ["The address of the login is no web address: ", h("code", said(begun.url))]),
+      h("p.soft", "You log in on the server’s own page. Neither this page nor an agent sees your password or token."),
+      to ? h("p.acts.sec", h("a.btn.primary", { href: to, target: "_blank", rel: "noopener noreferrer" }, `Open ${new URL(begun.url).host}`)) : note("err", ["The login address is not a web address: ", h("code", said(begun.url))]),
       h("p.wait.sec", { role: "status" }, icon("s-work", true), `Waiting for you there, ${span(left)} left. This line changes by itself.`),
       facts([["Goes to", h("code", said(begun.url.split("?")[0]))], ["Comes back to", h("code", said(begun.redirect_uri))]]),
       paste());
@@ -86,13 +86,13 @@ export function login(name, frame) {
   /** For a browser on another machine, whose address leads nowhere there. */
   function paste() {
     const form = h("form", { novalidate: true, "data-kept": "", on: { submit: finish } },
-      h("div.field", h("label", { for: "pasted" }, "The address that the browser ended at"), h("input.mono", { type: "url", id: "pasted", autocomplete: "off", spellcheck: "false", placeholder: `${begun.redirect_uri}?code=…`, "aria-describedby": "pasted-e" })),
+      h("div.field", h("label", { for: "pasted" }, "Address of the browser’s last page"), h("input.mono", { type: "url", id: "pasted", autocomplete: "off", spellcheck: "false", placeholder: `${begun.redirect_uri}?code=…`, "aria-describedby": "pasted-e" })),
       h("p.acts", h("button.btn", { type: "submit" }, "Finish with this address")));
     const wrong = h("p.hint.bad", { id: "pasted-e", hidden: !message }, message);
-    return h("details.sec", { open: !begun.listens }, h("summary", "The browser is on another machine, or ended at a page that cannot be opened"), h("p.hint", "Copy the whole address out of its address bar, also where the page could not be shown."), form, wrong);
+    return h("details.sec", { open: !begun.listens }, h("summary", "Your browser is on another machine, or its last page did not load"), h("p.hint", "Copy the whole address from its address bar, even if the page did not load."), form, wrong);
   }
 
-  return { title: `Sign in to ${name}`, tab: "servers", waiting: `Asking ${name} where to sign in…`, load, render, ways: (error) => noServer(error, (other) => `/ui/servers/${part(other)}/login`), refresh: () => {}, leave: () => leaving.abort() };
+  return { title: `Log in to ${name}`, tab: "servers", waiting: `Asking ${name} where to log in…`, load, render, ways: (error) => noServer(error, (other) => `/ui/servers/${part(other)}/login`), refresh: () => {}, leave: () => leaving.abort() };
 }
 
 function safely(url) {

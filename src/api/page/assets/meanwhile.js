@@ -12,7 +12,7 @@ const NAMED = 6;
 export const removed = (name) => note("err", [h("b", "There is no server ", said(name), " any more."), " It was removed meanwhile, so this cannot be saved. What you typed is kept here."], go("Servers", "/ui/", "btn small"));
 
 /** Its entry is there, and cannot be used. */
-export const unusable = (row) => note("err", [h("b", "The entry was changed meanwhile, and cannot be used as it stands now. "), capital(row.last_error ?? ""), ". What you typed is kept here."]);
+export const unusable = (row) => note("err", [h("b", "The entry was changed meanwhile, and has a mistake now. "), capital(row.last_error ?? ""), ". What you typed is kept here."]);
 
 /** Its entry is another than `before`: `mine` is what was typed, as a patch of that one; `take` brings the change into the form. */
 export function changed(before, now, mine, take) {
@@ -20,7 +20,7 @@ export function changed(before, now, mine, take) {
   const both = changedKeys(mine).filter((key) => theirs.includes(key));
   const keys = (list) => h("code", said(some(list, NAMED)));
   return note("warn", [
-    h("b", "The entry was changed meanwhile: "), keys(theirs), ". What you typed is kept, and what you did not change stays as it is now.",
+    h("b", "The entry was changed meanwhile: "), keys(theirs), ". What you typed is kept; what you did not change stays.",
     both.length ? [" You changed ", keys(both), ", too: saving writes yours."] : null,
   ], button("Show it in the form", take, "btn small"));
 }

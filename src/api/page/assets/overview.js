@@ -143,7 +143,7 @@ export function overview(query, frame) {
     const name = part(one.name);
     if (!one.enabled) return null;
     if (one.quarantined) return go("Review", `/ui/review/${name}`, small);
-    if (one.state === "Authenticating") return go("Sign in", `/ui/servers/${name}/login`, small);
+    if (one.state === "Authenticating") return go("Log in", `/ui/servers/${name}/login`, small);
     if (one.state === "Error" && one.transport === "stdio" && !one.unusable) return go("Open log", `/ui/servers/${name}#log`, small);
     if (one.state === "Error" && one.transport && !one.unusable) return button("Try again", () => again(one.name), small);
     if (one.state === "Error") return go("Open", `/ui/servers/${name}`, small);
@@ -175,7 +175,7 @@ export function overview(query, frame) {
         ["Clients", clients.length ? said(some(clients, 5)) : "none"],
       ])),
       h("section.sec", { "aria-labelledby": "feed-h" }, h("header", h("h2", { id: "feed-h" }, "Activity"), h("a.end.small", { href: "/ui/activity" }, "All")),
-        newest.length ? feed(newest) : h("p.dim", "No call yet. Calls of agents stand here as they come.")),
+        newest.length ? feed(newest) : h("p.dim", "No calls yet. They appear here live.")),
     );
   }
 
@@ -185,17 +185,17 @@ export function overview(query, frame) {
 /** Why a server is as it is, and what to do. */
 export function reason(one) {
   const next = (text) => h("div.sub", "Next: ", text);
-  if (!one.enabled) return h("span.dim", "Switched off; nothing of it is offered");
+  if (!one.enabled) return h("span.dim", "Disabled; its tools are hidden");
   if (one.quarantined) {
-    return [one.last_error ? capital(one.last_error) : "Held until a person approves it", next("review it; nothing of it is offered until you approve")];
+    return [one.last_error ? capital(one.last_error) : "Quarantined until you approve it", next("review it; agents see none of its tools until you approve")];
   }
-  if (one.state === "Authenticating") return [capital(one.last_error ?? "It wants a login"), next("sign in, your browser opens its login")];
+  if (one.state === "Authenticating") return [capital(one.last_error ?? "Needs a login"), next("log in; your browser opens its page")];
   if (one.last_error) return [capital(one.last_error), one.next_step ? next(sentence(one.next_step)) : null];
   if (one.held) {
     const working = Math.max(0, (one.tools ?? 0) - one.held);
-    return [state("held", `${number(one.held)} held`), " until a person approves", next(`look at what is held${working ? `; ${count(working, "tool")} still work${working === 1 ? "s" : ""}` : ""}`)];
+    return [state("held", `${number(one.held)} held`), " until you approve", next(`review what is held${working ? `; ${count(working, "tool")} still work${working === 1 ? "s" : ""}` : ""}`)];
   }
-  if (one.left_out) return ["Some of what it lists cannot be used", one.next_step ? next(sentence(one.next_step)) : null];
+  if (one.left_out) return ["Some of its definitions cannot be used", one.next_step ? next(sentence(one.next_step)) : null];
   if (one.detail) return [capital(one.detail), one.last_output ? h("div.sub", said(one.last_output)) : null];
   if (one.state === "Disconnected") return h("span.dim", "Asleep; the next call wakes it");
   if (one.instances) return h("span.dim", count(one.instances, "instance runs", "instances run"));

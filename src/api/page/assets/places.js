@@ -15,7 +15,7 @@ import { empty, go } from "./parts.js";
 
 const nowhere = () => ({
   title: "Not found",
-  render: () => empty("There is no such page.", "The address may be of another version.", go("Servers", "/ui/")),
+  render: () => empty("There is no such page.", "The address may be from another version.", go("Servers", "/ui/")),
 });
 
 /** A place: `{title, tab, load, render, refresh?, navigate?, leave?, escape?, painted?}`. `frame` is `{visit, rename, paint, soon}`. */

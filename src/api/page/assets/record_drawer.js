@@ -33,7 +33,7 @@ function drawer(record, others, isThere, close) {
       ["Result", [outcome(record), " ", record.code ? h("code", said(record.code)) : null]],
       ["Caller", record.caller ? [record.client ? [said(record.client), ", "] : null, "as ", h("code", said(record.caller))] : undefined],
       ["Through", record.endpoint ? h("code", said(record.endpoint)) : undefined],
-      ["Class", record.variant ? variant(record.variant) : undefined],
+      ["Call type", record.variant ? variant(record.variant) : undefined],
       ["Method", record.method ? h("code", said(record.method)) : undefined],
       ["Call", record.call ? [h("code", said(record.call)), " ", copying("copy", record.call, "link small")] : undefined],
       ["Caused by", record.parent ? h("a", { href: query("/ui/activity", { call: record.parent, run: record.run }) }, h("code", said(record.parent))) : undefined],
@@ -44,10 +44,10 @@ function drawer(record, others, isThere, close) {
       ["Took", record.duration_us === undefined || record.spent ? undefined : took(record.duration_us)],
       ["Asked, answered", sizes(record)],
       ["Times", record.times],
-      ["Server", record.server && (isThere ? h("a", { href: `/ui/servers/${part(record.server)}` }, said(record.server)) : [said(record.server), ", which there is not now"])],
+      ["Server", record.server && (isThere ? h("a", { href: `/ui/servers/${part(record.server)}` }, said(record.server)) : [said(record.server), ", which was removed"])],
     ]),
     gateSection(record), timeSection(record), argumentsSection(record), toldSection(record),
-    others.length ? h("section.sec", h("header", h("h3", record.parent ? "Calls beside it" : "Calls inside")), feed(others)) : null);
+    others.length ? h("section.sec", h("header", h("h3", record.parent ? "Other calls of its script" : "Calls inside")), feed(others)) : null);
 }
 
 /** Whether its error is the server's own text, which stays as it is. */
@@ -65,6 +65,6 @@ function step(record) {
   const name = record.server && part(record.server);
   if (!name) return null;
   if (["tool_held", "tool_changed", "server_quarantined"].includes(record.code)) return go("Review", `/ui/review/${name}`, "btn small");
-  if (record.code === "login_required") return go("Sign in", `/ui/servers/${name}/login`, "btn small");
+  if (record.code === "login_required") return go("Log in", `/ui/servers/${name}/login`, "btn small");
   return go("Open server", `/ui/servers/${name}`, "btn small");
 }

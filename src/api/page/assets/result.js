@@ -24,7 +24,7 @@ export function resultSection({ answer, text, failure, isWithdrawn, began, ms })
   const said = [timeOf(began), `, ${took(ms * 1000)}`, text ? `, ${count(tokensOf(text), "token")}` : ""];
   return h("section.sec", { "aria-labelledby": "res-h", "aria-live": "polite" },
     h("header", h("h2", { id: "res-h" }, "Result"), h("p", said), text ? copying("Copy JSON", text, "end link small") : null),
-    isWithdrawn ? note("plain", "You withdrew it. The server was told that nobody waits; it may have done a part of it.") : failure ? failed(failure) : shown(answer));
+    isWithdrawn ? note("plain", "You withdrew it. The server was told; part of it may have run.") : failure ? failed(failure) : shown(answer));
 }
 
 function shown(answer) {
@@ -32,9 +32,9 @@ function shown(answer) {
   const { result } = answer;
   if (!result || !Array.isArray(result.content)) return json(result ?? answer, "Result");
   return [
-    result.isError ? note("err", [h("b", "Tool error: "), "the tool says that it did not work."]) : null,
+    result.isError ? note("err", [h("b", "Tool error: "), "the tool reports an error."]) : null,
     result.content.map((item, i) => h("div.item", content(item, i))),
-    result.content.length ? null : h("p.dim", "It answered with no content."),
+    result.content.length ? null : h("p.dim", "No content."),
     result.structuredContent === undefined ? null : h("div.item", h("h3", "Structured content"), json(result.structuredContent, "Structured content")),
   ];
 }
@@ -64,7 +64,7 @@ function textOf(text, label) {
 function image(item, i) {
   const { mimeType, data } = item;
   const named = (why) => h("p", h("span.kind", "image"), " ", said(mimeType ?? "no type"), `, ${bytes(sizeOf(data ?? ""))}, ${why}`);
-  if (!IMAGES.includes(mimeType)) return named("not shown: its type is none that is shown here");
+  if (!IMAGES.includes(mimeType)) return named("not shown: this page cannot display its type");
   try {
     return h("figure.image", h("img", { src: `data:${mimeType};base64,${data}`, alt: `Image ${i + 1} of the result` }), h("figcaption.hint", `${mimeType}, ${bytes(sizeOf(data))}`));
   } catch {

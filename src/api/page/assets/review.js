@@ -90,7 +90,7 @@ export function review(wanted, frame) {
   function keepBlocked(thing) {
     const held = thing ? inPlace().filter((one) => !one.isApproved).map((one) => one.thing) : [];
     const below = held[held.findIndex((other) => keyOf(other) === (thing && keyOf(thing))) + 1];
-    toast(`Nothing was changed: ${thing ? thing.name : name} stays blocked`);
+    toast(`${thing ? thing.name : name} stays held`);
     const heading = below && document.getElementById(headingOf(below));
     if (heading) {
       heading.focus({ preventScroll: true });
@@ -126,7 +126,7 @@ export function review(wanted, frame) {
   function render() {
     const n = waiting.length;
     const title = h("div.title", h("div", h("h1", n === 0 ? "Nothing waits for you" : n === 1 ? "1 server waits for you" : `${n} servers wait for you`),
-      h("p.sub", "Held things are in no list and no search, and calls to them are refused. Only a person can approve.")));
+      h("p.sub", "Agents cannot see or call what is held. Only you can approve it.")));
     if (!shown) return [title, failure ? failed(failure) : null, empty("All is approved.", "A new server that an agent adds, a tool that changes and a definition that looks dangerous are held here until you approve them.", go("Servers", "/ui/")), decidedList(decided)];
     return [title, h("div.cols.left", list(), h("div", article()))];
   }
@@ -142,20 +142,20 @@ export function review(wanted, frame) {
   function article() {
     const rows = inPlace();
     return h("article", { tabindex: "-1", "data-focus": "", "aria-labelledby": "srv-h", "data-key": name },
-      isStale ? note("warn", [h("b", "It lists something else by now."), " What you see is what it listed when you opened this; approving that is refused."], button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
+      isStale ? note("warn", [h("b", "Its list has changed."), " You see its list of before, which can no longer be approved."], button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
       failure ? failed(failure, button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
       h("header.title", h("div", h("h2", { id: "srv-h" }, h("a.u", { href: `/ui/servers/${part(name)}` }, said(name)), " ", h("span.dim", shown.server.quarantined ? "held server" : "")), h("p.tags", serverState(shown.server)))),
       doing ? h("p.wait", { role: "status" }, icon("s-work", true), doing) : null,
       locked(shown),
       approved === null || doing ? null : wasApproved(),
-      shown.server.quarantined ? whole() : [rows.length ? rows.map(({ thing, isApproved }) => one(thing, isApproved)) : h("p.soft", "Nothing of it is held."), listing(shown.things.filter((thing) => !thing.held))]);
+      shown.server.quarantined ? whole() : [rows.length ? rows.map(({ thing, isApproved }) => one(thing, isApproved)) : h("p.soft", "Nothing is held."), listing(shown.things.filter((thing) => !thing.held))]);
   }
 
   /** That it is done, and the way to what waits then. */
   function wasApproved() {
     const left = shown.things.filter((thing) => thing.held).length;
     const next = waiting.find((one) => one.name !== name);
-    const rest = left ? ` ${count(left, "thing")} of it still ${left === 1 ? "waits" : "wait"} for you.` : next ? "" : " Nothing else waits for you.";
+    const rest = left ? ` ${left} more ${left === 1 ? "waits" : "wait"} for you.` : next ? "" : " Nothing else waits for you.";
     return h("div", { "data-key": "approved", "data-approved": "", tabindex: "-1", role: "status" },
       note("done", [h("b", "Approved ", said(approved), "."), rest], !left && next ? go(["Review ", said(next.name)], `/ui/review/${part(next.name)}`, "btn small") : null));
   }
@@ -168,7 +168,7 @@ export function review(wanted, frame) {
       facts(entryFacts(shown.entry, shown.things)),
       changed(shown.entry_review),
       contact(),
-      findings.length ? section(count(findings.length, "finding"), h("p", "escaped text is shown like ", h("span.esc", "U+200B"), "; nothing here is rendered"), findingList(findings)) : shown.inspected ? h("p.soft.sec", "Nothing in what it lists looks dangerous.") : null,
+      findings.length ? section(count(findings.length, "finding"), h("p", "escaped text is shown like ", h("span.esc", "U+200B"), "; nothing here is rendered"), findingList(findings)) : shown.inspected ? h("p.soft.sec", "No dangerous findings.") : null,
       shown.inspected ? listing(shown.things, true) : null,
       decideWhole(findings.filter(({ finding }) => isHigh(finding)).length, tools.length),
     ];
@@ -176,13 +176,13 @@ export function review(wanted, frame) {
 
   function contact() {
     if (shown.inspected) return null;
-    if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), `It is ${contacted(shown.server)} to list its tools; nothing of it is called.`);
+    if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), `It is ${contacted(shown.server)} to list its tools; none is called.`);
     const why = shown.contact_error
-      ? `It was ${contacted(shown.server)} once to list its tools, and that failed. It is not tried again by itself.`
+      ? `It was ${contacted(shown.server)} once to list its tools, which failed. It is not tried again until you ask.`
       : shown.awaits_contact
-      ? `An agent wrote its entry, so it was neither started nor contacted. To list its tools it is ${contacted(shown.server)} once; nothing of it is called.`
-      : `It has not been listed yet. To list its tools it is ${contacted(shown.server)} once; nothing of it is called.`;
-    return [note("held", [h("b", "What it offers is not known. "), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.contact_error)) : null];
+      ? `An agent wrote its entry, so it was neither started nor contacted. To list its tools it is ${contacted(shown.server)} once; no tool is called.`
+      : `It has not been listed yet. To list its tools it is ${contacted(shown.server)} once; no tool is called.`;
+    return [note("held", [h("b", "Its tools are not known. "), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.contact_error)) : null];
   }
 
   const isStarting = () => shown.server.state === "Connecting";
@@ -211,21 +211,21 @@ export function review(wanted, frame) {
     if (shown.lock_file || doing || (!shown.inspected && isStarting())) return null;
     if (asked === "remove") {
       const back = () => { asked = null; frame.paint(); document.querySelector("[data-remove]")?.focus(); };
-      return h("div.sec", confirm(`Remove ${name}?`, "Its entry leaves the file, and its log goes, too.", `Remove ${name}`, removeIt, back));
+      return h("div.sec", confirm(`Remove ${name}?`, "Deletes its entry and its log.", `Remove ${name}`, removeIt, back));
     }
     const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn", { "data-remove": "" }), button("Disable", () => disable()), button("Decide later", () => keepBlocked())];
     const starts = `${risk(shown.server)}, and ${shown.inspected ? `its ${count(tools, "tool")} ${tools === 1 ? "is" : "are"} offered` : "whatever it lists is offered"} to every client.`;
     if (dangerous || asked === "all" || !shown.inspected) {
-      const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing what it offers";
+      const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing its tools";
       return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), keep, button("Approve anyway", () => approve({}, name), "btn danger")));
     }
-    return h("div.decide", h("p.small.dim", starts, " Later changes of its tools and of what it says of itself are held again; of the rest, what looks dangerous."), keep, button(`Approve ${name}`, () => approve({}, name), "btn primary"));
+    return h("div.decide", h("p.small.dim", starts, " Later changes of its tools and instructions are held again; of the rest, dangerous ones."), keep, button(`Approve ${name}`, () => approve({}, name), "btn primary"));
   }
 
   /** One definition that is held of a server that is trusted. */
   function one(thing, isApproved) {
     const key = keyOf(thing);
-    const word = { tool: "", prompt: "prompt", resource: "resource", template: "resource template", instructions: "what the server says of itself" }[thing.kind] ?? thing.kind;
+    const word = { tool: "", prompt: "prompt", resource: "resource", template: "resource template", instructions: "the server’s instructions" }[thing.kind] ?? thing.kind;
     const title = thing.kind === "instructions" ? "instructions" : thing.name;
     const dangerous = thing.findings.filter(isHigh).length;
     return h("section.held-thing", { "data-key": key, "aria-label": title },
@@ -243,7 +243,7 @@ export function review(wanted, frame) {
     const body = thing.kind === "instructions" ? { instructions: true } : { names: [thing.name] };
     const yes = () => approve(body, title, thing);
     if (asked === key) {
-      return confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "It is offered to every client at once, and models read what it says.", "Approve anyway", yes, () => { asked = null; frame.paint(); keepBlocked(thing); }, "Decide later");
+      return confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "Every client gets it at once, and models read its text.", "Approve anyway", yes, () => { asked = null; frame.paint(); keepBlocked(thing); }, "Decide later");
     }
     const press = dangerous ? () => { asked = key; frame.paint(); } : yes;
     return h("div.decide", h("p.small.dim", thing.fingerprint ? ["Approving pins ", h("code", print(thing)), "; the next change is held again."] : "The next change is held again."),
@@ -255,7 +255,7 @@ export function review(wanted, frame) {
     const of = (kind) => things.filter((thing) => thing.kind === kind);
     const [says] = of("instructions");
     return [
-      says ? section("What it says of itself", h("p", "its instructions, which agents read"), instructions(says, isSaid)) : null,
+      says ? section("Its instructions", h("p", "agents read them"), instructions(says, isSaid)) : null,
       offers("What it offers", h("p", "as the server describes it, escaped"), of("tool"), isSaid),
       offers("Prompts", null, of("prompt"), isSaid),
       offers("Resources", null, of("resource"), isSaid),
@@ -273,7 +273,7 @@ export function review(wanted, frame) {
   function offers(title, aside, things, isSaid) {
     if (!things.length) return null;
     const detail = (thing) => h("details.offer", { "data-key": keyOf(thing), open: thing.findings.some(isHigh), on: unfolding(keyOf(thing)) },
-      h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), thing.findings.length ? [" ", found(thing.findings)] : null, thing.changed_since ? h("span.dim", " says something else than when it was seen first, ", when(thing.changed_since)) : null),
+      h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), thing.findings.length ? [" ", found(thing.findings)] : null, thing.changed_since ? h("span.dim", " has changed since it was first seen, ", when(thing.changed_since)) : null),
       thing.findings.length && !isSaid ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
       thing.kind === "tool" || thing.description ? h("pre.code", { tabindex: "0", role: "region", "aria-label": `Description of ${thing.name}` }, said(thing.description ?? "")) : null,
       thing.parameters?.length ? facts(thing.parameters.map((one) => [h("code", said(one.name)), [said(one.kind ?? ""), one.required ? ", required" : "", one.description ? [": ", said(one.description)] : null]])) : null,
@@ -306,7 +306,7 @@ export function review(wanted, frame) {
   /** The same below what changed, for those who want it. */
   function folded(thing) {
     const key = `whole ${keyOf(thing)}`;
-    return h("details.offer", { "data-key": key, on: unfolding(key) }, h("summary", "All of it, as it is now"), opened.has(key) ? definition(thing) : null);
+    return h("details.offer", { "data-key": key, on: unfolding(key) }, h("summary", "Whole definition now"), opened.has(key) ? definition(thing) : null);
   }
 
   return { title: "Review", tab: "review", waiting: "Reading what waits…", load, refresh, render, ways };

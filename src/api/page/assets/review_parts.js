@@ -29,7 +29,7 @@ export function entryFacts(entry, things) {
   return [
     [entry.url ? "Reaches" : "Runs", h("code", said(line))],
     ["In", entry.cwd ? h("code", said(entry.cwd)) : undefined],
-    ["Environment", entry.url ? undefined : named(entry.env) ? h("code", said(named(entry.env))) : "nothing of its own"],
+    ["Environment", entry.url ? undefined : named(entry.env) ? h("code", said(named(entry.env))) : "none of its own"],
     ["Headers", entry.url && named(entry.headers) ? h("code", said(named(entry.headers))) : undefined],
     ["Offers", tools.length ? [`${count(tools.length, "tool")}: `, tools.map((tool, i) => [i ? ", " : "", h("code", said(tool.name))])] : undefined],
     [tools.length ? "Also" : "Offers", beside || undefined],
@@ -42,7 +42,7 @@ const isRemote = ({ transport }) => Boolean(transport && transport !== "stdio");
 export const contacted = (server) => (isRemote(server) ? "connected to" : "started");
 
 /** What approving a server lets it have. */
-export const risk = (server) => (isRemote(server) ? "What agents give its tools goes to its address, with its headers" : "It starts with your user’s rights");
+export const risk = (server) => (isRemote(server) ? "What agents pass to its tools goes to its address, with its headers" : "It runs with your user’s rights");
 
 /** What a person can do where a lock file says what is accepted, as the command line says it. */
 export function locked({ lock_file: file, lock_step: step, server }) {
@@ -57,7 +57,7 @@ export function changed(review) {
   const line = (place, value) => (value === undefined || value === null ? [] : `${place}: ${value}`.split("\n"));
   const steps = review.changes.map(({ place, was, is }) => ({ gone: line(place, was), come: line(place, is) }));
   const why = ["held for ", h("code", said(review.held_for.join(", ")))];
-  return section("What an agent changed", h("p", why), diffTable(steps, "As a person left it", "Now", "The entry before and after an agent changed it"));
+  return section("What an agent changed", h("p", why), diffTable(steps, "As you left it", "Now", "The entry before and after an agent changed it"));
 }
 
 /** One sentence above a diff: what of it counts. */

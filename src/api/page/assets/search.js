@@ -127,22 +127,22 @@ export function search(first, frame) {
     const out = known.filter((tool) => !tool.callable && (!asked.server || tool.server === asked.server) && has(tool));
     if (!out.length) return null;
     const one = (tool, i) => [i ? "; " : "", h("a.u", { href: `/ui/tools/${part(tool.name)}` }, h("code", said(tool.name))), tool.reason ? [": ", said(tool.reason)] : null];
-    return note("held", [h("b", `${count(out.length, "tool")} with such words ${out.length === 1 ? "is" : "are"} left out. `), out.slice(0, NAMED).map(one), out.length > NAMED ? ` and ${out.length - NAMED} more` : null, "."]);
+    return note("held", [h("b", `${count(out.length, "matching tool")} ${out.length === 1 ? "is" : "are"} left out. `), out.slice(0, NAMED).map(one), out.length > NAMED ? ` and ${out.length - NAMED} more` : null, "."]);
   }
 
   function listed() {
     const offered = tools.tools.filter((tool) => tool.callable);
     const others = tools.tools.filter((tool) => !tool.callable);
-    if (!tools.tools.length) return empty("No tool is known.", "Tools are listed when their servers connect.", go("Servers", "/ui/"));
+    if (!tools.tools.length) return empty("No tools yet.", "Tools are listed when their servers connect.", go("Servers", "/ui/"));
     const line = (tool) => h("li.hit", { "data-row": "", "data-key": tool.name }, h("span.n"), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))), h("div"));
     const lines = (some) => (some.length ? h("ol", { "data-rows": "" }, some.map(line)) : null);
     const rest = others.slice(0, Math.max(0, most - offered.length));
     const more = tools.tools.length - most;
     const step = Math.min(more, STEP);
     return h("section", { "aria-labelledby": "all-h" },
-      h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), h("span.small.dim", others.length ? `${number(others.length)} more that no agent gets stand below them. ` : "", "Type words above to see what an agent would find.")),
+      h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), h("span.small.dim", others.length ? `${number(others.length)} more are hidden from agents (below). ` : "", "Type words above to see what an agent would find.")),
       lines(offered.slice(0, most)),
-      rest.length ? [h("h2.sec", `${count(others.length, "tool")} that no agent gets`), lines(rest)] : null,
+      rest.length ? [h("h2.sec", `${count(others.length, "tool")} hidden from agents`), lines(rest)] : null,
       more > 0 ? h("p.sec", button(`Show ${number(step)} more`, () => { most += STEP; frame.paint(); }), h("span.small.dim", ` ${number(most)} of ${number(tools.tools.length)} are shown.`)) : null);
   }
 

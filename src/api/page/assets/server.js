@@ -91,7 +91,7 @@ export function server(name, frame, first) {
     return [
       one.quarantined ? go("Review", `/ui/review/${part(name)}`, "btn primary") : null,
       !one.quarantined && one.held ? go("Compare", `/ui/review/${part(name)}`, "btn primary") : null,
-      usable && one.state === "Authenticating" ? go("Sign in", `/ui/servers/${part(name)}/login`, "btn primary") : null,
+      usable && one.state === "Authenticating" ? go("Log in", `/ui/servers/${part(name)}/login`, "btn primary") : null,
       usable ? button("Restart", () => act("Restarting…", () => verb("restart"))) : null,
       one.enabled ? button("Disable", disable) : button("Enable", enable),
       one.quarantined ? null : button("Quarantine", () => { asked = "quarantine"; frame.paint(); }),
@@ -103,7 +103,7 @@ export function server(name, frame, first) {
   function question(one) {
     const keep = () => { asked = null; frame.paint(); };
     if (asked === "quarantine") {
-      const what = `Calls to it are refused and its ${count(one.tools ?? 0, "tool is", "tools are")} in no list until a person approves it.`;
+      const what = `Agents cannot see or call its ${count(one.tools ?? 0, "tool")} until you approve it.`;
       return confirm(`Quarantine ${name}?`, what, `Quarantine ${name}`, () => act("Quarantining…", () => verb("quarantine")), keep);
     }
     return null;
@@ -154,9 +154,9 @@ export function server(name, frame, first) {
   /** What has to happen before it is started. */
   function waitsFor() {
     const one = details.server;
-    if (!one.enabled) return "It is switched off: it is started when somebody enables it.";
-    if (one.quarantined) return "It is held: it is started when a person approves it.";
-    return details.entry?.start === "eager" ? "It is started with the daemon." : "It is started by the first call that needs it.";
+    if (!one.enabled) return "It starts when you enable it.";
+    if (one.quarantined) return "It starts when you approve it.";
+    return details.entry?.start === "eager" ? "It starts with the daemon." : "The first call starts it.";
   }
 
   /** A switch: whether agents get a tool. One that a pattern or a list keeps out is changed in the entry. */
@@ -173,7 +173,7 @@ export function server(name, frame, first) {
     const own = (tool) => tool.name.slice(name.length + 1);
     const sorted = [...tools.tools].sort((a, b) => (called.get(own(b))?.calls ?? 0) - (called.get(own(a))?.calls ?? 0));
     const shown = isAll ? sorted : sorted.slice(0, FEW);
-    if (!sorted.length) return section("Tools", null, h("div.empty", h("b", "No tool is known."), "Its tools are listed when it connects."));
+    if (!sorted.length) return section("Tools", null, h("div.empty", h("b", "No tools yet."), "Its tools are listed when it connects."));
     const line = (tool) => row(tool.name, [
       head("grow mono", h("a", { href: `/ui/tools/${part(tool.name)}` }, said(own(tool)))),
       cell("", variant(tool.call_with), tool.callable ? null : [" ", uncallable(tool)]),
@@ -195,9 +195,9 @@ export function server(name, frame, first) {
     if (!entry) return section("Configuration", null, h("div.empty", h("b", "The entry cannot be used."), capital(one.next_step ?? "")));
     const { name: _, ...shown } = entry;
     const removing = asked === "remove"
-      ? confirm(`Remove ${name}?`, `${one.demo ? "It stands in no file and goes from this daemon" : "Its entry leaves the file"}; its ${count(one.tools ?? 0, "tool is", "tools are")} gone for agents at once. Its log goes, too.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
+      ? confirm(`Remove ${name}?`, `Deletes ${one.demo ? "" : "its entry, "}its ${count(one.tools ?? 0, "tool")} and its log.`, `Remove ${name}`, removeIt, () => { asked = null; frame.paint(); })
       : one.demo === "command_line" ? null : h("p.acts", button("Remove", () => { asked = "remove"; frame.paint(); }, "btn danger"));
-    return section("Configuration", [h("p", one.demo ? "as it is started; it stands in no file" : "with defaults; secrets are masked"), one.demo ? null : h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
+    return section("Configuration", [h("p", one.demo ? "as it was started; it is in no file" : "with defaults; secrets are masked"), one.demo ? null : h("a.end.small", { href: `/ui/servers/${part(name)}/edit` }, "Edit")],
       h("div.cols.even",
         json(shown, "Entry"),
         h("div", facts([
@@ -207,12 +207,12 @@ export function server(name, frame, first) {
           ["Shared by", one.instances === undefined ? "all clients" : count(one.instances, "instance runs", "instances run")],
           ["May connect for", said(entry.init_timeout)],
           ["Call limit", [said(entry.call_tool_timeout), " of silence"]],
-          ["Changed tools", entry.tool_changes === "allow" ? "taken as they come" : "held until approved"],
+          ["Changed tools", entry.tool_changes === "allow" ? "accepted unreviewed" : "held until approved"],
           ["Log file", details.log_file ? h("code", said(details.log_file)) : undefined],
         ]), h("div.sec", removing))));
   }
 
-  const ways = (failure) => noServer(failure, (other) => `/ui/servers/${part(other)}`, go("What was recorded of it", query("/ui/activity", { server: name, kind: "all" })));
+  const ways = (failure) => noServer(failure, (other) => `/ui/servers/${part(other)}`, go("Its records", query("/ui/activity", { server: name, kind: "all" })));
 
   /** Removes it. From then on nothing of it is asked for: what the daemon would answer is that there is no such server. */
   async function removeIt() {
@@ -231,7 +231,7 @@ export function server(name, frame, first) {
     frame.visit("/ui/");
   }
 
-  return { title: name, tab: "servers", waiting: `Reading what is known of ${name}…`, load, refresh: () => (doing ? undefined : load()), render, leave: log.leave, ways, navigate: (now) => log.from(now.get("log") ?? ""), painted: () => isEnding || log.painted() };
+  return { title: name, tab: "servers", waiting: `Reading ${name}…`, load, refresh: () => (doing ? undefined : load()), render, leave: log.leave, ways, navigate: (now) => log.from(now.get("log") ?? ""), painted: () => isEnding || log.painted() };
 }
 
 /** Why agents cannot call a tool, in a word. */
@@ -247,8 +247,8 @@ const beginning = (text) => (text.length > DESCRIBED ? `${text.slice(0, DESCRIBE
 
 /** What ends the demo server, by how it was started. */
 const endOf = {
-  command_line: ["It is there as long as this daemon: ", h("code", "mcpproxy serve --demo"), " adds it."],
-  request: "It was started on the page, or over REST, and goes when you remove it or when the daemon ends.",
+  command_line: ["It lasts as long as this daemon: ", h("code", "mcpproxy serve --demo"), " adds it."],
+  request: "It was started on this page or over REST. It ends with the daemon, or when you remove it.",
 };
 
 /** How long it has been as it is, as far as the log knows. */

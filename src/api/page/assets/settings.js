@@ -1,4 +1,4 @@
-// What is in force, where it comes from, and the field to change it.
+// Every setting: its value, its source and a field to change it.
 
 import { Failure, ask, patch, post } from "./api.js";
 import { doctor } from "./doctor.js";
@@ -37,7 +37,7 @@ export function settings(query, frame) {
 
   function render() {
     return [
-      h("div.title", h("div", h("h1", "Settings"), h("p.sub", "What is in force, where it comes from, and the field to change it.")),
+      h("div.title", h("div", h("h1", "Settings"), h("p.sub", "Every setting: its value, its source and a field to change it.")),
         h("div.acts",
           file ? button(isFile ? "Hide the file" : "Show the file", () => { isFile = !isFile; frame.paint(); }, "btn", { "aria-expanded": String(isFile) }) : null,
           go("JSON Schema", "/api/v1/config/schema"), go("Access", "/ui/access"))),
@@ -124,7 +124,7 @@ export function settings(query, frame) {
     const diff = review ? h("div.sec", h("h3", `What changes in ${said(file.config_file).join("")}`), h("p.hint", "Comments and order stay."),
       table("fold", [["Setting"], ["From"], ["To"]], [review.changes.map((one) => row(`review ${one.path.join(".")}`, [head("grow mono", one.path.join(".")), cell("", value(one.before)), cell("", value(one.after))]))]),
       (review.warnings ?? []).map((warning) => note("warn", capital(warning)))) : null;
-    const restart = review?.needs === "restart" ? h("span.soft", " A restart of the daemon is needed for all of it to count.") : null;
+    const restart = review?.needs === "restart" ? h("span.soft", " All of it counts after a restart of the daemon.") : null;
     return [diff, h("div.decide", h("p", h("b", count(edits.size, "unsaved change")), restart),
       button("Discard", () => { edits.clear(); resets += 1; [review, failure] = [null, null]; frame.paint(); }),
       review ? null : button("Review", look, "btn"),
@@ -179,7 +179,7 @@ export function settings(query, frame) {
       ["Data folder", h("code", said(status.data_dir))],
       ["Clients connect to", status.url ? h("code", status.url) : "the local socket only"],
       ["Listens at", status.listen.length ? status.listen.map((one, i) => [i ? ", " : "", h("code", said(one))]) : "the local socket only"],
-      ["Access", status.access ? said(status.access) : "everybody on this machine may have everything"],
+      ["Access", status.access ? said(status.access) : "every client on this machine may use every tool"],
       ["Rate limit", status.rate_limit ? said(status.rate_limit) : "none"],
       ["Lock file", status.lock_file ? h("code", said(status.lock_file)) : "none"],
       ["Log", status.log_file ? h("code", said(status.log_file)) : "stderr of the daemon"],

@@ -53,7 +53,7 @@ export function startsSection({ name, records, others, isReady, waitsFor, unreco
   const failed = records.filter((record) => record.action === "failed" || record.action === "lost");
   return section("Starts", h("p", "last 24 hours; green is awake, red a failed start or a lost connection"),
     drawing(stretches, failed, isReady, now),
-    unrecorded ? h("p.hint", `${count(unrecorded, "attempt")} after the last one below failed, too: of failures in a row the first six have a row each, the others one now and then.`) : null,
+    unrecorded ? h("p.hint", `${count(unrecorded, "attempt")} after the last one below failed, too; of failures in a row only six are listed.`) : null,
     records.length ? rowsOf(name, records, stretches, isReady) : h("div.empty", h("b", "Nothing happened in the last 24 hours."), waitsFor));
 }
 

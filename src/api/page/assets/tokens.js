@@ -61,7 +61,7 @@ export function tokens(frame) {
       cell("act full", revoking === token.name ? null : button("Revoke", () => { revoking = token.name; frame.paint(); }, "btn small", { "aria-label": `Revoke ${token.name}` })),
     ])];
     if (revoking === token.name) {
-      const ask = confirm(`Revoke ${token.name}?`, "Whatever shows it gets 401 within a second, open sessions included. A revoked token does not come back.", `Revoke ${token.name}`, () => revoke(token.name), () => { revoking = null; frame.paint(); });
+      const ask = confirm(`Revoke ${token.name}?`, "Its clients get 401 within a second, open sessions included. This cannot be undone.", `Revoke ${token.name}`, () => revoke(token.name), () => { revoking = null; frame.paint(); });
       rows.push(h("tr.open", { role: "row", "data-key": `revoke ${token.name}` }, h("td.full", { role: "cell", colspan: "6" }, ask)));
     }
     return rows;
@@ -136,7 +136,7 @@ export function tokens(frame) {
 
   function render() {
     const columns = [["Caller"], ["May"], ["Servers"], ["Expires", "r"], ["Last call", "r"], ["Action", "", true]];
-    const inFile = list.in_file.length ? h("p.hint", `In the file, too: ${list.in_file.join(", ")}.`) : null;
+    const inFile = list.in_file.length ? h("p.hint", `Also in the configuration file: ${list.in_file.join(", ")}.`) : null;
     return [
       failure ? failed(failure) : null,
       shownOnce(),

@@ -62,7 +62,7 @@ export function tool(name, frame, first) {
     if (error.status !== 404) return null;
     const { closest } = error;
     return {
-      text: [was.isCalled ? "It was called before: its server does not list it any more. " : null, closest ? ["The closest name is ", h("a.u", { href: `/ui/tools/${part(closest)}` }, h("code", said(closest))), "."] : null],
+      text: [was.isCalled ? "It was called before; its server no longer lists it. " : null, closest ? ["The closest name is ", h("a.u", { href: `/ui/tools/${part(closest)}` }, h("code", said(closest))), "."] : null],
       links: [
         was.isCalled ? go("Its calls", query("/ui/activity", { tool: name })) : null,
         was.server === null ? null : go(["Server ", said(was.server)], `/ui/servers/${part(was.server)}`),
@@ -84,7 +84,7 @@ export function tool(name, frame, first) {
 
   function whoMay() {
     if (!who.length) return undefined;
-    if (who.length === 1 && !others && who[0].decided_by === "no_rules") return who[0].allowed ? "everybody: there are no access rules" : ["nobody: ", said(who[0].reason)];
+    if (who.length === 1 && !others && who[0].decided_by === "no_rules") return who[0].allowed ? "every client: there are no access rules" : ["nobody: ", said(who[0].reason)];
     const rule = (one) => (one.rule === undefined ? "" : [", by ", h("a", { href: "/ui/settings" }, `rule ${one.rule + 1}`)]);
     const one = (verdict, i) => [i ? "; " : "", h("span", { title: verdict.reason }, said(verdict.subject), verdict.allowed ? " may" : " may not"), rule(verdict)];
     return [who.map(one), others ? `; ${count(others, "other")} not shown` : ""];
@@ -151,13 +151,13 @@ export function tool(name, frame, first) {
   function standing() {
     if (thing?.held) return state("held", capital(thing.explanation ?? "held"));
     if (thing?.approved_at) return state("ready", ["definition as approved ", when(thing.approved_at)]);
-    return state("ready", "definition as it was seen first");
+    return state("ready", "definition as first seen");
   }
 
   function description(definition) {
     size ||= tokens(write(definition).length);
     return h("section.sec", { "aria-labelledby": "d-h" }, h("header", h("h2", { id: "d-h" }, "Description"), h("p", `supplied by the server, ${number(size)} tokens with its schema`)),
-      definition.description ? h("p.said", said(definition.description)) : h("p.dim", "The server says nothing of it."));
+      definition.description ? h("p.said", said(definition.description)) : h("p.dim", "The server gives no description."));
   }
 
   function parameters(schema) {
@@ -169,17 +169,17 @@ export function tool(name, frame, first) {
     const none = rows.length === 0;
     const body = isSchema
       ? json(schema, "JSON Schema")
-      : none ? h("p.dim", "It takes none.") : table("fold", [["Name"], ["Type"], ["Required", "", true], ["Meaning"]], [rows]);
+      : none ? h("p.dim", "None.") : table("fold", [["Name"], ["Type"], ["Required", "", true], ["Meaning"]], [rows]);
     return h("section.sec", { "aria-labelledby": "p-h" }, h("header", h("h2", { id: "p-h" }, "Parameters"), h("p", schema.additionalProperties === false ? "no others are accepted" : ""), toggle), body, isSchema ? null : rest,
-      known.definition.outputSchema ? h("details.sec", h("summary", "What it answers with"), json(known.definition.outputSchema, "Output schema")) : null);
+      known.definition.outputSchema ? h("details.sec", h("summary", "Result"), json(known.definition.outputSchema, "Output schema")) : null);
   }
 
   function pin(kind, definition) {
     const hints = Object.entries(definition.annotations ?? {}).filter(([, value]) => typeof value === "boolean").map(([key, value]) => `${key}: ${value}`);
-    return h("section.sec", { "aria-labelledby": "c-h" }, h("header", h("h2", { id: "c-h" }, "Class and pin")), facts([
+    return h("section.sec", { "aria-labelledby": "c-h" }, h("header", h("h2", { id: "c-h" }, "Call type and approval")), facts([
       ["Agents call it with", [h("code", `call_tool_${kind}`), hints.length ? [", because the server says ", h("code", said(hints.join(", ")))] : ", because the server does not say what it does"]],
       ["Fingerprint", thing?.fingerprint ? h("code", { title: thing.fingerprint }, thing.fingerprint.slice(0, 16).replace(/(.{4})(?=.)/g, "$1 ")) : "not known"],
-      ["Approved", thing?.approved_at ? [when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : ", when it was seen first"] : "not yet"],
+      ["Approved", thing?.approved_at ? [when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : ", when first seen"] : "not yet"],
       ["Findings", thing?.findings.length ? h("a", { href: `/ui/review/${part(known.server)}` }, count(thing.findings.length, "finding")) : "none"],
       ["Who may call it", whoMay()],
     ]));
@@ -202,14 +202,14 @@ export function tool(name, frame, first) {
       recordedAs(calls.records[0]),
       rows.length
         ? table("fold.two", [["Time"], ["Caller"], ["Result"], ["Detail"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)])
-        : h("div.empty", h("b", "Nobody has called it."), "Calls stand here as they come."));
+        : h("div.empty", h("b", "No calls yet."), "They appear here live."));
   }
 
   /** Its name may look like a credential, or be too long for a record. */
   function recordedAs(record) {
     const own = known.name.slice(known.server.length + 1);
     if (!record || record.tool === own) return null;
-    const uncounted = new TextEncoder().encode(record.tool).length > COUNTED ? " Calls of names so long are counted together, not for each." : "";
+    const uncounted = new TextEncoder().encode(record.tool).length > COUNTED ? " Calls with names this long are counted together." : "";
     return h("p.hint", "Records have its name masked or cut, as ", h("code", said(record.tool)), ".", uncounted);
   }
 

@@ -89,7 +89,7 @@ export function tryIt({ name, variant, schema }, called) {
     }
     const acts = form.querySelector("[data-calls]");
     const back = () => fill(acts, submitting(), button("Copy as command", copyCommand));
-    fill(acts, confirm(`Call ${name}?`, "It declares itself destructive: what it does may not be undone.", "Call as destructive", () => { back(); make(args); }, back, "Do not call"));
+    fill(acts, confirm(`Call ${name}?`, "Its server declares it destructive: this may not be undone.", "Call as destructive", () => { back(); make(args); }, back, "Do not call"));
   }
 
   /** Makes the call, shows how far it is, and withdraws it where that is asked for. */
