@@ -17,7 +17,7 @@ use crate::{
 /// The file in the data folder.
 const FILE: &str = "token-uses.json";
 
-/// Limit: bytes of the file.
+/// The largest file, in bytes.
 const LARGEST: u64 = 1 << 20;
 
 /// How often it is written, at most.

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{telemetry::metrics::CountedCall, text::moment};
 
-/// Limit: records that are read.
+/// Records that are read.
 const MOST: usize = 500_000;
 
 /// Records that are read at once: neither the writer nor a reader waits for more.

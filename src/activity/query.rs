@@ -48,7 +48,7 @@ pub struct RecordQuery {
     pub limit: Option<usize>,
 }
 
-/// Limit: records of one page, and how many they are if nobody says.
+/// The most records of one page, and how many they are by default.
 pub const PAGE: (usize, usize) = (1_000, 50);
 
 /// Every kind of record.

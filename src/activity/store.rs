@@ -41,7 +41,7 @@ const COUNT: &str = "records";
 /// The format that this version writes. It reads this one only.
 const OURS: u64 = 1;
 
-/// Limit: memory for pages of the file.
+/// Memory for pages of the file.
 const CACHE: usize = 8 << 20;
 
 /// Limit: records that one page of an answer looks at. Whoever finds nothing in them goes on from where that ended.

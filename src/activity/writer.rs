@@ -39,7 +39,7 @@ const MOST_PENDING_BYTES: usize = 16 << 20;
 /// How long a file that could not be opened or written is left alone.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Limit: files that are set aside in one run. After that it is the disk that is damaged.
+/// Files that are set aside in one run. After that it is the disk that is damaged.
 const MOST_SET_ASIDE: u32 = 3;
 
 /// Where the file is.

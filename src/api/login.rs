@@ -89,7 +89,7 @@ struct ProgressQuery {
     wait: Option<u64>,
 }
 
-/// Limit: seconds that a question for the progress waits.
+/// Seconds that a question for the progress waits.
 const LONGEST_WAIT: u64 = 600;
 
 async fn progress(

@@ -205,7 +205,7 @@ impl ShowQuery {
     }
 }
 
-/// Limit: longer than any `init_timeout` that is not somebody's mistake.
+/// Longer than any `init_timeout` that is not somebody's mistake.
 const LONGEST_WAIT: u64 = 600;
 
 async fn show<V: Verbs>(

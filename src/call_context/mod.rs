@@ -37,7 +37,7 @@ use crate::{
     },
 };
 
-/// Limit: how long one call may take in all, however much progress it reports.
+/// How long one call may take in all, however much progress it reports.
 const TOTAL: Duration = Duration::from_mins(30);
 
 /// Limit: bytes that a session keeps of its client's implementation, and of each of its names where it says more; and

@@ -25,7 +25,7 @@ use crate::{
     trust::approvals::{self, Lock, PinPolicy, Pins},
 };
 
-/// Limit: lists that wait to be taken in. Workers wait when it is full.
+/// Lists that wait to be taken in. Workers wait when it is full.
 const CAPACITY: usize = 64;
 
 /// Limit: unread differences of a slow listener. It then learns that it missed some and treats all lists as changed.

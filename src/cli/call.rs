@@ -56,7 +56,7 @@ struct CallTarget {
     args: Box<RawValue>,
 }
 
-/// Limit: what the daemon accepts as one request.
+/// What the daemon accepts as one request.
 const LARGEST_ARGUMENTS: u64 = 32 * 1024 * 1024;
 
 #[derive(Serialize)]

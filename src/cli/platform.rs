@@ -154,7 +154,7 @@ fn typed_line(keys: &mut dyn Iterator<Item = io::Result<u8>>) -> io::Result<Stri
     const CTRL_D: u8 = 4;
     const CTRL_U: u8 = 21;
     const BACKSPACES: [u8; 2] = [8, 127];
-    // Limit: more than the longest value is refused anyway.
+    // More than the longest value is refused anyway.
     const LONGEST: usize = 128 << 10;
 
     let mut line: Vec<u8> = Vec::new();

@@ -37,7 +37,7 @@ pub(super) const fn text(header: &'static str, lines: usize) -> Column {
 /// Between two columns.
 const GAP: usize = 2;
 
-/// Limit: a text in less room is no pleasure to read.
+/// A text in less room is no pleasure to read.
 const NARROWEST: usize = 24;
 
 /// What is shown of a text where there is no terminal to fit, unless the column shows all of it.

@@ -11,7 +11,7 @@ use super::{
     table::{name, text},
 };
 use crate::{
-    config::{ANONYMOUS, CallLimit},
+    config::{ANONYMOUS, AllowedCalls},
     daemon_client::{self, AnswerDeadline, encoded},
     management::{NewToken, NewlyIssued, TokenList, TokenRow},
 };
@@ -70,7 +70,7 @@ enum Calls {
     All,
 }
 
-impl From<Calls> for CallLimit {
+impl From<Calls> for AllowedCalls {
     fn from(calls: Calls) -> Self {
         match calls {
             Calls::Read => Self::Read,
@@ -176,9 +176,9 @@ fn row(token: TokenRow) -> [String; 6] {
         (None, None) => "all servers".to_owned(),
     };
     let calls = match token.calls {
-        CallLimit::Read => "read",
-        CallLimit::Write => "read, write",
-        CallLimit::All => "all",
+        AllowedCalls::Read => "read",
+        AllowedCalls::Write => "read, write",
+        AllowedCalls::All => "all",
     };
     let ends = match token.expires {
         Some(_) if token.expired => "expired".to_owned(),

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::storage;
 
-/// Limit: Claude Code keeps its history in the same file.
+/// Claude Code keeps its history in the same file.
 const LARGEST: u64 = 64 << 20;
 
 /// A file that a client may have.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Limit: the longest duration taken, so that a point in time plus a duration never overflows.
+/// The longest duration taken, so that a point in time plus a duration never overflows.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// What is accepted, for error texts.

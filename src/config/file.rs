@@ -7,10 +7,10 @@ use std::{
 
 use crate::storage;
 
-/// Limit: a configuration is text that people write.
+/// A configuration is text that people write.
 pub(super) const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 
-/// Limit: as many as Linux follows.
+/// As many as Linux follows.
 const MOST_LINKS: usize = 40;
 
 /// The text of a file, if it has a sane size.

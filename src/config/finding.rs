@@ -13,10 +13,10 @@ use crate::{
     },
 };
 
-/// Limit: findings that are named; of more it is said how many there are.
+/// Findings that are named; the others are counted.
 const NAMED: usize = 20;
 
-/// Limit: more keys than these are not listed where one is unknown.
+/// More keys than these are not listed where one is unknown.
 const LISTED: usize = 8;
 
 /// A place in the file.

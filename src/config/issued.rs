@@ -15,10 +15,10 @@ const FILE: &str = "tokens.json";
 /// The lock of whoever changes it.
 const LOCK: &str = "tokens.lock";
 
-/// Limit: tokens, with which each request is compared.
+/// The most tokens: each request is compared with all of them.
 const MOST_TOKENS: usize = 1_000;
 
-/// Limit: bytes of the file.
+/// The largest file, in bytes.
 const LARGEST: u64 = 4 << 20;
 
 /// What tools a token may call, by the call type that the gate gives each.
@@ -38,7 +38,7 @@ const LARGEST: u64 = 4 << 20;
 )]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum CallLimit {
+pub enum AllowedCalls {
     /// Those that only read; prompts, resources and searching, too.
     #[default]
     Read,
@@ -66,7 +66,7 @@ pub struct IssuedToken {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// What it may call.
-    pub calls: CallLimit,
+    pub calls: AllowedCalls,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
     /// When it ends.
@@ -206,7 +206,7 @@ fn change<T>(
         &data_dir.join(LOCK),
         options.read(true).append(true).create(true),
     )?;
-    // Limit: whoever holds it writes one small file.
+    // Whoever holds it writes one small file.
     lock.lock()?;
     let mut tokens = read(data_dir)?;
     let changed = change(&mut tokens)?;
@@ -227,7 +227,7 @@ mod tests {
             roles: Vec::new(),
             servers: None,
             profile: None,
-            calls: CallLimit::Read,
+            calls: AllowedCalls::Read,
             created: 1,
             expires: None,
             begins: "mcpp_ab".to_owned(),

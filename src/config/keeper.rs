@@ -84,11 +84,11 @@ const READ_WITHIN: Duration = Duration::from_millis(600);
 const LOOK_WITHOUT_WATCH: Duration = Duration::from_millis(500);
 /// How often it is looked at all the same: network file systems report nothing.
 const LOOK_WITH_WATCH: Duration = Duration::from_secs(10);
-/// Limit: requests to read again that wait; more callers wait for room.
+/// Requests to read again that wait; more callers wait for room.
 const WAITING_RELOADS: usize = 16;
 /// How often secrets are looked for that were not there.
 const LOOK_FOR_SECRETS: Duration = Duration::from_secs(10);
-/// Limit: reading takes milliseconds, and secrets are waited for three seconds at most, twice if a look has begun already; a keeper that is
+/// Reading takes milliseconds, and secrets are waited for three seconds at most, twice if a look has begun already; a keeper that is
 /// silent for longer has ended.
 const RELOAD_DEADLINE: Duration = Duration::from_secs(10);
 

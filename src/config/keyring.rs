@@ -86,7 +86,7 @@ pub type KeyringLookup = Arc<
 /// Begins the inside of a reference to a secret.
 pub(super) const PREFIX: &str = "keyring:";
 
-/// Limit: longer names are mistakes.
+/// Longer names are mistakes.
 const LONGEST_NAME: usize = 128;
 
 /// Whether a secret can have this name: letters, digits, `.`, `_`, `-` and `/`.

@@ -75,7 +75,7 @@ pub use history::{
     changed_values, text_mark,
 };
 pub use isolation::{Isolation, Named};
-pub use issued::{CallLimit, IssuedToken, IssuedTokens, TokenError};
+pub use issued::{AllowedCalls, IssuedToken, IssuedTokens, TokenError};
 pub use keeper::{Keeper, KeeperTask};
 pub use keyring::{
     KeyringChoice, KeyringLookup, KeyringPlace, NoSecret, is_secret_name, no_values,

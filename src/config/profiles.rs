@@ -16,7 +16,7 @@ pub struct Profile {
     pub tools: Option<Vec<NamePattern>>,
 }
 
-/// Limit: characters of a profile's name, which is a part of an address.
+/// The longest name of a profile, in characters, which is a part of an address.
 const LONGEST_NAME: usize = 64;
 
 impl Profile {

@@ -30,7 +30,7 @@ impl RateLimit {
     }
 }
 
-/// Limit: requests in one unit of time. More is no limit.
+/// The most requests in one unit of time; more is no limit.
 const MOST: usize = 1_000_000;
 
 /// `rate_limit` as it is written.

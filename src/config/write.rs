@@ -46,11 +46,11 @@ pub enum WriteError {
     },
 }
 
-/// Limit: edits take milliseconds, so whoever holds the lock for longer hangs.
+/// Edits take milliseconds, so whoever holds the lock for longer hangs.
 const LOCK_DEADLINE: Duration = Duration::from_secs(5);
 const LOCK_RETRY: Duration = Duration::from_millis(10);
 
-/// Limit: changes that are planned anew because somebody else saves the file meanwhile.
+/// How often a change is planned anew because somebody else saves the file meanwhile.
 const MOST_TRIES: usize = 10;
 
 /// Reads, changes and writes the file under its lock; the change sees the text that it replaces, and is made again over another one that

@@ -15,7 +15,7 @@ const WRITABLE: u32 = 0o022;
 /// Others may read, write or enter.
 const OPEN: u32 = 0o077;
 
-/// Limit: how many files are looked at.
+/// How many files are looked at.
 const MOST: usize = 10_000;
 
 /// The configuration file. `has_secrets` says whether reading it gives anything away.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     access::{Caller, ShownToken},
-    config::{CallLimit, IssuedToken, Settings},
+    config::{AllowedCalls, IssuedToken, Settings},
     wire::{Target, Thing, method},
 };
 
@@ -45,17 +45,17 @@ impl<'a> Rules<'a> {
     /// Whether it is no more than the token may do. What is not known may do anything.
     fn may_call(self, token: &IssuedToken, server: &str, target: &Target<'_>) -> bool {
         let needed = match target.thing() {
-            Thing::Prompt(_) | Thing::Resource(_) => CallLimit::Read,
+            Thing::Prompt(_) | Thing::Resource(_) => AllowedCalls::Read,
             Thing::Tool(name) => match self.snapshot.tool(server, name) {
                 Some(tool) => needed(self.call_with(server, tool)),
-                None => CallLimit::All,
+                None => AllowedCalls::All,
             },
             Thing::Task(_) => match target.method() {
-                method::TASKS_GET | method::TASKS_RESULT => CallLimit::Read,
-                _ => CallLimit::Write,
+                method::TASKS_GET | method::TASKS_RESULT => AllowedCalls::Read,
+                _ => AllowedCalls::Write,
             },
-            Thing::Nothing if names_nothing(target.method()) => CallLimit::Read,
-            Thing::Nothing => CallLimit::All,
+            Thing::Nothing if names_nothing(target.method()) => AllowedCalls::Read,
+            Thing::Nothing => AllowedCalls::All,
         };
         needed <= token.calls
     }
@@ -63,9 +63,9 @@ impl<'a> Rules<'a> {
     /// Whether the caller's token lets it use a tool of our own. Those that only pass calls on are decided by what they call.
     pub(super) fn token_permits_built_in(self, caller: &Caller, name: &str) -> bool {
         let needed = match name {
-            "call_tool_write" => CallLimit::Write,
-            "call_tool_destructive" => CallLimit::All,
-            _ => CallLimit::Read,
+            "call_tool_write" => AllowedCalls::Write,
+            "call_tool_destructive" => AllowedCalls::All,
+            _ => AllowedCalls::Read,
         };
         match caller.token(self.settings) {
             ShownToken::None => true,
@@ -80,14 +80,14 @@ pub fn may_manage(caller: &Caller, settings: &Settings) -> bool {
     match caller.token(settings) {
         ShownToken::None => true,
         ShownToken::Gone => false,
-        ShownToken::Limits(token) => token.calls == CallLimit::All,
+        ShownToken::Limits(token) => token.calls == AllowedCalls::All,
     }
 }
 
-fn needed(variant: Variant) -> CallLimit {
+fn needed(variant: Variant) -> AllowedCalls {
     match variant {
-        Variant::Read => CallLimit::Read,
-        Variant::Write => CallLimit::Write,
-        Variant::Destructive => CallLimit::All,
+        Variant::Read => AllowedCalls::Read,
+        Variant::Write => AllowedCalls::Write,
+        Variant::Destructive => AllowedCalls::All,
     }
 }

@@ -33,7 +33,7 @@ const READING: Duration = Duration::from_secs(3);
 /// How long somebody may take to answer the keyring's own dialog.
 const ASKING: Duration = Duration::from_mins(2);
 
-/// Limit: longer values are files.
+/// Longer values are files.
 pub const LONGEST_VALUE: usize = 64 << 10;
 
 /// Held while a secret is added: a platform's keyring does not do that in one step.

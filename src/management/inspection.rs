@@ -365,7 +365,7 @@ fn things(
     things
 }
 
-/// Limit: definitions that cannot be read and are shown. The log has more.
+/// Definitions that cannot be read and are shown. The log has more.
 const UNREADABLE_SHOWN: usize = 100;
 
 /// What stands in no list because it cannot be read, and why.

@@ -10,7 +10,7 @@ use super::{Backing, Management};
 use crate::{
     access::last_uses,
     activity::OperatorChange,
-    config::{CallLimit, IssuedToken, IssuedTokens, Settings, TokenError, TokenHash, duration},
+    config::{AllowedCalls, IssuedToken, IssuedTokens, Settings, TokenError, TokenHash, duration},
     failure::error_code::{ErrorCode, Failure},
     sessions::sealing::random_secret,
     text::moment,
@@ -42,7 +42,7 @@ pub struct NewToken {
     pub profile: Option<String>,
     /// What it may call.
     #[serde(default)]
-    pub calls: CallLimit,
+    pub calls: AllowedCalls,
     /// How long it counts: `"30d"`, `"12h"`. Without it, until it is revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
@@ -75,7 +75,7 @@ pub struct TokenRow {
     /// The profile it is for.
     pub profile: Option<String>,
     /// What it may call.
-    pub calls: CallLimit,
+    pub calls: AllowedCalls,
     /// What it begins with.
     pub begins: String,
     /// When it was made, as RFC 3339.
@@ -221,9 +221,9 @@ fn letter(token: &IssuedToken, text: &str, url: &str) -> String {
         None => url.to_owned(),
     };
     let what = match token.calls {
-        CallLimit::Read => "It can read, and change nothing.",
-        CallLimit::Write => "It can read and change, but not delete.",
-        CallLimit::All => "It can do everything that its servers offer.",
+        AllowedCalls::Read => "It can read, and change nothing.",
+        AllowedCalls::Write => "It can read and change, but not delete.",
+        AllowedCalls::All => "It can do everything that its servers offer.",
     };
     let ends = match token.expires {
         Some(expires) => format!(" It ends at {}.", moment::utc_millis(expires)),

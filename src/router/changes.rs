@@ -37,7 +37,7 @@ pub struct Announcement<'a> {
     own: Option<OwnDifference>,
 }
 
-/// Limit: changes that are compared once for all whom they concern. Beyond, each is compared anew.
+/// Changes that are compared once for all whom they concern. Beyond, each is compared anew.
 const CHANGES: usize = 64;
 
 /// From what a client knows to what there is.

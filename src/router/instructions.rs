@@ -7,7 +7,7 @@ use crate::{
     gate::Moment,
 };
 
-/// Limit: clients cut instructions here, in characters.
+/// Clients cut instructions here, in characters.
 const MAX: usize = 2_047;
 
 /// Fewer characters of a server's own words are not worth reading.

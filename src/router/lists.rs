@@ -23,7 +23,7 @@ use crate::{
     wire::{Edit, Raw, RpcError, Target, method, splice},
 };
 
-/// Limit: views whose lists are kept. Where callers see more different things, those made first are made again when needed.
+/// Views whose lists are kept. Where callers see more different things, those made first are made again when needed.
 const VIEWS: usize = 64;
 
 /// The lists of endpoints that show many servers, as everybody sees them who has this view.

@@ -11,7 +11,7 @@ use crate::runtime::sync::Guarded;
 /// The window in which calls are counted.
 const WINDOW: Duration = Duration::from_hours(1);
 
-/// Limit: calls of which the moment is remembered. Busier servers are all alike.
+/// Calls of which the moment is remembered. Busier servers are all alike.
 pub(super) const REMEMBERED: usize = 21;
 
 /// The calls of one server, over all its connections.

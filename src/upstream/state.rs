@@ -106,7 +106,7 @@ pub(in crate::upstream) const HEALTHY_AFTER: Duration = Duration::from_mins(1);
 /// How long a server that wants a login is left alone.
 const LOGIN_PAUSE: Duration = Duration::from_mins(10);
 
-/// Limit: failures in a row after which a program is not started by itself any more.
+/// Failures in a row after which a program is not started by itself any more.
 const GIVE_UP_AFTER: u32 = 5;
 
 impl State {

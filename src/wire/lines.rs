@@ -22,7 +22,7 @@ const KEPT_SIZE: usize = 256 << 10;
 /// Frames are put together into one write up to this size.
 const WRITE_SIZE: usize = 64 << 10;
 
-/// Limit: frames taken at once from those that wait.
+/// Frames taken at once from those that wait.
 const WRITE_FRAMES: usize = 64;
 
 /// A line.

@@ -21,10 +21,10 @@ use crate::{
     trust::{approvals::ThingKind, fingerprint::Fingerprint},
 };
 
-/// Limit: memory in bytes before the writer flushes a segment; the least that tantivy accepts.
+/// Memory in bytes before the writer flushes a segment; the least that tantivy accepts.
 const BUDGET: usize = 15_000_000;
 
-/// Limit: more segments make each search slower, so they are merged.
+/// More segments make each search slower, so they are merged.
 const SEGMENTS: usize = 6;
 
 /// Builds the index. Its methods block; call them on a blocking thread.

@@ -42,7 +42,7 @@ impl RecordSource {
         most: usize,
         all: bool,
     ) -> Result<RecordPage, CommandFailure> {
-        /// Limit: records between a call of a built-in tool and the call that it made. With more both have a row.
+        /// Records between a call of a built-in tool and the call that it made. With more both have a row.
         const BETWEEN: usize = 20;
         self.until_enough(query, |found| {
             let rows = shown(found, all).count();

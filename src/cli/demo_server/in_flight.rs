@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::message::DemoError;
 
-/// Limit: each takes a thread.
+/// Each takes a thread.
 const AT_ONCE: usize = 64;
 
 /// The ids of running long calls, as JSON text: `1` and `"1"` are two ids.

@@ -31,7 +31,7 @@ const REVISIONS: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-
 /// The only revision in which a line may be an array of messages.
 const REVISION_WITH_BATCHES: &str = "2025-03-26";
 
-/// Limit: a longer line is no sensible request to a demo server; it is skipped and answered with an error.
+/// A longer line is no sensible request to a demo server; it is skipped and answered with an error.
 const LONGEST_LINE: u64 = 4 * 1024 * 1024;
 
 /// Serves until stdin ends. An error means that stdin or stdout failed otherwise than by the client leaving.

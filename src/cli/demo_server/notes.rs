@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Limit: a demo server's memory is bounded too.
+/// A demo server's memory is bounded too.
 const MOST_NOTES: usize = 500;
 
 /// Notes by title.

@@ -34,7 +34,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// A search costs milliseconds.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Limit: what is read of the answer.
+/// What is read of the answer.
 const LONGEST_ANSWER: u64 = 4 << 20;
 
 /// Makes the call.

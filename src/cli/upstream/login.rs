@@ -43,7 +43,7 @@ pub(in crate::cli) struct LogOut {
 /// How long one question for the progress waits at the daemon.
 const STEP: u64 = 20;
 
-/// Limit: bytes of a pasted line.
+/// Bytes of a pasted line.
 const LONGEST_LINE: u64 = 16 << 10;
 
 impl LogIn {

@@ -34,7 +34,7 @@ use super::{
 };
 use crate::{runtime::sync::Guarded, text::moment};
 
-/// Limit: changes whose secrets are remembered while a daemon runs.
+/// Changes whose secrets are remembered while a daemon runs.
 const REMEMBERED: usize = 100;
 
 /// Limit: bytes that are kept to bring back; a larger change cannot be undone.

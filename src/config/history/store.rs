@@ -14,7 +14,7 @@ use crate::storage;
 /// The file in the data folder.
 pub(super) const FILE: &str = "config-history.jsonl";
 
-/// Limit: bytes of the file; the older half goes when it is larger.
+/// Bytes of the file; the older half goes when it is larger.
 const LARGEST: u64 = 8 << 20;
 
 /// A change with what undoes it.
@@ -85,7 +85,7 @@ struct End {
 }
 
 impl End {
-    /// Limit: a line is shorter than this.
+    /// A line is shorter than this.
     const LONGEST_LINE: u64 = 1 << 20;
 
     fn of(file: &mut File) -> io::Result<Self> {

@@ -50,7 +50,7 @@ const FIRST_INIT_TIMEOUT: Duration = Duration::from_mins(5);
 const MIN_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 const MAX_IDLE_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// Limit: closing sooner would start the server anew for each call.
+/// Closing sooner would start the server anew for each call.
 const SHORTEST_IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Whether references are filled in.

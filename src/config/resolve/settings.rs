@@ -21,16 +21,16 @@ use crate::{
     text::secret::Secret,
 };
 
-/// Limit: `$MCP_TIMEOUT` above this many seconds is taken for milliseconds, which other programs mean by it.
+/// `$MCP_TIMEOUT` above this many seconds is taken for milliseconds, which other programs mean by it.
 const LONGEST_MCP_TIMEOUT: u64 = 600;
 
-/// Limit: fewer characters would leave too little of a text beside the words on how to go on.
+/// Fewer characters would leave too little of a text beside the words on how to go on.
 const SHORTEST_RESPONSE: usize = 1_000;
 
-/// Limit: anything more often than this is load without use.
+/// Anything more often than this is load without use.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Limit: characters that the operator's key has at least.
+/// The shortest key of an operator, in characters.
 const SHORTEST_API_KEY: usize = 12;
 
 impl Settings {

@@ -10,7 +10,7 @@ use crate::config::{
     wildcard::{NamePattern, UriPattern, Wildcard},
 };
 
-/// Limit: rules. A decision may look at all of them.
+/// The most rules: a decision may look at all of them.
 const MOST_RULES: usize = 1_000;
 
 /// Whether something may be had.

@@ -22,10 +22,10 @@ pub const ANONYMOUS: &str = "anonymous";
 /// The subject of the person whose daemon it is.
 pub const OPERATOR: &str = "operator";
 
-/// Limit: tokens. Each request is compared with all of them.
+/// The most tokens: each request is compared with all of them.
 const MOST_TOKENS: usize = 1_000;
 
-/// Limit: characters of a subject or a role.
+/// The longest subject or role, in characters.
 const LONGEST_NAME: usize = 256;
 
 /// Access control, as it is configured.

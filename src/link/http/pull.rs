@@ -14,7 +14,7 @@ use crate::{
     wire::{Id, Message, Raw, Response as Answer},
 };
 
-/// Limit: how often a stream is resumed in vain before it counts as lost.
+/// How often a stream is resumed in vain before it counts as lost.
 const TRIES: u32 = 3;
 
 /// How long to wait before resuming where the server does not say.

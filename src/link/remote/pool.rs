@@ -17,7 +17,7 @@ use crate::runtime::sync::Guarded;
 /// is lost, and must not be sent again.
 const IDLE: Duration = Duration::from_secs(4);
 
-/// Limit: idle connections that are kept after a burst.
+/// Idle connections that are kept after a burst.
 const SIZE: usize = 64;
 
 /// The idle connections to one server.

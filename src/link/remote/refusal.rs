@@ -32,7 +32,7 @@ pub(crate) struct HttpRefusal {
     is_ours: bool,
 }
 
-/// Limit: how long a server may make us wait. What asks for more is tried again by then.
+/// How long a server may make us wait. What asks for more is tried again by then.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
 /// `Retry-After` in seconds, which it mostly is; as a date it is passed over (RFC 9110, 10.2.3).

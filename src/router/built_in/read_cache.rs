@@ -16,7 +16,7 @@ use crate::{
     wire::{Edit, Raw, splice},
 };
 
-/// Limit: characters of a page where no limit is set any more, but something is still kept.
+/// Characters of a page where no limit is set any more, but something is still kept.
 const PAGE: usize = 20_000;
 
 /// The smallest page, the words on how to go on included. A smaller request gets this.

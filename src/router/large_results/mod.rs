@@ -22,5 +22,5 @@ pub use self::{
     store::{KeptText, LargeResults, SourceThing, TextSource},
 };
 
-/// Limit: characters of a page that are left to the words on how to go on, so that both together stay within the requested size.
+/// Characters of a page that are left to the words on how to go on, so that both together stay within the requested size.
 pub const NOTICE_MAX: usize = 512;

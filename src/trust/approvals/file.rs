@@ -27,7 +27,7 @@ const LARGEST: u64 = 64 << 20;
 const HELD: usize = 10_000;
 const HELD_NAMES: usize = 2 << 20;
 
-/// Limit: files of servers that stand in no configuration any more. The oldest beyond are deleted.
+/// Files of servers that stand in no configuration any more. The oldest beyond are deleted.
 const ABSENT: usize = 256;
 
 #[derive(Serialize, Deserialize)]

@@ -34,7 +34,7 @@ const MAX_RETRY: Duration = Duration::from_mins(1);
 /// minute: waiting for longer than it lasted, we would miss more than we hear.
 const PROVED: Duration = Duration::from_secs(10);
 
-/// Limit: requests that wait while one is carried out. The worker sends one at a time.
+/// Requests that wait while one is carried out. The worker sends one at a time.
 const REQUESTS: usize = 16;
 
 /// A subscription as somebody else sees it. Dropping it ends the subscription.

@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// Limit: requests to the supervisor that wait. It answers them at once.
+/// Requests to the supervisor that wait. It answers them at once.
 const ORDERS: usize = 256;
 
 /// The upstreams. Cheap to clone.

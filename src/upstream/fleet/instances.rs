@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// Limit: instances of one server. With as many awake nobody's machine has memory left.
+/// The most instances of one server. With as many awake nobody's machine has memory left.
 const MAX_INSTANCES: usize = 256;
 
 /// Limit: those of them that clients of one subject have to themselves. Each may be a process.

@@ -18,7 +18,7 @@ use crate::{
 /// How long a server may take to answer one of these.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// Limit: of these requests in flight at once.
+/// Requests of these in flight at once.
 const AT_ONCE: usize = 16;
 
 /// What the server answered, by URI.
