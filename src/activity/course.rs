@@ -15,7 +15,7 @@ pub(super) const FINGERPRINT: usize = 16;
 #[derive(Debug, Default)]
 pub struct CallCourse {
     way: Guarded<Course>,
-    /// What its caller is told in place of a failure by itself.
+    /// The answer in place of a failure by itself.
     answer: Guarded<Option<Raw>>,
 }
 
@@ -43,7 +43,7 @@ pub enum CallStage {
     Waiting,
     /// Its server does.
     AtServer,
-    /// Its client, which the server asked something.
+    /// Its client, to which the server had a question.
     AtClient,
 }
 
@@ -67,7 +67,7 @@ pub enum DecidedAccess {
     Default,
     /// The rule at this place, counted from 0.
     Rule(usize),
-    /// All of them: what is asked for is no single thing.
+    /// All of them: the request names no single thing.
     Together,
 }
 
@@ -99,7 +99,7 @@ pub struct TimeSpent {
     pub waiting_us: u64,
     /// The server's own, from when the request was sent to its answer.
     pub server_us: u64,
-    /// That of the client and its person, whom the server asked something meanwhile.
+    /// That of the client and its person, to whom the server had a question meanwhile.
     #[serde(skip_serializing_if = "is_zero")]
     pub client_us: u64,
 }
@@ -139,7 +139,7 @@ impl CallCourse {
         self.way.lock().decision = Some(decision);
     }
 
-    /// What its caller is told, where that says more than the failure that ended it: a JSON object.
+    /// The answer, where that says more than the failure that ended it: a JSON object.
     pub fn note_answer(&self, answer: Raw) {
         *self.answer.lock() = Some(answer);
     }

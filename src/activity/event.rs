@@ -1,4 +1,4 @@
-//! What is told to the log: typed and cheap to make. Nothing is formatted or redacted here; that is done where records are made.
+//! Events of the log: typed and cheap to make. Nothing is formatted or redacted here; that is done where records are made.
 
 use std::{
     sync::Arc,
@@ -61,7 +61,7 @@ pub struct RefusedNotice {
     pub method: Option<Box<str>>,
     /// The server it was for.
     pub server: Option<Box<str>>,
-    /// The path that was asked for, where nothing more of the request was read.
+    /// The requested path, where nothing more of the request was read.
     pub path: Option<Box<str>>,
     /// Which rule.
     pub code: Option<ErrorCode>,
@@ -122,7 +122,7 @@ pub(super) struct ServerNews {
     pub(super) things: Vec<TouchedThing>,
     /// How many there are besides.
     pub(super) more: usize,
-    pub(super) told: ServerStep,
+    pub(super) step: ServerStep,
 }
 
 /// Limit: things that a record names.
@@ -146,7 +146,7 @@ impl EventKind {
                 named(&change.things) + length(&change.detail) + length(&change.error)
             }
             Self::Server(news) => {
-                named(&news.things) + length(&news.told.detail) + length(&news.told.error)
+                named(&news.things) + length(&news.step.detail) + length(&news.step.error)
             }
         }
     }
@@ -161,6 +161,6 @@ pub struct ServerStep {
     pub detail: Option<String>,
     /// How long it took.
     pub took: Option<Duration>,
-    /// Of how many alike this is told; `None` where it is one.
+    /// How many alike this stands for; `None` where it is one.
     pub times: Option<u64>,
 }

@@ -27,7 +27,7 @@ const MOST_DOUBTFUL: usize = 200;
 /// Limit: bytes of a name. What has a longer one is counted under [`OTHER`].
 const LONGEST_NAME: usize = 128;
 
-/// Limit: different clients and callers that are told apart.
+/// Limit: different clients and callers that are counted apart.
 const MOST_PEOPLE: usize = 500;
 
 /// In how many stretches a server's calls are given.
@@ -100,11 +100,11 @@ pub struct CallFigures {
     pub from: String,
     /// Whether all since then are: not while the file is read after a start, nor if it has more records than are read.
     pub complete: bool,
-    /// Of all that was asked for. Where no server is, calls that another call caused do not count: that one does.
+    /// Of all that the filter selects. Where no server is, calls that another call caused do not count: that one does.
     pub all: CallSums,
     /// Of each server that was called.
     pub servers: Vec<ServerSums>,
-    /// Of each tool that was called, where a server or a tool is asked for.
+    /// Of each tool that was called, where the filter names a server or a tool.
     pub tools: Vec<ToolSums>,
 }
 

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use crate::{runtime::sync::Guarded, telemetry::log_throttle::LogThrottle};
 
-/// Limit: callers who are told apart. The others have records in common.
+/// Limit: callers who are counted apart. The others have records in common.
 const MOST_CALLERS: usize = 256;
 
 #[derive(Debug, Default)]

@@ -21,7 +21,7 @@ pub(super) struct RecordLines {
 impl RecordLines {
     /// Writes that of a record of this moment.
     pub(super) fn write(&mut self, record: &ActivityRecord, millis: u64) {
-        if is_said(record) {
+        if is_logged(record) {
             return;
         }
         if self.has_room(millis) {
@@ -61,7 +61,7 @@ impl RecordLines {
 
 /// What is logged by others already: the daemon's start and end, how servers are, that the configuration was read again, and that nobody
 /// knows whose a request is.
-fn is_said(record: &ActivityRecord) -> bool {
+fn is_logged(record: &ActivityRecord) -> bool {
     let is_elsewhere = matches!(record.kind.as_str(), "daemon" | "server");
     let is_unknown = record.code.as_deref() == Some(ErrorCode::Unauthorized.as_str());
     is_elsewhere || is_unknown || record.action.as_deref() == Some("reload")

@@ -168,7 +168,7 @@ impl Activity {
         data_dir: PathBuf,
         settings: watch::Receiver<Arc<Settings>>,
     ) -> (Self, ActivityTask) {
-        let (flushes, asked) = mpsc::channel(MOST_FLUSHES);
+        let (flushes, flush_requests) = mpsc::channel(MOST_FLUSHES);
         let shared = Shared {
             queue: Guarded::default(),
             something: Notify::new(),
@@ -185,7 +185,7 @@ impl Activity {
         };
         shared.keep(settings.borrow().activity.arguments);
         let shared = Arc::new(shared);
-        let task = ActivityTask::new(shared.clone(), data_dir, settings, asked);
+        let task = ActivityTask::new(shared.clone(), data_dir, settings, flush_requests);
         (Self(shared), task)
     }
 
@@ -232,7 +232,7 @@ impl Activity {
             action: "held",
             things: named,
             more: things.count(),
-            told: ServerStep::default(),
+            step: ServerStep::default(),
         })));
     }
 
@@ -263,13 +263,13 @@ impl Activity {
     }
 
     /// Notes what happened to a server: `ready`, `failed`, `lost`, `asleep`.
-    pub fn note_server(&self, action: &'static str, server: &str, told: ServerStep) {
+    pub fn note_server(&self, action: &'static str, server: &str, step: ServerStep) {
         self.note(EventKind::Server(Box::new(ServerNews {
             server: server.into(),
             action,
             things: Vec::new(),
             more: 0,
-            told,
+            step,
         })));
     }
 

@@ -1,4 +1,4 @@
-//! A call that is under way: what is told of it until it ends, whatever its end is.
+//! A call that is under way: its events until it ends, whatever its end is.
 
 use std::{sync::Arc, time::Instant};
 
@@ -35,7 +35,7 @@ pub struct NewCall<'a> {
     pub body: CallBody<'a>,
     /// Its place in a trace, if it has one.
     pub trace: Option<Arc<CallTrace>>,
-    /// What is told of its way.
+    /// The events of its way.
     pub course: Arc<CallCourse>,
 }
 
@@ -52,7 +52,7 @@ pub enum CallBody<'a> {
 #[derive(Debug)]
 pub struct OpenCall {
     activity: Activity,
-    /// Until it is told.
+    /// Until it is recorded.
     call: Option<Box<SeenCall>>,
 }
 

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// What is asked for, as the parameters of an address say it. What is not said is not asked for.
+/// The filter, as the parameters of an address say it; what is missing filters nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct RecordQuery {
@@ -24,9 +24,9 @@ pub struct RecordQuery {
     pub server: Option<String>,
     /// The tool's own name, `server:tool`, or the name that it is offered by.
     pub tool: Option<String>,
-    /// Who asked.
+    /// The caller.
     pub caller: Option<String>,
-    /// The program that asked, as it calls itself, with its version or without.
+    /// The client program, as it calls itself, with its version or without.
     pub client: Option<String>,
     /// An outcome, or a code; several with commas between them.
     pub outcome: Option<String>,
@@ -69,11 +69,11 @@ const OUTCOMES: [&str; 8] = [
 /// Characters that are repeated of what was written wrongly.
 const REPEATED: usize = 100;
 
-/// What was asked for, understood.
+/// The filter, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RecordFilter {
     pub(super) query: RecordQuery,
-    /// How records write the server and the tool that are asked for, where that is otherwise.
+    /// How records write the server and the tool of the filter, where that is otherwise.
     recorded: [Option<String>; 2],
     pub(super) since: u64,
     pub(super) until: u64,
@@ -153,7 +153,7 @@ impl RecordQuery {
     }
 }
 
-/// What is asked for of a filter that takes several.
+/// The values of a filter that takes several.
 fn each(filter: Option<&String>) -> impl Iterator<Item = &str> {
     filter.into_iter().flat_map(|filter| filter.split(','))
 }

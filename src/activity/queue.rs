@@ -27,7 +27,7 @@ pub(super) struct ActivityQueue {
     is_closed: bool,
 }
 
-/// What the writer has to be told.
+/// What waits for the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alarm {
     /// Nothing: it knows.

@@ -50,7 +50,7 @@ impl ActivityReader {
         Ok(of(Some(Arc::new(store))))
     }
 
-    /// Some of the records that are asked for.
+    /// Some of the records that the filter selects.
     pub fn page(&self, query: RecordQuery) -> Result<RecordPage, UnreadableActivity> {
         let filter = query.understood(SystemTime::now())?;
         let mut filter = filter.in_record_words(&self.redaction);

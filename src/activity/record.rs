@@ -1,4 +1,4 @@
-//! Records as they are kept and shown, and how one is made of what was told.
+//! Records as they are kept and shown, and how one is made of an event.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub struct ActivityRecord {
     /// That of the call which caused it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Who asked.
+    /// The caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
     /// The client's name and version, as it says.
@@ -68,7 +68,7 @@ pub struct ActivityRecord {
     /// `read`, `write` or `destructive`, where the call was declared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
-    /// What the caller said of the data.
+    /// The label of the data by the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_sensitivity: Option<String>,
     /// Why the caller says that it called.
@@ -103,7 +103,7 @@ pub struct ActivityRecord {
     /// Where the time went, if a server had to do with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<TimeSpent>,
-    /// What the caller was told where that is no result: our failure, or the error of the request, without what looks like a secret.
+    /// The answer where that is no result: our failure, or the error of the request, without what looks like a secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub told: Option<Raw>,
@@ -287,14 +287,14 @@ impl RecordMaker<'_> {
             CallEnd::Invalid { code, error } => {
                 record.code = Some(code.to_string());
                 record.error = sentence(error);
-                let told = json!({ "code": code, "message": error });
-                record.told = self.redaction.value(&Raw::author(&told), Kept::Redacted);
+                let answer = json!({ "code": code, "message": error });
+                record.told = self.redaction.value(&Raw::author(&answer), Kept::Redacted);
             }
         }
         call.end.outcome().clone_into(&mut record.outcome);
     }
 
-    /// What a caller was told in place of a result: the arguments that it repeats are kept as arguments are, the rest always.
+    /// The answer in place of a result: the arguments that it repeats are kept as arguments are, the rest always.
     fn answer_as_kept(&self, answer: &Raw) -> Option<Raw> {
         let arguments = answer.get(REPEATED_ARGUMENTS);
         let arguments = arguments.and_then(|arguments| match self.settings.arguments {
@@ -320,8 +320,8 @@ impl RecordMaker<'_> {
         }
         let part = |key: &str| error.get(key).map(|value| (key.to_owned(), value));
         let parts = ["code", "message"].into_iter().filter_map(part);
-        let told = Raw::author(&parts.collect::<BTreeMap<_, _>>());
-        self.redaction.value(&told, Kept::Redacted)
+        let answer = Raw::author(&parts.collect::<BTreeMap<_, _>>());
+        self.redaction.value(&answer, Kept::Redacted)
     }
 
     /// A result, as far as it is kept.
@@ -371,10 +371,10 @@ impl RecordMaker<'_> {
     }
 
     fn of_server(&self, news: &ServerNews) -> ActivityRecord {
-        let told = &news.told;
-        let outcome = if told.error.is_none() { "ok" } else { "failed" };
-        let error = told.error.as_deref();
-        let detail = told.detail.as_deref();
+        let step = &news.step;
+        let outcome = if step.error.is_none() { "ok" } else { "failed" };
+        let error = step.error.as_deref();
+        let detail = step.detail.as_deref();
         ActivityRecord {
             kind: "server".to_owned(),
             action: Some(news.action.to_owned()),
@@ -383,10 +383,10 @@ impl RecordMaker<'_> {
                 detail.map(|detail| self.redaction.sentence(detail)),
                 self.things(&news.things, news.more),
             ),
-            duration_us: told
+            duration_us: step
                 .took
                 .and_then(|took| u64::try_from(took.as_micros()).ok()),
-            times: told.times,
+            times: step.times,
             outcome: outcome.to_owned(),
             error: error.map(|error| self.redaction.sentence(error)),
             ..ActivityRecord::default()
@@ -415,7 +415,7 @@ impl RecordMaker<'_> {
         }
     }
 
-    /// What was asked for, without what the record says elsewhere.
+    /// The request, without what the record says elsewhere.
     fn arguments(&self, body: &SeenBody) -> Option<Raw> {
         let kept = self.settings.arguments;
         match body {

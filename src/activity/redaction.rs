@@ -40,7 +40,7 @@ pub struct Redaction {
     secrets: Secrets,
     /// Whether one of them may stand in a number, which can be written otherwise.
     has_numbers: bool,
-    /// What a client last said of itself, and how that is shown: most do not change from call to call.
+    /// The last implementation that a client named, and how it is shown: most do not change from call to call.
     client: Guarded<Option<(Raw, Option<String>)>>,
 }
 
@@ -64,12 +64,12 @@ impl Redaction {
         }
         let text = |key| info.get(key).and_then(|text| text.string());
         let parts = [text("name"), text("version")];
-        let said: Vec<String> = parts
+        let named: Vec<String> = parts
             .into_iter()
             .flatten()
             .filter(|part| !part.is_empty())
             .collect();
-        let shown = (!said.is_empty()).then(|| self.name(&said.join(" ")));
+        let shown = (!named.is_empty()).then(|| self.name(&named.join(" ")));
         *last = Some((info.detached(), shown.clone()));
         shown
     }

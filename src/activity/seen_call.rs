@@ -92,7 +92,7 @@ impl fmt::Display for CallEntrance {
     }
 }
 
-/// What a caller said that its call is for.
+/// The intent of a call, in its caller's words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatedIntent {
     /// How sensitive the data are.

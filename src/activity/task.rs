@@ -93,7 +93,7 @@ impl ActivityTask {
                 () = ending.cancelled() => break,
                 Some(done) = self.flushes.recv() => {
                     self.work(Job::Commit).await;
-                    // Whoever asked may have left.
+                    // The reader may have left.
                     let _ = done.send(());
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Makes records of what was told, says each in a log line, and writes them in batches. Blocks: [`super::ActivityTask`] runs it off the
+//! Makes records of events, logs each in a line, and writes them in batches. Blocks: [`super::ActivityTask`] runs it off the
 //! workers of the runtime. Nobody waits for it; what cannot be written is kept up to a limit, and counted beyond.
 
 mod taking_in;
@@ -64,7 +64,7 @@ pub(super) struct RecordWriter {
     pending_bytes: usize,
     /// How many are missing before the next one.
     missing: u64,
-    /// How many of those no line has said yet.
+    /// How many of those no line has counted yet.
     lost: u64,
     gaps: LogThrottle,
     lines: RecordLines,
@@ -337,11 +337,11 @@ impl RecordWriter {
         if let Some(times) = self.removals.due() {
             tracing::warn!(target: line::TARGET, %file, times, "the file of the activity log was removed while the daemon runs; a new one is begun, without the records of before");
         }
-        let said = format!(
+        let reason = format!(
             "its file was removed while the daemon runs; the records begin anew at {}",
             moment::utc_millis(moment)
         );
-        self.shared.status.lock().begun_anew = Some(said);
+        self.shared.status.lock().begun_anew = Some(reason);
     }
 
     /// Looks whether the file is still there.

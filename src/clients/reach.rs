@@ -47,7 +47,7 @@ impl Reaching {
         };
         let places = files.places();
         let mut arguments = Vec::new();
-        if places.asked_by().is_some() {
+        if places.requested_by().is_some() {
             arguments.extend(["--config".to_owned(), text(&places.config_file)]);
         }
         if places.data_dir_given {

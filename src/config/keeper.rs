@@ -276,13 +276,13 @@ impl KeeperTask {
             tokio::select! {
                 () = shutdown.cancelled() => return,
                 Some(done) = self.reloads.recv() => {
-                    // One reading is enough for all who asked before it began.
-                    let mut asked = vec![done];
+                    // One reading is enough for all requests before it began.
+                    let mut waiting = vec![done];
                     while let Ok(done) = self.reloads.try_recv() {
-                        asked.push(done);
+                        waiting.push(done);
                     }
                     self.reload(KnownSecrets::LookUpAgain).await;
-                    for done in asked {
+                    for done in waiting {
                         // Nobody waits any more: fine.
                         let _ = done.send(());
                     }

@@ -135,7 +135,7 @@ impl OurAddress {
             path == places.config_file || path == places.data_dir
         };
         let finds_ours = || {
-            let is_usual = places.asked_by().is_none();
+            let is_usual = places.requested_by().is_none();
             is_usual && !parts.iter().any(|part| PLACES.contains(part))
         };
         !target.command.is_some_and(is_in_container)

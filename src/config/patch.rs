@@ -23,15 +23,15 @@ pub struct PatchedEntry {
 
 /// Why a patch cannot be read or made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", told(.0))]
+#[error("{}", listed(.0))]
 pub struct BadPatch(Vec<String>);
 
-/// Limit: problems of one patch that are told at once.
-const MOST_TOLD: usize = 12;
+/// Limit: problems of one patch that an error lists.
+const MOST_LISTED: usize = 12;
 
-fn told(problems: &[String]) -> String {
-    let named = problems.iter().take(MOST_TOLD).cloned();
-    let more = problems.len().saturating_sub(MOST_TOLD);
+fn listed(problems: &[String]) -> String {
+    let named = problems.iter().take(MOST_LISTED).cloned();
+    let more = problems.len().saturating_sub(MOST_LISTED);
     let more = (more > 0).then(|| format!("and {more} more"));
     let all = named.chain(more).collect::<Vec<_>>().join("; ");
     without_credentials(&all)

@@ -23,7 +23,7 @@ pub struct Places {
     pub config_file: PathBuf,
     /// The folder for data, unless the file names another: see [`Places::data_folder`].
     pub data_dir: PathBuf,
-    /// Whether `data_dir` was asked for on the command line, so that it wins over the file.
+    /// Whether `data_dir` was given on the command line, so that it wins over the file.
     pub data_dir_given: bool,
     /// Why it is this file.
     pub why: Why,
@@ -69,7 +69,7 @@ struct Folders {
 impl Places {
     /// Looks for the file: `--config`, `$MCPPROXY_CONFIG`, `$MCP_CONFIG_PATH`, the platform's configuration folder, an existing
     /// `~/.mcpproxy/mcp_config.json`.
-    pub fn find(asked: &RequestedPlaces, lookup: VariableLookup<'_>) -> Result<Self, NoHome> {
+    pub fn find(requested: &RequestedPlaces, lookup: VariableLookup<'_>) -> Result<Self, NoHome> {
         let folders = ProjectDirs::from("", "", "mcpproxy")
             .zip(BaseDirs::new())
             .map(|(ours, base)| Folders {
@@ -77,7 +77,7 @@ impl Places {
                 data: ours.data_local_dir().to_owned(),
                 home: base.home_dir().to_owned(),
             });
-        choose(asked, lookup, folders.as_ref(), &|file| file.exists())
+        choose(requested, lookup, folders.as_ref(), &|file| file.exists())
     }
 
     /// The folder for data under these settings: `--data-dir`, then `data_dir`, then the platform's.
@@ -100,11 +100,11 @@ impl Places {
     }
 
     /// What names this file, unless it is in its usual place.
-    pub fn asked_by(&self) -> Option<&'static str> {
+    pub fn requested_by(&self) -> Option<&'static str> {
         (!self.is_file_usual()).then(|| self.why.as_str())
     }
 
-    /// Whether somebody said which file is meant, and left it to the file where the data is.
+    /// Whether the file was given, and left it to the file where the data is.
     pub fn is_file_named(&self) -> bool {
         !self.is_file_usual() && !self.data_dir_given
     }
@@ -145,7 +145,7 @@ impl Why {
 }
 
 fn choose(
-    asked: &RequestedPlaces,
+    requested: &RequestedPlaces,
     lookup: VariableLookup<'_>,
     folders: Option<&Folders>,
     exists: &dyn Fn(&Path) -> bool,
@@ -155,7 +155,7 @@ fn choose(
             .filter(|path| !path.is_empty())
             .map(PathBuf::from)
     };
-    let (config_file, why) = if let Some(file) = &asked.config_file {
+    let (config_file, why) = if let Some(file) = &requested.config_file {
         (file.clone(), Why::Flag)
     } else if let Some(file) = variable("MCPPROXY_CONFIG") {
         (file, Why::Variable)
@@ -171,14 +171,14 @@ fn choose(
             (ours, Why::Platform)
         }
     };
-    // Services and daemons in the background are told the usual place, too.
+    // Services and daemons in the background get the usual place, too.
     let usual = folders.map(|folders| folders.config.join(FILE_NAME));
     let why = if usual.as_ref() == Some(&config_file) {
         Why::Platform
     } else {
         why
     };
-    let data_dir = match (&asked.data_dir, folders) {
+    let data_dir = match (&requested.data_dir, folders) {
         (Some(folder), _) => folder.clone(),
         (None, Some(folders)) => folders.data.clone(),
         (None, None) => return Err(NoHome),
@@ -186,12 +186,12 @@ fn choose(
     Ok(Places {
         config_file: absolute(config_file),
         data_dir: absolute(data_dir),
-        data_dir_given: asked.data_dir.is_some(),
+        data_dir_given: requested.data_dir.is_some(),
         why,
     })
 }
 
-/// The working folder may go away or change; what was asked for stays.
+/// The working folder may go away or change; what was requested stays.
 fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }

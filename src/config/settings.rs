@@ -180,8 +180,8 @@ impl Settings {
     /// Whether a client of the network that shows no credential is kept out.
     pub fn requires_credentials(&self) -> bool {
         let auth = self.server_auth.as_deref();
-        let said = auth.and_then(|auth| auth.required);
-        said.unwrap_or_else(|| {
+        let required = auth.and_then(|auth| auth.required);
+        required.unwrap_or_else(|| {
             self.is_exposed || auth.is_some_and(ServerAuth::asks_for_credentials)
         })
     }

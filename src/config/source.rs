@@ -42,7 +42,7 @@ pub struct Overrides {
     /// `--mode`.
     pub routing_mode: Option<RoutingMode>,
     /// What names the file, `$MCPPROXY_CONFIG` for example, where it is not in its usual place: then it has to be there.
-    pub asked_by: Option<&'static str>,
+    pub requested_by: Option<&'static str>,
     /// `--locked`.
     pub lock_file: Option<PathBuf>,
     /// `--demo`: this program, to be run as the bundled demo server.
@@ -307,7 +307,7 @@ impl Source {
     }
 
     fn without_file(&self) -> Result<Settings, LoadError> {
-        if let Some(by) = self.overrides.asked_by {
+        if let Some(by) = self.overrides.requested_by {
             return Err(LoadError::Missing {
                 file: self.file.clone(),
                 by,

@@ -44,13 +44,13 @@ pub(super) fn warnings(settings: &Settings) -> Vec<String> {
     warnings
 }
 
-/// What is said of a server that is not configured: a rule for a name that is misspelt does nothing.
+/// Warnings of a server that is not configured: a rule for a name that is misspelt does nothing.
 fn unknown_server(server: &str, servers: &[&str]) -> Option<String> {
     let is_unknown = !servers.contains(&server);
     is_unknown.then(|| format!("names the server {server:?}, which is not configured"))
 }
 
-/// What is said of a pattern that matches nothing of these servers and none of these tools of ours.
+/// Warnings of a pattern that matches nothing of these servers and none of these tools of ours.
 fn matches_nothing(pattern: &NamePattern, servers: &[&str], built_in: &[&str]) -> Option<String> {
     if let Some(server) = pattern.server() {
         return unknown_server(server, servers);
@@ -97,7 +97,7 @@ fn after_server<'a>(written: &'a str, servers: &[&'a str]) -> Option<(&'a str, &
     })
 }
 
-/// What is said of subjects and roles that nobody can have. A proxy may name anybody.
+/// Warnings of subjects and roles that nobody can have. A proxy may name anybody.
 fn concerns_nobody(auth: &ServerAuth, rule: &AclRule) -> Vec<String> {
     if auth.providers.contains(&Provider::Forwarded) {
         return Vec::new();
@@ -112,18 +112,18 @@ fn concerns_nobody(auth: &ServerAuth, rule: &AclRule) -> Vec<String> {
         let idle = patterns
             .iter()
             .filter(|pattern| !known.iter().any(|name| pattern.matches(name)));
-        let said = idle.map(|pattern| {
+        let texts = idle.map(|pattern| {
             let written = pattern.as_str();
             let close = names::closest(written, known.iter().copied());
             let close = close.map(|close| format!("; did you mean {close:?}?"));
             let close = close.unwrap_or_default();
             format!("names the {word} {written:?}, which no token has{close}")
         });
-        said.collect::<Vec<_>>()
+        texts.collect::<Vec<_>>()
     };
-    let mut said = unknown("subject", &rule.subjects, &subjects);
-    said.extend(unknown("role", &rule.roles, &roles));
-    said
+    let mut warnings = unknown("subject", &rule.subjects, &subjects);
+    warnings.extend(unknown("role", &rule.roles, &roles));
+    warnings
 }
 
 /// Whether no rule lets the operator have anything of a server, and the default denies it.

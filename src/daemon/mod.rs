@@ -335,7 +335,7 @@ fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {
         listen,
         routing_mode,
         lock_file,
-        asked_by: options.places.asked_by(),
+        requested_by: options.places.requested_by(),
         demo,
         places: Some(options.places.clone()),
     })

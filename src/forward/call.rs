@@ -282,8 +282,8 @@ impl<'a> ForwardedCall<'a> {
     /// Forgets a question that waits for a result that asks; whether there was one. One that the client has is withdrawn there, which comes
     /// as an event of its own.
     fn withdraw(&mut self, question: &Id) -> bool {
-        if let ClientWait::Replies(asked) = &self.wait {
-            asked.withdraw(question);
+        if let ClientWait::Replies(questions) = &self.wait {
+            questions.withdraw(question);
         }
         self.sent.active.forget(question);
         let before = self.collected.len();
@@ -400,9 +400,9 @@ impl<'a> ClientWait<'a> {
     async fn next(&mut self) -> Result<CallEvent, Failure> {
         match self {
             Self::Nothing => std::future::pending().await,
-            Self::Replies(asked) => match asked.replies.next().await {
+            Self::Replies(questions) => match questions.replies.next().await {
                 Some(Ok((id, outcome))) => {
-                    asked.open.retain(|(open, _)| *open != id);
+                    questions.open.retain(|(open, _)| *open != id);
                     Ok(CallEvent::Reply(id, outcome))
                 }
                 Some(Err(_)) => Ok(CallEvent::Withdrawn),
@@ -421,10 +421,10 @@ impl<'a> ClientWait<'a> {
         if !matches!(self, Self::Replies(_)) {
             *self = Self::Replies(AskedQuestions::default());
         }
-        if let Self::Replies(asked) = self {
+        if let Self::Replies(questions) = self {
             let (asking, handle) = abortable(asking);
-            asked.replies.push(asking);
-            asked.open.push((id, handle));
+            questions.replies.push(asking);
+            questions.open.push((id, handle));
         }
     }
 

@@ -32,19 +32,19 @@ impl KeyringQuestions {
         question: impl FnOnce() -> Result<T, KeyringError> + Send + 'static,
     ) -> Result<T, KeyringError> {
         {
-            let mut asked = self.0.lock();
+            let mut state = self.0.lock();
             let is_silent = |since: Instant| since.elapsed() < LEFT_ALONE;
-            if asked.is_open || asked.silent_since.is_some_and(is_silent) {
+            if state.is_open || state.silent_since.is_some_and(is_silent) {
                 return Err(KeyringError::Silent);
             }
-            asked.is_open = true;
+            state.is_open = true;
         }
         let (done, answer) = mpsc::channel();
-        let asked = Arc::clone(&self.0);
+        let state = Arc::clone(&self.0);
         let thread = thread::Builder::new().name("keyring".to_owned());
         let started = thread.spawn(move || {
             let answer = question();
-            asked.lock().is_open = false;
+            state.lock().is_open = false;
             // Nobody waits any more: fine.
             let _ = done.send(answer);
         });

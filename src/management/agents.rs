@@ -196,9 +196,10 @@ impl AgentRequest<'_> {
         self.now.rules().decide(self.caller, name, &target)?;
         let restarted = self.management.restart_unrecorded(name).await;
         let done = Planned::default();
-        let told = restarted.as_ref().map(|_| &done);
+        let outcome = restarted.as_ref().map(|_| &done);
         let caller = Some(self.caller.shared_subject());
-        self.management.note_change(caller, "restart", name, told);
+        self.management
+            .note_change(caller, "restart", name, outcome);
         let change = restarted.map_err(for_agent)?;
         Ok(AgentChange {
             server: self.shown_now(&change.server),
@@ -281,9 +282,9 @@ impl AgentRequest<'_> {
         if let Ok(planned) = &planned {
             self.management.keep_for_review(name, planned).await;
         }
-        let told = planned.as_deref();
+        let change = planned.as_deref();
         let caller = Some(self.caller.shared_subject());
-        self.management.note_change(caller, verb, name, told);
+        self.management.note_change(caller, verb, name, change);
         planned.map_err(|failure| {
             let failure = self.management.not_in_file_for_agent(name, failure);
             for_agent(failure)

@@ -249,10 +249,10 @@ impl Backing for OverDaemon {
     }
 
     async fn change(&self, changes: Vec<Change>) -> Result<(), WriteError> {
-        let told = told(&changes);
+        let steps = operator_changes(&changes);
         let written = self.keeper.change(changes).await.map(drop);
         let error = written.as_ref().err().map(ToString::to_string);
-        for change in told {
+        for change in steps {
             let error = error.clone();
             self.activity
                 .note_operator(OperatorChange { error, ..change });
@@ -394,8 +394,8 @@ fn is_about_to_stay(entry: &ServerEntry, status: &Status) -> bool {
 }
 
 /// Changes as the log has them: what is done, to which server.
-fn told(changes: &[Change]) -> Vec<OperatorChange> {
-    let told = changes.iter().map(|change| {
+fn operator_changes(changes: &[Change]) -> Vec<OperatorChange> {
+    let named = changes.iter().map(|change| {
         let (action, server, detail) = match change {
             Change::SetSetting { path, .. } | Change::RemoveSetting { path } => {
                 ("set", "", Some(path.join(".")))
@@ -426,12 +426,12 @@ fn told(changes: &[Change]) -> Vec<OperatorChange> {
             ..OperatorChange::by_operator(action, server)
         }
     });
-    let mut told: Vec<OperatorChange> = told.collect();
+    let mut steps: Vec<OperatorChange> = named.collect();
     // Lifting a quarantine permits contact, too.
-    if told.len() > 1 {
-        told.retain(|change| change.action != "permit_contact");
+    if steps.len() > 1 {
+        steps.retain(|change| change.action != "permit_contact");
     }
-    told
+    steps
 }
 
 #[cfg(test)]
@@ -450,7 +450,7 @@ mod tests {
             path: vec!["changed_by".to_owned()],
         };
         let check = |changes: &[Change], expected: &[(&str, Option<&str>)]| {
-            let told = told(changes);
+            let told = operator_changes(changes);
             let told = told.iter().map(|one| (one.action, one.detail.as_deref()));
             assert_eq!(told.collect::<Vec<_>>(), expected);
         };

@@ -28,7 +28,7 @@ use crate::{
     trust::approvals::{self, Lock},
 };
 
-/// The configuration file, which is read whenever it is asked for, and the data folder.
+/// The configuration file, which is read anew each time, and the data folder.
 pub struct OverFiles {
     places: Places,
     data_dir: PathBuf,
@@ -183,7 +183,7 @@ impl Management<OverFiles> {
         supposed.map_err(|error| unusable(&error))
     }
 
-    /// What a daemon would refuse of the file, and what it would ignore. `exposure` is what `serve` will be told.
+    /// What a daemon would refuse of the file, and what it would ignore. `exposure` is what `serve` will get.
     pub fn check(&self, exposure: Exposure) -> ConfigReport {
         let read = self.settings();
         let supposed = match &read {
@@ -236,9 +236,9 @@ impl Management<OverFiles> {
         })
     }
 
-    /// That there is no file, where one was asked for.
+    /// That there is no file, where one was requested.
     pub fn missing_file(&self) -> Option<String> {
-        let (file, by) = (&self.0.places.config_file, self.0.places.asked_by()?);
+        let (file, by) = (&self.0.places.config_file, self.0.places.requested_by()?);
         let file = (!file.exists()).then(|| file.display())?;
         Some(format!(
             "there is no file {file}, which is asked for by {by}"
@@ -385,7 +385,7 @@ impl Backing for OverFiles {
         Connections::default()
     }
 
-    /// The file itself; while a daemon has it, that one is to be asked.
+    /// The file itself; while a daemon has it, that one answers.
     async fn activity(&self) -> Result<ActivityReader, UnreadableActivity> {
         ActivityReader::of_file(&self.data_dir)
     }
@@ -399,7 +399,7 @@ impl Backing for OverFiles {
         &self.history
     }
 
-    /// It is read whenever it is asked for.
+    /// It is read anew each time.
     async fn reread(&self) {}
 
     /// Nothing runs.

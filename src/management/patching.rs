@@ -36,7 +36,7 @@ pub(super) enum Rights {
     Agent,
 }
 
-/// What is done to the file, and what is to be said of it.
+/// What is done to the file, and its summary.
 #[derive(Default)]
 pub(super) struct Planned {
     pub(super) changes: Vec<Change>,
@@ -156,7 +156,7 @@ impl<B: Backing> Management<B> {
         planned: Result<&Planned, &Failure>,
     ) {
         let (detail, error) = match planned {
-            Ok(planned) => (planned.told(), None),
+            Ok(planned) => (planned.summary(), None),
             Err(failure) => (None, Some(failure.error.clone())),
         };
         let change = OperatorChange::by_operator(action, server);
@@ -170,7 +170,7 @@ impl<B: Backing> Management<B> {
 }
 
 impl Planned {
-    /// These changes, of which nothing is to be said.
+    /// These changes, which need no summary.
     pub(super) fn of(changes: Vec<Change>) -> Self {
         Self {
             changes,
@@ -178,7 +178,7 @@ impl Planned {
         }
     }
 
-    fn told(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         if self.changed.is_empty() {
             return None;
         }
@@ -190,7 +190,7 @@ impl Planned {
     }
 }
 
-/// Who wrote an entry is told by the last writer.
+/// The last writer of an entry is its author.
 pub(super) fn by_a_person(name: &str) -> Change {
     Change::RemoveKey {
         server: name.to_owned(),
@@ -204,7 +204,7 @@ pub(super) struct SentPatch {
     problem: Option<BadPatch>,
 }
 
-/// Reads a patch. What is wrong with it is said together with what else refuses it; only one that says nothing is refused here.
+/// Reads a patch. What is wrong with it stands in one error with what else refuses it; only one that says nothing is refused here.
 pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<SentPatch, Failure> {
     let sent = read_entry(patch);
     if sent.readable.is_empty() && sent.problem.is_none() {
@@ -231,7 +231,7 @@ fn plan_flag(text: &str, server: &str, flag: EntryFlag, value: bool) -> Result<P
     }]))
 }
 
-/// An entry that a person adds, under the proper names of its keys. Everything that is wrong with it is said at once.
+/// An entry that a person adds, under the proper names of its keys. One error names all that is wrong with it.
 pub(super) fn read_new(
     name: &ServerName,
     entry: Map<String, Value>,

@@ -11,7 +11,7 @@ pub trait LogContext: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Tells what tells it from others.
-    fn fields(&self, told: &mut dyn ContextFields);
+    fn fields(&self, fields: &mut dyn ContextFields);
 
     /// What this happens in the course of.
     fn outer(&self) -> Option<&dyn LogContext>;

@@ -1,4 +1,4 @@
-//! Counts and durations of calls, and how the daemon is, as text that Prometheus reads (`OpenMetrics` 1.0). It counts what it is told, off
+//! Counts and durations of calls, and how the daemon is, as text that Prometheus reads (`OpenMetrics` 1.0). It counts events, off
 //! the way of any call. The only door to prometheus-client.
 
 use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
@@ -103,7 +103,7 @@ impl CountedCall<'_> {
     }
 }
 
-/// A number that is asked for when the text is written.
+/// A number that is read when the text is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
     /// Client sessions that are open.

@@ -59,7 +59,7 @@ pub(super) fn transport(
     }
 }
 
-/// What is said under several spellings of a key.
+/// What stands under several spellings of a key.
 fn same<T: PartialEq + Clone>(spellings: &[(&str, Option<T>)]) -> Result<Option<T>, ConfigFinding> {
     let mut given = spellings
         .iter()
@@ -121,7 +121,7 @@ fn stdio(
     })
 }
 
-/// What is said of arguments that are secrets, as far as that shows in how they are written: whoever may list the processes of the machine
+/// Warnings of arguments that are secrets, as far as that shows in how they are written: whoever may list the processes of the machine
 /// reads them there, and nothing here can hide them.
 fn visible_secrets(args: &[Text]) -> Option<String> {
     let mut written = ListContext::default();
@@ -349,10 +349,11 @@ pub(super) fn without_effect(entry: &Map<String, Value>, transport: &Transport) 
         Transport::Stdio(_) => (&["headers", "ca_file", "client_cert", "oauth"], "a stdio"),
         Transport::Remote(_) => (&["args", "env", "cwd", "working_dir"], "a remote"),
     };
-    let said = keys
+    let ineffective = keys
         .iter()
         .filter(|key| entry.get(**key).is_some_and(|value| !is_empty(value)));
-    said.map(|key| format!("`{key}` has no effect on {kind} server"))
+    ineffective
+        .map(|key| format!("`{key}` has no effect on {kind} server"))
         .collect()
 }
 

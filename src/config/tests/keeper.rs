@@ -317,7 +317,7 @@ async fn the_command_line_stays_above_the_file() {
         routing_mode: Some(RoutingMode::Direct),
         demo: None,
         lock_file: None,
-        asked_by: None,
+        requested_by: None,
         places: None,
     };
     let kept = Kept::start_in(tempfile::tempdir().expect("a folder"), None, overrides);

@@ -97,8 +97,8 @@ impl HttpLink {
     pub(super) async fn initialized(&self) -> Result<(), LinkError> {
         let frame = notification_frame(method::INITIALIZED, None);
         let session = self.shared.session();
-        let told = self.shared.tell(&session, frame);
-        self.shared.tasks.unless_closed(pin!(told)).await?;
+        let sent = self.shared.tell(&session, frame);
+        self.shared.tasks.unless_closed(pin!(sent)).await?;
         self.shared.listen().await;
         Ok(())
     }

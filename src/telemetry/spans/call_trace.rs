@@ -1,4 +1,4 @@
-//! The place of one call in a trace: made when the call begins, and told when something is sent to a server for it.
+//! The place of one call in a trace: made when the call begins, and extended when something is sent to a server for it.
 
 use std::time::Instant;
 

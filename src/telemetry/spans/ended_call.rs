@@ -37,11 +37,11 @@ pub struct EndedCall<'a> {
     pub server: Option<&'a str>,
     /// What was called, if it was a tool.
     pub tool: Option<&'a str>,
-    /// What was asked for, if it was a prompt.
+    /// The requested prompt, if it was one.
     pub prompt: Option<&'a str>,
-    /// What was asked for, if it was a resource.
+    /// The requested resource, if it was one.
     pub resource: Option<&'a str>,
-    /// Who asked.
+    /// The caller.
     pub caller: Option<&'a str>,
     /// The client, as it calls itself.
     pub client: Option<&'a str>,

@@ -1,10 +1,10 @@
-//! Whether the collector takes what it is sent, said once and not for every batch.
+//! Whether the collector takes what it is sent, reported once and not for every batch.
 
 use std::time::{Duration, Instant};
 
 use crate::runtime::sync::Guarded;
 
-/// How often it is said that spans cannot be exported, however often that changes.
+/// How often it is logged that spans cannot be exported, however often that changes.
 const AGAIN: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Default)]
@@ -12,8 +12,8 @@ pub(super) struct Health(Guarded<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    is_said: bool,
-    said_at: Option<Instant>,
+    is_reported: bool,
+    reported_at: Option<Instant>,
 }
 
 impl Health {
@@ -37,17 +37,17 @@ impl Health {
 
 impl State {
     fn begins(&mut self, now: Instant) -> bool {
-        let is_soon = self.said_at.is_some_and(|at| now - at < AGAIN);
-        if self.is_said || is_soon {
+        let is_soon = self.reported_at.is_some_and(|at| now - at < AGAIN);
+        if self.is_reported || is_soon {
             return false;
         }
-        self.is_said = true;
-        self.said_at = Some(now);
+        self.is_reported = true;
+        self.reported_at = Some(now);
         true
     }
 
     fn ends(&mut self) -> bool {
-        std::mem::take(&mut self.is_said)
+        std::mem::take(&mut self.is_reported)
     }
 }
 

@@ -40,13 +40,13 @@ impl Spans {
     /// asks says that the trace is not recorded.
     pub fn begin(
         &self,
-        said: Option<RequestTrace>,
+        remote: Option<RequestTrace>,
         request: TracedRequest<'_>,
     ) -> Option<Arc<CallTrace>> {
         if !self.is_on() {
             return None;
         }
-        CallTrace::begin(said, request).map(Arc::new)
+        CallTrace::begin(remote, request).map(Arc::new)
     }
 
     /// Hands over the spans of a call that ended.

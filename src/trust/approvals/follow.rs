@@ -56,7 +56,7 @@ pub enum PinPolicy {
     Allow,
 }
 
-/// Since when a definition is known about which the scanner is asked.
+/// Since when a definition is known that the scanner reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knowledge {
     /// It is new.
@@ -152,8 +152,8 @@ impl Ledger {
         let was_objected = self.was_objected(one);
         if is_same {
             let is_baseline = approved.is_some_and(|approved| approved.by.is_none());
-            let is_asked = is_baseline && one.kind.is_pinned();
-            let objects = is_asked && (was_objected || objects(one, Knowledge::Baseline));
+            let is_scanned = is_baseline && one.kind.is_pinned();
+            let objects = is_scanned && (was_objected || objects(one, Knowledge::Baseline));
             return objects.then_some(HoldReason::Objected);
         }
         if !one.kind.is_pinned() {
