@@ -12,6 +12,7 @@ PROGRAMS = {
     "python 2": [str(rig.PEERS / "requirements/bin/python"), str(HERE / "server.py")],
     "fastmcp 4": [str(rig.PEERS / "requirements-fastmcp/bin/python"), str(HERE / "server.py")],
     "typescript 2": [rig.NODE, str(HERE / "server.mjs"), str(rig.PEERS / "clients/node_modules")],
+    "rust 3": [str(rig.PEERS / "rust/debug/rmcp_everything")],
 }
 
 
@@ -55,9 +56,10 @@ class Server:
 
     def command(self, port: int | str | None = None) -> list[str]:
         program = PROGRAMS[self.program]
+        how = self.mode if self.program.startswith("rust") else self.transport
         if self.program.startswith("typescript"):
             return [*program, self.mode, *([str(port)] if port else [])]
-        return [*program, *([self.transport, str(port)] if port else [])]
+        return [*program, *([how, str(port)] if port else [])]
 
     def serve(self, folder: Path) -> rig.Served:
         path = "/sse" if self.transport == "sse" else "/mcp"
@@ -99,8 +101,11 @@ SERVERS = [
     Server("python 2", "pipe", "both"),
     Server("fastmcp 4", "pipe", "both"),
     Server("typescript 2", "pipe", "both", "both"),
+    Server("rust 3", "pipe", "both"),
     Server("python 2", "http", "both"),
     Server("fastmcp 4", "http", "both"),
     Server("typescript 2", "http", "both", "sessions"),
+    Server("rust 3", "http", "both", "sessions"),
     Server("typescript 2", "http", "both", "both"),
+    Server("rust 3", "http", "both", "both"),
 ]
