@@ -45,7 +45,7 @@ mod ui;
 mod upstream;
 mod version;
 
-use std::process::ExitCode;
+use std::{pin::Pin, process::ExitCode};
 
 use clap::{FromArgMatches, Parser, Subcommand};
 
@@ -164,42 +164,37 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Stdio(stdio) => finish(stdio.run(location, out)),
         Command::Setup(setup) => finish(setup.run(location, out)),
         Command::Import(import) => finish(import.run(location, out)),
-        Command::Connect(connect) => block_on(connect.run(location, out)),
+        Command::Connect(connect) => finish(connect.run(location, out)),
         Command::Upstream(upstream) => finish(upstream.run(location, out)),
-        Command::Tools(tools) => block_on(tools.run(location, out)),
-        Command::Call(call) => block_on(call.run(location, out)),
-        Command::Code(code) => block_on(code.run(location, out)),
-        Command::Activity(activity) => block_on(activity.run(location, out)),
-        Command::Ui(ui) => block_on(ui.run(location, out)),
-        Command::Status(status) => block_on(status.run(location, out)),
-        Command::Logs(logs) => block_on(logs.run(location, out)),
+        Command::Tools(tools) => finish(tools.run(location, out)),
+        Command::Call(call) => finish(call.run(location, out)),
+        Command::Code(code) => finish(code.run(location, out)),
+        Command::Activity(activity) => finish(activity.run(location, out)),
+        Command::Ui(ui) => finish(ui.run(location, out)),
+        Command::Status(status) => finish(status.run(location, out)),
+        Command::Logs(logs) => finish(logs.run(location, out)),
         Command::Start(start) => finish(start.run(location, out)),
-        Command::Stop(stop) => block_on(stop.run(location, out)),
+        Command::Stop(stop) => finish(stop.run(location, out)),
         Command::Restart(restart) => finish(restart.run(location, out)),
-        Command::Access(access) => block_on(access.run(location, out)),
-        Command::Service(service) => block_on(service.run(location, out)),
-        Command::Config(config) => block_on(config.run(location, out)),
-        Command::Secret(secret) => block_on(secret.run(location, out)),
-        Command::Token(token) => block_on(token.run(location, out)),
-        Command::Doctor(doctor) => block_on(doctor.run(location, out)),
+        Command::Access(access) => finish(access.run(location, out)),
+        Command::Service(service) => finish(service.run(location, out)),
+        Command::Config(config) => finish(config.run(location, out)),
+        Command::Secret(secret) => finish(secret.run(location, out)),
+        Command::Token(token) => finish(token.run(location, out)),
+        Command::Doctor(doctor) => finish(doctor.run(location, out)),
         Command::Completions(completions) => completions.run(location, help::command()),
-        Command::Version(version) => block_on(version.run(location, out)),
+        Command::Version(version) => finish(version.run(location, out)),
     }
 }
 
-/// Runs a command until it is done, and leaves nothing waiting for input that may never come.
+/// Runs a command until it is done, on one thread, and leaves nothing waiting for input that may never come. Boxed, because the runtime's
+/// own code would be compiled for each command.
 fn finish(command: impl Future<Output = Result<(), CommandFailure>>) -> Result<(), CommandFailure> {
+    let command: Pin<Box<dyn Future<Output = _>>> = Box::pin(command);
     let runtime = runtime()?;
     let done = runtime.block_on(command);
     runtime.shutdown_background();
     done
-}
-
-/// Runs a command that mostly waits for the daemon: one thread is enough.
-fn block_on(
-    command: impl Future<Output = Result<(), CommandFailure>>,
-) -> Result<(), CommandFailure> {
-    runtime()?.block_on(command)
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, CommandFailure> {

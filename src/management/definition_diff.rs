@@ -1,9 +1,16 @@
 //! A definition in lines for people, and what changed from one to another. The only user of `similar`. Pure.
 
-use std::{borrow::Cow, time::Duration};
+use std::{
+    borrow::Cow,
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
+use similar::{
+    ChangeTag, DiffOp,
+    algorithms::{Capture, Compact, Replace, myers},
+    group_diff_ops,
+};
 
 use crate::{
     catalog::without_values,
@@ -79,11 +86,26 @@ fn sorted(value: Value) -> Value {
 
 /// The lines that changed, each with `-` or `+` before it, and three around them with a blank.
 pub fn changed_lines(before: &str, now: &str) -> Vec<String> {
-    let diff = TextDiff::from_lines(before, now);
-    let text = diff.unified_diff().context_radius(3).to_string();
-    // The heads of its parts say line numbers, which say nothing to a reader of the lines.
-    let lines = text.lines().filter(|line| !line.starts_with("@@"));
-    lines.map(str::to_owned).collect()
+    let [before, now] = [before, now].map(|text| text.lines().collect::<Vec<&str>>());
+    let parts = group_diff_ops(changes(&before, &now, None), 3);
+    let lines = parts.iter().flatten();
+    let lines = lines.flat_map(|change| change.iter_slices(&before, &now));
+    let lines = lines.flat_map(|(tag, lines)| lines.iter().map(move |line| format!("{tag}{line}")));
+    lines.collect()
+}
+
+/// How one text becomes another. One algorithm over parts of one kind: `similar`'s own choice of them is compiled for each, and large.
+fn changes(before: &[&str], now: &[&str], until: Option<Instant>) -> Vec<DiffOp> {
+    let mut found = Compact::new(Replace::new(Capture::new()), before, now);
+    let Ok(()) = myers::diff_deadline(
+        &mut found,
+        before,
+        0..before.len(),
+        now,
+        0..now.len(),
+        until,
+    );
+    found.into_inner().into_inner().into_ops()
 }
 
 /// What changed, as lines that begin with `-`, `+` or a blank.
@@ -133,19 +155,18 @@ fn within(before: &str, now: &str) -> [String; 2] {
     if before.chars().count().max(now.chars().count()) <= WHOLE {
         return [before.to_owned(), now.to_owned()];
     }
-    let words = |line: &str| line.get(1..).unwrap_or_default().to_owned();
-    let (old, new) = (words(before), words(now));
-    let mut config = TextDiff::configure();
-    config.timeout(COMPARED_WITHIN);
-    let diff = config.diff_words(&old, &new);
-    // Neighbouring words with the same tag are one stretch.
-    let mut stretches: Vec<(ChangeTag, String)> = Vec::new();
-    for change in diff.iter_all_changes() {
-        match stretches.last_mut() {
-            Some((tag, text)) if *tag == change.tag() => text.push_str(change.value()),
-            _ => stretches.push((change.tag(), change.value().to_owned())),
-        }
-    }
+    let words = |line: &'_ str| -> Vec<&str> {
+        let line = line.get(1..).unwrap_or_default();
+        line.split_inclusive(char::is_whitespace).collect()
+    };
+    let [old, new] = [words(before), words(now)];
+    let found = changes(&old, &new, Some(Instant::now() + COMPARED_WITHIN));
+    let stretches = found
+        .iter()
+        .flat_map(|change| change.iter_slices(&old, &new));
+    let stretches: Vec<(ChangeTag, String)> = stretches
+        .map(|(tag, words)| (tag, words.concat()))
+        .collect();
     let last = stretches.len().saturating_sub(1);
     let [mut old, mut new] = ["-".to_owned(), "+".to_owned()];
     for (at, (tag, text)) in stretches.iter().enumerate() {
