@@ -157,7 +157,7 @@ impl Query {
 
     /// Whether it has neither words nor filters.
     pub fn is_empty(&self) -> bool {
-        self.filters.is_empty() && words_of(&self.words).is_empty()
+        self.filters.is_empty() && !self.words.contains(char::is_alphanumeric)
     }
 
     fn add_words(&mut self, words: &str) {

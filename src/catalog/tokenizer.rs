@@ -214,7 +214,11 @@ fn chunks(text: &str) -> Vec<Chunk> {
             chunk.words.push(String::new());
         }
         if let Some(word) = chunk.words.last_mut() {
-            word.extend(c.to_lowercase());
+            if c.is_ascii() {
+                word.push(c.to_ascii_lowercase());
+            } else {
+                word.extend(c.to_lowercase());
+            }
         }
         before = Some(c);
     }

@@ -7,8 +7,7 @@ use super::Arguments;
 const LAYOUT: &str =
     "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}";
 
-const ROOT_LAYOUT: &str =
-    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{after-help}";
+const ROOT_LAYOUT: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}";
 
 const COMMON: &str = "Also: --config, --data-dir, -o json, -q, -v: see `mcpproxy --help`";
 
@@ -98,11 +97,9 @@ pub(super) fn command() -> Command {
             groups.extend([&*format!("  {name:<11} "), &about, "\n"]);
         }
     }
-    let examples = format!("{ROOT_EXAMPLES}\n\n{groups}");
     command
         .help_template(ROOT_LAYOUT)
-        .before_help(examples)
-        .after_help(ROOT)
+        .before_help(format!("{ROOT_EXAMPLES}\n\n{groups}\n{ROOT}"))
 }
 
 fn shaped(command: Command, path: &str) -> Command {

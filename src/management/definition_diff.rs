@@ -155,11 +155,10 @@ fn within(before: &str, now: &str) -> [String; 2] {
     if before.chars().count().max(now.chars().count()) <= WHOLE {
         return [before.to_owned(), now.to_owned()];
     }
-    let words = |line: &'_ str| -> Vec<&str> {
+    let [old, new] = [before, now].map(|line| -> Vec<&str> {
         let line = line.get(1..).unwrap_or_default();
         line.split_inclusive(char::is_whitespace).collect()
-    };
-    let [old, new] = [words(before), words(now)];
+    });
     let found = changes(&old, &new, Some(Instant::now() + COMPARED_WITHIN));
     let stretches = found
         .iter()

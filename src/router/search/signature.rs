@@ -23,74 +23,107 @@ const LONGEST_NAME: usize = 48;
 /// References that lead to references.
 const REFERENCES: usize = 4;
 
+/// The keywords of a schema that are read.
+const KEYWORDS: [&str; 9] = [
+    "$ref",
+    "const",
+    "enum",
+    "anyOf",
+    "oneOf",
+    "type",
+    "properties",
+    "required",
+    "items",
+];
+
 /// The line.
 pub fn signature(name: &str, input: Option<&Raw>, output: Option<&Raw>) -> String {
     let mut line = spelt(name);
     line.push('(');
     if let Some(input) = input {
         let mut room = PARAMETERS;
-        let members = members(Schema::root(input), LEVELS, &mut room);
+        let members = members(&Schema::root(input), LEVELS, &mut room);
         line.push_str(&members);
     }
     line.push(')');
     if let Some(output) = output {
         let mut room = RESULT;
         line.push_str(" → ");
-        line.push_str(&shape(Schema::root(output), LEVELS, &mut room));
+        line.push_str(&shape(&Schema::root(output), LEVELS, &mut room));
     }
     line
 }
 
-/// A part of a schema, with the whole for its references.
-#[derive(Clone, Copy)]
+/// What a line says of a part of a schema, with the whole for its references.
 struct Schema<'a> {
     whole: &'a Raw,
-    part: &'a Raw,
+    constant: Option<Raw>,
+    values: Option<Raw>,
+    any_of: Option<Raw>,
+    one_of: Option<Raw>,
+    kind: Option<Raw>,
+    properties: Option<Raw>,
+    required: Option<Raw>,
+    items: Option<Raw>,
 }
 
 impl<'a> Schema<'a> {
     fn root(whole: &'a Raw) -> Self {
-        Self { whole, part: whole }
+        Self::read(whole, whole)
     }
 
-    fn at<'b>(self, part: &'b Raw) -> Schema<'b>
-    where
-        'a: 'b,
-    {
-        Schema {
-            whole: self.whole,
-            part,
-        }
+    fn at(&self, part: &Raw) -> Self {
+        Self::read(self.whole, part)
     }
 
-    /// What a reference within the schema leads to.
-    fn resolved(self) -> Raw {
-        let mut part = self.part.clone();
+    /// Each part is scanned once. Of a reference within the schema it is what that leads to.
+    fn read(whole: &'a Raw, part: &Raw) -> Self {
+        let read = |part: &Raw| part.look_up(KEYWORDS).map(|found| found.value);
+        let mut found = read(part);
         for _ in 0..REFERENCES {
-            let reference = part.get("$ref").and_then(|reference| reference.string());
+            let reference = found[0].as_ref().and_then(Raw::string);
             let Some(path) = reference.as_deref().and_then(|r| r.strip_prefix("#/")) else {
                 break;
             };
-            let found = path
-                .split('/')
-                .try_fold(self.whole.clone(), |at, key| at.get(key));
-            match found {
-                Some(found) => part = found,
-                None => break,
-            }
+            let mut keys = path.split('/');
+            let Some(part) = keys.try_fold(whole.clone(), |at, key| at.get(key)) else {
+                break;
+            };
+            found = read(&part);
         }
-        part
+        let [
+            _,
+            constant,
+            values,
+            any_of,
+            one_of,
+            kind,
+            properties,
+            required,
+            items,
+        ] = found;
+        Self {
+            whole,
+            constant,
+            values,
+            any_of,
+            one_of,
+            kind,
+            properties,
+            required,
+            items,
+        }
     }
 }
 
 /// The members of an object that a schema describes, those that must be there first: `a: string, b?: integer`.
-fn members(schema: Schema<'_>, levels: usize, room: &mut usize) -> String {
-    let object = schema.resolved();
-    let Some(properties) = object.get("properties") else {
+fn members(schema: &Schema<'_>, levels: usize, room: &mut usize) -> String {
+    let Some(properties) = &schema.properties else {
         return String::new();
     };
-    let required: Vec<String> = object
-        .get("required")
+    let required: Vec<String> = schema
+        .required
+        .as_ref()
         .map(|names| names.elements().filter_map(|name| name.string()).collect())
         .unwrap_or_default();
     let all = properties.members().filter_map(|member| {
@@ -105,7 +138,7 @@ fn members(schema: Schema<'_>, levels: usize, room: &mut usize) -> String {
         let separator = if i > 0 { ", " } else { "" };
         let mut left = *room;
         let mark = if *must { "" } else { "?" };
-        let kind = shape(schema.at(kind), levels.saturating_sub(1), &mut left);
+        let kind = shape(&schema.at(kind), levels.saturating_sub(1), &mut left);
         let member = format!("{separator}{}{mark}: {kind}", spelt(name));
         if i >= MEMBERS || member.len() > *room {
             // Writing into a text cannot fail.
@@ -119,27 +152,22 @@ fn members(schema: Schema<'_>, levels: usize, room: &mut usize) -> String {
 }
 
 /// A type.
-fn shape(schema: Schema<'_>, levels: usize, room: &mut usize) -> String {
-    let part = schema.resolved();
-    let here = schema.at(&part);
-    if let Some(value) = part.get("const") {
-        return literal(&value);
+fn shape(schema: &Schema<'_>, levels: usize, room: &mut usize) -> String {
+    if let Some(value) = &schema.constant {
+        return literal(value);
     }
-    if let Some(values) = part.get("enum") {
+    if let Some(values) = &schema.values {
         return one_of(values.elements().map(|value| literal(&value)), VALUES);
     }
-    for key in ["anyOf", "oneOf"] {
-        if let Some(choices) = part.get(key).filter(|_| levels > 0) {
-            let choices: Vec<Raw> = choices.elements().take(ALTERNATIVES + 1).collect();
-            let shapes = choices
-                .iter()
-                .map(|choice| shape(here.at(choice), levels - 1, room));
-            return one_of(shapes, ALTERNATIVES);
-        }
+    let choices = schema.any_of.as_ref().or(schema.one_of.as_ref());
+    if let Some(choices) = choices.filter(|_| levels > 0) {
+        let choices = choices.elements().take(ALTERNATIVES + 1);
+        let shapes = choices.map(|choice| shape(&schema.at(&choice), levels - 1, room));
+        return one_of(shapes, ALTERNATIVES);
     }
-    let Some(kind) = part.get("type") else {
-        return if part.get("properties").is_some() {
-            object(here, levels, room)
+    let Some(kind) = &schema.kind else {
+        return if schema.properties.is_some() {
+            object(schema, levels, room)
         } else {
             "any".to_owned()
         };
@@ -149,26 +177,26 @@ fn shape(schema: Schema<'_>, levels: usize, room: &mut usize) -> String {
         None => kind.elements().filter_map(|kind| kind.string()).collect(),
     };
     let shapes = kinds.iter().map(|kind| match kind.as_str() {
-        "object" => object(here, levels, room),
-        "array" => array(here, levels, room),
+        "object" => object(schema, levels, room),
+        "array" => array(schema, levels, room),
         "string" | "number" | "integer" | "boolean" | "null" => kind.clone(),
         _ => "any".to_owned(),
     });
     one_of(shapes, ALTERNATIVES)
 }
 
-fn object(schema: Schema<'_>, levels: usize, room: &mut usize) -> String {
-    if levels == 0 || schema.part.get("properties").is_none() {
+fn object(schema: &Schema<'_>, levels: usize, room: &mut usize) -> String {
+    if levels == 0 || schema.properties.is_none() {
         return "object".to_owned();
     }
     format!("{{{}}}", members(schema, levels, room))
 }
 
-fn array(schema: Schema<'_>, levels: usize, room: &mut usize) -> String {
-    let Some(items) = schema.part.get("items").filter(|_| levels > 0) else {
+fn array(schema: &Schema<'_>, levels: usize, room: &mut usize) -> String {
+    let Some(items) = schema.items.as_ref().filter(|_| levels > 0) else {
         return "any[]".to_owned();
     };
-    let items = shape(schema.at(&items), levels - 1, room);
+    let items = shape(&schema.at(items), levels - 1, room);
     if items.contains('|') {
         format!("({items})[]")
     } else {
