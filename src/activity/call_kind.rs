@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::{
     block::{NewRecord, USUAL},
     course::GateDecision,
-    record::{CALL, RecordMaker},
+    outcome::is_failure,
+    record::{CALL, RecordMaker, masked_in},
     seen_call::{CallEnd, CallEntrance, SeenCall},
 };
 use crate::wire::Raw;
@@ -110,6 +111,8 @@ impl CallKind {
         };
         let own = maker.own_part(call);
         let result = maker.result(kept.as_ref());
+        let in_result = masked_in(kept.as_ref(), result.as_ref());
+        let own_masked = own.masked;
         let bodies = [("arguments", own.arguments), ("result", result)];
         let length = |body: &Option<Raw>| body.as_ref().map_or(0, |raw| raw.as_bytes().len());
         let of_bodies: usize = bodies.iter().map(|(_, body)| length(body)).sum();
@@ -122,10 +125,15 @@ impl CallKind {
         put(&mut json, "data_sensitivity", own.data_sensitivity)?;
         put(&mut json, "reason", own.reason)?;
         put(&mut json, "outcome", Some(moment.outcome))?;
+        let complaint = is_failure(moment.outcome).then(|| maker.complaint(call));
+        let (error, in_error) = complaint.flatten().unzip();
+        put(&mut json, "error", error)?;
         put(&mut json, "duration_us", own.duration_us)?;
         put(&mut json, "request_bytes", own.request_bytes)?;
         put(&mut json, "spent", own.spent)?;
         put(&mut json, "answer_bytes", u64::try_from(*size).ok())?;
+        let masked = own_masked + in_result.max(in_error.unwrap_or(0));
+        put(&mut json, "masked", (masked > 0).then_some(masked))?;
         for (name, body) in bodies {
             if let Some(body) = body {
                 name_member(&mut json, name);

@@ -9,6 +9,7 @@ use super::{
     Shared,
     call_tallies::CallTally,
     figures::FigurePeriod,
+    outcome::is_failure,
     redaction::Redaction,
     seen_call::{SeenCall, ThingCalled},
     store::{ActivityStore, LookedBack},
@@ -24,20 +25,21 @@ const AT_ONCE: usize = 2_000;
 /// What is counted of a record.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct CountedRecord {
-    kind: String,
-    parent: Option<String>,
-    caller: Option<String>,
-    client: Option<String>,
-    server: Option<String>,
-    tool: Option<String>,
+pub(super) struct CountedRecord {
+    pub(super) kind: String,
+    pub(super) parent: Option<String>,
+    pub(super) caller: Option<String>,
+    pub(super) client: Option<String>,
+    pub(super) server: Option<String>,
+    pub(super) tool: Option<String>,
     outcome: String,
+    pub(super) answer_bytes: Option<u64>,
     #[serde(rename = "duration_us", deserialize_with = "micros")]
     took: Option<Duration>,
 }
 
 impl CountedRecord {
-    fn counted(&self, millis: u64) -> CountedCall<'_> {
+    pub(super) fn counted(&self, millis: u64) -> CountedCall<'_> {
         CountedCall {
             millis,
             is_caused: self.parent.is_some(),
@@ -50,6 +52,12 @@ impl CountedRecord {
             client: self.client.as_deref(),
             caller: self.caller.as_deref(),
         }
+    }
+}
+
+impl CountedRecord {
+    pub(super) fn has_failed(&self) -> bool {
+        is_failure(&self.outcome)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::outcome::is_failure;
 use crate::{telemetry::metrics::CountedCall, text::moment};
 
 /// Those that are named of one server or tool.
@@ -57,7 +58,7 @@ impl Cell {
     ) {
         self.calls += call.calls;
         match call.outcome {
-            "failed" | "tool_error" | "rpc_error" | "invalid" => self.failed += call.calls,
+            outcome if is_failure(outcome) => self.failed += call.calls,
             "refused" => self.refused += call.calls,
             _ => (),
         }

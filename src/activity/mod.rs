@@ -32,6 +32,7 @@ mod store;
 mod task;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod walk;
 mod writer;
 
@@ -65,6 +66,9 @@ pub use self::{
     seen_call::{CallEntrance, StatedIntent},
     store::RecordPage,
     task::ActivityTask,
+    usage::{
+        DefinitionUsage, MOST_DAYS, NamedUsage, ToolUsage, UsageQuery, UsageReport, UsageSums,
+    },
 };
 use self::{
     event::{ActivityEvent, EventKind, MOST_THINGS, ServerNews},

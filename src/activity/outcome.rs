@@ -32,6 +32,11 @@ fn outcome_of_result(result: &Raw) -> &'static str {
     }
 }
 
+/// Whether an outcome is a failure, whoever's.
+pub(super) fn is_failure(outcome: &str) -> bool {
+    matches!(outcome, "failed" | "tool_error" | "rpc_error" | "invalid")
+}
+
 /// What our rules forbid is refused; what names nothing that there is, or says nothing that makes sense, is invalid; what did not work
 /// has failed.
 fn outcome_of(code: ErrorCode) -> &'static str {

@@ -35,6 +35,8 @@ pub struct RecordQuery {
     /// Only records of this run of the daemon: each counts its calls from 1.
     #[schemars(range(min = 1))]
     pub run: Option<u64>,
+    /// Only records in which something was masked.
+    pub masked: Option<bool>,
     /// From then on: a time, or how long ago.
     pub since: Option<String>,
     /// Before then.
@@ -227,6 +229,9 @@ impl RecordFilter {
             && is_kind
             && is_client
             && query.run.is_none_or(|run| run == record.run)
+            && query
+                .masked
+                .is_none_or(|masked| masked == record.masked.is_some())
             && is_server
             && is(&query.caller, record.caller.as_deref())
     }

@@ -15,9 +15,9 @@ use super::{
 /// What can be read. Its methods block.
 #[derive(Debug, Clone)]
 pub struct ActivityReader {
-    store: Option<Arc<ActivityStore>>,
+    pub(super) store: Option<Arc<ActivityStore>>,
     /// How names are written in records.
-    redaction: Arc<Redaction>,
+    pub(super) redaction: Arc<Redaction>,
 }
 
 /// Why nothing can be read.
@@ -105,6 +105,6 @@ fn newest_run(store: &ActivityStore, mut filter: RecordFilter) -> Result<Option<
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what is mapped over")]
-fn unreadable(error: StoreError) -> UnreadableActivity {
+pub(super) fn unreadable(error: StoreError) -> UnreadableActivity {
     UnreadableActivity::File(error.to_string())
 }

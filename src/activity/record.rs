@@ -11,7 +11,8 @@ use super::{
         ActivityEvent, EventKind, MOST_THINGS, OperatorChange, RefusedNotice, ServerNews,
         TouchedThing,
     },
-    redaction::{Redaction, uri},
+    outcome::is_failure,
+    redaction::{Redaction, masked, uri},
     seen_call::{CallEnd, CallEntrance, SeenBody, SeenCall, ThingCalled},
 };
 use crate::{
@@ -121,6 +122,9 @@ pub struct ActivityRecord {
     /// Of how many requests alike this is the record, where not each has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<u64>,
+    /// How often something that looks like a secret was masked in the arguments, the result or the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub masked: Option<u64>,
 }
 
 /// What stands before the number of a call.
@@ -136,6 +140,8 @@ pub(super) struct OwnPart {
     pub(super) request_bytes: Option<u64>,
     pub(super) spent: Option<TimeSpent>,
     pub(super) arguments: Option<Raw>,
+    /// How often something was masked in them.
+    pub(super) masked: u64,
 }
 
 impl OwnPart {
@@ -149,11 +155,15 @@ impl OwnPart {
         record.request_bytes = self.request_bytes;
         record.spent = self.spent;
         record.arguments = self.arguments;
+        record.add_masked(self.masked);
     }
 }
 
 /// The member of an answer of ours that repeats the arguments of the call.
 const REPEATED_ARGUMENTS: &str = "requestedArgs";
+
+/// Limit: characters that are kept of the text of a tool error.
+const COMPLAINT: usize = 500;
 
 /// Makes records by the settings in force.
 pub(super) struct RecordMaker<'a> {
@@ -181,6 +191,12 @@ impl ActivityRecord {
             detail: Some(format!("{missing} records were not kept")),
             missing: Some(missing),
             ..Self::default()
+        }
+    }
+
+    fn add_masked(&mut self, times: u64) {
+        if times > 0 {
+            *self.masked.get_or_insert_default() += times;
         }
     }
 
@@ -247,7 +263,13 @@ impl RecordMaker<'_> {
         let intent = call.intent.as_ref();
         let sensitivity = intent.and_then(|intent| intent.data_sensitivity.as_deref());
         let reason = intent.and_then(|intent| intent.reason.as_deref());
+        let arguments = self.arguments(&call.body);
+        let sent = match &call.body {
+            SeenBody::Nothing => None,
+            SeenBody::Params(raw) | SeenBody::Arguments(raw) => Some(raw),
+        };
         OwnPart {
+            masked: masked_in(sent, arguments.as_ref()),
             call: call.id,
             parent: call.parent,
             data_sensitivity: sensitivity.map(|text| redaction.name(text)),
@@ -255,7 +277,7 @@ impl RecordMaker<'_> {
             duration_us: u64::try_from((call.ended - call.began).as_micros()).ok(),
             request_bytes: u64::try_from(call.request_bytes).ok(),
             spent: call.course.spent(call.ended),
-            arguments: self.arguments(&call.body),
+            arguments,
         }
     }
 
@@ -266,6 +288,10 @@ impl RecordMaker<'_> {
             CallEnd::Result { size, kept, .. } => {
                 record.answer_bytes = u64::try_from(*size).ok();
                 record.result = self.result(kept.as_ref());
+                let masked = masked_in(kept.as_ref(), record.result.as_ref());
+                let (error, in_error) = self.complaint(call).unzip();
+                record.error = error;
+                record.add_masked(masked.max(in_error.unwrap_or(0)));
             }
             CallEnd::RpcError { size, kept: raw } => {
                 record.answer_bytes = u64::try_from(*size).ok();
@@ -327,6 +353,23 @@ impl RecordMaker<'_> {
     /// A result, as far as it is kept.
     pub(super) fn result(&self, kept: Option<&Raw>) -> Option<Raw> {
         kept.and_then(|raw| self.redaction.value(raw, self.settings.results))
+    }
+
+    /// The text of a tool error, and how often something was masked in it.
+    pub(super) fn complaint(&self, call: &SeenCall) -> Option<(String, u64)> {
+        let CallEnd::Result { kept, .. } = &call.end else {
+            return None;
+        };
+        if !is_failure(call.end.outcome()) {
+            return None;
+        }
+        let content = kept.as_ref()?.get("content")?;
+        let texts = content.elements();
+        let texts: Vec<String> = texts
+            .filter_map(|part| part.get("text")?.string())
+            .collect();
+        let text = texts.join("\n");
+        (!text.is_empty()).then(|| self.redaction.beginning(&text, COMPLAINT))
     }
 
     fn of_refusal(&self, refusal: &RefusedNotice) -> ActivityRecord {
@@ -433,6 +476,13 @@ impl RecordMaker<'_> {
                 (!members.is_empty()).then(|| Raw::author(&members))
             }
         }
+    }
+}
+
+pub(super) fn masked_in(before: Option<&Raw>, kept: Option<&Raw>) -> u64 {
+    match (before, kept) {
+        (Some(before), Some(kept)) => masked(before.as_bytes(), kept.as_bytes()),
+        _ => 0,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     runtime::sync::Guarded,
     text::{
         redact::{self, TextKind},
-        secret::Secrets,
+        secret::{MASK, Secrets},
     },
     wire::Raw,
 };
@@ -84,6 +84,15 @@ impl Redaction {
         self.redacted(text, SENTENCE)
     }
 
+    /// The first so many characters of a text, and how often something was masked in them.
+    pub(super) fn beginning(&self, text: &str, characters: usize) -> (String, u64) {
+        let end = text.char_indices().nth(characters);
+        let longest = end.map_or(text.len(), |(at, _)| at);
+        let kept = self.redacted(text, longest);
+        let masked = masked(text.as_bytes(), kept.as_bytes());
+        (kept, masked)
+    }
+
     fn redacted(&self, text: &str, longest: usize) -> String {
         redact::shorten(text, longest, |text, is_cut| {
             redact::redacted(&self.without_secrets(text, is_cut), TextKind::Record).into_owned()
@@ -121,6 +130,19 @@ impl Redaction {
     }
 }
 
+/// How often something was masked in what is kept of a text.
+pub(super) fn masked(before: &[u8], kept: &[u8]) -> u64 {
+    let count = |text: &[u8]| memchr::memmem::find_iter(text, MASK.as_bytes()).count();
+    let after = count(kept);
+    // Most are kept without one.
+    let masked = if after == 0 {
+        0
+    } else {
+        after.saturating_sub(count(before))
+    };
+    u64::try_from(masked).unwrap_or(u64::MAX)
+}
+
 /// Whether a text could be a part of a number as it is kept.
 fn is_of_numbers(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_digit() || b".-+e".contains(&byte);
@@ -143,7 +165,6 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::text::secret::MASK;
 
     const TOKEN: &str = "ghp_0123456789abcdef";
 

@@ -33,6 +33,7 @@ mod status;
 mod strict_requests;
 mod tokens;
 mod tools;
+mod usage;
 mod verbs;
 
 use std::sync::Arc;
@@ -222,6 +223,7 @@ fn shared<V: Verbs>() -> Routes<V> {
         .and(access::routes())
         .and(config_changes::routes())
         .and(tokens::routes())
+        .and(usage::routes())
 }
 
 /// Every route with its description.

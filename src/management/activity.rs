@@ -22,7 +22,7 @@ impl<B: Backing> Management<B> {
         })
     }
 
-    async fn read_activity<T: Send + 'static>(
+    pub(super) async fn read_activity<T: Send + 'static>(
         &self,
         read: impl FnOnce(ActivityReader) -> Result<T, UnreadableActivity> + Send + 'static,
     ) -> Result<T, Failure> {

@@ -39,6 +39,7 @@ mod status;
 mod tokens;
 mod tools;
 mod trouble;
+mod usage;
 mod writing;
 
 use std::{path::Path, sync::Arc};

@@ -1,0 +1,390 @@
+//! What the records of some days add up to, by tool, server and caller. Read from the file when somebody looks: nothing is counted for it
+//! while calls are made.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+    time::SystemTime,
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    counting::CountedRecord,
+    figures::program,
+    figures_cell::{CallSums, Cell},
+    reading::{ActivityReader, UnreadableActivity, unreadable},
+    store::LookedBack,
+};
+use crate::text::moment;
+
+const HOUR: u64 = 3_600_000;
+
+const DAY: u64 = 24 * HOUR;
+
+/// Limit: days that can be looked at.
+pub const MOST_DAYS: u64 = 90;
+
+/// Limit: records that are read for one answer.
+const MOST_RECORDS: usize = 500_000;
+
+/// Records that are read at once: the writer waits for no more.
+const AT_ONCE: usize = 2_000;
+
+/// Limit: tools, and days of a client, that are counted by themselves.
+const MOST_KEYS: usize = 20_000;
+
+/// The tool that agents search with.
+const RETRIEVE_TOOLS: &str = "retrieve_tools";
+
+/// Bytes of a token, about.
+const TOKEN: u64 = 4;
+
+/// Of what usage is wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct UsageQuery {
+    /// Of so many days until now; 30 if not given.
+    #[schemars(range(min = 1, max = 90))]
+    pub days: Option<u64>,
+    /// Of this server only.
+    pub server: Option<String>,
+    /// Of this caller only.
+    pub caller: Option<String>,
+}
+
+/// What some calls add up to.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct UsageSums {
+    /// How many, and how they ended.
+    #[serde(flatten)]
+    pub sums: CallSums,
+    /// The size of their answers.
+    pub answer_bytes: u64,
+    /// About how many tokens these are, at 4 bytes each.
+    pub answer_tokens: u64,
+}
+
+/// The usage of a tool.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ToolUsage {
+    /// Its server.
+    pub server: String,
+    /// The server's own name for it.
+    pub tool: String,
+    /// Of its calls.
+    #[serde(flatten)]
+    pub usage: UsageSums,
+}
+
+/// The usage of a server, or by a caller.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct NamedUsage {
+    /// Whose.
+    pub name: String,
+    /// Of the calls.
+    #[serde(flatten)]
+    pub usage: UsageSums,
+}
+
+/// Definitions that agents found by searching instead of having them all. All in tokens, at 4 bytes each.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct DefinitionUsage {
+    /// Of the definitions of all tools that can be called now.
+    pub all: u64,
+    /// On how many days clients called, counted for each caller and client: each would have loaded all definitions once a day at least.
+    pub client_days: u64,
+    /// How often agents searched.
+    pub searches: u64,
+    /// What the searches answered.
+    pub sent: u64,
+    /// What the days would have taken, without what was sent.
+    pub not_sent: u64,
+}
+
+/// What the records of some days add up to.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct UsageReport {
+    /// Of how many days.
+    pub days: u64,
+    /// From when on (RFC 3339): later than wanted where older records are gone.
+    pub from: String,
+    /// Whether the records go back as far as wanted.
+    pub complete: bool,
+    /// Of all calls; those that another call caused do not count, but with `server`.
+    pub all: Option<UsageSums>,
+    /// Of each tool that was called, the most used first.
+    pub tools: Vec<ToolUsage>,
+    /// Of each server.
+    pub servers: Vec<NamedUsage>,
+    /// By each caller.
+    pub callers: Vec<NamedUsage>,
+    /// Calls and failures of each day, or of each hour of one day; the oldest first.
+    pub stretches: Vec<[u64; 2]>,
+    /// What searching saved.
+    pub definitions: DefinitionUsage,
+}
+
+/// What is added up of one thing.
+#[derive(Default)]
+struct Sum {
+    cell: Cell,
+    bytes: u64,
+    last: u64,
+}
+
+impl Sum {
+    fn add(&mut self, record: &CountedRecord, millis: u64, names: &mut Names) {
+        let client = record.client.as_deref().map(program);
+        let [client, caller] = [client, record.caller.as_deref()].map(|name| names.shared(name?));
+        let counted = record.counted(millis);
+        self.cell.add(counted, client.as_ref(), caller.as_ref());
+        self.bytes += record.answer_bytes.unwrap_or(0);
+        self.last = self.last.max(millis);
+    }
+
+    fn shown(&self) -> UsageSums {
+        UsageSums {
+            sums: self.cell.sums((self.last > 0).then_some(self.last)),
+            answer_bytes: self.bytes,
+            answer_tokens: self.bytes / TOKEN,
+        }
+    }
+}
+
+/// One text for each name.
+#[derive(Default)]
+struct Names(HashMap<String, Arc<str>>);
+
+impl Names {
+    fn shared(&mut self, name: &str) -> Option<Arc<str>> {
+        if let Some(known) = self.0.get(name) {
+            return Some(known.clone());
+        }
+        let shared: Arc<str> = name.into();
+        (self.0.len() < MOST_KEYS).then(|| self.0.insert(name.to_owned(), shared.clone()));
+        Some(shared)
+    }
+}
+
+/// Adds up what is read.
+struct Adding {
+    query: UsageQuery,
+    since: u64,
+    width: u64,
+    names: Names,
+    all: Sum,
+    tools: HashMap<(String, String), Sum>,
+    servers: BTreeMap<String, Sum>,
+    callers: BTreeMap<String, Sum>,
+    stretches: Vec<[u64; 2]>,
+    /// Caller, program and day.
+    client_days: BTreeSet<(String, String, u64)>,
+    searches: u64,
+    searched_bytes: u64,
+}
+
+impl Adding {
+    fn new(query: UsageQuery, days: u64, now: u64) -> Self {
+        let (width, count) = if days == 1 { (HOUR, 24) } else { (DAY, days) };
+        Self {
+            query,
+            since: now.saturating_sub(days * DAY),
+            width,
+            names: Names::default(),
+            all: Sum::default(),
+            tools: HashMap::new(),
+            servers: BTreeMap::new(),
+            callers: BTreeMap::new(),
+            stretches: vec![[0; 2]; usize::try_from(count).unwrap_or(1)],
+            client_days: BTreeSet::new(),
+            searches: 0,
+            searched_bytes: 0,
+        }
+    }
+
+    fn add(&mut self, millis: u64, record: &CountedRecord) {
+        let is = |wanted: &Option<String>, found: &Option<String>| {
+            wanted.is_none() || wanted.as_deref() == found.as_deref()
+        };
+        let is_wanted = record.kind == "call"
+            && millis >= self.since
+            && is(&self.query.server, &record.server)
+            && is(&self.query.caller, &record.caller);
+        if !is_wanted {
+            return;
+        }
+        let names = &mut self.names;
+        if record.parent.is_none() || self.query.server.is_some() {
+            self.all.add(record, millis, names);
+            let at = usize::try_from((millis - self.since) / self.width).unwrap_or(0);
+            if let Some([calls, failed]) = self.stretches.get_mut(at) {
+                *calls += 1;
+                *failed += u64::from(record.has_failed());
+            }
+            let caller = record.caller.clone().unwrap_or_default();
+            let client = record.client.as_deref().map(program).unwrap_or_default();
+            if self.client_days.len() < MOST_KEYS {
+                let day = (caller.clone(), client.to_owned(), millis / DAY);
+                self.client_days.insert(day);
+            }
+            if self.callers.len() < MOST_KEYS {
+                self.callers
+                    .entry(caller)
+                    .or_default()
+                    .add(record, millis, names);
+            }
+        }
+        match (&record.server, &record.tool) {
+            (Some(server), tool) => {
+                let of_server = self.servers.entry(server.clone()).or_default();
+                of_server.add(record, millis, names);
+                let key = tool.as_ref().map(|tool| (server.clone(), tool.clone()));
+                if let Some(key) = key.filter(|_| self.tools.len() < MOST_KEYS) {
+                    self.tools
+                        .entry(key)
+                        .or_default()
+                        .add(record, millis, names);
+                }
+            }
+            (None, Some(tool)) if tool == RETRIEVE_TOOLS => {
+                self.searches += 1;
+                self.searched_bytes += record.answer_bytes.unwrap_or(0);
+            }
+            (None, _) => (),
+        }
+    }
+
+    fn shown(self, from: u64) -> UsageReport {
+        let named = |sums: BTreeMap<String, Sum>| {
+            let rows = sums.into_iter().map(|(name, sum)| NamedUsage {
+                name,
+                usage: sum.shown(),
+            });
+            let mut rows: Vec<NamedUsage> = rows.collect();
+            rows.sort_by_key(|row| std::cmp::Reverse(row.usage.sums.calls));
+            rows
+        };
+        let tools = self
+            .tools
+            .into_iter()
+            .map(|((server, tool), sum)| ToolUsage {
+                server,
+                tool,
+                usage: sum.shown(),
+            });
+        let mut tools: Vec<ToolUsage> = tools.collect();
+        tools.sort_by(|one, other| {
+            let key = |row: &ToolUsage| (u64::MAX - row.usage.sums.calls, row.server.clone());
+            (key(one), &one.tool).cmp(&(key(other), &other.tool))
+        });
+        UsageReport {
+            days: self.query.days.unwrap_or_default(),
+            complete: from <= self.since,
+            from: moment::utc_millis(from.max(self.since)),
+            all: Some(self.all.shown()),
+            tools,
+            servers: named(self.servers),
+            callers: named(self.callers),
+            stretches: self.stretches,
+            definitions: DefinitionUsage {
+                client_days: u64::try_from(self.client_days.len()).unwrap_or(u64::MAX),
+                searches: self.searches,
+                sent: self.searched_bytes / TOKEN,
+                ..DefinitionUsage::default()
+            },
+        }
+    }
+}
+
+impl DefinitionUsage {
+    /// The same, where all definitions have so many bytes.
+    #[must_use]
+    pub fn of_definitions(mut self, bytes: u64) -> Self {
+        self.all = bytes / TOKEN;
+        let all = self.all.saturating_mul(self.client_days);
+        self.not_sent = all.saturating_sub(self.sent);
+        self
+    }
+}
+
+impl ActivityReader {
+    /// What the records of some days add up to. Blocks.
+    pub fn usage(&self, query: UsageQuery) -> Result<UsageReport, UnreadableActivity> {
+        let now = moment::millis(SystemTime::now());
+        let days = query.days.unwrap_or(30).clamp(1, MOST_DAYS);
+        let recorded = |name: Option<String>| name.map(|name| self.redaction.name(&name));
+        let query = UsageQuery {
+            days: Some(days),
+            server: recorded(query.server),
+            caller: recorded(query.caller),
+        };
+        let mut adding = Adding::new(query, days, now);
+        let Some(store) = &self.store else {
+            return Ok(adding.shown(0));
+        };
+        let (mut before, mut read, mut earliest) = (u64::MAX, 0, now);
+        loop {
+            let looked = store.look_back((before, AT_ONCE, adding.since), |millis, json| {
+                read += 1;
+                earliest = earliest.min(millis);
+                if let Ok(record) = serde_json::from_slice(json) {
+                    adding.add(millis, &record);
+                }
+            });
+            match looked.map_err(unreadable)? {
+                LookedBack::To(first) if read < MOST_RECORDS => before = first,
+                LookedBack::To(_) => return Ok(adding.shown(earliest)),
+                // What was before has been removed.
+                LookedBack::ToTheFirst(first) if first > 1 && first < u64::MAX => {
+                    return Ok(adding.shown(earliest));
+                }
+                LookedBack::ToOlder | LookedBack::ToTheFirst(_) => return Ok(adding.shown(0)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: u64 = 1_795_293_859_123;
+
+    fn add(adding: &mut Adding, days_ago: u64, json: &str) {
+        let record = serde_json::from_str(json).expect("a record");
+        adding.add(NOW - days_ago * DAY - 1, &record);
+    }
+
+    #[test]
+    fn calls_add_up_by_tool_server_and_caller() {
+        let query = UsageQuery {
+            days: Some(7),
+            ..UsageQuery::default()
+        };
+        let mut adding = Adding::new(query, 7, NOW);
+        let search = r#"{"kind":"call","caller":"ada","tool":"retrieve_tools","outcome":"ok","answer_bytes":400}"#;
+        let outer = r#"{"kind":"call","caller":"ada","client":"C 1","tool":"call_tool_read","outcome":"ok","answer_bytes":4000}"#;
+        let inner = r#"{"kind":"call","parent":"c1","caller":"ada","server":"up","tool":"echo","outcome":"tool_error","answer_bytes":4000,"duration_us":1000}"#;
+        for record in [search, outer, inner] {
+            add(&mut adding, 0, record);
+        }
+        add(&mut adding, 3, outer);
+        add(&mut adding, 8, outer);
+        add(&mut adding, 0, r#"{"kind":"change","caller":"ada"}"#);
+        let usage = adding.shown(0);
+        let all = usage.all.expect("sums");
+        assert_eq!((all.sums.calls, all.answer_tokens), (3, 2_100));
+        let [tool] = &usage.tools[..] else {
+            panic!("{:?}", usage.tools);
+        };
+        assert_eq!((&*tool.server, &*tool.tool), ("up", "echo"));
+        assert_eq!((tool.usage.sums.calls, tool.usage.sums.failed), (1, 1));
+        assert_eq!(usage.callers[0].usage.sums.calls, 3);
+        assert_eq!(usage.stretches.iter().map(|[n, _]| n).sum::<u64>(), 3);
+        let definitions = usage.definitions.of_definitions(40_000);
+        assert_eq!((definitions.client_days, definitions.searches), (3, 1));
+        assert_eq!(definitions.not_sent, 3 * 10_000 - 100);
+    }
+}

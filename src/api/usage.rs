@@ -1,0 +1,37 @@
+//! `/api/v1/usage`: what was used in the last days, added up from the activity log.
+
+use axum::extract::{Query, State, rejection::QueryRejection};
+
+use super::{
+    Answer, ok,
+    routes::{About, Routes},
+    verbs::Verbs,
+    wrong,
+};
+use crate::activity::{MOST_DAYS, UsageQuery, UsageReport};
+
+pub(super) fn routes<V: Verbs>() -> Routes<V> {
+    let about = About::new(
+        "usage",
+        "What the calls of the last days add up to: in all, by tool, server and caller, with what searching saved.",
+    );
+    Routes::new().get(
+        "/api/v1/usage",
+        usage::<V>,
+        about.asks::<UsageQuery>().gives::<UsageReport>(),
+    )
+}
+
+async fn usage<V: Verbs>(
+    State(verbs): State<V>,
+    query: Result<Query<UsageQuery>, QueryRejection>,
+) -> Answer {
+    let Query(query) = query.map_err(wrong)?;
+    if query
+        .days
+        .is_some_and(|days| !(1..=MOST_DAYS).contains(&days))
+    {
+        return Err(wrong(format!("`days` is from 1 to {MOST_DAYS}")));
+    }
+    ok(&verbs.management().usage(query).await?)
+}
