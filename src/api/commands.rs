@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     config::{self, Surroundings, with_variables},
-    process::{BaseEnvironment, find_program},
+    process::{BaseEnvironment, closest_program, find_program},
     text::secret::Secrets,
 };
 
@@ -59,6 +59,9 @@ struct FoundCommand {
     /// What to do about that.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_step: Option<String>,
+    /// A program that there is and that may have been meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closest: Option<String>,
 }
 
 async fn find(
@@ -144,6 +147,7 @@ impl EntryCommand {
             Err(error) => FoundCommand {
                 reason: Some(error.to_string()),
                 next_step: Some(error.step().at_terminal("NAME")),
+                closest: closest_program(&error),
                 ..judged
             },
         }

@@ -1,5 +1,7 @@
-//! `/api/v1/import`: servers that other programs of the user who runs the daemon have in their files. Only files that are known as theirs
-//! are read, and only those of the person: somebody else may have written a project's.
+//! `/api/v1/import`: servers that other programs of the user who runs the daemon have in their files, and servers that were pasted. Only
+//! files that are known as theirs are read, and only those of the person: somebody else may have written a project's.
+
+use std::collections::BTreeMap;
 
 use axum::extract::{State, rejection::BytesRejection};
 use bytes::Bytes;
@@ -12,8 +14,8 @@ use super::{
     wrong,
 };
 use crate::{
-    clients::{ImportReport, gather, home_places, our_address},
-    failure::error_code::ErrorCode,
+    clients::{ImportReport, gather, gather_pasted, home_places, our_address},
+    failure::error_code::{ErrorCode, Failure},
 };
 
 /// Limit: servers of one request.
@@ -28,7 +30,18 @@ pub(super) fn routes() -> Routes {
         "importServers",
         "Imports servers that were found, by their names here; a failure of one leaves the others alone.",
     );
+    let read = About::new(
+        "readPasted",
+        "The servers in a pasted text, and the values that each needs; imports nothing.",
+    );
     Routes::new()
+        .post(
+            "/api/v1/import/pasted",
+            read_pasted,
+            read.takes::<Pasted>()
+                .gives::<ImportReport>()
+                .fails(&[ErrorCode::ConfigUnusable]),
+        )
         .get(
             "/api/v1/import",
             preview,
@@ -41,6 +54,8 @@ pub(super) fn routes() -> Routes {
             take.takes::<Picked>().gives::<ImportReport>().fails(&[
                 ErrorCode::ClientUnchanged,
                 ErrorCode::ConfigUnusable,
+                ErrorCode::KeyringUnavailable,
+                ErrorCode::SecretExists,
                 ErrorCode::ServerExists,
                 ErrorCode::ServerMisconfigured,
                 ErrorCode::UnknownServer,
@@ -58,6 +73,25 @@ struct Picked {
     /// Holds them until a person approves.
     #[serde(default, rename = "quarantined")]
     is_held: bool,
+    /// Where they were pasted; without it they are in files.
+    pasted: Option<Pasted>,
+    /// The values of their placeholders, by server and place.
+    #[serde(default)]
+    values: BTreeMap<String, BTreeMap<String, String>>,
+    /// Whether their secrets go into the keyring; otherwise they stay in the entry as they are.
+    #[serde(default, rename = "keyring")]
+    keeps_secrets: bool,
+}
+
+/// A text with servers.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Pasted {
+    /// JSON of any client, an entry, a command, a link or a URL.
+    #[schemars(length(min = 1))]
+    text: String,
+    /// For a server without a name.
+    name: Option<String>,
 }
 
 async fn found(api: &Api) -> Result<ImportReport, FailureResponse> {
@@ -73,6 +107,25 @@ async fn found(api: &Api) -> Result<ImportReport, FailureResponse> {
     Ok(found.await??)
 }
 
+async fn in_text(api: &Api, pasted: Pasted) -> Result<ImportReport, FailureResponse> {
+    let api = api.clone();
+    let found = blocking(move || {
+        let files = config::files(&api);
+        let us = our_address(&files, Some(&api.0.location));
+        gather_pasted(&files, &us, &pasted.text, pasted.name.as_deref())
+    });
+    Ok(found.await??)
+}
+
+async fn read_pasted(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
+    // The parser's own words may repeat a secret.
+    let pasted = read_body(body).map_err(|_| wrong("it is not {\"text\": …, \"name\"?: …}"))?;
+    let mut report = in_text(&api, pasted).await?;
+    let new = report.picked(&[])?;
+    report.choose(&new);
+    ok(&report)
+}
+
 async fn preview(State(api): State<Api>) -> Answer {
     let mut report = found(&api).await?;
     let new = report.picked(&[])?;
@@ -81,13 +134,20 @@ async fn preview(State(api): State<Api>) -> Answer {
 }
 
 async fn take_over(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
-    let picked: Picked = read_body(body)?;
+    let mut picked: Picked = read_body(body)?;
     if picked.servers.is_empty() || picked.servers.len() > MOST {
         return Err(wrong(format!("`servers` names 1 to {MOST} servers")));
     }
-    let mut report = found(&api).await?;
+    let mut report = match picked.pasted.take() {
+        Some(pasted) => in_text(&api, pasted).await?,
+        None => found(&api).await?,
+    };
     let chosen = report.picked(&picked.servers)?;
     report.choose(&chosen);
+    report.fill_placeholders(|name, one| picked.values.get_mut(name)?.remove(&one.place));
+    if picked.keeps_secrets && report.secrets_to_keep() > 0 {
+        report = with_secrets_kept(&api, report).await?;
+    }
     let management = &api.0.management;
     for (at, name, entry) in report.entries(picked.is_held) {
         let done = management.add_server(&name, entry).await;
@@ -97,4 +157,19 @@ async fn take_over(State(api): State<Api>, body: Result<Bytes, BytesRejection>) 
         report.note(at, error);
     }
     ok(&report)
+}
+
+async fn with_secrets_kept(
+    api: &Api,
+    mut report: ImportReport,
+) -> Result<ImportReport, FailureResponse> {
+    let held = api.clone();
+    let kept = blocking(move || {
+        let files = config::files(&held);
+        report.keep_secrets(|name, value| files.add_secret(name, value).map(|_| ()))?;
+        Ok::<_, Failure>(report)
+    });
+    let report = kept.await??;
+    api.0.management.read_configuration().await;
+    Ok(report)
 }

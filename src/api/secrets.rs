@@ -11,8 +11,9 @@ use super::{
     wrong,
 };
 use crate::{
+    clients::to_keyring,
     failure::error_code::{ErrorCode, Failure},
-    management::{Management, OverFiles, SecretList, SecretRow, secret_value},
+    management::{Management, OverFiles, SecretList, SecretRow, ServerChange, secret_value},
     text::secret::Secret,
 };
 
@@ -24,6 +25,10 @@ pub(super) fn routes() -> Routes {
     let store = About::new(
         "setSecret",
         "Stores a secret; the name may have `/` in it, written `%2F`.",
+    );
+    let change = About::new(
+        "moveToKeyring",
+        "Stores a variable or a header of a server in the keyring, and has its entry refer to it.",
     );
     let take_out = About::new("removeSecret", "Removes a secret.");
     Routes::new()
@@ -42,6 +47,19 @@ pub(super) fn routes() -> Routes {
                 ErrorCode::KeyringUnavailable,
                 ErrorCode::SecretExists,
             ]),
+        )
+        .post(
+            "/api/v1/servers/{name}/keyring",
+            move_in,
+            change
+                .takes::<MovedValue>()
+                .gives::<ServerChange>()
+                .fails(&[
+                    ErrorCode::ConfigUnusable,
+                    ErrorCode::KeyringUnavailable,
+                    ErrorCode::SecretExists,
+                    ErrorCode::UnknownServer,
+                ]),
         )
         .delete(
             "/api/v1/secrets/{name}",
@@ -64,6 +82,14 @@ struct NewSecret {
     /// Only if no secret of this name is stored; otherwise 409 `secret_exists`, and what is stored stays.
     #[serde(default)]
     new: bool,
+}
+
+/// Which value of an entry is meant.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct MovedValue {
+    /// `env.NAME` or `headers.NAME`.
+    place: String,
 }
 
 /// Does it where it may wait for the keyring.
@@ -100,6 +126,18 @@ async fn set(
     let row = with_files(&api, store).await?;
     api.0.management.read_configuration().await;
     ok(&row)
+}
+
+async fn move_in(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
+    let MovedValue { place } = read_body(body)?;
+    let server = name.clone();
+    let patch = with_files(&api, move |files| to_keyring(&files, &server, &place)).await?;
+    api.0.management.read_configuration().await;
+    ok(&api.0.management.patch_server(&name, patch).await?)
 }
 
 async fn remove(State(api): State<Api>, Path(name): Path<String>) -> Answer {

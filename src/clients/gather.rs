@@ -171,7 +171,7 @@ impl StoredNames {
 }
 
 /// The servers of our configuration, as they are written.
-fn existing(config_file: &Path) -> Result<Vec<(String, Value)>, Failure> {
+pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>, Failure> {
     let unusable = |error: String, hint| Failure::new(ErrorCode::ConfigUnusable, error, hint);
     let text = match fs::read_to_string(config_file) {
         Ok(text) => text,

@@ -2,19 +2,58 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     client::Client,
     file::ClientFile,
-    literal_secrets::literals,
+    gather::existing,
+    literal_secrets::{has_reference, literals, scheme},
     placeholders::{Placeholder, fill, placeholders},
     plan::row,
     report::{FoundOutcome, FoundServer, ImportReport},
     secret_names::{own_name, value_of},
     servers::{ClientServer, Scope},
 };
-use crate::text::{names::ServerName, secret::Secret};
+use crate::{
+    failure::error_code::{ErrorCode, Failure},
+    management::{Management, OverFiles},
+    text::{names::ServerName, secret::Secret},
+};
+
+/// Stores what an entry has at a place in the keyring, under a name of the server's own. The patch that has the entry refer to it. Blocks.
+pub fn to_keyring(
+    files: &Management<OverFiles>,
+    server: &str,
+    place: &str,
+) -> Result<Map<String, Value>, Failure> {
+    let wrong = |error: String| {
+        let hint = "name a variable or a header that holds a value, as env.NAME or headers.NAME";
+        Failure::new(ErrorCode::InvalidArguments, error, hint)
+    };
+    let entries = existing(files.config_file())?;
+    let entry = entries.into_iter().find(|(name, _)| name == server);
+    let (_, entry) = entry.ok_or_else(|| {
+        let error = format!("no server named {server:?} is in the file");
+        Failure::new(ErrorCode::UnknownServer, error, "`mcpproxy upstream list`")
+    })?;
+    let parts = place.split_once('.');
+    let parts = parts.filter(|(list, _)| ["env", "headers"].contains(list));
+    let (list, key) = parts.ok_or_else(|| wrong(format!("{place:?} is no such place")))?;
+    let value = entry.get(list).and_then(|members| members.get(key));
+    let value = value.and_then(Value::as_str);
+    let value = value.filter(|value| !value.is_empty() && !has_reference(value));
+    let value = value.ok_or_else(|| wrong(format!("`{place}` holds no value to move")))?;
+    let (begin, name) = (scheme(value), own_name(server, key));
+    let secret = value
+        .get(begin.len()..)
+        .unwrap_or(value)
+        .replace("$${", "${");
+    files.add_secret(&name, &Secret::new(secret))?;
+    let reference = format!("{begin}${{keyring:{name}}}");
+    let patch = json!({ list: { key: reference } });
+    Ok(patch.as_object().cloned().unwrap_or_default())
+}
 
 impl FoundServer {
     /// One that a person writes here.
@@ -26,7 +65,7 @@ impl FoundServer {
         server.outcome = FoundOutcome::New;
         server.chosen = true;
         server.entry = entry;
-        server.name_secrets();
+        server.look();
         server
     }
 
@@ -38,7 +77,9 @@ impl FoundServer {
         }
     }
 
-    fn name_secrets(&mut self) {
+    /// Notes what of its entry is a secret or a placeholder.
+    fn look(&mut self) {
+        self.placeholders = placeholders(&self.entry);
         let server = self.name.clone().unwrap_or_default();
         self.literal_secrets = literals(&self.entry);
         for secret in &mut self.literal_secrets {
@@ -46,17 +87,6 @@ impl FoundServer {
         }
         let secrets = self.literal_secrets.iter();
         self.secret_steps = secrets.map(|secret| secret.step(&server)).collect();
-    }
-
-    /// What a person has to write before it can be used.
-    pub fn placeholders(&self) -> Vec<Placeholder> {
-        placeholders(&self.entry)
-    }
-
-    /// Puts a value in its place.
-    pub fn fill(&mut self, place: &str, value: &str) {
-        fill(&mut self.entry, place, &value.replace("${", "$${"));
-        self.name_secrets();
     }
 }
 
@@ -66,6 +96,32 @@ impl ImportReport {
         Self {
             servers: vec![FoundServer::written(name, entry)],
             ..Self::of(Path::new("/"))
+        }
+    }
+
+    /// Puts the values of placeholders into those that were chosen; a server that lacks one is not imported. `value` is given the server's
+    /// name.
+    pub fn fill_placeholders(
+        &mut self,
+        mut value: impl FnMut(&str, &Placeholder) -> Option<String>,
+    ) {
+        for server in self.servers.iter_mut().filter(|server| server.chosen) {
+            let name = server.new_name().unwrap_or_default().to_owned();
+            let blanks = std::mem::take(&mut server.placeholders);
+            for one in &blanks {
+                let given = value(&name, one).filter(|value| !value.trim().is_empty());
+                let Some(given) = given else {
+                    let Placeholder { place, text } = one;
+                    server.chosen = false;
+                    server.error = Some(format!("`{place}` is the placeholder {text}"));
+                    break;
+                };
+                let given = one.filled(&given.trim().replace("${", "$${"));
+                fill(&mut server.entry, &one.place, &given);
+            }
+            if !blanks.is_empty() {
+                server.look();
+            }
         }
     }
 

@@ -58,7 +58,7 @@ impl LiteralSecret {
 }
 
 /// Whether a text of ours refers to something.
-fn has_reference(text: &str) -> bool {
+pub(super) fn has_reference(text: &str) -> bool {
     text.match_indices("${")
         .any(|(at, _)| !text.get(..at).unwrap_or_default().ends_with('$'))
 }
@@ -116,7 +116,7 @@ pub(super) fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
 }
 
 /// The scheme of an `Authorization` header's value, with its blank.
-fn scheme(value: &str) -> &'static str {
+pub(super) fn scheme(value: &str) -> &'static str {
     let schemes = ["Bearer ", "Basic ", "Token "];
     let is_it = |scheme: &&str| {
         let begin = value.get(..scheme.len());

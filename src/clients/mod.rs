@@ -24,6 +24,7 @@ mod our_entry;
 mod our_text;
 mod ours;
 mod pasted;
+mod pasted_lines;
 mod placeholders;
 mod places;
 mod plan;
@@ -48,6 +49,7 @@ pub use self::{
     },
     file::{ClientFile, FoundFile},
     gather::{gather, gather_pasted, home_places, our_address, real_path},
+    keeping::to_keyring,
     moving::{move_back, move_out},
     needs::{NeededKind, NeededValue},
     placeholders::Placeholder,

@@ -1,5 +1,5 @@
-//! What pages of servers give to be pasted, as a file of a client would have it: a whole file, a part of one, an entry without its name, or an
-//! address. Pure.
+//! What pages of servers give to be pasted, as a file of a client would have it: a whole file, a part of one, an entry without its name, an
+//! address, or a line (`pasted_lines`). Pure.
 
 use serde_json::{Map, Value, json};
 
@@ -7,6 +7,8 @@ use super::{
     client::Client,
     fault::FileFault,
     file::FoundFile,
+    formats::FileFormat,
+    pasted_lines::{is_address, server_of},
     rows::CLIENTS,
     servers::{self, Scope},
 };
@@ -28,11 +30,20 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<FoundFile, FileFaul
 }
 
 fn root_of(text: &str, name: Option<&str>) -> Result<Value, FileFault> {
-    if let Some(url) = address(text) {
-        let name = name.map_or_else(|| name_of_address(url), str::to_owned);
-        return Ok(listed(&name, &json!({ "url": url })));
-    }
     let text = without_fence(text);
+    let given = |own: Option<&str>, entry: &Value| {
+        let name = name.or(own).map_or_else(|| name_of(entry), str::to_owned);
+        listed(&name, entry)
+    };
+    if let Some(found) = server_of(&text) {
+        return Ok(given(found.name.as_deref(), &found.entry));
+    }
+    if is_address(&text) && !text.contains(char::is_whitespace) {
+        return Ok(given(None, &json!({ "url": text })));
+    }
+    if text.starts_with("[mcp_servers") {
+        return FileFormat::Toml.read(&text);
+    }
     let value = match config::json_of(&text) {
         Ok(value) => value,
         // The inside of a list, as pages show it.
@@ -49,8 +60,7 @@ fn root_of(text: &str, name: Option<&str>) -> Result<Value, FileFault> {
     }
     if is_entry(&value) {
         let own = members.get("name").and_then(Value::as_str);
-        let name = name.or(own).map_or_else(|| name_of(&value), str::to_owned);
-        return Ok(listed(&name, &value));
+        return Ok(given(own, &value));
     }
     let mut inside = members.values();
     if !members.is_empty() && inside.all(is_entry) {
@@ -80,11 +90,6 @@ fn is_entry(value: &Value) -> bool {
     keys.iter().any(|key| value.get(key).is_some())
 }
 
-fn address(text: &str) -> Option<&str> {
-    let is_url = text.starts_with("https://") || text.starts_with("http://");
-    (is_url && !text.contains(char::is_whitespace)).then_some(text)
-}
-
 /// A block of Markdown without its fence.
 fn without_fence(text: &str) -> String {
     let is_fence = |line: &&str| !line.trim_start().starts_with("```");
@@ -96,6 +101,9 @@ fn without_fence(text: &str) -> String {
         .to_owned()
 }
 
+/// Words behind a runner that are no package.
+const VERBS: [&str; 5] = ["run", "dlx", "exec", "x", "tool"];
+
 /// A name for an entry that has none.
 fn name_of(entry: &Value) -> String {
     let text = |key: &str| entry.get(key).and_then(Value::as_str);
@@ -106,11 +114,20 @@ fn name_of(entry: &Value) -> String {
         return name_of_address(url);
     }
     let args = entry.get("args").and_then(Value::as_array);
-    let mut args = args.into_iter().flatten().filter_map(Value::as_str);
-    // Of `npx -y @scope/server-name`, `docker run -i ghcr.io/owner/name` and the like what comes last and is no option.
-    let named = args.rfind(|arg| !arg.starts_with('-') && *arg != "run");
-    let program = named.or_else(|| text("command")).unwrap_or("server");
-    plain_name(program)
+    let args = args.into_iter().flatten().filter_map(Value::as_str);
+    let mut named = args.filter(|arg| !arg.starts_with('-') && !VERBS.contains(arg));
+    let command = text("command");
+    // `docker run -i -e KEY ghcr.io/owner/name`: its image; `npx -y @scope/server-name folder`: its package.
+    let named = match command {
+        Some("docker" | "podman") => {
+            let mut images = named.clone().filter(|arg| !arg.contains('='));
+            images
+                .rfind(|arg| arg.contains('/'))
+                .or_else(|| named.next_back())
+        }
+        _ => named.next(),
+    };
+    plain_name(named.or(command).unwrap_or("server"))
 }
 
 /// `filesystem` of `@modelcontextprotocol/server-filesystem@latest`.
@@ -168,7 +185,7 @@ mod tests {
             &["a"],
         );
         check(
-            r#"{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem"]}"#,
+            r#"{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/data"]}"#,
             &["filesystem"],
         );
         check(
@@ -176,10 +193,13 @@ mod tests {
             &["time"],
         );
         check(
-            r#"{"command": "docker", "args": ["run", "-i", "--rm", "ghcr.io/github/github-mcp-server"]}"#,
+            r#"{"command": "docker", "args": ["run", "-i", "--rm", "-e", "TOKEN", "ghcr.io/github/github-mcp-server", "stdio"]}"#,
             &["github"],
         );
         check("https://mcp.linear.app/sse", &["linear"]);
+        check("```\nuvx mcp-server-time --zone x\n```", &["time"]);
+        check("claude mcp add acme -- npx -y @acme/mcp", &["acme"]);
+        check("[mcp_servers.a]\ncommand = \"x\"", &["a"]);
         check("http://127.0.0.1:3000/mcp", &["server"]);
         let found = read(r#"{"command": "x"}"#, Some("mine")).expect("a server");
         assert_eq!(found.servers[0].name, "mine");
@@ -192,7 +212,7 @@ mod tests {
             "[]",
             "{}",
             r#"{"a": 1}"#,
-            "npx -y x",
+            "add the server x",
             r#"{"mcpServers": 7}"#,
         ] {
             read(text, None).expect_err(text);

@@ -1,14 +1,40 @@
 //! Values that a page of a server has in place of the reader's own: they are asked for, never stored. Pure.
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use crate::text::redact::{self, TextKind};
+
 /// A value to be given.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Placeholder {
     /// Its key: `env.TOKEN`, `args.2`, `url`.
     pub place: String,
     /// What is there instead.
+    #[serde(serialize_with = "redacted")]
     pub text: String,
+}
+
+/// Beside a placeholder there may be a secret.
+fn redacted<S: Serializer>(text: &str, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&redact::redacted(text, TextKind::Prose))
+}
+
+impl Placeholder {
+    /// Its text with a value in it: of `Bearer <token>` only the blank gives way.
+    pub(super) fn filled(&self, value: &str) -> String {
+        let blank = self.text.split_once('<').and_then(|(before, rest)| {
+            let (_, after) = rest.split_once('>')?;
+            (!after.contains('<')).then_some((before, after))
+        });
+        match blank {
+            Some((before, after)) if before.is_empty() || !value.starts_with(before) => {
+                format!("{before}{value}{after}")
+            }
+            _ => value.to_owned(),
+        }
+    }
 }
 
 /// The placeholders of an entry of ours.
@@ -131,8 +157,10 @@ mod tests {
             ["args.2", "env.A", "env.B", "env.C", "env.F", "url"]
         );
         for one in &found {
-            fill(&mut entry, &one.place, "x");
+            fill(&mut entry, &one.place, &one.filled("x"));
         }
+        assert_eq!(entry["env"]["C"], "Bearer x");
+        assert_eq!(found[3].filled("Bearer x"), "Bearer x");
         assert_eq!(placeholders(&entry), []);
         assert_eq!(entry["args"][2], "x");
     }

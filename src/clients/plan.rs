@@ -8,6 +8,7 @@ use super::{
     client::Client,
     convert::{self, Carried},
     file::{ClientFile, FoundFile},
+    placeholders::placeholders,
     report::{FoundOutcome, FoundServer},
     same::StartedThing,
     secret_names::SecretNames,
@@ -69,6 +70,8 @@ pub(super) fn row(file: &ClientFile, client: Client, server: &ClientServer) -> F
         disabled: false,
         is_held: false,
         needs: Vec::new(),
+        placeholders: Vec::new(),
+        command: None,
         literal_secrets: Vec::new(),
         secret_steps: Vec::new(),
         left_behind: Vec::new(),
@@ -146,6 +149,9 @@ impl Planning<'_> {
         row.secret_steps = secrets.map(|secret| secret.step(name.as_str())).collect();
         row.name = Some(name.to_string());
         row.needs = carried.needs;
+        row.placeholders = placeholders(&carried.entry);
+        let command = carried.entry.get("command").and_then(Value::as_str);
+        row.command = command.map(|word| redact::redacted(word, TextKind::Word).into_owned());
         row.literal_secrets = carried.literals;
         row.left_behind = carried.left_behind;
         row.entry = carried.entry;

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{client::Client, literal_secrets::LiteralSecret, needs::NeededValue};
+use super::{
+    client::Client, literal_secrets::LiteralSecret, needs::NeededValue, placeholders::Placeholder,
+};
 use crate::failure::error_code::{ErrorCode, Failure};
 
 /// The servers in files of clients.
@@ -114,6 +116,12 @@ pub struct FoundServer {
     /// What it refers to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<NeededValue>,
+    /// The values that have to be given before it can be imported.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub placeholders: Vec<Placeholder>,
+    /// The program that it starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// The keys whose secrets stand in the file as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]

@@ -16,7 +16,7 @@ use crate::{
     config::{self, Isolation, ServerEntry},
     failure::step::NextStep,
     text::{
-        names::ServerName,
+        names::{self, ServerName},
         secret::{Secret, Secrets},
     },
 };
@@ -156,6 +156,25 @@ pub fn find_program(
         isolation: None,
     };
     launch.resolve(base)
+}
+
+/// Limit: programs that are compared with a name that is not found.
+const COMPARED: usize = 20_000;
+
+/// The program on the `PATH` that may have been meant by a name that is not there: it differs in a fifth of its letters at most.
+pub fn closest_program(error: &SpawnError) -> Option<String> {
+    let SpawnError::NotFound { command, path } = error else {
+        return None;
+    };
+    let most = command.chars().count().div_ceil(5).min(3);
+    let folders = env::split_paths(path).filter_map(|folder| folder.read_dir().ok());
+    let names = folders.flatten().take(COMPARED).filter_map(|entry| {
+        let name = entry.ok()?.file_name().into_string().ok()?;
+        let is_near = command.len() > 2 && name.len().abs_diff(command.len()) <= most;
+        let edits = is_near.then(|| names::edits(&name, command))?;
+        (edits <= most).then_some((edits, name))
+    });
+    names.min().map(|(_, name)| name)
 }
 
 /// What a server is called that has no name yet.

@@ -47,7 +47,7 @@ pub use self::{
     descriptors::raise_descriptor_limit,
     environment::BaseEnvironment,
     last_words::engine_is_down,
-    launch::{Launch, SpawnError, find_program, is_command_line},
+    launch::{Launch, SpawnError, closest_program, find_program, is_command_line},
     ledger::{ChildLedger, LedgerError, own_mark},
     login_path::LoginPath,
     memory::{memory_of_server, own_memory},

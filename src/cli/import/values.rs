@@ -19,20 +19,10 @@ pub(in crate::cli) enum SecretsPlace {
 
 /// Asks for what pages have in place of the reader's own values. A server that lacks one is not imported.
 pub(in crate::cli) fn fill_placeholders(report: &mut ImportReport, out: Output) {
-    for server in report.servers.iter_mut().filter(|server| server.chosen) {
-        let name = server.new_name().unwrap_or_default().to_owned();
-        for one in server.placeholders() {
-            let (place, text) = (&one.place, &one.text);
-            let question = format!("{name}: `{place}` (now {text}):");
-            let given = secret::hidden_answer(&question, out);
-            let Some(value) = given.filter(|value| !value.trim().is_empty()) else {
-                server.chosen = false;
-                server.error = Some(format!("`{place}` is the placeholder {text}"));
-                break;
-            };
-            server.fill(place, value.trim());
-        }
-    }
+    report.fill_placeholders(|name, one| {
+        let question = format!("{name}: `{}` (now {}):", one.place, one.text);
+        secret::hidden_answer(&question, out)
+    });
 }
 
 /// Puts secrets into the keyring, if that is said or wanted.

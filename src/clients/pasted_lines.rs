@@ -1,0 +1,297 @@
+//! One line that a page of a server gives: the command that starts it, the command that adds it to a client, or a link that installs it.
+//! Pure: nothing is run, by no shell.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value, json};
+
+use crate::config;
+
+/// A server of a line: its name, where it says one, and its entry.
+pub(super) struct LineServer {
+    pub(super) name: Option<String>,
+    pub(super) entry: Value,
+}
+
+/// Programs that start servers. Another word at the beginning of a line is taken for prose, unless it is a path.
+const RUNNERS: [&str; 16] = [
+    "npx", "bunx", "pnpm", "yarn", "bun", "node", "deno", "uvx", "uv", "pipx", "python", "python3",
+    "docker", "podman", "go", "cargo",
+];
+
+/// Commands that add a server to a client: `claude mcp add NAME -- …`.
+const ADDING: [&[&str]; 4] = [
+    &["claude", "mcp"],
+    &["codex", "mcp"],
+    &["gemini", "mcp"],
+    &["mcpproxy", "upstream"],
+];
+
+/// Their options that have a value which says nothing here.
+const SILENT: [&str; 5] = ["-s", "--scope", "-t", "--transport", "--type"];
+
+/// The server of a line; nothing where it is none of these.
+pub(super) fn server_of(text: &str) -> Option<LineServer> {
+    link(text).or_else(|| {
+        let mut words = words_of(text)?;
+        if words.first().is_some_and(|word| word == "$") {
+            words.remove(0);
+        }
+        let rest = |begin: &[&str]| {
+            let given = words.get(..begin.len())?;
+            (given == begin).then(|| words.get(begin.len()..).unwrap_or_default())
+        };
+        for begin in ADDING {
+            match rest(begin).and_then(<[String]>::split_first) {
+                Some((word, rest)) if word == "add" => return added(rest),
+                Some((word, [name, json])) if word == "add-json" => {
+                    return Some(LineServer {
+                        name: Some(name.clone()),
+                        entry: config::json_of(json).ok()?,
+                    });
+                }
+                _ => (),
+            }
+        }
+        match rest(&["code"]) {
+            Some([option, json]) if option == "--add-mcp" => named_entry(json),
+            _ => command(&words),
+        }
+    })
+}
+
+/// `KEY=value npx -y …`.
+fn command(words: &[String]) -> Option<LineServer> {
+    let n = words.iter().take_while(|word| is_variable(word)).count();
+    let (variables, line) = words.split_at_checked(n)?;
+    let (program, args) = line.split_first()?;
+    let is_path = ["/", "./", "../", "~/"]
+        .iter()
+        .any(|begin| program.starts_with(begin));
+    if !is_path && !RUNNERS.contains(&program.as_str()) {
+        return None;
+    }
+    let mut env = Map::new();
+    env.extend(variables.iter().filter_map(|word| pair(word, '=')));
+    let mut entry = json!({ "command": program, "args": args });
+    put(&mut entry, "env", env);
+    Some(LineServer { name: None, entry })
+}
+
+/// What stands behind `add`: options, a name, and an address or a command. What stands behind the name and is no option ends them.
+fn added(words: &[String]) -> Option<LineServer> {
+    let (mut env, mut headers) = (Map::new(), Map::new());
+    let (mut plain, mut url) = (Vec::new(), None);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let (option, given) = match word.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => (option, Some(value.to_owned())),
+            _ => (word.as_str(), None),
+        };
+        let mut value = || given.clone().or_else(|| words.next().cloned());
+        match option {
+            "--" => {
+                plain.extend(words.cloned());
+                break;
+            }
+            "-e" | "--env" => env.extend(pair(&value()?, '=')),
+            "-H" | "--header" => headers.extend(pair(&value()?, ':')),
+            "--url" => url = value(),
+            option if SILENT.contains(&option) => drop(value()),
+            option if option.starts_with('-') && plain.len() < 2 => (),
+            _ => plain.push(word.clone()),
+        }
+    }
+    let mut plain = plain.into_iter();
+    let name = plain.next()?;
+    let line: Vec<String> = plain.collect();
+    let address = url.or_else(|| line.first().filter(|word| is_address(word)).cloned());
+    let mut entry = match (address, line.split_first()) {
+        (Some(url), _) => json!({ "url": url }),
+        (None, Some((program, args))) => json!({ "command": program, "args": args }),
+        (None, None) => return None,
+    };
+    put(&mut entry, "env", env);
+    put(&mut entry, "headers", headers);
+    let name = Some(name);
+    Some(LineServer { name, entry })
+}
+
+/// A link of Cursor or VS Code that installs a server: its entry stands in it, as JSON or that in Base64.
+fn link(text: &str) -> Option<LineServer> {
+    if text.contains(char::is_whitespace) {
+        return None;
+    }
+    let (place, query) = text.split_once('?')?;
+    let decoded = |text: &str| {
+        percent_decode_str(text)
+            .decode_utf8()
+            .ok()
+            .map(String::from)
+    };
+    if place.starts_with("vscode") && place.ends_with(":mcp/install") {
+        return named_entry(&decoded(query)?);
+    }
+    if !place.ends_with("mcp/install") && !place.ends_with("install-mcp") {
+        return None;
+    }
+    let value = |key: &str| {
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        decoded(pairs.find(|(name, _)| *name == key)?.1)
+    };
+    let config = value("config")?;
+    let entry = config::json_of(&config).ok().or_else(|| {
+        let json = BASE64_STANDARD.decode(config.replace(' ', "+")).ok()?;
+        config::json_of(std::str::from_utf8(&json).ok()?).ok()
+    })?;
+    let name = value("name");
+    Some(LineServer { name, entry })
+}
+
+/// `{"name": …, "command": …}`.
+fn named_entry(json: &str) -> Option<LineServer> {
+    let entry = config::json_of(json).ok()?;
+    let name = entry.get("name").and_then(Value::as_str);
+    Some(LineServer {
+        name: name.map(str::to_owned),
+        entry,
+    })
+}
+
+fn put(entry: &mut Value, key: &str, map: Map<String, Value>) {
+    if let (Some(entry), false) = (entry.as_object_mut(), map.is_empty()) {
+        entry.insert(key.to_owned(), map.into());
+    }
+}
+
+fn pair(text: &str, between: char) -> Option<(String, Value)> {
+    let (key, value) = text.split_once(between)?;
+    Some((key.trim().to_owned(), value.trim().into()))
+}
+
+fn is_variable(word: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    word.split_once('=').is_some_and(|(name, _)| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(is_name)
+    })
+}
+
+pub(super) fn is_address(word: &str) -> bool {
+    word.starts_with("https://") || word.starts_with("http://")
+}
+
+/// The words of a line as a shell would part them, without whatever else a shell does. Nothing where a quote has no end.
+fn words_of(text: &str) -> Option<Vec<String>> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (Some(end), letter) if letter == end => quote = None,
+            (Some('"') | None, '\\') => match letters.next()? {
+                // A line that goes on in the next.
+                '\n' if quote.is_none() => words.extend(word.take()),
+                escaped => word.get_or_insert_default().push(escaped),
+            },
+            (Some(_), letter) => word.get_or_insert_default().push(letter),
+            (None, '"' | '\'') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            // Another line is another command.
+            (None, '\n') => return None,
+            (None, letter) if letter.is_whitespace() => words.extend(word.take()),
+            (None, letter) => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::server_of;
+
+    #[track_caller]
+    fn check(text: &str, name: Option<&str>, entry: &Value) {
+        let found = server_of(text).unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(found.name.as_deref(), name, "{text}");
+        assert_eq!(&found.entry, entry, "{text}");
+    }
+
+    #[test]
+    fn a_command_is_read_as_a_shell_would() {
+        let expected = json!({ "command": "npx", "args": ["-y", "a b", "c"] });
+        check("npx -y 'a b' c", None, &expected);
+        check("$ npx -y \"a b\" \\\n  c", None, &expected);
+        let env = json!({ "command": "uvx", "args": ["x"], "env": { "TOKEN": "<TOKEN>" } });
+        check("TOKEN='<TOKEN>' uvx x", None, &env);
+        let path = json!({ "command": "/opt/x", "args": [] });
+        check("/opt/x", None, &path);
+        for prose in [
+            "add the server",
+            "npx 'open",
+            "npx a\nnpx b",
+            "",
+            "\\",
+            "a=b",
+        ] {
+            assert!(server_of(prose).is_none(), "{prose}");
+        }
+    }
+
+    #[test]
+    fn commands_that_add_to_a_client_name_their_server() {
+        let started = json!({ "command": "npx", "args": ["-y", "x"], "env": { "A": "1" } });
+        for line in [
+            "claude mcp add -s user --env A=1 x -- npx -y x",
+            "claude mcp add x -e A=1 -- npx -y x",
+            "codex mcp add x --env A=1 -- npx -y x",
+            "gemini mcp add -e A=1 x npx -y x",
+            "mcpproxy upstream add x --env=A=1 -- npx -y x",
+        ] {
+            check(line, Some("x"), &started);
+        }
+        let remote = json!({ "url": "https://h/mcp", "headers": { "Authorization": "Bearer t" } });
+        check(
+            "claude mcp add --transport http x https://h/mcp --header \"Authorization: Bearer t\"",
+            Some("x"),
+            &remote,
+        );
+        let plain = json!({ "command": "npx" });
+        check(
+            r#"claude mcp add-json x '{"command":"npx"}'"#,
+            Some("x"),
+            &plain,
+        );
+        let named = json!({ "name": "x", "command": "npx" });
+        check(
+            r#"code --add-mcp '{"name":"x","command":"npx"}'"#,
+            Some("x"),
+            &named,
+        );
+    }
+
+    #[test]
+    fn links_that_install_hold_their_entry() {
+        let entry = json!({ "command": "npx" });
+        check(
+            "cursor://anysphere.cursor-deeplink/mcp/install?name=x&config=eyJjb21tYW5kIjoibnB4In0=",
+            Some("x"),
+            &entry,
+        );
+        check(
+            "https://insiders.vscode.dev/redirect/mcp/install?name=x&config=%7B%22command%22%3A%22npx%22%7D",
+            Some("x"),
+            &entry,
+        );
+        let named = json!({ "name": "x", "command": "npx" });
+        check(
+            "vscode:mcp/install?%7B%22name%22%3A%22x%22%2C%22command%22%3A%22npx%22%7D",
+            Some("x"),
+            &named,
+        );
+        assert!(server_of("https://h/mcp?a=b").is_none());
+    }
+}
