@@ -144,3 +144,30 @@ test("the places where one acts are sound at every width", async () => {
     await who.close();
   }
 });
+
+test("a variable is changed where it stands, and a value in the file is moved to the keyring", async () => {
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  await go("/ui/servers/bookings");
+  const text = () => here.text();
+  await page.getByRole("button", { name: "Move to the keyring: API_TOKEN" }).click();
+  await eventually("the reference", () => text().includes("\"API_TOKEN\": \"${keyring:bookings-API_TOKEN}\""));
+  await page.getByText("${keyring:bookings-API_TOKEN}").first().waitFor();
+  await page.getByRole("button", { name: "Change LOG" }).click();
+  await page.keyboard.type("info");
+  await isSound(who, "a variable that is changed");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await eventually("the new value", () => text().includes("\"LOG\": \"info\""));
+  await page.getByRole("button", { name: "Add a variable" }).click();
+  await page.keyboard.type("WIKI_TOKEN");
+  await page.getByLabel("Value", { exact: true }).fill("ghp_0123456789abcdefghijABCDEFGHIJ012345");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await eventually("its reference", () => text().includes("\"WIKI_TOKEN\": \"${keyring:bookings-WIKI_TOKEN}\""));
+  await page.getByRole("button", { name: "Remove WIKI_TOKEN" }).click();
+  await eventually("its end", () => !text().includes("WIKI_TOKEN"));
+  await page.getByRole("radio", { name: /Take changed tools/ }).check();
+  await eventually("trust", () => text().includes("\"tool_changes\": \"allow\""));
+  await page.getByRole("radio", { name: /Hold changed tools/ }).check();
+  await eventually("trust again", () => !text().includes("tool_changes"));
+  await close();
+});

@@ -11,21 +11,22 @@ test("a new server says whether its command is there, and can be tried before it
   const here = await world({ entries: () => ({}) });
   for (const looks of LOOKS) {
     const who = await visitor(here, looks);
-    await who.go("/ui/add");
+    await who.go("/ui/add/form");
     const command = who.page.getByRole("textbox", { name: "Command" });
     await command.fill("no-such-program-4711");
     await who.page.getByLabel(/^Arguments/).focus();
     await who.page.getByText(/not found on PATH\. Next: install it/).waitFor();
     await isSound(who, `a command that is not there ${JSON.stringify(looks)}`);
-    await command.fill("node");
+    await command.fill("nodee");
     await who.page.getByLabel(/^Arguments/).focus();
+    await who.page.getByRole("button", { name: "Use node" }).click();
     await who.page.getByText(/^Found: \/.*node$/).waitFor();
     await isSound(who, `a command that is there ${JSON.stringify(looks)}`);
     await shot(who, "add-found");
     await who.close();
   }
   const { page, go, close } = await visitor(here);
-  await go("/ui/add");
+  await go("/ui/add/form");
   await page.getByRole("button", { name: "Try it first" }).click();
   await page.getByText("2 things to correct: Name, Command").waitFor();
   const { command, args } = here.server("bookings", here.marker);

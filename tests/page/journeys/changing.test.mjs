@@ -61,7 +61,7 @@ test("a quarantined server is approved in spite of findings, which are shown wit
 
 test("a server is added by keyboard, with every mistake named beside its field", async () => {
   const { page, go, title, close } = await visitor(here);
-  await go("/ui/add");
+  await go("/ui/add/form");
   await page.getByRole("button", { name: "Add server" }).focus();
   await page.keyboard.press("Enter");
   await page.getByText("2 things to correct: Name, Command").waitFor();
@@ -119,7 +119,7 @@ test("the secret of an OAuth client goes into the keyring, and is shown nowhere"
 
 test("a server with a URL, headers and a login of its own", async () => {
   const { page, go, title, close } = await visitor(here);
-  await go("/ui/add");
+  await go("/ui/add/form");
   await page.getByText("a URL", { exact: true }).click();
   await page.getByLabel("Name", { exact: true }).fill("remote");
   await page.getByRole("textbox", { name: "URL" }).fill("example.com/mcp");
@@ -180,9 +180,9 @@ test("a server is quarantined and removed, each after a question", async () => {
   await page.getByRole("button", { name: "Quarantine" }).click();
   await page.getByRole("button", { name: "Quarantine team-wiki" }).click();
   await page.locator(".tags").getByText("Quarantined").waitFor();
-  await page.getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
   await page.getByRole("button", { name: "Keep" }).click();
-  await page.getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
   await page.getByRole("button", { name: "Remove team-wiki" }).click();
   await title(/servers/);
   assert.doesNotMatch(here.text(), /team-wiki/);
@@ -227,7 +227,7 @@ test("a secret is stored over no other: not of another server, of this form, nor
   const stored = () => JSON.parse(readFileSync(join(here.folder, "data", "secrets.json"), "utf8")).secrets;
   await here.rest("PUT", "/secrets/rooms-api-KEY", { value: "of-rooms" });
   const { page, go, close } = await visitor(here, { expected: [/status of 4\d\d/] });
-  await go("/ui/add");
+  await go("/ui/add/form");
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("rooms-api");
   await page.getByRole("textbox", { name: "Command" }).fill(here.server("bookings").command);
   await page.getByLabel(/^Arguments/).fill(here.server("bookings").args.join("\n"));

@@ -186,7 +186,7 @@ test("the page and an import name a secret by one rule", async () => {
   const report = JSON.stringify(await here.rest("GET", "/import"));
   const theirs = [...report.matchAll(/mcpproxy secret set ([^`\s]+)/g)].map(([, name]) => name).sort();
   const { page, go, close } = await visitor(here);
-  await go("/ui/add");
+  await go("/ui/add/form");
   const ours = await page.evaluate(async (all) => {
     const { secretName } = await import("/ui/assets/entry.js");
     return Object.entries(all).flatMap(([server, { env: variables, headers }]) => Object.keys({ ...variables, ...headers }).map((key) => secretName(server, key)));
@@ -204,6 +204,27 @@ test("the page and an import name a secret by one rule", async () => {
   await page.waitForURL(/\/ui\/servers\/docs$/);
   assert.match(here.text(), /"Authorization": "Bearer \$\{keyring:docs-Authorization\}"/);
   assert.equal(JSON.parse(readFileSync(join(here.folder, "data", "secrets.json"), "utf8")).secrets["docs-Authorization"], token);
+  await close();
+  await here.end();
+});
+
+test("requiring tokens names the clients that would get 401, and lets them go on in the same step", async () => {
+  const here = await furnished({ entries: () => ({}) });
+  const { page, go, title, close } = await visitor(here);
+  await go("/ui/clients");
+  await page.locator("tr[data-key='client cursor']").getByText("has not called yet").waitFor();
+  await go("/ui/access");
+  await page.getByRole("button", { name: "Require tokens…" }).click();
+  const question = page.getByRole("group", { name: "Require tokens?" });
+  await question.getByText("Cursor shows none now and would get 401.").waitFor();
+  await isSound({ page, width: 1280 }, "tokens are to be required");
+  await question.getByRole("button", { name: "Require tokens" }).click();
+  await page.locator("#toast", { hasText: "Tokens are required; restart Cursor" }).waitFor();
+  assert.match(here.read(".cursor/mcp.json"), /"command":[^]*"stdio"/);
+  assert.equal((await fetch(`${here.base}/mcp`, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" })).status, 401);
+  await go("/ui/clients");
+  await title("Clients");
+  assert.equal(await page.getByText("gets 401").count(), 0);
   await close();
   await here.end();
 });

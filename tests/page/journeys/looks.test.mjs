@@ -35,12 +35,12 @@ const PAGES = () => ({
     await page.getByRole("button", { name: "Call as read" }).click();
     await page.getByRole("img").first().waitFor();
   }],
-  add: ["/ui/add", async (page) => {
+  add: ["/ui/add/form", async (page) => {
     await page.getByLabel("Name", { exact: true }).fill("team wiki");
     await page.getByRole("textbox", { name: "Command" }).fill("npx");
     await page.getByLabel(/^Arguments/).fill("-y\n@acme/wiki-mcp@3.2.0\n--space=ENG");
   }],
-  "add-url": ["/ui/add", async (page) => {
+  "add-url": ["/ui/add/form", async (page) => {
     await page.getByText("a URL", { exact: true }).click();
     await page.getByText("rarely needed: most servers").click();
     await page.getByRole("button", { name: "Add a header" }).click();

@@ -80,7 +80,7 @@ test("a long call says how far it is, and can be withdrawn", async () => {
 
 test("a server that is added held is added held by the command as well, and its review waits for its list", async () => {
   const { page, go, title, close } = await visitor(here);
-  await go("/ui/add");
+  await go("/ui/add/form");
   await page.getByLabel("Name", { exact: true }).fill("held");
   await page.getByRole("textbox", { name: "Command" }).fill(process.execPath);
   await page.getByLabel(/^Arguments/).fill(kind("bookings", here.marker).args.join("\n"));

@@ -87,7 +87,7 @@ test("a check of access says no of what there is not, and counts rules as the ta
 test("a command may refer to variables, and its fields are called as the form calls them", async () => {
   const here = await world({ entries: () => ({}) });
   const { page, go, close } = await visitor(here);
-  await go("/ui/add");
+  await go("/ui/add/form");
   const command = page.getByRole("textbox", { name: "Command" });
   const look = async (text) => {
     await command.fill(text);

@@ -1,6 +1,6 @@
 // Who may use which tools: tokens, whether one is needed, rules in words, and profiles.
 
-import { Failure, ask, patch, post } from "./api.js";
+import { Failure, ask, part, patch, post } from "./api.js";
 import { accessCheck } from "./access_check.js";
 import { h } from "./dom.js";
 import { button, cell, copying, failed, head, note, row, section, table, toast } from "./parts.js";
@@ -10,6 +10,8 @@ import { said, some } from "./words.js";
 export function access(_, frame) {
   let file, status, clients, failure;
   let asking = false;
+  /** Whether clients of this machine are changed so that they go on. */
+  let keepsIn = true;
   /** The profile that is edited: `{name, isNew, servers}`. */
   let editing = null;
   const check = accessCheck();
@@ -20,7 +22,25 @@ export function access(_, frame) {
   }
 
   /** Clients of this machine that come over the network and show no token. */
-  const shutOut = () => (clients?.clients ?? []).filter((one) => one.connected && one.shows_token === false).map((one) => one.title);
+  const shutOut = () => (clients?.clients ?? []).filter((one) => one.connected && one.shows_token === false);
+
+  /** Lets each of them start `mcpproxy stdio` in place of the address: a program of this machine needs no token. */
+  async function letIn(out) {
+    for (const one of out) await post(`clients/${part(one.client)}/connect`, { stdio: true });
+  }
+
+  async function require() {
+    const out = keepsIn ? shutOut() : [];
+    try {
+      await letIn(out);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failure = error;
+      return frame.paint();
+    }
+    const restart = out.length ? `; restart ${some(out.map((one) => one.title), 5)}` : "";
+    return save([{ path: "serverAuth.required", value: true }], `Tokens are required${restart}`);
+  }
 
   async function save(changes, word) {
     failure = null;
@@ -49,15 +69,15 @@ export function access(_, frame) {
 
   function requiring() {
     const isOn = list.required();
-    const out = shutOut();
+    const out = shutOut().map((one) => one.title);
     const names = out.length ? `${some(out, 5)} ${out.length === 1 ? "has" : "have"} none and would get 401.` : "No known client would get 401.";
     if (isOn) {
       return section("Without a token", null, h("p", "A client without a token gets 401. Programs that start ", h("code", "mcpproxy stdio"), " on this machine need none."));
     }
     const question = h("div.confirm", { role: "group", "aria-label": "Require tokens?" },
-      h("div", h("b", "Require tokens from now on?"), h("br"), h("span.soft", names, list.count() ? "" : " There are no tokens yet, so nothing could connect over the network.")),
+      h("div", h("b", "Require tokens from now on?"), h("br"), h("span.soft", names, out.length ? h("label", " ", h("input", { type: "checkbox", checked: keepsIn, on: { change: (event) => { keepsIn = event.target.checked; } } }), " Change their files: they start mcpproxy stdio and need none") : null, list.count() ? "" : " There are no tokens yet, so nothing could connect over the network.")),
       button("Not now", () => { asking = false; frame.paint(); }, "btn", { "data-safe": "" }),
-      button("Require tokens", () => save([{ path: "serverAuth.required", value: true }], "Tokens are required"), "btn primary"));
+      button("Require tokens", require, "btn primary"));
     return section("Without a token", null,
       h("p", "A client without a token is let in as ", h("code", "anonymous"), "."),
       asking ? question : h("p.acts", button("Require tokens…", () => { asking = true; frame.paint(); })));

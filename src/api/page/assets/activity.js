@@ -15,7 +15,8 @@ const READ = 200;
 const RESULTS = [["", "any result"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
 const TIMES = [["", "any time"], ["1h", "last hour"], ["today", "today"], ["7d", "7 days"]];
 const KINDS = [["", "calls and refusals"], ["change", "changes by people and agents"], ["decision", "approvals and quarantines"], ["server", "starts and ends of servers"], ["daemon", "the daemon"], ["all", "everything"]];
-const KEYS = ["text", "result", "server", "caller", "client", "tool", "call", "run", "kind", "since"];
+const MASKED = [["", "secrets or none"], ["true", "secrets masked"]];
+const KEYS = ["text", "result", "server", "caller", "client", "tool", "call", "run", "kind", "since", "masked"];
 
 /** Kinds and outcomes by their names at the daemon; those that stand here for one word of the page. Decisions are some of the changes. */
 const KIND_NAMES = { "": "call,refusal,gap", all: "", decision: "change" };
@@ -41,8 +42,8 @@ export function activity(id, first, frame) {
 
   /** What the daemon looks for, in lists and exports alike; the rest is looked for here. */
   function filter() {
-    const { kind, result, server, caller, client, tool, call, run, text, since } = asked;
-    return { kind: KIND_NAMES[kind] ?? kind, outcome: RESULT_NAMES[result] ?? result, server, caller, client, tool, call: call || (isCall() ? text : ""), run, since };
+    const { kind, result, server, caller, client, tool, call, run, text, since, masked } = asked;
+    return { kind: KIND_NAMES[kind] ?? kind, outcome: RESULT_NAMES[result] ?? result, server, caller, client, tool, call: call || (isCall() ? text : ""), run, since, masked };
   }
 
   const wanted = (more) => query("activity", { ...filter(), ...more });
@@ -156,7 +157,7 @@ export function activity(id, first, frame) {
       choice("Kind", "kind", KINDS), choice("Result", "result", RESULTS),
       choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),
       whoAsked(),
-      choice("Time", "since", TIMES),
+      choice("Time", "since", TIMES), choice("Secrets", "masked", MASKED),
       asked.tool || asked.call ? button(`${asked.tool || asked.call}: show all`, () => change({ tool: "", call: "", run: "" }), "link") : null,
       h("span.end.dim.small", { role: "status" }, next === null ? `${number(rows.length)}, ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused` : `the newest ${number(rows.length)}: ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused`));
   }
@@ -181,7 +182,7 @@ export function activity(id, first, frame) {
 
   /** Which filters are wrong, each with the way out of it. */
   function refused() {
-    const known = { kind: KINDS, result: RESULTS, since: TIMES };
+    const known = { kind: KINDS, result: RESULTS, since: TIMES, masked: MASKED };
     const strange = Object.keys(known).filter((key) => !known[key].some(([value]) => value === asked[key]));
     const without = (key) => button(["Without “", said(asked[key]), "”"], () => change({ [key]: "" }), "btn small");
     return wrong(failure, strange.length > 1 || !strange.length ? null : without(strange[0]), go("Show everything", "/ui/activity", "btn small"));
@@ -199,7 +200,7 @@ export function activity(id, first, frame) {
       head("mono grow", h("a", { href: `/ui/activity/${record.id}${address({}).slice("/ui/activity".length)}`, "aria-current": String(record.id) === open ? "true" : undefined }, thingShown(record))),
       cell("l2", variant(record.variant)),
       cell("", outcome(record)),
-      cell("dim l2", said(detail(record).slice(0, 80))),
+      cell("dim l2", record.masked ? [h("span.kind.masked", `${count(record.masked, "secret")} masked`), " "] : null, said(detail(record).slice(0, 80))),
       cell("soft nowrap l2", said(asker(record))),
       cell("r l2", record.duration_us === undefined ? "" : took(record.duration_us)),
       cell("r dim hide", record.answer_bytes === undefined ? "" : short(tokens(record.answer_bytes))),

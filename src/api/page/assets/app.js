@@ -4,6 +4,7 @@ import { Failure } from "./api.js";
 import { fill, h, icon, morph } from "./dom.js";
 import { keyboard } from "./keys.js";
 import { begin, live, soon } from "./live.js";
+import { told } from "./notify.js";
 import { copy, note, needsYou, toast, unreadable, waiting } from "./parts.js";
 import { placeOf } from "./places.js";
 import { signedOut, signedOutNote } from "./signed_out.js";
@@ -39,7 +40,9 @@ async function open({ focus = true } = {}) {
     return;
   }
   shown?.place.leave?.();
-  const place = placeOf(address, { visit, rename: (href) => mine === visits && rename(href), paint: () => mine === visits && paint(), soon });
+  // It may take further addresses, and paints for as long as it is shown.
+  const isShown = () => shown?.place === place;
+  const place = placeOf(address, { visit, rename: (href) => isShown() && rename(href), paint: () => isShown() && paint(), soon });
   shown = { path: address.pathname, href: address.pathname + address.search, place, failure: null, loaded: false };
   named();
   mark(place.tab);
@@ -100,6 +103,7 @@ function paint() {
 /** The title of the tab says how many servers need a person. */
 function named() {
   const n = (live.status?.problems ?? []).filter(needsYou).length;
+  if (live.status) told(n);
   if (shown) document.title = `${n ? `(${n}) ` : ""}${shown.place.title} · mcpproxy`;
 }
 

@@ -1,12 +1,21 @@
 // AI clients of this person, and our entry in their files: what would change is shown before it is written, and can be taken back.
 
-import { ask, part, post } from "./api.js";
+import { ask, part, post, query } from "./api.js";
 import { h } from "./dom.js";
 import { button, cell, failed, head, row, state, table, toast } from "./parts.js";
-import { capital, said } from "./words.js";
+import { ago, capital, said } from "./words.js";
+
+/** Programs whose last call is looked up. */
+const PROGRAMS = 20;
+
+/** A name by which a program and its client in the list are compared. */
+const plainName = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
 export function clients(frame) {
   let list = null;
+  /** When programs called last, and whether who shows no token is refused. */
+  let seen = new Map();
+  let isRequired = false;
   let failure = null;
   /** The client whose change is looked at: `{client, verb, change}`. */
   let looking = null;
@@ -15,7 +24,13 @@ export function clients(frame) {
 
   async function load() {
     try {
-      list = await ask("clients");
+      let use, tokens;
+      [list, use, tokens] = await Promise.all([ask("clients"), ask("usage").catch(() => null), ask("tokens").catch(() => null)]);
+      isRequired = tokens?.required ?? false;
+      seen = new Map(await Promise.all((use?.all.clients ?? []).slice(0, PROGRAMS).map(async (client) => {
+        const { records } = await ask(query("activity", { client, kind: "call", limit: 1 }));
+        return [plainName(client), records[0]?.time];
+      })));
     } catch (error) {
       if (error.isSignedOut || error.isGone) throw error;
       failure = error;
@@ -54,8 +69,17 @@ export function clients(frame) {
 
   const short = (path) => (path.startsWith(`${list.home}/`) ? `~${path.slice(list.home.length)}` : path);
 
+  /** When it called last, by the name that it gives itself. */
+  function lastCall(one) {
+    const own = plainName(one.client);
+    const names = [...seen.keys()].filter((name) => name.startsWith(own) || own.startsWith(name));
+    return names.map((name) => seen.get(name)).filter(Boolean).sort().at(-1);
+  }
+
   function standing(one) {
-    if (one.connected) return state("ready", "connected");
+    const last = one.connected ? lastCall(one) : undefined;
+    if (one.connected && isRequired && one.shows_token === false) return [state("err", "gets 401"), h("div.sub", "shows no token")];
+    if (one.connected) return last ? [state("ready", "connected"), h("div.sub", "called ", ago(last), " ago")] : [state("off", "connected"), h("div.sub", "has not called yet")];
     if (one.error) return state("err", "not connected");
     return state("off", one.found ? "not connected" : "not found");
   }

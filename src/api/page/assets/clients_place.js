@@ -1,6 +1,6 @@
 // AI clients: which of them have mcpproxy in their file, and which have come.
 
-import { ask } from "./api.js";
+import { ask, part } from "./api.js";
 import { clients } from "./clients.js";
 import { h } from "./dom.js";
 import { copying, section } from "./parts.js";
@@ -19,16 +19,24 @@ const ADDRESSES = [
 
 export function clientsPlace(frame) {
   const list = clients(frame);
-  let status;
+  let status, names = [], profiles = [];
 
   async function load() {
-    [status] = await Promise.all([ask("status"), list.load()]);
+    const [now, rows, callers] = await Promise.all([ask("status"), ask("servers"), ask("access/callers"), list.load()]);
+    [status, names, profiles] = [now, rows.servers.map((one) => one.name), callers.profiles];
+  }
+
+  /** The address of each server alone, and of each profile. */
+  function servers() {
+    const all = [...names.map((name) => `/server/${part(name)}`), ...profiles.map((name) => `/p/${part(name)}`)];
+    if (!all.length) return null;
+    return h("details.sec", h("summary", `Each server and profile: ${count(all.length, "address", "addresses")}`), h("ul", all.map((path) => h("li", h("code", `${status.url}${path}`), " ", copying("copy", `${status.url}${path}`, "link small")))));
   }
 
   function addresses() {
     if (!status.url) return section("Addresses", null, h("p", "The daemon serves its local socket only; clients start ", h("code", "mcpproxy stdio"), "."));
     const line = ([path, meaning]) => [h("dt", h("code", `${status.url}${path}`), " ", copying("copy", `${status.url}${path}`, "link small")), h("dd", meaning)];
-    return section("Addresses", h("p", "the addresses for clients"), h("dl.facts", ADDRESSES.map(line)));
+    return section("Addresses", h("p", "the addresses for clients"), h("dl.facts", ADDRESSES.map(line)), servers());
   }
 
   function render() {

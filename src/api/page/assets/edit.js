@@ -7,7 +7,6 @@ import { addCommand, inFile, inOrder, isMap, patchOf, patched, same, tidy } from
 import { entryForm } from "./entry_form.js";
 import { entrySecrets } from "./entry_secrets.js";
 import { write, written } from "./exact.js";
-import { imports } from "./imports.js";
 import { changed, removed, unusable } from "./meanwhile.js";
 import { button, coloured, command, crumbs, empty, failed, go, noServer } from "./parts.js";
 import { capital, count, said } from "./words.js";
@@ -41,10 +40,9 @@ export function edit(name, frame) {
   let isJson = false;
   let isSaving = false;
   let isRemoved = false;
-  const found = isNew ? imports(frame) : null;
 
   async function load() {
-    const [list, status] = await Promise.all([ask("servers"), ask("status"), secrets.know(), found?.load()]);
+    const [list, status] = await Promise.all([ask("servers"), ask("status"), secrets.know()]);
     taken = list.servers.map((one) => one.name);
     file = status.config_file;
     if (isNew) return;
@@ -283,7 +281,7 @@ export function edit(name, frame) {
 
   function render() {
     const title = isNew ? "Add a server" : `Edit ${name}`;
-    const trail = isNew ? crumbs(["Servers", "/ui/"], "new") : crumbs(["Servers", "/ui/"], [said(name), `/ui/servers/${part(name)}`], "edit");
+    const trail = isNew ? crumbs(["Servers", "/ui/"], ["new", "/ui/add"], "by hand") : crumbs(["Servers", "/ui/"], [said(name), `/ui/servers/${part(name)}`], "edit");
     const head = h("div.title", h("div", trail, h("h1", title), h("p.sub", isNew ? "The entry goes into " : "The entry is in ", h("code", said(file)), "; comments and order stay.")));
     if (isDemo) {
       const why = `The bundled demo server has no entry in ${file}, so there is nothing to edit. An entry with its name replaces it.`;
@@ -291,7 +289,7 @@ export function edit(name, frame) {
     }
     if (broken) return [head, empty("The entry has a mistake, so no form can show it.", [capital(broken.last_error ?? ""), ". ", capital(broken.next_step ?? "")], go("Back", `/ui/servers/${part(name)}`))];
     const body = element?.isConnected ? h("div.cols.half", { "data-kept": "" }) : (element ??= made());
-    return [head, body, found?.render() ?? null];
+    return [head, body];
   }
 
   return { title: isNew ? "Add a server" : `Edit ${name}`, tab: "servers", waiting: "Reading the entry…", load, refresh, render, ways: (failure) => noServer(failure, (other) => `/ui/servers/${part(other)}/edit`) };

@@ -75,7 +75,7 @@ export function firstRun(frame, calls) {
         h("h2.sec", h("span.n", "1"), "Add servers, in one of three ways"),
         h("div.ways",
           way("w1", "Import", waiting(), n ? go(`Look at the ${count(n, "server")}`, "/ui/add#import", "btn primary") : go("Look again", "/ui/add#import"), "mcpproxy import"),
-          way("w2", "Add by hand", "A command on this machine or a URL. You see the JSON entry before it is written.", go("Add a server", "/ui/add", n ? "btn" : "btn primary"), "mcpproxy upstream add NAME -- COMMAND"),
+          way("w2", "Add or paste", "Paste what a README gives, choose a known server, or fill in a form.", go("Add a server", "/ui/add", n ? "btn" : "btn primary"), "mcpproxy upstream add NAME -- COMMAND"),
           way("w3", "Try the demo", "A built-in server with harmless tools. It downloads and writes nothing, and ends with the daemon.", isStarting ? h("span.wait", { role: "status" }, "Starting the demo…") : button("Start the demo", demo), "mcpproxy serve --demo")),
         failure ? failed(failure) : null,
         steps(),

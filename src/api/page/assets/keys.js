@@ -1,6 +1,6 @@
 // The keyboard. Approving has no key.
 
-const PLACES = { s: "/ui/", t: "/ui/tools", r: "/ui/review", a: "/ui/activity", n: "/ui/add", c: "/ui/clients", w: "/ui/access", ",": "/ui/settings" };
+const PLACES = { s: "/ui/", t: "/ui/tools", r: "/ui/review", a: "/ui/activity", n: "/ui/add", c: "/ui/clients", w: "/ui/access", u: "/ui/usage", ",": "/ui/settings" };
 
 /** Milliseconds that the second key of two may take. */
 const SECOND = 1200;

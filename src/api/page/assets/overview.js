@@ -8,6 +8,7 @@ import { firstSteps } from "./first_steps.js";
 import { live } from "./live.js";
 import { cell, facts, go, button, head, labelled, needsYou, note, row, segments, serverState, spark, state, table } from "./parts.js";
 import { Calls, counted, figures } from "./records.js";
+import { several } from "./several.js";
 import { ago, capital, count, number, said, sentence, some, took } from "./words.js";
 
 /** Above so many servers there is a field to look for one. */
@@ -20,6 +21,7 @@ export function overview(query, frame) {
   const calls = new Calls();
   const start = firstRun(frame, calls);
   const steps = firstSteps();
+  const many = several(frame);
   const sum = async () => { hour = await figures("1h"); };
   let hour = null;
   let rows = [];
@@ -101,11 +103,11 @@ export function overview(query, frame) {
           h("h1", you ? `${count(rows.length, "server")}, ${you === 1 ? "1 needs" : `${you} need`} you` : `${count(rows.length, "server")}, all is well`),
           h("p.sub", `${count(offered, "tool is", "tools are")} offered to agents`, live.status?.url ? [" at ", h("code", live.status.url)] : " on the local socket", "."),
         ),
-        h("div.acts", go("Import", "/ui/add#import"), h("a.btn.primary", { href: "/ui/add" }, icon("plus"), "Add server")),
+        h("div.acts", rows.length > 1 ? many.toggle() : null, go("Import", "/ui/add#import"), h("a.btn.primary", { href: "/ui/add" }, icon("plus"), "Add server")),
       ),
       steps.render(rows),
       (live.status?.warnings ?? []).map((warning) => note("warn", sentence(warning), go("Settings", "/ui/settings", "btn small"))).slice(0, 1),
-      h("div.cols", h("section", { "aria-labelledby": "servers-h" }, h("h2.sr", { id: "servers-h" }, "Servers"), filters(), list(shown, sums)), rail(hour.all)),
+      h("div.cols", h("section", { "aria-labelledby": "servers-h" }, h("h2.sr", { id: "servers-h" }, "Servers"), filters(), many.bar(shown), list(shown, sums)), rail(hour.all)),
       // The demo is no server of one's own: the way to the first call goes on.
       rows.every((one) => one.demo) ? start.steps() : null,
     ];
@@ -128,7 +130,7 @@ export function overview(query, frame) {
     const act = action(one);
     const never = !stats?.last;
     return row(one.name, [
-      head("grow", h("a.go", { href: `/ui/servers/${part(one.name)}` }, said(one.name)), " ", h("span.sub", one.transport ?? "")),
+      head("grow", many.box(one), h("a.go", { href: `/ui/servers/${part(one.name)}` }, said(one.name)), " ", h("span.sub", one.transport ?? "")),
       cell("", serverState(one)),
       cell("full", reason(one)),
       cell(act ? "act full" : "act", act),

@@ -2,6 +2,7 @@
 
 import { access } from "./access.js";
 import { activity } from "./activity.js";
+import { add } from "./add.js";
 import { clientsPlace } from "./clients_place.js";
 import { edit } from "./edit.js";
 import { login } from "./login.js";
@@ -10,7 +11,9 @@ import { review } from "./review.js";
 import { search } from "./search.js";
 import { server } from "./server.js";
 import { settings } from "./settings.js";
+import { story } from "./story.js";
 import { tool } from "./tool.js";
+import { usage } from "./usage.js";
 import { empty, go } from "./parts.js";
 
 const nowhere = () => ({
@@ -25,7 +28,9 @@ export function placeOf(address, frame) {
   const [first, second, third] = parts;
   switch (first) {
     case undefined: return overview(query, frame);
-    case "add": return parts.length === 1 ? edit(null, frame) : nowhere();
+    case "add":
+      if (second === "form" && parts.length === 2) return edit(null, frame);
+      return parts.length === 1 ? add(frame) : nowhere();
     case "servers":
       if (parts.length === 2) return server(second, frame, query);
       if (third === "edit") return edit(second, frame);
@@ -33,9 +38,12 @@ export function placeOf(address, frame) {
       return parts.length === 1 ? overview(query, frame) : nowhere();
     case "tools": return parts.length === 1 ? search(query, frame) : tool(parts.slice(1).join("/"), frame, query);
     case "review": return review(second ?? null, frame);
-    case "activity": return activity(second ?? null, query, frame);
+    case "activity":
+      if (second === "session" && parts.length === 3) return story(third, query, frame);
+      return activity(second ?? null, query, frame);
     case "clients": return clientsPlace(frame);
     case "access": return access(query, frame);
+    case "usage": return usage(query, frame);
     case "settings": return settings(query, frame);
     default: return nowhere();
   }

@@ -1,6 +1,7 @@
 // One record of the activity log, with all that is known of it.
 
 import { ask, askExact, part, query } from "./api.js";
+import { again } from "./again.js";
 import { argumentsSection, gateSection, timeSection, toldSection } from "./course.js";
 import { h, icon } from "./dom.js";
 import { feed } from "./feed.js";
@@ -43,9 +44,11 @@ function drawer(record, others, isThere, close) {
       ["Detail", record.detail && record.detail !== bad ? said(record.detail) : undefined],
       ["Took", record.duration_us === undefined || record.spent ? undefined : took(record.duration_us)],
       ["Asked, answered", sizes(record)],
+      ["Masked", record.masked ? h("span.kind.masked", `${record.masked} that look like secrets`) : undefined],
       ["Times", record.times],
       ["Server", record.server && (isThere ? h("a", { href: `/ui/servers/${part(record.server)}` }, said(record.server)) : [said(record.server), ", which was removed"])],
     ]),
+    h("p.acts.sec", again(record), record.kind === "call" && record.caller ? go("The calls around it", `/ui/activity/session/${record.id}`, "btn small") : null),
     gateSection(record), timeSection(record), argumentsSection(record), toldSection(record),
     others.length ? h("section.sec", h("header", h("h3", record.parent ? "Other calls of its script" : "Calls inside")), feed(others)) : null);
 }

@@ -3,8 +3,9 @@
 import { ask, askText, part, query } from "./api.js";
 import { h, svg } from "./dom.js";
 import { read as exact, write } from "./exact.js";
-import { button, copying, empty, go, json, note, variant, wrong } from "./parts.js";
+import { button, copying, empty, go, json, note, wrong } from "./parts.js";
 import { asker } from "./records.js";
+import { name, toolsList } from "./tools_list.js";
 import { at, count, number, plain, said, sentence, tokens } from "./words.js";
 
 /** Words of a search in vain that are tried by themselves. */
@@ -13,21 +14,18 @@ const TRIED = 5;
 /** Limit: words of agents that are listed. */
 const LATELY = 8;
 
-/** Tools that are listed at first where nothing is searched, and with each further step. */
-const LISTED = 50;
-const STEP = 200;
-
 /** Limit: tools that are named of those that are left out. */
 const NAMED = 3;
 
 export function search(first, frame) {
-  let asked, found, text, milliseconds, servers = [], callers = { subjects: [], profiles: [] }, lately = [], known = [], tools = null, most = LISTED, failure = null, fewer = null;
+  let asked, found, text, milliseconds, servers = [], callers = { subjects: [], profiles: [] }, lately = [], known = [], failure = null, fewer = null;
+  const whole = toolsList(frame, () => asked, (changes) => change(changes));
 
-  const read = (now) => { asked = { q: now.get("q") ?? "", match: now.get("match") ?? "any", server: now.get("server") ?? "", as: now.get("as") ?? "", profile: now.get("profile") ?? "", read_only: now.get("read_only") === "true" ? "true" : "" }; };
+  const read = (now) => { asked = { q: now.get("q") ?? "", match: now.get("match") ?? "any", server: now.get("server") ?? "", as: now.get("as") ?? "", profile: now.get("profile") ?? "", read_only: now.get("read_only") === "true" ? "true" : "", type: now.get("type") ?? "", state: now.get("state") ?? "", unused: now.get("unused") === "true" ? "true" : "" }; };
   read(first);
 
   async function load() {
-    const [list, names, records, whole] = await Promise.all([
+    const [list, names, records, every] = await Promise.all([
       ask("servers"),
       ask("access/callers"),
       ask(query("activity", { kind: "call", tool: "retrieve_tools", limit: 30 })),
@@ -36,18 +34,19 @@ export function search(first, frame) {
     ]);
     servers = list.servers.map((one) => one.name);
     callers = names;
-    known = whole.tools;
+    known = every.tools;
     const seen = new Set();
     lately = records.records.filter((record) => record.arguments?.query?.trim?.() && !seen.has(record.arguments.query) && seen.add(record.arguments.query)).slice(0, LATELY);
   }
 
   async function find() {
-    [most, failure] = [LISTED, null];
+    failure = null;
     document.getElementById("q").value = asked.q;
     const began = performance.now();
     try {
       if (!asked.q) {
-        [found, tools] = [null, await ask(query("tools", { server: asked.server }))];
+        found = null;
+        await whole.load();
         return;
       }
       const answer = await askText(query("tools", { q: asked.q, match: asked.match === "all" ? "all" : "", server: asked.server, as: asked.as, profile: asked.profile, read_only: asked.read_only, explain: "true" }));
@@ -103,7 +102,7 @@ export function search(first, frame) {
     const title = h("div.title", h("div", h("h1", "What an agent gets"),
       h("p.sub", "The answer of ", h("code", "retrieve_tools"), " to your words, in the agent’s order, with the reason for each place.")));
     if (failure) return [title, settings(), refused()];
-    return [title, settings(), h("div.cols.wide", found ? ranking() : listed(), aside())];
+    return [title, settings(), h("div.cols.wide", found ? ranking() : whole.render(), aside())];
   }
 
   /** What is wrong with the settings, which can be changed above. */
@@ -128,22 +127,6 @@ export function search(first, frame) {
     if (!out.length) return null;
     const one = (tool, i) => [i ? "; " : "", h("a.u", { href: `/ui/tools/${part(tool.name)}` }, h("code", said(tool.name))), tool.reason ? [": ", said(tool.reason)] : null];
     return note("held", [h("b", `${count(out.length, "matching tool")} ${out.length === 1 ? "is" : "are"} left out. `), out.slice(0, NAMED).map(one), out.length > NAMED ? ` and ${out.length - NAMED} more` : null, "."]);
-  }
-
-  function listed() {
-    const offered = tools.tools.filter((tool) => tool.callable);
-    const others = tools.tools.filter((tool) => !tool.callable);
-    if (!tools.tools.length) return empty("No tools yet.", "Tools are listed when their servers connect.", go("Servers", "/ui/"));
-    const line = (tool) => h("li.hit", { "data-row": "", "data-key": tool.name }, h("span.n"), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))), h("div"));
-    const lines = (some) => (some.length ? h("ol", { "data-rows": "" }, some.map(line)) : null);
-    const rest = others.slice(0, Math.max(0, most - offered.length));
-    const more = tools.tools.length - most;
-    const step = Math.min(more, STEP);
-    return h("section", { "aria-labelledby": "all-h" },
-      h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), h("span.small.dim", others.length ? `${number(others.length)} more are hidden from agents (below). ` : "", "Type words above to see what an agent would find.")),
-      lines(offered.slice(0, most)),
-      rest.length ? [h("h2.sec", `${count(others.length, "tool")} hidden from agents`), lines(rest)] : null,
-      more > 0 ? h("p.sec", button(`Show ${number(step)} more`, () => { most += STEP; frame.paint(); }), h("span.small.dim", ` ${number(most)} of ${number(tools.tools.length)} are shown.`)) : null);
   }
 
   function ranking() {
@@ -205,11 +188,6 @@ export function search(first, frame) {
 }
 
 const legend = (classes, word) => h("span", h(`i.${classes}`), word);
-
-function name(tool) {
-  const own = tool.name.slice(tool.server.length + 1);
-  return h("h3", h("a", { href: `/ui/tools/${part(tool.name)}` }, said(tool.server), h("span.dim", ":"), said(own)), " ", variant(tool.call_with));
-}
 
 /** What the explanation adds to the text of the answer, which no agent gets. */
 function excess(found) {

@@ -9,6 +9,7 @@ import { button, cell, confirm, crumbs, facts, failed, go, head, json, labelled,
 import { PAGE, counted, figures } from "./records.js";
 import { startsSection } from "./starts.js";
 import { globOf, offerTools } from "./tool_switch.js";
+import { trust, variables } from "./variables.js";
 import { bytes, capital, count, number, said, some, span, took } from "./words.js";
 
 /** Tools that are shown at first. */
@@ -33,6 +34,7 @@ export function server(name, frame, first) {
   let asked = null;
   let doing = null;
   let failure = null;
+  const vars = variables(name, frame, (word, doIt) => act(word, doIt));
   let reading = Promise.resolve();
   let isEnding = false;
 
@@ -141,6 +143,7 @@ export function server(name, frame, first) {
         h("section", { "aria-label": "Starts" }, startsSection({ name, records: starts.records, others, isReady: one.enabled && one.state === "Ready", waitsFor: waitsFor(), unrecorded: details.unrecorded_failures ?? 0 })),
         h("section", { "aria-label": "Log", id: "log" }, log.render())),
       toolSection(),
+      one.demo || !details.entry ? null : [vars.render(details.entry), trust(name, details.entry, (word, doIt) => act(word, doIt))],
       configuration(one),
     ];
   }

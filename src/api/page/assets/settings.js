@@ -4,6 +4,7 @@ import { Failure, ask, patch, post } from "./api.js";
 import { doctor } from "./doctor.js";
 import { h } from "./dom.js";
 import { history } from "./history.js";
+import { notifying } from "./notify.js";
 import { button, cell, facts, failed, go, head, json, labelled, note, row, section, table, toast } from "./parts.js";
 import { ELSEWHERE, GROUPS, SECRET } from "./setting_names.js";
 import { bytes, capital, count, number, said, sentence, span } from "./words.js";
@@ -38,7 +39,7 @@ export function settings(query, frame) {
   function render() {
     return [
       h("div.title", h("div", h("h1", "Settings"), h("p.sub", "Every setting: its value, its source and a field to change it.")),
-        h("div.acts",
+        h("div.acts", notifying(frame.paint),
           file ? button(isFile ? "Hide the file" : "Show the file", () => { isFile = !isFile; frame.paint(); }, "btn", { "aria-expanded": String(isFile) }) : null,
           go("JSON Schema", "/api/v1/config/schema"), go("Access", "/ui/access"))),
       isFile && file ? section("File", h("p", "of ", h("code", said(file.config_file)), "; comments are left out, secrets are masked"), json(file.settings, "The configuration file", "code short")) : null,

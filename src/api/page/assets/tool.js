@@ -1,5 +1,6 @@
 // One tool: what its server says of it, its parameters, what was approved, a form to call it, and who called it.
 
+import { argumentsOf } from "./again.js";
 import { Failure, ask, askExact, part, post, query } from "./api.js";
 import { h } from "./dom.js";
 import { write } from "./exact.js";
@@ -26,6 +27,7 @@ export function tool(name, frame, first) {
   let known, thing, listed, calls, sums;
   let isSchema = first.get("schema") === "1";
   let form = null;
+  let given;
   let most = ROWS;
   let size = 0;
   let entry = null;
@@ -45,6 +47,7 @@ export function tool(name, frame, first) {
     }
     const own = known.name.slice(known.server.length + 1);
     const [inspection, list, details] = await Promise.all([ask(`servers/${part(known.server)}/inspect`), ask(query("tools", { server: known.server })), ask(`servers/${part(known.server)}`), history()]);
+    if (first.get("from")) given = await argumentsOf(first.get("from"), askExact);
     // The demo server has none that could be changed.
     entry = details.server.demo ? null : details.entry;
     await judge(own);
@@ -135,7 +138,7 @@ export function tool(name, frame, first) {
     const own = known.name.slice(server.length + 1);
     const kind = listed?.call_with ?? thing?.call_with ?? "destructive";
     const schema = definition.inputSchema ?? {};
-    form ??= tryIt({ name: known.name, variant: kind, schema }, () => history().then(frame.paint, () => {}));
+    form ??= tryIt({ name: known.name, variant: kind, schema, given }, () => history().then(frame.paint, () => {}));
     return [
       h("div.title", h("div",
         crumbs(["Servers", "/ui/"], [said(server), `/ui/servers/${part(server)}`], "tool"),

@@ -13,8 +13,8 @@ import { number, said as strange, span } from "./words.js";
 /** Milliseconds that a call may take here. */
 const CALL = 600_000;
 
-/** `about` is `{name, variant, schema}`; `called` is told after each call. */
-export function tryIt({ name, variant, schema }, called) {
+/** `about` is `{name, variant, schema, given}`, the last for arguments to begin with; `called` is told after each call. */
+export function tryIt({ name, variant, schema, given: first }, called) {
   const root = schema && typeof schema === "object" ? schema : {};
   const form = h("form", { novalidate: true, "aria-labelledby": "try-h", on: { submit } });
   const results = h("div.results", { "data-kept": "" });
@@ -124,7 +124,7 @@ export function tryIt({ name, variant, schema }, called) {
     copy(`mcpproxy call ${variant} ${quoted(name)} --args ${quoted(write(args))}`, "the command");
   }
 
-  show();
+  show(first);
   return h("aside.rail", { "data-kept": "" }, form, results);
 }
 

@@ -1,0 +1,208 @@
+// Adding servers: from what a page of theirs gives to be pasted, from the known ones, or from clients' files. By hand is a place of its own.
+
+import { Failure, ask, part, post, query } from "./api.js";
+import { h, icon } from "./dom.js";
+import { imports } from "./imports.js";
+import { KNOWN, asText } from "./known.js";
+import { button, cell, crumbs, failed, go, head, row, state, table, toast } from "./parts.js";
+import { capital, count, said } from "./words.js";
+
+/** Milliseconds of silence before what is typed is read. */
+const PAUSE = 300;
+
+const canCome = (one) => one.outcome === "new" || one.outcome === "renamed";
+const isSecret = ({ place, text }) => /token|secret|passw|key|auth|uri|pat\b/i.test(`${place} ${text}`) && !/folder|file|path/i.test(place);
+
+/** What a placeholder is called: the variable, or what is in the argument. */
+const labelOf = ({ place, text }) => (place.startsWith("args.") || place === "url" ? text : place.slice(place.indexOf(".") + 1));
+
+export function add(frame) {
+  const others = imports(frame);
+  let text = "";
+  let found = null;
+  let failure = null;
+  let doing = "";
+  let isHeld = false;
+  let keeps = true;
+  let lacking = "";
+  let asking = null;
+  let timer;
+  const left = new Set();
+  const values = new Map();
+  const checks = new Map();
+
+  const idOf = (one, blank) => `v-${one.name}-${blank.place}`.replace(/[^\w-]/g, "_");
+  const open = () => (found?.servers ?? []).filter(canCome);
+  const picked = () => open().filter((one) => !left.has(one.name));
+  const valueOf = (one, blank) => (values.get(`${one.name} ${blank.place}`) ?? "").trim();
+
+  async function read() {
+    asking?.abort();
+    const mine = asking = new AbortController();
+    [found, failure, lacking] = [null, null, ""];
+    if (!text.trim()) return frame.paint();
+    try {
+      const answer = await post("import/pasted", { text }, { signal: mine.signal });
+      if (asking !== mine) return;
+      found = answer;
+      frame.paint();
+      await check();
+    } catch (error) {
+      if (mine.signal.aborted) return;
+      if (!(error instanceof Failure)) throw error;
+      failure = error;
+    }
+    frame.paint();
+  }
+
+  /** Whether their commands are there; nothing is started. */
+  async function check() {
+    checks.clear();
+    await Promise.all(open().filter((one) => one.command).map(async ({ name, command }) => {
+      const answer = await ask(query("commands", { command })).catch(() => null);
+      if (answer?.judged) checks.set(name, answer);
+    }));
+  }
+
+  /** Puts a text into the field, as if it had been pasted. */
+  function paste(given) {
+    const field = document.getElementById("paste");
+    [text, field.value] = [given, given];
+    left.clear();
+    values.clear();
+    return read();
+  }
+
+  async function known(one) {
+    await paste(asText(one));
+    document.getElementById("found-h")?.scrollIntoView({ block: "nearest" });
+    (document.querySelector(".set input") ?? document.querySelector("#pasted .primary"))?.focus();
+  }
+
+  async function submit(event) {
+    event.preventDefault();
+    const chosen = picked();
+    if (doing || !chosen.length) return;
+    const blanks = chosen.flatMap((one) => (one.placeholders ?? []).map((blank) => ({ one, blank })));
+    const missing = blanks.filter(({ one, blank }) => !valueOf(one, blank));
+    if (missing.length) {
+      lacking = `${count(missing.length, "field")} ${missing.length === 1 ? "needs" : "need"} a value: ${missing.map(({ blank }) => labelOf(blank)).join(", ")}`;
+      frame.paint();
+      return document.getElementById(idOf(missing[0].one, missing[0].blank))?.focus();
+    }
+    const given = {};
+    for (const { one, blank } of blanks) (given[one.name] ??= {})[blank.place] = valueOf(one, blank);
+    [doing, failure, lacking] = ["Adding…", null, ""];
+    frame.paint();
+    try {
+      const body = { servers: chosen.map((one) => one.name), pasted: { text }, values: given, keyring: keeps, quarantined: isHeld };
+      const answer = await post("import", body, { patience: 90_000 });
+      const added = answer.servers.filter((one) => one.imported).map((one) => one.name);
+      const wrong = answer.servers.filter((one) => one.error);
+      if (added.length) toast(`Added ${added.length === 1 ? added[0] : count(added.length, "server")}`, () => takeBack(added));
+      if (!wrong.length) return frame.visit(added.length > 1 ? "/ui/" : isHeld ? `/ui/review/${part(added[0])}` : `/ui/servers/${part(added[0])}`);
+      doing = "";
+      await read();
+      for (const one of wrong) {
+        const same = found?.servers.find((other) => other.written_name === one.written_name);
+        if (same) same.error = one.error;
+      }
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failure = error;
+    }
+    doing = "";
+    frame.paint();
+    frame.soon();
+  }
+
+  async function takeBack(servers) {
+    if (servers.some((name) => location.pathname.includes(`/${part(name)}`))) await frame.visit("/ui/add");
+    await post("changes", { verb: "remove", servers }, { patience: 90_000 }).catch(() => {});
+    frame.soon();
+  }
+
+  function blank(one, it) {
+    const id = idOf(one, it);
+    return h("div", h("label.lab", { for: id }, h("code", said(labelOf(it)))),
+      h("input.mono", {
+        id, type: isSecret(it) ? "password" : "text", autocomplete: "off", spellcheck: "false", "data-kept": "", "data-key": id,
+        on: { input: (event) => { values.set(`${one.name} ${it.place}`, event.target.value); } },
+      }));
+  }
+
+  function checkOf(one) {
+    if (one.error) return h("span.bad", capital(one.error));
+    if (one.outcome === "same") return h("span.dim", "here already as ", said(one.name ?? ""));
+    if (!canCome(one)) return h("span.dim", one.outcome === "ourselves" ? "mcpproxy itself" : capital(one.reason ?? "cannot be used"));
+    if (!one.command) return h("span.dim", "a URL; reached once it is added");
+    const it = checks.get(one.name);
+    if (!it) return null;
+    if (it.found) return [state("ready", "Found"), h("div.sub", h("code", said(it.file)))];
+    const closest = it.closest ? ["; there is ", h("code", said(it.closest)), " ", button("Use it", () => paste(text.replaceAll(one.command, it.closest)), "link", { "aria-label": `Use ${it.closest}` })] : null;
+    return [state("err", "Not found"), h("div.sub", capital(it.reason ?? ""), closest)];
+  }
+
+  function line(one) {
+    const can = canCome(one);
+    const id = `p-${one.written_name}`.replace(/[^\w-]/g, "_");
+    const box = h("input", {
+      type: "checkbox", id, checked: can && !left.has(one.name), disabled: !can || Boolean(doing),
+      on: { change: (event) => { if (event.target.checked) left.delete(one.name); else left.add(one.name); frame.paint(); } },
+    });
+    const blanks = can ? one.placeholders ?? [] : [];
+    const needs = (one.needs ?? []).filter((need) => !need.is_set).map((need) => h("div.sub", need.kind === "secret" ? "needs a secret: " : "needs a variable: ", h("code", said(need.name))));
+    return row(id, [
+      cell("tight", box),
+      head("grow", h("label", { for: id }, said(can ? one.name : one.written_name)), one.outcome === "renamed" ? h("div.sub", said(one.reason ?? "")) : null),
+      cell("full", h("code", said(one.starts))),
+      cell("set full", blanks.map((it) => blank(one, it)), needs, blanks.length || needs.length ? null : h("span.dim", "nothing")),
+      cell("full", checkOf(one)),
+    ]);
+  }
+
+  function results() {
+    if (failure) return failed(failure);
+    if (!found) return null;
+    const n = picked().length;
+    const hasSecret = picked().some((one) => one.literal_secrets?.length || (one.placeholders ?? []).some(isSecret));
+    return h("section.sec", { "aria-labelledby": "found-h" },
+      h("header", h("h2", { id: "found-h" }, `${count(found.servers.length, "server")} found`), h("p", "nothing is started yet")),
+      table("fold", [["Add", "", true], ["Name"], ["Runs or reaches"], ["Missing"], ["Check"]], [found.servers.map(line)]),
+      h("div.bar.sec", doing ? h("span.wait", { role: "status" }, doing) : h("button.btn.primary", { type: "submit" }, `Add ${count(n, "server")}`),
+        h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold for review: tools are listed, none is offered"),
+        hasSecret ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), " store secrets in the keyring") : null),
+      lacking ? h("p.hint.bad", { role: "alert" }, icon("s-err"), h("span", lacking)) : n ? null : h("p.hint", open().length ? "Nothing is chosen." : "Nothing new to add."));
+  }
+
+  function pasting() {
+    const field = h("textarea.mono", {
+      id: "paste", rows: 10, spellcheck: "false", "data-kept": "", placeholder: "npx -y @acme/tickets-mcp",
+      on: { input: (event) => { text = event.target.value; clearTimeout(timer); timer = setTimeout(() => read(), PAUSE); } },
+    });
+    return h("form", { id: "pasted", novalidate: true, on: { submit } },
+      h("div.cols.half",
+        h("div.field", h("label", { for: "paste" }, "Paste anything"), field),
+        h("div", h("p.small.soft", "It takes"),
+          h("ul.small.dim",
+            h("li", "a whole configuration, a fragment or one entry, as JSON; Codex’s TOML"),
+            h("li", "a command: ", h("code", "npx -y …"), ", ", h("code", "uvx …"), ", ", h("code", "docker run …")),
+            h("li", h("code", "claude mcp add …"), ", ", h("code", "code --add-mcp …")),
+            h("li", "a URL, or an install link of Cursor or VS Code")))),
+      h("div", { role: "status", "data-key": "found" }, results()));
+  }
+
+  const knownServers = () => h("section.sec", { id: "known", "aria-labelledby": "kn-h" },
+    h("header", h("h2", { id: "kn-h" }, "Known servers"), h("p", "built in; nothing is fetched before you add one")),
+    h("ul.known", KNOWN.map((one) => h("li", h("h3", one[0]), button("Choose", () => known(one), "btn small", { "aria-label": `Choose ${one[0]}` }), h("p", `${one[1]}. Asks for: ${one[2]}`)))));
+
+  function render() {
+    return [
+      h("div.title", h("div", crumbs(["Servers", "/ui/"], "new"), h("h1", "Add a server"), h("p.sub", "Paste what its README gives; mcpproxy finds the servers in it and asks for what is missing.")),
+        h("div.acts", go("Add by hand", "/ui/add/form"))),
+      pasting(), knownServers(), others.render(),
+    ];
+  }
+
+  return { title: "Add a server", tab: "servers", waiting: "Looking at your clients…", load: () => others.load(), render, leave: () => { clearTimeout(timer); asking?.abort(); } };
+}

@@ -1,0 +1,101 @@
+// One conversation as a story: what a client searched, called and was answered, around one record. The log knows no conversations; what
+// one caller's client did in one run of the daemon without a long pause is taken for one.
+
+import { ask, part, query } from "./api.js";
+import { again } from "./again.js";
+import { h } from "./dom.js";
+import { crumbs, empty, go, json, outcome, segments, strip, variant } from "./parts.js";
+import { asker, isFailed, rowsOf, thingShown } from "./records.js";
+import { at, bytes, count, number, said, short, span, tokens, took } from "./words.js";
+
+/** Milliseconds without a call that part two conversations, and that are told within one. */
+const PAUSE = 30 * 60_000;
+const GAP = 60_000;
+
+/** Records that are read on either side. */
+const READ = 300;
+
+export function story(id, first, frame) {
+  let steps = [];
+  let only = first.get("only") ?? "";
+  let middle = null;
+
+  async function load() {
+    middle = await ask(`activity/${part(id)}`);
+    const { caller, client, run } = middle;
+    const of = { kind: "call,refusal", caller, client, run, limit: READ };
+    const [before, behind] = await Promise.all([ask(query("activity", { ...of, cursor: middle.id })), ask(query("activity", { ...of, after: middle.id }))]);
+    const time = (record) => new Date(record.time).getTime();
+    const near = (records) => {
+      const taken = [];
+      for (const record of records) {
+        if (Math.abs(time(record) - time(taken.at(-1) ?? middle)) > PAUSE) break;
+        taken.push(record);
+      }
+      return taken;
+    };
+    // What a tool of mcpproxy called stands for it.
+    steps = rowsOf([...near(before.records).reverse(), middle, ...near(behind.records)]);
+  }
+
+  const isSearch = (record) => !record.server && record.tool === "retrieve_tools";
+  const isBad = (record) => isFailed(record) || record.outcome === "refused";
+
+  function called(record) {
+    const kept = record.arguments !== undefined && Object.keys(record.arguments ?? {}).length;
+    return h("li", { "data-row": "", "data-key": `s${record.id}` }, at(record.time), h("span.verb", "called"),
+      h("div.what", h("a.mono", { href: `/ui/activity/${record.id}` }, thingShown(record)), " ", variant(record.variant), masked(record), kept ? json(record.arguments, "Arguments") : null),
+      h("span.r", record.duration_us === undefined ? "" : took(record.duration_us)));
+  }
+
+  function answered(record) {
+    const bad = isBad(record) || record.outcome === "withdrawn";
+    const size = record.answer_bytes === undefined ? "" : `${short(tokens(record.answer_bytes))} tokens`;
+    const text = bad ? h("p.said", said(record.error ?? record.code ?? "")) : record.answer_bytes === undefined ? null : `${bytes(record.answer_bytes)}`;
+    return h("li", { "data-key": `r${record.id}` }, at(record.time), h("span.verb", bad ? outcome(record) : "answered"),
+      h("div.what", text, record.result === undefined ? null : json(record.result, "Answer"), h("p.acts", again(record))), h("span.r", size));
+  }
+
+  function searched(record) {
+    const words = record.arguments?.query ?? "";
+    return [
+      h("li", { "data-row": "", "data-key": `s${record.id}` }, at(record.time), h("span.verb", "searched"),
+        h("div.what", h("a", { href: `/ui/activity/${record.id}` }, `“${words}”`)), h("span.r", record.duration_us === undefined ? "" : took(record.duration_us))),
+      h("li", { "data-key": `r${record.id}` }, at(record.time), h("span.verb", isBad(record) ? outcome(record) : "found"),
+        h("div.what", words ? h("a.u", { href: query("/ui/tools", { q: words }) }, "What it finds now") : null), h("span.r", record.answer_bytes === undefined ? "" : `${short(tokens(record.answer_bytes))} tokens`)),
+    ];
+  }
+
+  const masked = (record) => (record.masked ? h("span.kind.masked", `${count(record.masked, "secret")} masked`) : null);
+
+  function lines() {
+    const shown = steps.filter((record) => !only || (only === "bad" ? isBad(record) : record.masked));
+    let last = null;
+    return shown.map((record) => {
+      const now = new Date(record.time).getTime();
+      const pause = last !== null && now - last > GAP && !only ? h("li.gap", `${span((now - last) / 1000)} without a call`) : null;
+      last = now;
+      return [pause, isSearch(record) ? searched(record) : [called(record), answered(record)]];
+    });
+  }
+
+  function render() {
+    const searches = steps.filter(isSearch);
+    const calls = steps.filter((record) => !isSearch(record));
+    const sum = (some) => some.reduce((n, record) => n + (record.answer_bytes ?? 0), 0);
+    const n = (some) => number(some.length);
+    const href = (which) => query(`/ui/activity/session/${part(id)}`, { only: which });
+    const tab = (word, which, some) => ({ word, n: n(some), href: href(which), current: only === which });
+    const list = query("/ui/activity", middle.client ? { client: asker(middle) } : { caller: middle.caller });
+    return [
+      h("div.title", h("div", crumbs(["Activity", "/ui/activity"], "conversation"), h("h1", said(asker(middle) || "A client"), ", since ", at(steps[0]?.time ?? middle.time)),
+        h("p.sub", middle.caller ? ["Caller ", h("code", said(middle.caller)), "; its calls without a pause of 30 min."] : "Its calls without a pause of 30 min.")), h("div.acts", go("As a list", list))),
+      strip([["Searched", count(searches.length, "time")], ["Called", n(calls)], ["Failed", n(calls.filter(isFailed))], ["Refused", n(calls.filter((one) => one.outcome === "refused"))], ["Answers", `${bytes(sum(steps))} ≈ ${short(tokens(sum(steps)))} tokens`]]),
+      segments("Filter", [tab("All", "", steps), tab("Failed or refused", "bad", steps.filter(isBad)), tab("Secrets masked", "masked", steps.filter((one) => one.masked))]),
+      h("p.hint", "What the user and the agent said does not pass through mcpproxy."),
+      steps.length ? h("ol.story", { "data-rows": "" }, lines()) : empty("Nothing was called.", "", go("All activity", "/ui/activity")),
+    ];
+  }
+
+  return { title: "Conversation", tab: "activity", waiting: "Reading the calls…", load, render, navigate: (now) => { only = now.get("only") ?? ""; } };
+}

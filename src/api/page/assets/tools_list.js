@@ -1,0 +1,115 @@
+// All tools, where nothing is searched: by call type, state and use, and several at once.
+
+import { Failure, ask, part, query } from "./api.js";
+import { h } from "./dom.js";
+import { button, empty, failed, go, toast, variant } from "./parts.js";
+import { offerTools } from "./tool_switch.js";
+import { count, number, plain, said } from "./words.js";
+
+/** Tools that are listed at first, and with each further step. */
+const LISTED = 50;
+const STEP = 200;
+
+/** Days without a call after which a tool counts as unused. */
+const DAYS = 30;
+
+const TYPES = [["", "any type"], ["read", "read"], ["write", "write"], ["destructive", "destructive"]];
+const STATES = [["", "any state"], ["offered", "offered"], ["hidden", "hidden"], ["held", "held"], ["out", "server is off or held"]];
+
+/** In which of the states a tool is. */
+function stateOf(tool) {
+  if (tool.callable) return "offered";
+  if (tool.code === "tool_disabled") return "hidden";
+  return ["tool_held", "tool_changed"].includes(tool.code) ? "held" : "out";
+}
+
+/** A tool's name as a heading that leads to its page. */
+export function name(tool) {
+  const own = tool.name.slice(tool.server.length + 1);
+  return h("h3", h("a", { href: `/ui/tools/${part(tool.name)}` }, said(tool.server), h("span.dim", ":"), said(own)), " ", variant(tool.call_with));
+}
+
+/** `asked` gives the filters that stand in the address, `change` sets some of them. */
+export function toolsList(frame, asked, change) {
+  let tools = [], called = new Set(), most = LISTED, doing = "", failure = null;
+  const picked = new Set();
+
+  async function load() {
+    const { server, unused } = asked();
+    const [list, use] = await Promise.all([ask(query("tools", { server })), unused ? ask(query("usage", { days: DAYS, server })) : { tools: [] }]);
+    tools = list.tools;
+    called = new Set(use.tools.map((one) => `${one.server}:${one.tool}`));
+    most = LISTED;
+    for (const one of picked) if (!tools.some((tool) => tool.name === one)) picked.delete(one);
+  }
+
+  function filters() {
+    const choose = (label, key, options) => h("label", h("span.sr", label), h("select", { name: key, on: { change: (event) => change({ [key]: event.target.value }) } },
+      options.map(([value, word]) => h("option", { value, selected: asked()[key] === value }, plain(word)))));
+    return h("div.bar", { role: "group", "aria-label": "Which tools", "data-key": `which ${asked().type} ${asked().state} ${asked().unused}` },
+      choose("Type", "type", TYPES), choose("State", "state", STATES),
+      h("label", h("input", { type: "checkbox", name: "unused", checked: asked().unused === "true", on: { change: (event) => change({ unused: event.target.checked ? "true" : "" }) } }), ` never called in ${DAYS} days`));
+  }
+
+  function shown() {
+    const { type, state, unused } = asked();
+    return tools.filter((tool) => (!type || tool.call_with === type) && (!state || stateOf(tool) === state) && (!unused || !called.has(tool.name)));
+  }
+
+  /** Hides those that are picked from agents, or offers them again: one change for each server. */
+  async function offer(names, isOffered) {
+    if (doing || !names.length) return;
+    [doing, failure] = [isOffered ? "Enabling…" : "Disabling…", null];
+    frame.paint();
+    const by = new Map();
+    for (const tool of tools.filter((one) => names.includes(one.name))) by.set(tool.server, [...(by.get(tool.server) ?? []), tool.name.slice(tool.server.length + 1)]);
+    try {
+      for (const [server, own] of by) await offerTools(server, own, isOffered);
+      toast(`${isOffered ? "Enabled" : "Disabled"} ${count(names.length, "tool")}`, () => offer(names, !isOffered));
+      picked.clear();
+      await load();
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failure = error;
+    }
+    doing = "";
+    frame.paint();
+    frame.soon();
+  }
+
+  function several(rows) {
+    const names = [...picked];
+    const all = rows.length > 0 && rows.every((tool) => picked.has(tool.name));
+    const pickAll = () => { for (const tool of rows) if (all) picked.delete(tool.name); else picked.add(tool.name); frame.paint(); };
+    return h("div.bar", { role: "group", "aria-label": "Several at once" },
+      h("label", h("input", { type: "checkbox", checked: all, disabled: Boolean(doing) || !rows.length, on: { change: pickAll } }), ` all ${number(rows.length)}`),
+      doing ? h("span.wait", { role: "status" }, doing) : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), button("Disable", () => offer(names, false), "btn small"), button("Enable", () => offer(names, true), "btn small")] : null);
+  }
+
+  function line(tool) {
+    const pick = (event) => { if (event.target.checked) picked.add(tool.name); else picked.delete(tool.name); frame.paint(); };
+    const box = h("input", { type: "checkbox", "aria-label": `Choose ${tool.name}`, checked: picked.has(tool.name), disabled: Boolean(doing), on: { change: pick } });
+    return h("li.hit", { "data-row": "", "data-key": tool.name }, h("span.n", box), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))), h("div"));
+  }
+
+  function render() {
+    if (!tools.length) return empty("No tools yet.", "Tools are listed when their servers connect.", go("Servers", "/ui/"));
+    const rows = shown();
+    const offered = rows.filter((tool) => tool.callable);
+    const others = rows.filter((tool) => !tool.callable);
+    const lines = (some) => (some.length ? h("ol", { "data-rows": "" }, some.map(line)) : null);
+    const rest = others.slice(0, Math.max(0, most - offered.length));
+    const more = rows.length - most;
+    const step = Math.min(more, STEP);
+    return h("section", { "aria-labelledby": "all-h" },
+      h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), h("span.small.dim", others.length ? `${number(others.length)} more are hidden from agents (below). ` : "", "Type words above to see what an agent would find.")),
+      filters(), several([...offered.slice(0, most), ...rest]),
+      failure ? failed(failure) : null,
+      rows.length ? null : empty("No tool fits these filters.", "", go("All tools", "/ui/tools")),
+      lines(offered.slice(0, most)),
+      rest.length ? [h("h2.sec", `${count(others.length, "tool")} hidden from agents`), lines(rest)] : null,
+      more > 0 ? h("p.sec", button(`Show ${number(step)} more`, () => { most += STEP; frame.paint(); }), h("span.small.dim", ` ${number(most)} of ${number(rows.length)} are shown.`)) : null);
+  }
+
+  return { load, render };
+}

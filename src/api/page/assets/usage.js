@@ -1,0 +1,171 @@
+// What is used: by tool, server and caller, over a day, a week or a month. The daemon adds it up from the activity log when this is opened.
+
+import { Failure, ask, part, query } from "./api.js";
+import { h, svg } from "./dom.js";
+import { button, cell, empty, failed, go, head, labelled, row, segments, strip, table, toast, variant } from "./parts.js";
+import { offerTools } from "./tool_switch.js";
+import { ago, bytes, count, number, plain, said, short, some, tokens, took } from "./words.js";
+
+const DAYS = ["1", "7", "30"];
+const ORDERS = [["calls", "most calls first"], ["bytes", "largest answers first"], ["slow", "slowest first"], ["failed", "most errors first"]];
+
+/** Limit: tools that are shown at first, and callers and servers. */
+const SHOWN = 20;
+const NAMED = 8;
+
+export function usage(first, frame) {
+  let asked, sums, tools = [], most = SHOWN, doing = "", failure = null;
+  const left = new Set();
+
+  const read = (now) => {
+    asked = { days: DAYS.includes(now.get("days")) ? now.get("days") : "30", server: now.get("server") ?? "", caller: now.get("caller") ?? "", order: now.get("order") ?? "calls" };
+  };
+  read(first);
+
+  async function load() {
+    const [answer, list] = await Promise.all([ask(query("usage", { days: asked.days, server: asked.server, caller: asked.caller })), ask("tools")]);
+    [sums, tools] = [answer, list.tools];
+  }
+
+  const address = (changes) => query("/ui/usage", { ...asked, ...changes });
+  const change = (changes) => frame.visit(address(changes));
+
+  function choice(label, key, options) {
+    const known = options.some(([value]) => value === asked[key]) ? options : [...options, [asked[key], asked[key]]];
+    return h("label", h("span.sr", label), h("select", { "data-key": `${key} ${asked[key]}`, on: { change: (event) => change({ [key]: event.target.value }) } }, known.map(([value, word]) => h("option", { value, selected: value === asked[key] }, plain(word)))));
+  }
+
+  const meter = (n, of) => svg("svg.meter", { viewBox: "0 0 88 6", "aria-hidden": "true" }, svg("rect.bgd", { class: "bgd", width: 88, height: 6 }), svg("rect", { width: Math.max(1, Math.round((88 * n) / Math.max(1, of))), height: 6 }));
+
+  const share = (failed, calls) => (failed ? h("span.bad", `${((100 * failed) / calls).toFixed(1)} %`) : h("span.dim", "0"));
+
+  function bars() {
+    const top = Math.max(1, ...sums.stretches.map(([calls]) => calls));
+    const n = sums.stretches.length;
+    const width = 1000 / n;
+    const bar = (calls, i, kind) => {
+      const height = Math.round((64 * calls) / top);
+      return calls ? svg("rect", { class: kind, x: Math.round(i * width), y: 64 - height, width: Math.max(1, Math.round(width) - 4), height }) : null;
+    };
+    const word = n === 24 && asked.days === "1" ? "an hour" : "a day";
+    const chart = svg("svg.days", { viewBox: "0 0 1000 64", preserveAspectRatio: "none", role: "img", "aria-label": `Calls ${word}: ${number(top)} at most` },
+      sums.stretches.map(([calls, failed], i) => [bar(calls, i, ""), bar(failed, i, "x")]));
+    return [h("header.bar", h("h2", { id: "d-h" }, `Calls ${word}`), h("span.small.dim", "red: errors")), chart, h("p.axis", { "aria-hidden": "true" }, h("span", asked.days === "1" ? "24 h ago" : `${asked.days} days ago`), h("span", "now"))];
+  }
+
+  const value = { calls: (one) => one.calls, bytes: (one) => one.answer_bytes, slow: (one) => one.p95_us ?? 0, failed: (one) => one.failed };
+
+  function used() {
+    const rows = [...sums.tools].sort((a, b) => value[asked.order](b) - value[asked.order](a));
+    if (!rows.length) return empty("No tool was called.", "Calls of agents are counted here as they come.");
+    const max = Math.max(...rows.map((one) => one.calls));
+    const types = new Map(tools.map((tool) => [tool.name, tool.call_with]));
+    const line = (one) => row(`${one.server}:${one.tool}`, [
+      head("mono grow", h("a", { href: `/ui/tools/${part(`${one.server}:${one.tool}`)}` }, said(one.server), h("span.dim", ":"), said(one.tool))),
+      cell("", variant(types.get(`${one.server}:${one.tool}`))),
+      labelled("r nowrap l2", "calls", meter(one.calls, max), h("span.num", number(one.calls))),
+      labelled("r l2", "answers", bytes(one.answer_bytes), h("span.dim", ` ≈ ${short(one.answer_tokens)}`)),
+      cell("r l2 hide", took(one.median_us)),
+      labelled("r l2", "p95", took(one.p95_us)),
+      labelled("r l2", "errors", one.failed ? h("a", { href: query("/ui/activity", { tool: `${one.server}:${one.tool}`, result: "bad" }) }, share(one.failed, one.calls)) : share(0, 1)),
+      cell("soft hide", said(some(one.callers, 3))),
+      cell("r dim hide", one.last ? ago(one.last) : ""),
+    ]);
+    return [
+      table("fold.two", [["Tool"], ["Type"], ["Calls", "r"], ["Answers ≈ tokens", "r"], ["p50", "r"], ["p95", "r"], ["Errors", "r"], ["Callers"], ["Last call", "r"]], [rows.slice(0, most).map(line)]),
+      rows.length > most ? h("p.bar.sec", button(`Show all ${number(rows.length)}`, () => { most = rows.length; frame.paint(); })) : null,
+    ];
+  }
+
+  /** Tools that agents find and nobody called, by server. */
+  function never() {
+    const called = new Set(sums.tools.map((one) => `${one.server}:${one.tool}`));
+    const by = new Map();
+    for (const tool of tools) {
+      if (!tool.callable || called.has(tool.name) || (asked.server && tool.server !== asked.server)) continue;
+      by.set(tool.server, [...(by.get(tool.server) ?? []), tool.name.slice(tool.server.length + 1)]);
+    }
+    return by;
+  }
+
+  async function disable(by) {
+    const servers = [...by].filter(([server]) => !left.has(server));
+    if (doing || !servers.length) return;
+    [doing, failure] = ["Disabling…", null];
+    frame.paint();
+    try {
+      for (const [server, names] of servers) await offerTools(server, names, false);
+      toast(`Disabled ${count(servers.reduce((n, [, names]) => n + names.length, 0), "tool")}`, async () => {
+        for (const [server, names] of servers) await offerTools(server, names, true);
+        await load();
+        frame.paint();
+      });
+      await load();
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failure = error;
+    }
+    doing = "";
+    frame.paint();
+  }
+
+  function unused() {
+    // Of one caller it is no news that he does not use a tool.
+    if (asked.caller) return null;
+    const by = never();
+    if (!by.size) return null;
+    const all = new Map();
+    for (const tool of tools) all.set(tool.server, (all.get(tool.server) ?? 0) + 1);
+    const line = ([server, names]) => {
+      const id = `nv-${server}`.replace(/[^\w-]/g, "_");
+      return row(`never ${server}`, [
+        cell("tight", h("input", { type: "checkbox", id, checked: !left.has(server), disabled: Boolean(doing), on: { change: (event) => { if (event.target.checked) left.delete(server); else left.add(server); frame.paint(); } } })),
+        head("grow", h("label", { for: id }, said(server))),
+        labelled("r", "tools", `${number(names.length)} of ${number(all.get(server))}`),
+        cell("full soft", names.slice(0, 4).map((name, i) => [i ? ", " : "", h("code", said(name))]), names.length > 4 ? ` and ${number(names.length - 4)} more` : ""),
+      ]);
+    };
+    const n = [...by].filter(([server]) => !left.has(server)).reduce((sum, [, names]) => sum + names.length, 0);
+    return h("section.sec", { "aria-labelledby": "nv-h" },
+      h("header", h("h2", { id: "nv-h" }, asked.days === "1" ? "Never called in 24 hours" : `Never called in ${asked.days} days`), h("p", sums.complete ? "agents still find them" : "as far as the log goes back; agents still find them")),
+      failure ? failed(failure) : null,
+      table("fold", [["Disable", "", true], ["Server"], ["Tools", "r"], ["Which"]], [[...by].map(line)]),
+      h("div.bar.sec", doing ? h("span.wait", { role: "status" }, doing) : button(`Disable ${count(n, "tool")}`, () => disable(by)), h("span.small.dim", "Hides them from agents. Undo, or enable each on its server’s page.")));
+  }
+
+  function by(title, key, rows, href) {
+    if (!rows.length) return null;
+    const max = rows[0].calls;
+    const line = (one) => row(`${key} ${one.name}`, [head("", h("a.go", { href: href(one.name) }, said(one.name || "nobody"))), cell("r", meter(one.calls, max), h("span.num", number(one.calls)))]);
+    return h("section.sec", { "aria-label": title }, h("header", h("h2", title)), table("dense", [[key, "", true], ["Calls", "", true]], [rows.slice(0, NAMED).map(line)]),
+      rows.length > NAMED ? h("p.hint", `and ${number(rows.length - NAMED)} more`) : null);
+  }
+
+  function saved() {
+    const { all, client_days: days, searches, sent, not_sent: not } = sums.definitions;
+    return h("section.sec", { "aria-labelledby": "ns-h" }, h("header", h("h2", { id: "ns-h" }, "Definitions not sent")),
+      h("dl.facts", h("dt", "All tools"), h("dd", `${short(all)} tokens`), h("dt", "Client days"), h("dd", number(days)), h("dt", "Would be"), h("dd", `${short(all * days)} tokens`), h("dt", "Searches sent"), h("dd", `${short(sent)} tokens, ${number(searches)} times`), h("dt", "Not sent"), h("dd", h("b", `${short(not)} tokens`))),
+      h("p.hint", "4 bytes a token; each client would load all definitions once on a day that it calls. Clients that list everything at /mcp/all save nothing."));
+  }
+
+  function render() {
+    const { all } = sums;
+    const servers = [...new Set([...tools.map((tool) => tool.server), ...(asked.server ? [asked.server] : [])])].sort();
+    const callers = [...new Set([...sums.callers.map((one) => one.name).filter(Boolean), ...(asked.caller ? [asked.caller] : [])])].sort();
+    const period = asked.days === "1" ? "24 hours" : `${asked.days} days`;
+    return [
+      h("div.title", h("div", h("h1", "Usage"), h("p.sub", `${count(all.calls, "call")} in ${period}.`, sums.complete ? "" : [" The log goes back ", ago(sums.from), "."]))),
+      h("div.bar", segments("Period", [["1", "24 h"], ["7", "7 d"], ["30", "30 d"]].map(([days, word]) => ({ word, href: address({ days }), current: days === asked.days }))),
+        choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),
+        choice("Caller", "caller", [["", "all callers"], ...callers.map((name) => [name, name])]),
+        choice("Order", "order", ORDERS)),
+      strip([["Calls", number(all.calls)], ["Errors", all.failed ? `${number(all.failed)}, ${((100 * all.failed) / all.calls).toFixed(1)} %` : "0"], ["Answers", `${bytes(all.answer_bytes)} ≈ ${short(tokens(all.answer_bytes))} tokens`], ["p50 / p95", `${took(all.median_us)} / ${took(all.p95_us)}`], ["Definitions not sent", h("b", `${short(sums.definitions.not_sent)} tokens`)]]),
+      h("div.cols", h("section", { "aria-labelledby": "d-h" }, bars(), used(), unused()),
+        h("aside.rail", { "aria-label": "Sums" }, saved(),
+          by("By caller", "Caller", sums.callers, (caller) => address({ caller })), by("By server", "Server", sums.servers, (server) => address({ server })))),
+      all.calls ? null : h("p.acts", go("Connect a client", "/ui/clients")),
+    ];
+  }
+
+  return { title: "Usage", tab: "usage", waiting: "Adding up the log…", load, render, navigate: (now) => { read(now); return load(); } };
+}

@@ -1,0 +1,81 @@
+// The variables and headers of a server, each changed where it stands: a value, a reference, or a move of what is there to the keyring.
+
+import { ask, part, patch, post, put } from "./api.js";
+import { h } from "./dom.js";
+import { freeName, looksSecret, schemeOf, secretName } from "./entry.js";
+import { button, cell, head, row, section, table } from "./parts.js";
+import { said } from "./words.js";
+
+const CHANGES = [["hold", "Hold changed tools", "until you approve the new definition"], ["allow", "Take changed tools", "as they come, without a look"]];
+
+/** What happens when the server changes a tool, as a choice. */
+export function trust(server, entry, act) {
+  const now = entry.tool_changes ?? "hold";
+  const choose = (value) => act("Saving…", () => patch(`servers/${part(server)}`, { tool_changes: value === "hold" ? null : value }));
+  const radio = ([value, word, aside]) => h("label.radio", h("input", { type: "radio", name: "trust", value, checked: value === now, "data-key": `${value} ${now}`, on: { change: () => choose(value) } }), h("span", word, " ", h("span.dim", aside)));
+  return section("Trust", null, h("fieldset.field", h("legend.sr", "Changed tools"), CHANGES.map(radio)), h("p.hint", "New tools are offered at once, unless something dangerous is found in them."));
+}
+
+/** `act(word, doIt, undo)` does it and shows what came of it; the server restarts by itself when its entry changes. */
+export function variables(server, frame, act) {
+  let open = null;
+  const path = `servers/${part(server)}`;
+
+  const close = () => { open = null; frame.paint(); };
+
+  async function save(list, key, value) {
+    const begin = schemeOf(value);
+    if (!looksSecret(key, value)) return patch(path, { [list]: { [key]: value } });
+    const taken = new Set((await ask("secrets")).secrets.map((one) => one.name));
+    const name = freeName(secretName(server, key), taken);
+    await put(`secrets/${part(name)}`, { value: value.slice(begin.length), new: true });
+    return patch(path, { [list]: { [key]: `${begin}\${keyring:${name}}` } });
+  }
+
+  function form(list, key) {
+    const isNew = key === "";
+    const submit = (event) => {
+      event.preventDefault();
+      const given = isNew ? document.getElementById("var-name").value.trim() : key;
+      const field = document.getElementById("var-value");
+      if (!given) return document.getElementById("var-name").focus();
+      if (!field.value) return field.focus();
+      const value = field.value;
+      open = null;
+      return act("Saving…", () => save(list, given, value));
+    };
+    return h("form.line", { "aria-label": isNew ? "New variable" : `Change ${key}`, on: { submit } },
+      isNew ? h("div.field.thin", h("label", { for: "var-name" }, "Name"), h("input.mono", { type: "text", id: "var-name", "data-kept": "", spellcheck: "false", autocomplete: "off" })) : null,
+      h("div.field", h("label", { for: "var-value" }, isNew ? "Value" : ["New value of ", h("code", said(key))]), h("input.mono", { type: "password", id: "var-value", "data-kept": "", autocomplete: "off" })),
+      h("button.btn.primary", { type: "submit" }, "Save"), button("Cancel", close));
+  }
+
+  const edit = (id) => { open = id; frame.paint(); document.getElementById(id.endsWith(".") ? "var-name" : "var-value")?.focus(); };
+
+  function line(list, key, value) {
+    const id = `${list}.${key}`;
+    const isMasked = value === "***" || /^(?:Bearer|Basic|Token) \*\*\*$/i.test(value);
+    const without = () => act("Removing…", () => patch(path, { [list]: { [key]: null } }));
+    const move = () => act("Moving…", () => post(`${path}/keyring`, { place: id }));
+    return [
+      row(id, [
+        head("mono", said(key)),
+        cell("full", isMasked ? h("span.dim", "a value in the file, not shown") : h("code", said(String(value)))),
+        cell("act", isMasked ? [button("Move to the keyring", move, "btn small", { "aria-label": `Move to the keyring: ${key}` }), " "] : null,
+          button("Change", () => edit(id), "btn small", { "aria-label": `Change ${key}` }), " ", button("Remove", without, "btn small", { "aria-label": `Remove ${key}` })),
+      ]),
+      open === id ? h("tr.open", { role: "row", "data-key": `open ${id}` }, h("td", { role: "cell", colspan: "3" }, form(list, key))) : null,
+    ];
+  }
+
+  function render(entry) {
+    const list = entry.url === undefined ? "env" : "headers";
+    const all = Object.entries(entry[list] ?? {});
+    const title = list === "env" ? "Variables" : "Headers";
+    return section(title, h("p", all.length ? "secrets are not shown; a change restarts it" : "none"),
+      all.length ? table("fold", [["Name"], ["Value"], ["Action", "", true]], [all.map(([key, value]) => line(list, key, value))]) : null,
+      open === `${list}.` ? form(list, "") : h("p.acts", button(list === "env" ? "Add a variable" : "Add a header", () => edit(`${list}.`))));
+  }
+
+  return { render };
+}

@@ -1,0 +1,73 @@
+// Several at once: tools that are chosen by type, state and use, and servers.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { agentCalls, endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
+
+let here;
+before(async () => {
+  here = await world({ entries: (of) => {
+    const server = (kind) => ({ command: process.execPath, args: [new URL("../server.mjs", import.meta.url).pathname, kind, of.marker] });
+    return { bookings: server("bookings"), wordy: server("wordy"), slow: server("slow") };
+  } });
+  await eventually("their tools", async () => (await here.rest("GET", "/tools")).total === 7);
+  await agentCalls(here, "call_tool_read", { name: "bookings:find_rooms", args: { seats: 7 } });
+});
+after(async () => {
+  await endBrowser();
+  await here.end();
+});
+
+const callable = async () => (await here.rest("GET", "/tools")).tools.filter((tool) => tool.callable).map((tool) => tool.name).sort();
+
+test("tools are found by type, state and use, and hidden and offered together", async () => {
+  for (const looks of [{ theme: "dark" }, { width: 390 }]) {
+    const who = await visitor(here, looks);
+    await who.go("/ui/tools?type=read");
+    await isSound(who, `tools by type ${JSON.stringify(looks)}`);
+    await shot(who, "tools-several");
+    await who.close();
+  }
+  const { page, go, close } = await visitor(here);
+  await go("/ui/tools");
+  const names = () => page.locator("li.hit h3 a").allInnerTexts();
+  await page.locator("select[name=type]").selectOption("destructive");
+  await page.waitForURL(/type=destructive/);
+  await eventually("one tool", async () => (await names()).join() === "bookings:cancel_all");
+  await page.locator("select[name=type]").selectOption("");
+  await page.getByRole("checkbox", { name: "never called in 30 days" }).check();
+  await page.waitForURL(/unused=true/);
+  await eventually("six tools", async () => (await names()).length === 6);
+  await page.getByRole("checkbox", { name: "Choose bookings:fail" }).check();
+  await page.getByRole("checkbox", { name: "Choose slow:measure" }).check();
+  await page.getByText("2 chosen").waitFor();
+  await page.getByRole("button", { name: "Disable", exact: true }).click();
+  await page.locator("#toast", { hasText: "Disabled 2 tools" }).waitFor();
+  assert.equal((await callable()).length, 4);
+  await page.getByRole("checkbox", { name: "never called in 30 days" }).uncheck();
+  await page.locator("select[name=state]").selectOption("hidden");
+  await eventually("the hidden ones", async () => (await names()).sort().join() === "bookings:fail,slow:measure");
+  await page.getByRole("checkbox", { name: "all 2" }).check();
+  await page.getByRole("button", { name: "Enable", exact: true }).click();
+  await eventually("all of them", async () => (await callable()).length === 6);
+  await close();
+});
+
+test("servers are switched together, and back", async () => {
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  await go("/ui/");
+  await page.getByRole("button", { name: "Choose several" }).click();
+  await page.getByRole("checkbox", { name: "Choose wordy" }).check();
+  await page.getByRole("checkbox", { name: "Choose slow" }).check();
+  await page.getByText("2 chosen").waitFor();
+  await isSound(who, "several servers");
+  await page.getByRole("button", { name: "Disable", exact: true }).click();
+  await page.locator("#toast", { hasText: "Disabled 2 servers" }).waitFor();
+  const off = async () => (await here.rest("GET", "/servers")).servers.filter((one) => !one.enabled).map((one) => one.name).sort().join();
+  assert.equal(await off(), "slow,wordy");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await eventually("the undo", async () => (await off()) === "");
+  await page.getByRole("button", { name: "Done" }).click();
+  assert.equal(await page.getByRole("checkbox").count(), 0);
+  await close();
+});

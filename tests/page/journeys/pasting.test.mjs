@@ -1,0 +1,103 @@
+// Adding what a README gives: pasted in whatever form, its placeholders asked for, its secrets stored in the keyring; and known servers.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
+
+after(endBrowser);
+
+const LOOKS = [{ theme: "light", width: 1440 }, { theme: "dark", width: 1024 }, { width: 390 }];
+
+/** A README's configuration: one server with a key and a folder to fill in, one whose program is not there, and one that is a URL. */
+const readme = (here) => {
+  const { command, args } = here.server("bookings", here.marker);
+  return JSON.stringify({ mcpServers: {
+    acme: { command, args: [...args, "/path/to/folder"], env: { ACME_API_KEY: "<YOUR_API_KEY>" } },
+    docs: { command: "uvxx-no-such-program", args: ["docs-mcp"] },
+    wiki: { url: "http://127.0.0.1:9/mcp" },
+  } }, null, 2);
+};
+
+test("a whole configuration is recognised, checked, and asks for what is missing", async () => {
+  const here = await world({ entries: () => ({}) });
+  for (const looks of LOOKS) {
+    const who = await visitor(here, looks);
+    await who.go("/ui/add");
+    await who.page.getByLabel("Paste anything").fill(readme(here));
+    await who.page.getByRole("heading", { name: "3 servers found" }).waitFor();
+    await who.page.getByText("Not found", { exact: true }).waitFor();
+    await isSound(who, `pasted ${JSON.stringify(looks)}`);
+    await shot(who, "add-pasted");
+    await who.close();
+  }
+  const { page, go, close } = await visitor(here);
+  const before = here.text();
+  await go("/ui/add");
+  await page.getByLabel("Paste anything").fill(readme(here));
+  await page.getByRole("checkbox", { name: "docs" }).uncheck();
+  await page.getByRole("button", { name: "Add 2 servers" }).click();
+  await page.getByText("2 fields need a value: /path/to/folder, ACME_API_KEY").waitFor();
+  assert.equal(here.text(), before, "nothing is written before all is known");
+  await page.keyboard.type("/tmp");
+  const key = page.getByLabel("ACME_API_KEY");
+  assert.equal(await key.getAttribute("type"), "password");
+  await key.fill("ghp_0123456789abcdefghijABCDEFGHIJ012345");
+  await page.getByRole("checkbox", { name: /store secrets in the keyring/ }).waitFor();
+  await page.getByRole("button", { name: "Add 2 servers" }).click();
+  await page.locator("#toast", { hasText: "Added 2 servers" }).waitFor();
+  const { acme, wiki } = JSON.parse(here.text().replace(/^\/\/.*$/m, "")).mcpServers;
+  assert.equal(acme.args.at(-1), "/tmp");
+  assert.equal(acme.env.ACME_API_KEY, "${keyring:acme-ACME_API_KEY}");
+  assert.equal(wiki.url, "http://127.0.0.1:9/mcp");
+  assert.equal(JSON.parse(readFileSync(join(here.folder, "data", "secrets.json"), "utf8")).secrets["acme-ACME_API_KEY"], "ghp_0123456789abcdefghijABCDEFGHIJ012345");
+  await eventually("acme to be ready", async () => (await here.rest("GET", "/servers/acme")).server.tools === 5);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await eventually("the undo", async () => (await here.rest("GET", "/servers")).servers.length === 0);
+  await close();
+  await here.end();
+});
+
+test("fragments, commands and links are understood, and prose is not", async () => {
+  const here = await world({ entries: () => ({}) });
+  const { page, go, close } = await visitor(here, { expected: [/status of 400/] });
+  await go("/ui/add");
+  const field = page.getByLabel("Paste anything");
+  for (const [text, name] of [
+    ["\"one\": { \"command\": \"node\" },", "one"],
+    ["{ \"command\": \"node\", \"args\": [\"./two.js\"] }", "two.js"],
+    ["{ \"servers\": { \"three\": { \"type\": \"stdio\", \"command\": \"node\" } } }", "three"],
+    ["claude mcp add four -e KEY=1 -- node ./x.js", "four"],
+    ["npx -y @scope/five-mcp", "five"],
+    ["https://mcp.six.example/mcp", "six"],
+    ["[mcp_servers.seven]\ncommand = \"node\"", "seven"],
+    ["cursor://anysphere.cursor-deeplink/mcp/install?name=eight&config=eyJjb21tYW5kIjoibnB4In0=", "eight"],
+  ]) {
+    await field.fill(text);
+    await page.getByRole("heading", { name: "1 server found" }).waitFor();
+    await page.locator("tr", { hasText: "" }).getByRole("checkbox", { name, exact: true }).waitFor();
+  }
+  await field.fill("please add the server");
+  await page.locator(".note.err").waitFor();
+  await field.fill("");
+  await page.locator(".note.err").waitFor({ state: "detached" });
+  await close();
+  await here.end();
+});
+
+test("a known server is chosen, its blank filled, and added held", async () => {
+  const here = await world({ entries: () => ({}) });
+  const { page, go, close } = await visitor(here);
+  await go("/ui/add");
+  assert.ok((await page.getByRole("button", { name: /^Choose / }).count()) >= 12);
+  await page.getByRole("button", { name: "Choose Files" }).click();
+  await page.locator("input:focus").waitFor();
+  await page.keyboard.type(here.folder);
+  await page.getByRole("checkbox", { name: /hold for review/ }).check();
+  await page.getByRole("button", { name: "Add 1 server" }).click();
+  await page.waitForURL(/\/ui\/review\/files$/);
+  const { files } = JSON.parse(here.text().replace(/^\/\/.*$/m, "")).mcpServers;
+  assert.deepEqual([files.command, files.args.at(-1), files.quarantined], ["npx", here.folder, true]);
+  await close();
+  await here.end();
+});
