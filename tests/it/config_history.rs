@@ -186,3 +186,114 @@ async fn changes_by_all_at_once_are_all_there_and_all_in_the_history() {
         "{ways:?}"
     );
 }
+
+/// How many changes the storm below has: `MCPPROXY_CHANGES=1000` makes it long.
+fn changes() -> usize {
+    let given = std::env::var("MCPPROXY_CHANGES").ok();
+    given.and_then(|text| text.parse().ok()).unwrap_or(60)
+}
+
+/// Saves as an editor does, which takes no lock: another save may have come between reading and writing.
+fn save_by_hand(daemon: &TestDaemon, key: &str) {
+    let saved = text(daemon).replacen('{', &format!("{{\n  \"{key}\": 1,"), 1);
+    let file = daemon.home().config_file();
+    let new = file.with_extension("edited");
+    std::fs::write(&new, &saved).expect("ours");
+    std::fs::rename(&new, file).expect("ours");
+}
+
+/// The paths that a change is about, as far as it keeps them.
+fn paths(entry: &Value) -> Vec<String> {
+    let changes = entry["changes"].as_array().expect("changes").iter();
+    let path = |one: &Value| {
+        let keys = one["path"].as_array().expect("keys").iter();
+        let keys: Vec<&str> = keys.filter_map(Value::as_str).collect();
+        keys.join(".")
+    };
+    changes.map(path).collect()
+}
+
+#[tokio::test]
+async fn a_storm_of_changes_by_everybody_is_in_the_history_and_undone_to_the_first_byte() {
+    let daemon = TestDaemon::builder().await;
+    let first = "{\n  // mine\n  \"mcpServers\": {}, // theirs\n}\n";
+    daemon.home().write_config(first);
+    daemon.rest("POST", "/api/v1/config/reload", "").await;
+    let start = history(&daemon).await.len();
+    let agent = daemon.client("/mcp").await;
+    let all = changes();
+    let profile = json!({ "servers": ["a"] });
+    let of_page = async {
+        for n in 0..all * 4 / 10 {
+            let change = json!({ "path": ["profiles", format!("page{n}")], "value": profile });
+            let done = patch(&daemon, &json!({ "changes": [change] })).await;
+            assert!(done["id"].is_u64(), "{done}");
+        }
+    };
+    let of_servers = async {
+        for n in 0..all * 3 / 10 {
+            let entry = json!({ "name": format!("rest{n}"), "command": "x", "enabled": false });
+            let entry = entry.to_string();
+            let added = daemon.rest("POST", "/api/v1/servers", &entry).await;
+            assert_eq!(added.status, 200, "{}", added.text());
+        }
+    };
+    let of_terminal = async {
+        for n in 0..all / 10 {
+            let (key, value) = (format!("profiles.terminal{n}"), profile.to_string());
+            let (code, _, told) = daemon.home().cli(&["config", "set", &key, &value]).await;
+            assert_eq!(code, 0, "{told}");
+        }
+    };
+    let of_agent = async {
+        for n in 0..all / 10 {
+            let add = json!({ "operation": "add", "name": format!("agent{n}"), "command": "x" });
+            agent
+                .call("upstream_servers", &add.to_string())
+                .await
+                .text();
+        }
+    };
+    let of_editor = async {
+        for n in 0..all / 10 {
+            save_by_hand(&daemon, &format!("x_editor{n}"));
+            // Whoever edits by hand looks at the page in between.
+            daemon.rest("GET", "/api/v1/status", "").await;
+        }
+    };
+    tokio::join!(of_page, of_servers, of_terminal, of_agent, of_editor);
+    daemon.rest("POST", "/api/v1/config/reload", "").await;
+    let written = text(&daemon);
+    let entries = history(&daemon).await;
+    let is_noted = |path: &str, way: Option<&str>| {
+        entries.iter().any(|entry| {
+            let is_way = way.is_none_or(|way| entry["way"] == way);
+            let mut paths = paths(entry).into_iter();
+            is_way && paths.any(|one| one == path || path.starts_with(&format!("{one}.")))
+        })
+    };
+    let of = |n: usize, begin: &'static str, key: &'static str| {
+        (0..n).map(move |n| (format!("{begin}.{key}{n}"), format!("\"{key}{n}\"")))
+    };
+    let made = of(all * 4 / 10, "profiles", "page")
+        .chain(of(all / 10, "profiles", "terminal"))
+        .chain(of(all * 3 / 10, "mcpServers", "rest"))
+        .chain(of(all / 10, "mcpServers", "agent"));
+    for (path, key) in made {
+        assert!(is_noted(&path, None), "{path} is not in the history");
+        // A save by hand may have taken it away again, and then that is known.
+        let is_there = written.contains(&key) || is_noted(&path, Some("file"));
+        assert!(is_there, "{path} is lost");
+    }
+    for n in 0..all / 10 {
+        let key = format!("x_editor{n}");
+        let is_there = written.contains(&key) || is_noted(&key, Some("file"));
+        assert!(is_there, "{key} is lost");
+    }
+    // One after the other, the latest first, and nothing else: then every one was noted as it was.
+    for _ in start..entries.len() {
+        let undone = daemon.rest("POST", "/api/v1/config/undo", "{}").await;
+        assert_eq!(undone.status, 200, "{}", undone.text());
+    }
+    assert_eq!(text(&daemon), first);
+}
