@@ -216,7 +216,7 @@ test("requiring tokens names the clients that would get 401, and lets them go on
   await go("/ui/access");
   await page.getByRole("button", { name: "Require tokens…" }).click();
   const question = page.getByRole("group", { name: "Require tokens?" });
-  await question.getByText("Cursor shows none now and would get 401.").waitFor();
+  await question.getByText("Cursor has none and would get 401.").waitFor();
   await isSound({ page, width: 1280 }, "tokens are to be required");
   await question.getByRole("button", { name: "Require tokens" }).click();
   await page.locator("#toast", { hasText: "Tokens are required; restart Cursor" }).waitFor();

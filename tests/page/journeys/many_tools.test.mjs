@@ -36,7 +36,7 @@ test("tools are drawn as many at a time, those that agents get before the others
     await page.getByRole("button", { name: "Show 200 more" }).click();
     await eventually(`${shown} rows`, async () => (await rows.count()) === shown);
   }
-  await page.getByRole("heading", { name: "100 tools that no agent gets" }).waitFor();
+  await page.getByRole("heading", { name: "100 tools hidden from agents" }).waitFor();
   await page.getByRole("button", { name: "Show 50 more" }).click();
   await eventually("all", async () => (await rows.count()) === MANY + HELD);
   assert.equal(await page.getByRole("button", { name: /^Show/ }).count(), 0);
