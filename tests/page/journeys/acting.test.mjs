@@ -156,12 +156,12 @@ test("a variable is changed where it stands, and a value in the file is moved to
   await page.getByRole("button", { name: "Change LOG" }).click();
   await page.keyboard.type("info");
   await isSound(who, "a variable that is changed");
-  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("form", { name: "Change LOG" }).getByRole("button", { name: "Save" }).click();
   await eventually("the new value", () => text().includes("\"LOG\": \"info\""));
   await page.getByRole("button", { name: "Add a variable" }).click();
   await page.keyboard.type("WIKI_TOKEN");
   await page.getByLabel("Value", { exact: true }).fill("ghp_0123456789abcdefghijABCDEFGHIJ012345");
-  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("form", { name: "New variable" }).getByRole("button", { name: "Save" }).click();
   await eventually("its reference", () => text().includes("\"WIKI_TOKEN\": \"${keyring:bookings-WIKI_TOKEN}\""));
   await page.getByRole("button", { name: "Remove WIKI_TOKEN" }).click();
   await eventually("its end", () => !text().includes("WIKI_TOKEN"));
