@@ -1,15 +1,30 @@
 //! A Secret Service and the session bus in front of it in one: one keyring, which may be locked, and a dialog to unlock it.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex, MutexGuard},
+};
 
+use serde::{Serialize, de::DeserializeOwned};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{UnixListener, UnixStream},
     task::{JoinHandle, JoinSet},
 };
+use zbus::{
+    DynamicType, Message, OwnedObjectPath, OwnedVariant, Type, Variant,
+    wire::{
+        Endian,
+        serialized::{Context, Data},
+    },
+};
 
-use super::fake_bus::{Attributes, Call, In, Out};
+type Attributes = BTreeMap<String, String>;
+
+/// A value as it passes: session, parameters of its encryption, bytes, media type.
+type PassedSecret = (OwnedObjectPath, Vec<u8>, Vec<u8>, String);
 
 /// What the service has.
 #[derive(Default)]
@@ -20,6 +35,8 @@ struct Kept {
     /// How many dialogs were shown.
     dialogs: usize,
 }
+
+const SERVICE: &str = "org.freedesktop.secrets";
 
 /// What it is like.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
@@ -103,7 +120,7 @@ impl Drop for FakeSecretService {
     }
 }
 
-async fn serve(mut client: UnixStream, kept: &Mutex<Kept>) -> std::io::Result<()> {
+async fn serve(mut client: UnixStream, kept: &Mutex<Kept>) -> io::Result<()> {
     let (mut line, mut byte) = (Vec::new(), [0]);
     while line != b"BEGIN\r\n" {
         line.clear();
@@ -119,144 +136,141 @@ async fn serve(mut client: UnixStream, kept: &Mutex<Kept>) -> std::io::Result<()
         client.write_all(answer).await?;
     }
     loop {
-        let call = Call::read(&mut client).await?;
-        if kept.lock().expect("no panic").behaviour == Behaviour::Silent
-            && call.destination == "org.freedesktop.secrets"
-        {
+        let call = read_call(&mut client).await?;
+        let header = call.header();
+        let is_for_service = header.destination().is_some_and(|name| name == SERVICE);
+        if kept.lock().expect("no panic").behaviour == Behaviour::Silent && is_for_service {
             continue;
         }
         let messages = answers(&call, &mut kept.lock().expect("no panic"));
-        client.write_all(&messages.concat()).await?;
+        for message in messages {
+            client.write_all(message.data()).await?;
+        }
     }
 }
 
-fn answer(call: &Call, signature: &str, body: Out) -> Vec<Vec<u8>> {
-    vec![body.message(2, &[(8, "g", signature)], Some(call.serial))]
+/// The next call of this client, which writes little-endian.
+async fn read_call(client: &mut UnixStream) -> io::Result<Message> {
+    let mut message = vec![0; 16];
+    client.read_exact(&mut message).await?;
+    assert_eq!(message[..2], *b"l\x01", "a call, little-endian");
+    let number = |at: usize| u32::from_le_bytes(message[at..at + 4].try_into().expect("four"));
+    let (body, fields) = (number(4) as usize, number(12) as usize);
+    message.resize((16 + fields).next_multiple_of(8) + body, 0);
+    client.read_exact(&mut message[16..]).await?;
+    let message = Data::new(message, Context::new(Endian::Little, 0));
+    #[expect(unsafe_code, reason = "the same library wrote these bytes")]
+    let message = unsafe { Message::from_bytes(message) };
+    message.map_err(io::Error::other)
 }
 
-fn error(call: &Call, name: &str) -> Vec<Vec<u8>> {
-    let body = Out::default().text("told by the test");
-    vec![body.message(3, &[(4, "s", name), (8, "g", "s")], Some(call.serial))]
+/// What a call brings.
+fn body<T: DeserializeOwned + Type>(call: &Message) -> T {
+    let body = call.body();
+    body.deserialize_ignore_signature().expect("as specified")
 }
 
-fn answers(call: &Call, kept: &mut Kept) -> Vec<Vec<u8>> {
-    let mut body = In(call.body.0.clone(), 0);
+fn path(path: &str) -> OwnedObjectPath {
+    path.to_owned().try_into().expect("a path")
+}
+
+fn answer(call: &Message, body: &(impl Serialize + DynamicType)) -> Vec<Message> {
+    let answer = Message::method_return(&call.header()).build(body);
+    vec![answer.expect("a message")]
+}
+
+fn error(call: &Message, name: &str) -> Vec<Message> {
+    let error = Message::error(&call.header(), name).build(&"told by the test");
+    vec![error.expect("a message")]
+}
+
+fn answers(call: &Message, kept: &mut Kept) -> Vec<Message> {
     let is_locked = matches!(kept.behaviour, Behaviour::Locked | Behaviour::Dismissing);
-    let number = call
-        .path
-        .rsplit('/')
-        .next()
-        .and_then(|last| last.parse::<usize>().ok());
+    let header = call.header();
+    let object = header.path().expect("a path").as_str();
+    let number = object.rsplit('/').next();
+    let number = number.and_then(|last| last.parse::<usize>().ok());
     let item = number.and_then(|number| kept.items.get(number)?.clone());
-    let out = Out::default();
-    match &*call.member {
-        "Hello" => answer(call, "s", out.text(":1.7")),
-        "AddMatch" | "RemoveMatch" => answer(call, "", out),
+    match header.member().expect("a member").as_str() {
+        "Hello" => answer(call, &":1.7"),
+        "AddMatch" | "RemoveMatch" => answer(call, &()),
         _ if kept.behaviour == Behaviour::Absent => {
             error(call, "org.freedesktop.DBus.Error.ServiceUnknown")
         }
         "OpenSession" => {
-            assert_eq!(body.text(), "plain");
-            answer(call, "vo", out.signature("s").text("").text("/session"))
+            let (algorithm, _): (String, OwnedVariant) = body(call);
+            assert_eq!(algorithm, "plain");
+            answer(call, &(Variant::from(""), path("/session")))
         }
         "ReadAlias" => {
             let has_default = kept.behaviour != Behaviour::WithoutDefault;
-            answer(
-                call,
-                "o",
-                out.text(if has_default { "/collection" } else { "/" }),
-            )
+            answer(call, &path(if has_default { "/collection" } else { "/" }))
         }
         "SearchItems" => {
-            let wanted = body.attributes();
+            let wanted: Attributes = body(call);
             let fits = |(attributes, _): &(Attributes, Vec<u8>)| {
                 let mut wanted = wanted.iter();
                 wanted.all(|(key, value)| attributes.get(key) == Some(value))
             };
             let items = kept.items.iter().enumerate();
             let found = items.filter(|(_, item)| item.as_ref().is_some_and(fits));
-            let found: Vec<String> = found.map(|(number, _)| format!("/item/{number}")).collect();
-            let (open, locked) = if is_locked {
-                (vec![], found)
+            let found: Vec<_> = found
+                .map(|(number, _)| path(&format!("/item/{number}")))
+                .collect();
+            let none = Vec::<OwnedObjectPath>::new();
+            let found = if is_locked {
+                (none, found)
             } else {
-                (found, vec![])
+                (found, none)
             };
-            answer(call, "aoao", out.paths(&open).paths(&locked))
+            answer(call, &found)
         }
-        "Unlock" if is_locked => answer(call, "aoo", out.paths(&[]).text("/prompt")),
-        "Unlock" => {
-            body.number();
-            let object = body.text();
-            answer(call, "aoo", out.paths(&[object]).text("/"))
-        }
+        "Unlock" if is_locked => answer(call, &(Vec::<OwnedObjectPath>::new(), path("/prompt"))),
+        "Unlock" => answer(call, &(body::<Vec<OwnedObjectPath>>(call), path("/"))),
         "Prompt" => {
             kept.dialogs += 1;
             let is_dismissed = kept.behaviour == Behaviour::Dismissing;
             if !is_dismissed {
                 kept.behaviour = Behaviour::Open;
             }
-            let done = Out::default().number(usize::from(is_dismissed));
-            let done = done.signature("s").text("");
-            let face = "org.freedesktop.Secret.Prompt";
-            let fields = [
-                (1, "o", &*call.path),
-                (2, "s", face),
-                (3, "s", "Completed"),
-                (8, "g", "bv"),
-            ];
-            let mut messages = answer(call, "", out);
-            messages.push(done.message(4, &fields, None));
+            let done = Message::signal(object, "org.freedesktop.Secret.Prompt", "Completed")
+                .build(&(is_dismissed, Variant::from("")));
+            let mut messages = answer(call, &());
+            messages.push(done.expect("a message"));
             messages
-        }
-        _ if is_locked && call.member != "Get" => {
-            error(call, "org.freedesktop.Secret.Error.IsLocked")
-        }
-        "CreateItem" => create_item(call, &mut body, kept),
-        "GetSecret" => {
-            let session = body.text();
-            let (_, value) = item.expect("an item");
-            let passed = out
-                .align(8)
-                .text(&session)
-                .bytes(&[])
-                .bytes(&value)
-                .text("text/plain");
-            answer(call, "(oayays)", passed)
         }
         "Get" => {
             let (attributes, _) = item.expect("an item");
-            // A variant begins where its signature does.
-            let value = out.signature("a{ss}").attributes(&attributes);
-            answer(call, "v", value)
+            answer(call, &Variant::from(attributes))
+        }
+        _ if is_locked => error(call, "org.freedesktop.Secret.Error.IsLocked"),
+        "CreateItem" => create_item(call, kept),
+        "GetSecret" => {
+            let (_, value) = item.expect("an item");
+            let passed: PassedSecret = (body(call), Vec::new(), value, "text/plain".to_owned());
+            answer(call, &(passed,))
         }
         "Delete" => {
-            let number = number.expect("an item");
-            kept.items[number] = None;
-            answer(call, "o", out.text("/"))
+            kept.items[number.expect("an item")] = None;
+            answer(call, &path("/"))
         }
         other => panic!("nobody should call {other}"),
     }
 }
 
-fn create_item(call: &Call, body: &mut In, kept: &mut Kept) -> Vec<Vec<u8>> {
-    let end = body.number() as usize;
-    body.align(8);
-    let end = body.1 + end;
-    let mut attributes = Attributes::new();
-    while body.1 < end {
-        body.align(8);
-        let property = body.text();
-        match &*body.signature() {
-            "s" => assert!(body.text().starts_with("mcpproxy: "), "{property}"),
-            _ => attributes = body.attributes(),
-        }
-    }
-    body.align(8);
-    assert_eq!(body.text(), "/session");
-    body.bytes();
-    let value = body.bytes();
-    assert_eq!(body.text(), "text/plain");
-    assert_eq!(body.number(), 1, "in place of an older one");
+fn create_item(call: &Message, kept: &mut Kept) -> Vec<Message> {
+    let (mut properties, secret, replaces): (BTreeMap<String, OwnedVariant>, PassedSecret, bool) =
+        body(call);
+    assert!(replaces, "in place of an older one");
+    let mut property = |name: &str| {
+        let property = properties.remove(&format!("org.freedesktop.Secret.Item.{name}"));
+        property.expect("a property")
+    };
+    let label = String::try_from(property("Label")).expect("a text");
+    assert!(label.starts_with("mcpproxy: "), "{label}");
+    let attributes = Attributes::try_from(property("Attributes")).expect("attributes");
+    let (session, _, value, media_type) = secret;
+    assert_eq!((session.as_str(), &*media_type), ("/session", "text/plain"));
     let mut items = kept.items.iter();
     let same = items.position(|item| item.as_ref().is_some_and(|(known, _)| *known == attributes));
     let place = same.unwrap_or(kept.items.len());
@@ -264,9 +278,5 @@ fn create_item(call: &Call, body: &mut In, kept: &mut Kept) -> Vec<Vec<u8>> {
         kept.items.push(None);
     }
     kept.items[place] = Some((attributes, value));
-    answer(
-        call,
-        "oo",
-        Out::default().text(&format!("/item/{place}")).text("/"),
-    )
+    answer(call, &(path(&format!("/item/{place}")), path("/")))
 }

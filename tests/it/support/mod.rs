@@ -8,8 +8,6 @@ mod control;
 mod cuttable;
 pub mod daemon;
 pub mod event_stream;
-#[cfg(target_os = "linux")]
-mod fake_bus;
 pub mod fake_collector;
 pub mod fake_docker;
 mod fake_http;
