@@ -359,12 +359,11 @@ async fn searches_find_what_may_be_called_and_say_what_is_held_back() {
         .rest("GET", "/api/v1/tools?q=echo%20wave&limit=20", "")
         .await;
     assert_eq!(names(&found.json()), expected);
-    let found = house
-        .cli(&[
-            "tools", "search", "echo", "wave", "--limit", "20", "-o", "json",
-        ])
-        .await;
-    let found: Value = serde_json::from_slice(&found.stdout).expect("JSON");
+    let search = [
+        "tools", "search", "echo", "wave", "--limit", "20", "-o", "json",
+    ];
+    let (_, found, _) = house.daemon.home().cli(&search).await;
+    let found: Value = serde_json::from_str(&found).expect("JSON");
     assert_eq!(names(&found), expected);
 }
 
@@ -391,8 +390,9 @@ async fn descriptions_and_the_operators_lists_say_why_a_tool_is_refused() {
     assert_eq!(found, expected.each_ref().map(|(name, code)| (name, code)));
 
     let listed = house.daemon.rest("GET", "/api/v1/tools", "").await.json();
-    let shown = house.cli(&["tools", "list", "-o", "json"]).await;
-    let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+    let list = ["tools", "list", "-o", "json"];
+    let (_, shown, _) = house.daemon.home().cli(&list).await;
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
     for tools in [&listed["tools"], &shown["tools"]] {
         let rows = tools.as_array().expect("a list");
         assert_eq!(rows.len(), 12, "all of them");

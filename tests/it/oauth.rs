@@ -61,26 +61,3 @@ async fn logged_in(server: &AuthorizationServer) -> (TestDaemon, TestClient) {
     let client = daemon.client_of("up__echo").await;
     (daemon, client)
 }
-
-/// What the command says, run to its end with this on its standard input.
-async fn command(daemon: &TestDaemon, arguments: &[&str], typed: &str) -> std::process::Output {
-    let home = daemon.home();
-    let mut running = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
-        .args(arguments)
-        .arg("--config")
-        .arg(home.config_file())
-        .arg("--data-dir")
-        .arg(home.data_dir())
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("the program starts");
-    let mut stdin = running.stdin.take().expect("a pipe");
-    tokio::io::AsyncWriteExt::write_all(&mut stdin, typed.as_bytes())
-        .await
-        .expect("it reads");
-    drop(stdin);
-    running.wait_with_output().await.expect("our child")
-}

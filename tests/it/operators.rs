@@ -263,18 +263,11 @@ async fn the_command_prints_a_link_that_works() {
     let daemon = daemon().await;
     let home = daemon.home();
     let run = async |arguments: &[&str]| {
-        let ran = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
-            .args(arguments)
-            .arg("--config")
-            .arg(home.config_file())
-            .arg("--data-dir")
-            .arg(home.data_dir())
-            .env_remove("DISPLAY")
-            .env_remove("WAYLAND_DISPLAY")
-            .output();
-        let ran = ran.await.expect("the program starts");
-        assert!(ran.status.success(), "{ran:?}");
-        String::from_utf8(ran.stdout).expect("text")
+        let mut command = home.command(arguments);
+        command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+        let (code, out, err) = home.run(command, "").await;
+        assert_eq!(code, 0, "{err}");
+        out
     };
     let said: Value = serde_json::from_str(&run(&["ui", "-o", "json"]).await).expect("JSON");
     for url in [

@@ -3,11 +3,6 @@
 #[cfg(target_os = "linux")]
 mod secret_service;
 
-use std::{
-    io::Write,
-    process::{Command, Stdio},
-};
-
 use crate::support::prelude::*;
 
 /// What `mcpproxy secret …` came to.
@@ -25,33 +20,16 @@ async fn secret(home: &Home, arguments: &[&str], input: &str) -> Ran {
 
 /// Runs `mcpproxy` with this session bus, and with this on stdin.
 async fn run(home: &Home, bus: &str, arguments: &[&str], input: &str) -> Ran {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
+    let mut command = home.command(arguments);
     command
-        .args(arguments)
-        .arg("--config")
-        .arg(home.config_file())
-        .arg("--data-dir")
-        .arg(home.data_dir())
         .env("HOME", home.folder())
         .env_remove("MCPPROXY_KEYRING")
-        .env("DBUS_SESSION_BUS_ADDRESS", bus)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let input = input.to_owned();
-    let running = tokio::task::spawn_blocking(move || {
-        let mut child = command.spawn().expect("the program starts");
-        let mut stdin = child.stdin.take().expect("it is piped");
-        // A program that fails early does not read its input.
-        let _ = stdin.write_all(input.as_bytes());
-        drop(stdin);
-        child.wait_with_output().expect("the program ends")
-    });
-    let output = running.await.expect("no panic");
+        .env("DBUS_SESSION_BUS_ADDRESS", bus);
+    let (code, stdout, stderr) = home.run(command, input).await;
     Ran {
-        code: output.status.code().expect("an exit code"),
-        stdout: String::from_utf8(output.stdout).expect("text"),
-        stderr: String::from_utf8(output.stderr).expect("text"),
+        code,
+        stdout,
+        stderr,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The ways in to a server, each of which asks for one thing and says what became of it; and servers to ask.
 
-use std::{cell::Cell, collections::BTreeMap, process::Stdio};
+use std::{cell::Cell, collections::BTreeMap};
 
 use mcpproxy::failure::error_code::ErrorCode;
 
@@ -292,30 +292,16 @@ impl House {
 
     /// The command line says in words and by its exit code what REST says by a code.
     pub(super) async fn cli_call(&self, variant: &str, name: &str) -> Outcome {
-        let ran = self.cli(&["call", variant, name]).await;
-        if ran.status.success() {
+        let call = ["call", variant, name];
+        let (exit_code, _, said) = self.daemon.home().cli(&call).await;
+        if exit_code == 0 {
             return Outcome::Passed;
         }
-        let said = String::from_utf8(ran.stderr).expect("text");
         let found = SAID.iter().find(|(_, words)| said.contains(words));
         let (code, _) = found.unwrap_or_else(|| panic!("no refusal: {said}"));
-        let exit_code = ErrorCode::parse(code).expect("a code of ours").exit_code();
-        assert_eq!(ran.status.code(), Some(exit_code.into()), "{said}");
+        let expected = ErrorCode::parse(code).expect("a code of ours").exit_code();
+        assert_eq!(exit_code, i32::from(expected), "{said}");
         refused(code)
-    }
-
-    /// Runs the command line against this daemon.
-    pub(super) async fn cli(&self, arguments: &[&str]) -> std::process::Output {
-        let home = self.daemon.home();
-        let ran = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
-            .args(arguments)
-            .arg("--config")
-            .arg(home.config_file())
-            .arg("--data-dir")
-            .arg(home.data_dir())
-            .stdin(Stdio::null())
-            .output();
-        within("the command to end", ran).await.expect("it runs")
     }
 
     /// Asks for something that is no tool, on the endpoint of all servers and on that of this one.

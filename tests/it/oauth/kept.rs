@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::MetadataExt};
 
-use super::{before, begin, command, log_in, logged_in, progress, row, wait_for_state};
+use super::{before, begin, log_in, logged_in, progress, row, wait_for_state};
 use crate::support::{
     authorization_server::{AuthorizationServer, Habits, Renewal, Tells, browse, visit},
     prelude::*,
@@ -58,9 +58,8 @@ async fn logging_out_where_nobody_is_logged_in_changes_nothing() {
     let client = daemon.client_of("open__echo").await;
     wait_for_state(&daemon, "Authenticating").await;
     for name in ["open", "up"] {
-        let said = command(&daemon, &["upstream", "logout", name], "").await;
-        let text = String::from_utf8_lossy(&said.stderr);
-        assert!(said.status.success(), "{text}");
+        let (code, _, text) = daemon.home().cli(&["upstream", "logout", name]).await;
+        assert_eq!(code, 0, "{text}");
         has!(text, "not logged in to");
     }
     assert_eq!(row(&daemon, "open").await["state"], "Ready");
@@ -174,25 +173,9 @@ async fn nothing_that_an_authorization_server_repeats_shows() {
 async fn the_command_logs_in_and_out() {
     let server = AuthorizationServer::start(Habits::default()).await;
     let daemon = before(&server).await;
-    let home = daemon.home();
-    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
-    command
-        .args([
-            "upstream",
-            "login",
-            "up",
-            "--no-browser",
-            "-o",
-            "json",
-            "--config",
-        ])
-        .arg(home.config_file())
-        .arg("--data-dir")
-        .arg(home.data_dir())
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .kill_on_drop(true);
+    let login = ["upstream", "login", "up", "--no-browser", "-o", "json"];
+    let mut command = daemon.home().command(&login);
+    command.stdin(std::process::Stdio::piped());
     let mut running = command.spawn().expect("the program starts");
     let stdout = running.stdout.take().expect("a pipe");
     let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(stdout));
@@ -228,18 +211,10 @@ async fn the_command_logs_in_and_out() {
 async fn the_command_says_how_to_end_a_login_and_how_the_server_is_then() {
     let server = AuthorizationServer::start(Habits::default()).await;
     let daemon = before(&server).await;
-    let home = daemon.home();
-    let mut running = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
-        .args(["upstream", "login", "up", "--no-browser", "--config"])
-        .arg(home.config_file())
-        .arg("--data-dir")
-        .arg(home.data_dir())
-        .stdin(std::process::Stdio::null())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("the program starts");
+    let mut command = daemon
+        .home()
+        .command(&["upstream", "login", "up", "--no-browser"]);
+    let mut running = command.spawn().expect("the program starts");
     let stdout = running.stdout.take().expect("a pipe");
     let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(stdout));
     let url = lines.next_line().await.expect("a pipe").expect("a line");

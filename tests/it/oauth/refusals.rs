@@ -1,6 +1,6 @@
 //! Logins that come to nothing, and permissions that are missing.
 
-use super::{before, begin, begun, command, log_in, logged_in, progress, row, wait_for_state};
+use super::{before, begin, begun, log_in, logged_in, progress, row, wait_for_state};
 use crate::support::{
     authorization_server::{AuthorizationServer, Habits, Published, Renewal, browse, visit},
     prelude::*,
@@ -199,9 +199,8 @@ async fn what_cannot_be_logged_in_to_has_next_steps_for_people() {
         ("unset", "set MCPPROXY_TEST_UNSET for the daemon"),
     ] {
         for verb in ["login", "logout"] {
-            let said = command(&daemon, &["upstream", verb, name], "").await;
-            let text = String::from_utf8_lossy(&said.stderr);
-            assert!(!said.status.success() && text.contains(step), "{text}");
+            let (code, _, text) = daemon.home().cli(&["upstream", verb, name]).await;
+            assert!(code != 0 && text.contains(step), "{text}");
         }
     }
 }

@@ -3,14 +3,15 @@
 use std::process::Stdio;
 
 use serde_json::Value;
-use tokio::process::Command;
+use tokio::{io::AsyncWriteExt, process::Command};
 
 use super::{daemon::Home, patience::within};
 
 impl Home {
-    /// Runs the command line here: its exit code, stdout and stderr.
-    pub async fn cli(&self, arguments: &[&str]) -> (i32, String, String) {
-        let ran = Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
+    /// The command line here, with nothing on its stdin.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
+        command
             .args(arguments)
             .arg("--config")
             .arg(self.config_file())
@@ -18,7 +19,28 @@ impl Home {
             .arg(self.data_dir())
             .env("USER", "somebody")
             .stdin(Stdio::null())
-            .output();
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        command
+    }
+
+    /// Runs the command line here: its exit code, stdout and stderr.
+    pub async fn cli(&self, arguments: &[&str]) -> (i32, String, String) {
+        self.run(self.command(arguments), "").await
+    }
+
+    /// Runs this command with this on its stdin.
+    pub async fn run(&self, mut command: Command, input: &str) -> (i32, String, String) {
+        if !input.is_empty() {
+            command.stdin(Stdio::piped());
+        }
+        let mut running = command.spawn().expect("the program starts");
+        if let Some(mut stdin) = running.stdin.take() {
+            // A program that fails early does not read its input.
+            let _ = stdin.write_all(input.as_bytes()).await;
+        }
+        let ran = running.wait_with_output();
         let ran = within("the command to end", ran).await.expect("it runs");
         let text = |bytes| String::from_utf8(bytes).expect("text");
         let code = ran.status.code().expect("a code");
