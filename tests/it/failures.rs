@@ -308,7 +308,11 @@ async fn a_list_that_fails_costs_itself_alone() {
 
 #[tokio::test]
 async fn changed_tools_are_announced_and_listed() {
-    for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+    for upstream in [
+        FakeUpstream::stdio(),
+        FakeUpstream::http(),
+        FakeUpstream::sse(),
+    ] {
         let upstream = upstream.tool("old", echo()).await;
         let daemon = TestDaemon::with_upstream(&upstream).await;
         let client = listed(&daemon, &["up__old"]).await;

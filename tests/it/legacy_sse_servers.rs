@@ -86,24 +86,3 @@ async fn a_server_that_forgot_its_sessions_is_opened_again_without_notice() {
     let result = again.result();
     lacks!(result, r#""isError":true"#);
 }
-
-#[tokio::test]
-async fn what_a_server_says_of_its_own_accord_is_heard() {
-    let upstream = FakeUpstream::sse().tool("old", echo()).await;
-    let daemon = TestDaemon::with_upstream(&upstream).await;
-    let client = daemon.client_of("up__old").await;
-    upstream
-        .push(r#"{"jsonrpc":"2.0","id":"q1","method":"ping"}"#)
-        .await;
-    until_async("the answer to the server's ping", async || {
-        let everything = upstream.everything();
-        let answer = r#"{"jsonrpc":"2.0","id":"q1","result":{}}"#;
-        everything
-            .iter()
-            .any(|seen| seen.body == answer)
-            .then_some(())
-    })
-    .await;
-    upstream.offer(&[(plain_tool("new"), echo())]).await;
-    client.wait_for_tool("up__new").await;
-}

@@ -45,19 +45,6 @@ async fn servers_that_cannot_bear_strange_requests_work() {
 }
 
 #[tokio::test]
-async fn what_a_call_says_meanwhile_reaches_its_caller_byte_for_byte() {
-    let line = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"x","data":{"n":1.10,"e":"\u00e9"}}}"#;
-    let upstream = FakeUpstream::http()
-        .answering(HttpAnswers::Sse)
-        .tool("talk", notice(line).then(reply_text("done")))
-        .await;
-    let (_daemon, client) = TestDaemon::before(&upstream, "talk").await;
-    let reply = client.call("up__talk", "{}").await;
-    assert_eq!(reply.text(), "done");
-    assert_eq!(reply.notices, [line]);
-}
-
-#[tokio::test]
 async fn a_server_that_was_away_is_reached_again_without_a_word() {
     for upstream in [FakeUpstream::http(), FakeUpstream::sse()] {
         let upstream = upstream.tool("echo", echo()).await;

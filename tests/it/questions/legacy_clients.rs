@@ -214,7 +214,11 @@ async fn the_operator_is_asked_nothing() {
 
 #[tokio::test]
 async fn a_question_that_cannot_be_passed_on_is_refused_and_the_call_goes_on() {
-    for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+    for upstream in [
+        FakeUpstream::stdio(),
+        FakeUpstream::http(),
+        FakeUpstream::sse(),
+    ] {
         let upstream = upstream
             .tool(
                 "ask",
