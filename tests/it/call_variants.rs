@@ -87,10 +87,13 @@ async fn trimming() -> (Upstream, TestDaemon, TestClient) {
     (upstream, daemon, client)
 }
 
-/// A call of it through the variant for writing, or through `call_tool`.
+/// A call of it through the variant for writing, `call_tool` or `proxy`.
 fn naming(built_in: &str, more: &str) -> String {
     match built_in {
         "call_tool" => format!(r#"{{"server":"up","tool":"trim_logs"{more}}}"#),
+        "proxy" => {
+            format!(r#"{{"action":"call","type":"tool","path":"up__trim_logs"{more}}}"#)
+        }
         _ => format!(r#"{{"name":"up:trim_logs"{more}}}"#),
     }
 }
@@ -101,7 +104,7 @@ const DAY: &str = r#"{"day": "2026-01-01"}"#;
 async fn arguments_are_taken_under_every_name_that_says_what_they_are() {
     let (upstream, _daemon, client) = trimming().await;
     let text = json!(DAY);
-    for built_in in ["call_tool_write", "call_tool"] {
+    for built_in in ["call_tool_write", "call_tool", "proxy"] {
         for more in [
             format!(r#","args":{DAY}"#),
             format!(r#","arguments":{DAY}"#),
@@ -111,7 +114,9 @@ async fn arguments_are_taken_under_every_name_that_says_what_they_are() {
             format!(r#","args":null,"args_json":{text},"arguments":null"#),
         ] {
             let reply = client.call(built_in, &naming(built_in, &more)).await;
-            assert_eq!(reply.result(), ODD, "{built_in} {more}");
+            // `proxy` says with the result what it is of.
+            let says_more = built_in == "proxy" && reply.result().contains("proxyPath");
+            assert!(says_more || reply.result() == ODD, "{built_in} {more}");
             let sent = upstream.received("tools/call");
             let last = sent.last().expect("it was called");
             let expected = format!(r#""arguments":{DAY}"#);

@@ -2,7 +2,6 @@
 
 mod calls;
 mod meanwhile;
-mod parameters;
 mod paths;
 mod queries;
 
