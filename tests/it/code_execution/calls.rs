@@ -91,6 +91,7 @@ async fn an_error_of_a_server_is_an_answer() {
             reply(r#"{"content":[{"type":"text","text":"no such file"}],"isError":true}"#),
         )
         .tool("refuse", error(r#"{"code":-32001,"message":"not today"}"#))
+        .tool("die", exit())
         .await;
     let daemon = builder().upstream("up", &upstream).await;
     let client = ready(&daemon, "up__refuse").await;
@@ -99,6 +100,11 @@ async fn an_error_of_a_server_is_an_answer() {
         [false, { "code": "UPSTREAM_ERROR", "message": "no such file" }],
         [false, { "code": "UPSTREAM_ERROR", "message": "not today", "reason": "-32001" }],
     ]);
+    assert_eq!(value(&client, code).await, expected);
+    // Nor does a server that dies end the script.
+    let code = "const {error} = call_tool('up', 'die'); \
+                [error.code, error.reason, call_tool('up', 'echo', {n: 1}).value]";
+    let expected = json!(["UPSTREAM_ERROR", "connection_lost", { "n": 1 }]);
     assert_eq!(value(&client, code).await, expected);
 }
 
