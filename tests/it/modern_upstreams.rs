@@ -155,31 +155,6 @@ async fn a_server_that_asks_although_it_must_not_is_refused_or_not_heard() {
 }
 
 #[tokio::test]
-async fn tasks_are_asked_for_by_name() {
-    let task =
-        r#"{"resultType":"complete","taskId":"t 1","status":"working","ttlMs":1,"createdAt":"x"}"#;
-    let upstream = FakeUpstream::http()
-        .speaking(modern::REVISION)
-        .tool(
-            "long",
-            reply(r#"{"resultType":"task","taskId":"t 1","status":"working"}"#),
-        )
-        .on("tasks/get", reply(task))
-        .await;
-    let daemon = daemon_with(&upstream).await;
-    let client = ModernClient::new(&daemon, "/mcp/server/up");
-    client.wait_for_tool("long").await;
-    let begun = client
-        .request("tools/call", &call_params("long", "{}"))
-        .await;
-    assert_eq!(begun.value()["taskId"], "t 1");
-    let asked = client.request("tasks/get", r#"{"taskId":"t 1"}"#).await;
-    assert_eq!(asked.result(), task);
-    let seen = upstream.wait_for("tasks/get").await;
-    assert_eq!(seen.header("mcp-name"), Some("t 1"));
-}
-
-#[tokio::test]
 async fn signs_of_life_are_descriptions() {
     let upstream = FakeUpstream::http()
         .speaking(modern::REVISION)
