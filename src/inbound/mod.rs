@@ -39,7 +39,7 @@ use axum::{
     Extension, Router as HttpRouter,
     extract::{Path, Request, State},
     response::Response,
-    routing::{any, get as on_get},
+    routing::{MethodRouter, any, get as on_get},
 };
 use http::Method;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -185,11 +185,11 @@ pub fn is_endpoint(path: &str) -> bool {
 
 fn endpoints() -> HttpRouter<Inbound> {
     let endpoints = [
-        ("/mcp", any(configured)),
-        ("/mcp/all", any(all)),
-        ("/mcp/call", any(call)),
-        ("/mcp/code", any(code)),
-        ("/mcp/proxy", any(proxy)),
+        ("/mcp", of_all(View::Configured)),
+        ("/mcp/all", of_all(View::Mode(RoutingMode::Direct))),
+        ("/mcp/call", of_all(View::Mode(RoutingMode::RetrieveTools))),
+        ("/mcp/code", of_all(View::Mode(RoutingMode::CodeExecution))),
+        ("/mcp/proxy", of_all(View::Mode(RoutingMode::Proxy))),
         ("/mcp/p/{name}", any(profile)),
         ("/mcp/server/{name}", any(server)),
     ];
@@ -200,7 +200,7 @@ fn endpoints() -> HttpRouter<Inbound> {
             .route(path, endpoint)
             .route(&format!("{path}{}", legacy_sse::SUFFIX), legacy);
     }
-    let legacy = any(configured).layer(Extension(AddressKind::LegacySse));
+    let legacy = of_all(View::Configured).layer(Extension(AddressKind::LegacySse));
     routes.route(legacy_sse::SUFFIX, legacy)
 }
 
@@ -214,52 +214,13 @@ enum AddressKind {
     LegacySse,
 }
 
-async fn configured(
-    State(inbound): State<Inbound>,
-    Extension(caller): Extension<Caller>,
-    request: Request,
-) -> Response {
-    inbound.handle(caller, View::Configured, request).await
-}
-
-async fn all(
-    State(inbound): State<Inbound>,
-    Extension(caller): Extension<Caller>,
-    request: Request,
-) -> Response {
-    inbound
-        .handle(caller, View::Mode(RoutingMode::Direct), request)
-        .await
-}
-
-async fn code(
-    State(inbound): State<Inbound>,
-    Extension(caller): Extension<Caller>,
-    request: Request,
-) -> Response {
-    inbound
-        .handle(caller, View::Mode(RoutingMode::CodeExecution), request)
-        .await
-}
-
-async fn proxy(
-    State(inbound): State<Inbound>,
-    Extension(caller): Extension<Caller>,
-    request: Request,
-) -> Response {
-    inbound
-        .handle(caller, View::Mode(RoutingMode::Proxy), request)
-        .await
-}
-
-async fn call(
-    State(inbound): State<Inbound>,
-    Extension(caller): Extension<Caller>,
-    request: Request,
-) -> Response {
-    inbound
-        .handle(caller, View::Mode(RoutingMode::RetrieveTools), request)
-        .await
+/// Serves all servers, in this view.
+fn of_all(view: View) -> MethodRouter<Inbound> {
+    any(
+        move |State(inbound): State<Inbound>,
+              Extension(caller): Extension<Caller>,
+              request: Request| async move { inbound.handle(caller, view, request).await },
+    )
 }
 
 async fn profile(

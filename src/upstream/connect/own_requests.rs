@@ -40,14 +40,7 @@ pub(in crate::upstream) async fn ask(
     method: &str,
     params: &Raw,
 ) -> Result<Outcome, LinkError> {
-    let exchange = link.call(
-        link.next_number(),
-        method,
-        Some(params),
-        &[],
-        Maker::Ourselves,
-    );
-    answer(link, exchange.await?).await
+    answer(link, open(link, method, params).await?).await
 }
 
 /// The same for a question that the server may not understand: giving it up is not mentioned to it, and an answer that comes
@@ -57,16 +50,15 @@ pub(in crate::upstream) async fn try_to_ask(
     method: &str,
     params: &Raw,
 ) -> Result<Outcome, LinkError> {
-    let exchange = link.call(
-        link.next_number(),
-        method,
-        Some(params),
-        &[],
-        Maker::Ourselves,
-    );
-    let mut exchange = exchange.await?;
+    let mut exchange = open(link, method, params).await?;
     exchange.leave_quietly();
     answer(link, exchange).await
+}
+
+async fn open(link: &Link, method: &str, params: &Raw) -> Result<Exchange, LinkError> {
+    let number = link.next_number();
+    link.call(number, method, Some(params), &[], Maker::Ourselves)
+        .await
 }
 
 async fn answer(link: &Link, mut exchange: Exchange) -> Result<Outcome, LinkError> {
