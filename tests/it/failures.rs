@@ -70,31 +70,6 @@ async fn a_server_that_never_initializes_delays_nobody() {
 }
 
 #[tokio::test]
-async fn a_slow_start_is_part_of_the_call() {
-    let slow = FakeUpstream::stdio()
-        .on("initialize", gate("awake").then(reply(
-            r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"slow","version":"1"}}"#,
-        )))
-        .tool("echo", echo())
-        .await;
-    slow.open("awake").await;
-    let daemon = TestDaemon::builder().upstream("slow", &slow).await;
-    listed(&daemon, &["slow__echo"]).await;
-    let home = daemon.shutdown().await;
-
-    slow.shut("awake").await;
-    let daemon = TestDaemon::start_in(home).await;
-    let client = daemon.client("/mcp/all").await;
-    let call = client.call("slow__echo", "{}");
-    let wake = async {
-        slow.wait_for_count("initialize", 2).await;
-        slow.open("awake").await;
-    };
-    let (reply, ()) = tokio::join!(call, wake);
-    reply.result();
-}
-
-#[tokio::test]
 async fn a_server_that_cannot_start_says_why_to_its_own_callers_only() {
     let stillborn = FakeUpstream::stdio()
         .complaint("SECRET-STDERR")
