@@ -58,6 +58,29 @@ pub(super) async fn choose(
     }
 }
 
+/// Where a client subscribes. A stream without a session is another connection than the calls of its client: it needs no instance of its
+/// own where one of those has one.
+pub(super) async fn follow(
+    upstreams: &Upstreams,
+    context: &CallContext,
+    server: &ServerName,
+    endpoint: EndpointKind,
+) -> Result<Upstream, Failure> {
+    let kin = match upstreams.named(server)?.sharing() {
+        Sharing::Unable if !needs_own(context) => None,
+        Sharing::Unable | Sharing::Nobody => {
+            let seat = context.seat();
+            let own = upstreams.of_user(server, seat.user());
+            own.or_else(|| upstreams.of_kin(server, &seat.client))
+        }
+        Sharing::All | Sharing::Workspace => None,
+    };
+    match kin {
+        Some(kin) => Ok(kin),
+        None => choose(upstreams, context, server, endpoint).await,
+    }
+}
+
 /// Whether it is a client of the era with a handshake.
 fn shakes_hands(context: &CallContext) -> bool {
     let seat = context.caller.seat();

@@ -105,7 +105,7 @@ impl Forwarder {
         admitted: &Admitted,
         endpoint: EndpointKind,
     ) -> Result<Upstream, Failure> {
-        instances::choose(&self.upstreams, context, admitted.server(), endpoint).await
+        instances::follow(&self.upstreams, context, admitted.server(), endpoint).await
     }
 
     /// Connects the instance that a client's requests to a server go to, where what that lists is not what everybody sees.

@@ -27,6 +27,16 @@ pub enum ClientKey {
     },
 }
 
+impl ClientKey {
+    /// Whether both are connections of one caller: over HTTP a client without a session may have several.
+    pub fn is_kin_of(&self, other: &Self) -> bool {
+        matches!(
+            (self, other),
+            (Self::Connection { subject, .. }, Self::Connection { subject: same, .. }) if subject == same
+        )
+    }
+}
+
 /// The owner of one connection. It has none before its first call, and none any more once a second client has called.
 #[derive(Debug, Default)]
 pub struct ConnectionOwner {

@@ -13,7 +13,6 @@ use crate::{
     access::Caller,
     catalog::{Difference, OwnDifference},
     config::{RoutingMode, Settings},
-    link::ClientKey,
 };
 
 /// Follows the lists.
@@ -121,16 +120,15 @@ impl Announcement<'_> {
         let (Some(own), Some(seat)) = (&self.own, caller.seat()) else {
             return Difference::default();
         };
-        let is_kin = matches!(
-            (&own.client, &seat.client),
-            (ClientKey::Connection { subject, .. }, ClientKey::Connection { subject: same, .. }) if subject == same
-        );
         let server = own.server.as_str();
         let is_shown = match view {
             View::Server(shown) => *shown == own.server,
             _ => lists.mode(view) == RoutingMode::Direct,
         };
-        if is_kin && is_shown && self.router.0.gate.offers(caller, server) {
+        if own.client.is_kin_of(&seat.client)
+            && is_shown
+            && self.router.0.gate.offers(caller, server)
+        {
             own.difference
         } else {
             Difference::default()

@@ -96,6 +96,14 @@ impl InstanceScope {
         }
     }
 
+    /// The client that has it to itself.
+    pub(in crate::upstream) fn client(&self) -> Option<&ClientKey> {
+        match self {
+            Self::Client { user, .. } => Some(&user.client),
+            Self::Workspace(_) | Self::Unable | Self::Legacy => None,
+        }
+    }
+
     /// On whose behalf its client calls, where it has one alone.
     pub(in crate::upstream) fn subject(&self) -> Option<&Arc<str>> {
         match self {

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    client_streams::ClientStreams, log_subscriptions::LogSubscriptions,
+    client_streams::ClientStreams, followed::Followed, log_subscriptions::LogSubscriptions,
     request_slots::RequestSlots, subscriptions::Subscriptions, unread::UnreadChange,
 };
 use crate::{
@@ -54,6 +54,8 @@ pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) usage: Usage,
     pub(in crate::upstream) slots: Arc<RequestSlots>,
     pub(in crate::upstream) subscriptions: Subscriptions,
+    /// What clients follow over whatever connection they have to this server.
+    pub(in crate::upstream) followed: Followed,
     pub(in crate::upstream) stderr: StderrLog,
     pub(in crate::upstream) client_streams: ClientStreams,
     pub(in crate::upstream) numbers: RequestNumbers,

@@ -4,6 +4,7 @@ mod active_call;
 mod call_clock;
 mod call_guards;
 pub(in crate::upstream) mod client_streams;
+pub(in crate::upstream) mod followed;
 pub(in crate::upstream) mod handle;
 pub(in crate::upstream) mod log_subscriptions;
 pub(in crate::upstream) mod own_answers;

@@ -18,8 +18,10 @@ use super::{
     subscriptions::{NotSubscribed, Notifier, Subscription},
 };
 use crate::{
+    access::ClientSeat,
     activity::{CallCourse, CallStage},
     call_context::ClientSender,
+    config::SessionScope,
     failure::error_code::{ErrorCode, Failure},
     gate::{Admitted, AdmittedMessage},
     link::{ClientKey, Entered, LinkError, Maker},
@@ -37,6 +39,9 @@ const LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a list waits for what its server announced to be read. Later it is told as another change.
 const ANNOUNCED: Duration = Duration::from_secs(1);
+
+/// How long a subscription waits for the other connections of its caller at most: a server that has agreed on one does on all.
+const OTHERS: Duration = Duration::from_secs(2);
 
 /// A request to be sent.
 pub struct Outgoing<'a> {
@@ -253,11 +258,24 @@ impl Upstream {
             self.changes_read(live.incarnation, timeout).await;
         }
         self.check(admitted, &live).map_err(NotSubscribed::Failed)?;
-        let subscription = self.0.subscriptions.add(uri, tell).map_err(of_us)?;
+        let subscriptions = &self.0.subscriptions;
+        let mut subscription = subscriptions.add(uri, tell.clone()).map_err(of_us)?;
         // The connection may have been lost before it was in the table.
         self.live().await.map_err(NotSubscribed::Failed)?;
         match subscription.settled(timeout).await {
-            Ok(()) => Ok(subscription),
+            Ok(()) => {
+                let seat = admitted.caller().seat();
+                let has_own =
+                    |seat: &ClientSeat| seat.needs_own() || self.0.scope == SessionScope::Client;
+                if let Some(seat) = seat.filter(|seat| has_own(seat)) {
+                    let followed = &self.0.followed;
+                    let following = followed.follow(&seat.client, uri, tell, subscriptions, OTHERS);
+                    if let Some(kinship) = following.await {
+                        subscription.along = Some(Box::new(kinship));
+                    }
+                }
+                Ok(subscription)
+            }
             Err(NotSubscribed::Failed(failure)) => Err(of_us(failure)),
             Err(refused) => Err(refused),
         }

@@ -2,7 +2,7 @@
 //! the worker sends the requests. Outlives connections and workers.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, MutexGuard},
     time::Duration,
 };
@@ -12,7 +12,6 @@ use tokio::sync::{Notify, watch};
 use crate::{
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
-    text::names::ServerName,
     wire::{Notification, Raw},
 };
 
@@ -89,22 +88,13 @@ pub(in crate::upstream) enum SubscriptionAnswer {
     NotAsked(NotSubscribed),
 }
 
-/// The subscriptions of all upstreams, by name: one whose entry is edited keeps its own.
-#[derive(Default)]
-pub(in crate::upstream) struct AllSubscriptions(Guarded<HashMap<ServerName, Subscriptions>>);
-
-impl AllSubscriptions {
-    pub(in crate::upstream) fn of(&self, server: &ServerName) -> Subscriptions {
-        let mut all = self.0.lock();
-        all.entry(server.clone()).or_default().clone()
-    }
-}
-
 /// Keeps a subscription alive; the last one of a resource ends it at the server.
 pub struct Subscription {
     of: Subscriptions,
     uri: Box<str>,
     number: u64,
+    /// What else ends with it.
+    pub(in crate::upstream) along: Option<Box<dyn Send + Sync>>,
 }
 
 impl Resource {
@@ -169,7 +159,13 @@ impl Subscriptions {
             of: self.clone(),
             uri: uri.into(),
             number,
+            along: None,
         })
+    }
+
+    /// Whether both are the same.
+    pub(in crate::upstream) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// Whether there is no subscriber.
@@ -276,21 +272,16 @@ impl Subscriptions {
         tells.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.table.lock()
-    }
-}
-
-impl Subscription {
     /// Waits until the server has agreed, and says why if it does not.
     pub(in crate::upstream) async fn settled(
         &self,
+        uri: &str,
         timeout: Duration,
     ) -> Result<(), NotSubscribed> {
-        let mut answered = self.of.0.answered.subscribe();
+        let mut answered = self.0.answered.subscribe();
         let settled = async {
             loop {
-                match self.of.lock().by_uri.get(&self.uri).map(|r| &r.state) {
+                match self.lock().by_uri.get(uri).map(|r| &r.state) {
                     Some(SubscriptionState::Subscribed) => return Ok(()),
                     Some(SubscriptionState::Refused(error)) => return Err(error.clone()),
                     _ => (),
@@ -305,6 +296,20 @@ impl Subscription {
             let failure = Failure::new(ErrorCode::TimedOut, error, "Try again later.");
             Err(NotSubscribed::Failed(failure))
         })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.table.lock()
+    }
+}
+
+impl Subscription {
+    /// Waits until the server has agreed, and says why if it does not.
+    pub(in crate::upstream) async fn settled(
+        &self,
+        timeout: Duration,
+    ) -> Result<(), NotSubscribed> {
+        self.of.settled(&self.uri, timeout).await
     }
 }
 

@@ -115,6 +115,13 @@ impl Upstreams {
         instances.by_user.get(user).cloned()
     }
 
+    /// An instance that another connection of this client's caller has to itself.
+    pub fn of_kin(&self, server: &ServerName, client: &ClientKey) -> Option<Upstream> {
+        let published = self.published.load();
+        let mut by_user = published.instances.get(server)?.by_user.iter();
+        by_user.find_map(|(user, upstream)| user.client.is_kin_of(client).then(|| upstream.clone()))
+    }
+
     /// Every instance that requests of this client go to.
     pub fn all_of_user(&self, user: &InstanceUser) -> Vec<Upstream> {
         let published = self.published.load();

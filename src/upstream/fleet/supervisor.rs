@@ -34,9 +34,10 @@ use crate::{
         call_history::CallHistory,
         calls::{
             client_streams::ClientStreams,
+            followed::{AllSubscriptions, Followed},
             handle::{COMMANDS, Command, Status, Upstream, UpstreamShared},
             log_subscriptions::LogSubscriptions,
-            subscriptions::{AllSubscriptions, Subscriptions},
+            subscriptions::Subscriptions,
         },
         connect::ConnectContext,
         habits::Habits,
@@ -82,6 +83,7 @@ struct Ending {
 struct Start {
     stderr: StderrLog,
     subscriptions: Subscriptions,
+    followed: Followed,
     /// The one before it, which has to be gone first.
     before: Option<JoinHandle<()>>,
     scope: Option<InstanceScope>,
@@ -223,6 +225,7 @@ impl Supervisor {
             let start = Start {
                 stderr: base.upstream.stderr().clone(),
                 subscriptions: Subscriptions::default(),
+                followed: base.upstream.0.followed.clone(),
                 before: None,
                 base: Some(base.upstream.0.commands.clone()),
                 habits: base.upstream.0.habits.clone(),
@@ -318,12 +321,14 @@ impl Supervisor {
         // At most one: starting takes it out.
         let before = self.ending.iter().position(|(ended, _)| ended == name);
         let before = before.map(|at| self.ending.swap_remove(at).1);
+        let (subscriptions, followed) = self.context.subscriptions.of(name);
         let start = Start {
             stderr: match &before {
                 Some(before) => before.stderr.clone(),
                 None => StderrLog::new(&self.context.connect.data_dir, name),
             },
-            subscriptions: self.context.subscriptions.of(name),
+            subscriptions,
+            followed,
             before: before.map(|before| before.task),
             scope: None,
             base: None,
@@ -366,6 +371,7 @@ impl Supervisor {
             usage: start.usage,
             slots: Arc::default(),
             subscriptions: start.subscriptions,
+            followed: start.followed,
             stderr: start.stderr,
             scope: entry.session_scope,
             shakes_hands: match &start.scope {
@@ -403,8 +409,14 @@ impl Supervisor {
                 log.remove();
             }
         });
+        let client = shared
+            .instance_scope
+            .as_ref()
+            .and_then(InstanceScope::client);
+        let joined = client.and_then(|client| shared.followed.join(client, &shared.subscriptions));
         RunningWorker {
             upstream: Upstream(shared),
+            _joined: joined,
             entry: entry.clone(),
             stop,
             forgotten,

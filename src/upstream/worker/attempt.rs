@@ -7,7 +7,7 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use futures_util::future::FutureExt;
+use futures_util::{future::FutureExt, stream::StreamExt};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::{Connected, Worker, listing::listed_in_words};
@@ -187,10 +187,14 @@ impl Worker {
         self.record("ready", step);
         self.life.answering = meanwhile.answering;
         self.life.open = Some(Connected::new(open, meanwhile.news, live.clone()));
+        self.sync_subscriptions();
+        // They are sent before the calls that wait.
+        if let Some(Some(answers)) = self.life.telling.next().now_or_never() {
+            self.subscriptions_answered(answers);
+        }
         if !self.is_held() {
             self.shared.live.store(Some(live.clone()));
         }
-        self.sync_subscriptions();
         self.sync_log_level();
         Ok(live)
     }

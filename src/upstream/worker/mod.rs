@@ -43,9 +43,9 @@ use crate::{
     process::{Exit, Process},
     upstream::{
         calls::{
+            followed::AllSubscriptions,
             handle::{Command, Live, UpstreamShared},
             log_subscriptions::LogSubscriptions,
-            subscriptions::AllSubscriptions,
         },
         connect::{
             ConnectContext, Open,

@@ -53,6 +53,52 @@ async fn all_calls_over_one_connection_go_to_one_instance_that_ends_with_it() {
     until("the end of what nobody uses", gone).await;
 }
 
+/// Over HTTP a stream of news is another connection than the calls beside it.
+#[tokio::test]
+async fn a_stream_hears_of_updates_over_whichever_connection_its_caller_calls() {
+    let updated = "notifications/resources/updated";
+    let update =
+        format!(r#"{{"jsonrpc":"2.0","method":"{updated}","params":{{"uri":"lib://note"}}}}"#);
+    let upstream = asking()
+        .tool("touch", notice(update).then(reply_text("done")))
+        .resource(
+            r#"{"uri":"lib://note","name":"n"}"#,
+            reply(r#"{"contents":[]}"#),
+        )
+        .await;
+    let daemon = before(&upstream).await;
+    asks_once(&daemon).await;
+    let subscriptions = |method: &str| upstream.received(method).len();
+    let client = modern(&daemon).on_one_connection().await;
+    pid_for_modern(&client).await;
+    let processes = upstream.alive().len();
+    let follower = modern(&daemon);
+    let mut stream = follower
+        .listen(r#"{"resourceSubscriptions":["lib://note"]}"#)
+        .await;
+    let acknowledged = stream.next().await.expect("an event").data;
+    has!(acknowledged, r#""resourceSubscriptions":["lib://note"]"#);
+    assert_eq!(upstream.alive().len(), processes, "none for the stream");
+    assert_eq!(subscriptions("resources/subscribe"), 1);
+    has!(client.call("touch", "{}").await.text(), "done");
+    stream.next_frame(updated).await;
+    // One that comes later.
+    let other = modern(&daemon).on_one_connection().await;
+    has!(other.call("touch", "{}").await.text(), "done");
+    stream.next_frame(updated).await;
+    assert_eq!(subscriptions("resources/subscribe"), 2);
+    drop(client);
+    upstream.wait_for_children(processes).await;
+    has!(other.call("touch", "{}").await.text(), "done");
+    stream.next_frame(updated).await;
+    drop(stream);
+    upstream.wait_for("resources/unsubscribe").await;
+    // Nobody follows it any more.
+    let last = modern(&daemon).on_one_connection().await;
+    has!(last.call("touch", "{}").await.text(), "done");
+    assert_eq!(subscriptions("resources/subscribe"), 2);
+}
+
 #[tokio::test]
 async fn clients_that_say_the_same_do_not_get_each_others_connection() {
     let upstream = asking().await;

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from .cells import exists, place_of
 from .client import MODERN
-from .features import FAILS, FEATURES, PING, UNKNOWN, UPDATES, WITHDRAWN
+from .features import FAILS, FEATURES, PING, UNKNOWN, WITHDRAWN
 from .servers import COLUMNS, SERVERS
 from .visits import Outcome
 
@@ -22,24 +22,20 @@ WORDS = {
     UNSEEN: "not compared yet",
     "a": "mcpproxy knows which tools the server lists, and refuses others itself (-32602)",
     "b": "mcpproxy answers",
-    "c": "not where the client has a connection of its own to the server: without a session, a stream of news over HTTP is another "
-    "client than the calls beside it ([above](#what-servers-ask)); over stdio it works",
-    "d": "what is open when its call is answered is taken back, and asked again until the server has taken it back itself",
+    "c": "what is open when its call is answered is taken back, and asked again until the server has taken it back itself",
 }
 
 
 def reason(outcome: Outcome) -> str | None:
     """Why a cell may differ; none where it may not."""
-    visit, ours, theirs = outcome.visit, outcome.ours, outcome.theirs
+    ours, theirs = outcome.ours, outcome.theirs
     match outcome.feature:
         case feature if feature == UNKNOWN and ours == {"failed": -32602}:
             return "a"
         case feature if feature == PING and ours == {}:
             return "b"
-        case feature if feature == UPDATES and visit.revision == MODERN and visit.way == "http" and ours | {"heard": True} == theirs:
-            return "c"
         case feature if feature == WITHDRAWN and ours | {"asked": ours["asked"][:1]} == theirs | {"heard": True}:
-            return "d"
+            return "c"
     return None
 
 

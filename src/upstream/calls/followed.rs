@@ -1,0 +1,148 @@
+//! What callers without a session follow. Over HTTP their streams of news are other connections than their calls, so an update reaches them
+//! whichever of their own connections to the server it comes over, those included that they are given later.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+
+use super::subscriptions::{Notifier, Subscription, Subscriptions};
+use crate::{link::ClientKey, runtime::sync::Guarded, text::names::ServerName};
+
+/// The subscriptions of all upstreams, and what is followed of them, by name: one whose entry is edited keeps its own.
+#[derive(Default)]
+pub(in crate::upstream) struct AllSubscriptions(
+    Guarded<HashMap<ServerName, (Subscriptions, Followed)>>,
+);
+
+impl AllSubscriptions {
+    pub(in crate::upstream) fn of(&self, server: &ServerName) -> (Subscriptions, Followed) {
+        let mut all = self.0.lock();
+        all.entry(server.clone()).or_default().clone()
+    }
+}
+
+/// What is followed of one server. Cheap to clone.
+#[derive(Clone, Default)]
+pub(in crate::upstream) struct Followed(Arc<Guarded<Table>>);
+
+#[derive(Default)]
+struct Table {
+    by_caller: HashMap<Arc<str>, Kin>,
+    last: u64,
+}
+
+/// The own connections of one caller to the server, and the resources that it follows.
+#[derive(Default)]
+struct Kin {
+    connections: HashMap<u64, Subscriptions>,
+    resources: HashMap<u64, Resource>,
+}
+
+struct Resource {
+    uri: Box<str>,
+    tell: Notifier,
+    /// Where it was subscribed to in the first place.
+    first: Subscriptions,
+    /// By the number of the connection.
+    others: HashMap<u64, Subscription>,
+}
+
+impl Resource {
+    fn subscribe(&mut self, number: u64, at: &Subscriptions) {
+        if !at.is(&self.first)
+            && let Ok(subscription) = at.add(&self.uri, self.tell.clone())
+        {
+            self.others.insert(number, subscription);
+        }
+    }
+}
+
+/// A caller's place in the table, as long as it has a connection of its own, or follows a resource.
+pub(in crate::upstream) struct Kinship {
+    of: Followed,
+    caller: Arc<str>,
+    number: u64,
+}
+
+impl Drop for Kinship {
+    fn drop(&mut self) {
+        let mut table = self.of.0.lock();
+        let Some(kin) = table.by_caller.get_mut(&self.caller) else {
+            return;
+        };
+        kin.connections.remove(&self.number);
+        let resource = kin.resources.remove(&self.number);
+        let resources = kin.resources.values_mut();
+        let others = resources.filter_map(|resource| resource.others.remove(&self.number));
+        let others: Vec<Subscription> = others.collect();
+        if kin.connections.is_empty() && kin.resources.is_empty() {
+            table.by_caller.remove(&self.caller);
+        }
+        // Which is nobody's affair who waits for the table.
+        drop(table);
+        drop((resource, others));
+    }
+}
+
+impl Followed {
+    /// A client has a connection of its own from now on: what its caller follows is subscribed to there. `None` where its streams are
+    /// known to be its own.
+    pub(in crate::upstream) fn join(
+        &self,
+        client: &ClientKey,
+        connection: &Subscriptions,
+    ) -> Option<Kinship> {
+        self.enter(client, |kin, number| {
+            for resource in kin.resources.values_mut() {
+                resource.subscribe(number, connection);
+            }
+            kin.connections.insert(number, connection.clone());
+        })
+    }
+
+    /// Has a resource followed that was subscribed to at `first`. Returns when the other connections that there are have answered, or
+    /// after this time.
+    pub(in crate::upstream) async fn follow(
+        &self,
+        client: &ClientKey,
+        uri: &str,
+        tell: Notifier,
+        first: &Subscriptions,
+        patience: Duration,
+    ) -> Option<Kinship> {
+        let mut others = Vec::new();
+        let place = self.enter(client, |kin, number| {
+            let mut resource = Resource {
+                uri: uri.into(),
+                tell,
+                first: first.clone(),
+                others: HashMap::new(),
+            };
+            for (connection, subscriptions) in &kin.connections {
+                resource.subscribe(*connection, subscriptions);
+            }
+            others.extend(resource.others.keys().filter_map(|number| {
+                let connection = kin.connections.get(number);
+                connection.cloned()
+            }));
+            kin.resources.insert(number, resource);
+        })?;
+        join_all(others.iter().map(|other| other.settled(uri, patience))).await;
+        Some(place)
+    }
+
+    fn enter(&self, client: &ClientKey, does: impl FnOnce(&mut Kin, u64)) -> Option<Kinship> {
+        let ClientKey::Connection { subject, .. } = client else {
+            return None;
+        };
+        let mut table = self.0.lock();
+        table.last += 1;
+        let number = table.last;
+        does(table.by_caller.entry(subject.clone()).or_default(), number);
+        Some(Kinship {
+            of: self.clone(),
+            caller: subject.clone(),
+            number,
+        })
+    }
+}
