@@ -1,6 +1,11 @@
 //! What a server was seen to do, as all connections to it know it: whether it asks its clients, and in which eras it is opened.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::{
+    sync::atomic::{AtomicBool, AtomicU8, Ordering},
+    time::Instant,
+};
+
+use tokio::sync::watch;
 
 use crate::catalog::ServerHabits;
 
@@ -12,6 +17,8 @@ pub(in crate::upstream) struct Habits {
     eras: AtomicU8,
     /// The connection that everybody lists from has no handshake, and a stream for each request.
     is_stateless: AtomicBool,
+    /// When it last announced, on one of its connections, that lists changed which had.
+    list_changes: watch::Sender<Option<Instant>>,
 }
 
 const UNTRIED: u8 = 0;
@@ -39,6 +46,15 @@ impl Habits {
 
     pub(in crate::upstream) fn asks(&self) -> bool {
         self.asks.load(Ordering::Relaxed)
+    }
+
+    /// Lists of one connection have changed, as the server announced there at this moment.
+    pub(in crate::upstream) fn note_list_change(&self, announced: Instant) {
+        self.list_changes.send_replace(Some(announced));
+    }
+
+    pub(in crate::upstream) fn list_changes(&self) -> watch::Receiver<Option<Instant>> {
+        self.list_changes.subscribe()
     }
 
     /// It asks; whether that is new.

@@ -373,3 +373,37 @@ async fn a_remote_server_that_asks_has_a_session_for_each_client_that_can_answer
         assert_eq!(upstream.received("initialize").len(), opened + n);
     }
 }
+
+/// One program serves all connections over HTTP, and may tell one of them alone.
+#[tokio::test]
+async fn what_a_server_over_http_announces_to_one_client_is_listed_to_the_others_too() {
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let tools = || {
+        let form = ask("elicitation/create", FORM).then(reply_with_answer());
+        let add = notice(changed).then(reply_text("done"));
+        [("form", form), ("add", add)].map(|(name, does)| (plain_tool(name), does))
+    };
+    let [form, add] = tools().map(|(_, does)| does);
+    let upstream = FakeUpstream::http()
+        .answering(HttpAnswers::Sse)
+        .tool("form", form)
+        .tool("add", add)
+        .await;
+    let daemon = before(&upstream).await;
+    asks_once(&daemon).await;
+    let (a, b) = (
+        able(&daemon, "/mcp/server/up").await,
+        able(&daemon, "/mcp/server/up").await,
+    );
+    for client in [&a, &b] {
+        assert_eq!(client.call("add", "{}").await.text(), "done");
+    }
+    let mut heard = b.listen().await;
+    let [form, add] = tools();
+    let extra = (plain_tool("extra"), reply_text("added"));
+    upstream.offer_silently(&[form, add, extra]).await;
+    assert_eq!(a.call("add", "{}").await.text(), "done");
+    a.wait_for_tool("extra").await;
+    heard.next_frame("notifications/tools/list_changed").await;
+    assert_eq!(b.call("extra", "{}").await.text(), "added");
+}

@@ -392,6 +392,7 @@ impl Supervisor {
             shared: shared.clone(),
             context: self.context.clone(),
             level_changes: self.context.log_subscriptions.changes(),
+            list_changes: shared.habits.list_changes(),
             login_changes: shared.login.as_ref().map(|login| login.status()),
             inbox,
             stop: stop.clone(),

@@ -69,11 +69,17 @@ impl Worker {
             return;
         };
         let waiting = std::mem::take(&mut connected.listing_for);
+        let announced = connected.schedule.announced_here();
         let live = connected.live.clone();
         match result {
             Ok(lists) => {
-                let listing = self.keep_known_lists(lists, Some(&live.catalog.load_full()));
+                let known = live.catalog.load_full();
+                let listing = self.keep_known_lists(lists, Some(&known));
                 if let Some(catalog) = self.take_in(listing).await {
+                    if let Some(announced) = announced.filter(|_| known.listing != catalog.listing)
+                    {
+                        self.shared.habits.note_list_change(announced);
+                    }
                     live.catalog.store(catalog);
                 }
             }
@@ -88,6 +94,20 @@ impl Worker {
         for listed in waiting {
             // A caller that left needs no answer.
             let _ = listed.send(());
+        }
+    }
+
+    /// Lists have changed as another connection shows them. One program serves all connections over HTTP, and may announce what changed to
+    /// one of them only. What is found here is no news for the others: a server that lists something else each time is not read for ever.
+    pub(super) fn lists_changed_elsewhere(&mut self) {
+        let announced = *self.list_changes.borrow_and_update();
+        if self.is_remote()
+            && let (Some(announced), Some(connected)) = (announced, &mut self.life.open)
+            && connected
+                .schedule
+                .list_as_elsewhere(announced, Instant::now())
+        {
+            connected.note_unread();
         }
     }
 

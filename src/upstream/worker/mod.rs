@@ -80,6 +80,8 @@ pub(in crate::upstream) struct Worker {
     pub(in crate::upstream) shared: Arc<UpstreamShared>,
     pub(in crate::upstream) context: Arc<WorkerContext>,
     pub(in crate::upstream) level_changes: watch::Receiver<()>,
+    /// What other connections to the server found.
+    pub(in crate::upstream) list_changes: watch::Receiver<Option<Instant>>,
     /// How the login of a remote server is.
     pub(in crate::upstream) login_changes: Option<watch::Receiver<LoginStatus>>,
     pub(in crate::upstream) inbox: mpsc::Receiver<Command>,
@@ -147,6 +149,7 @@ enum Step {
     Answered,
     SubscriptionsChanged,
     LogLevelSubscribed,
+    ListsChanged,
     SubscriptionsAnswered(SubscriptionAnswers),
     SettingsChanged,
     LoginChanged,
@@ -220,6 +223,7 @@ impl Worker {
                 Step::LogLevelSubscribed => self.sync_log_level(),
                 // The next wait is computed again.
                 Step::Answered | Step::SettingsChanged => (),
+                Step::ListsChanged => self.lists_changed_elsewhere(),
                 Step::LoginChanged => self.login_changed().await,
                 Step::Tick => self.tick().await,
             }
@@ -247,6 +251,7 @@ impl Worker {
             () = self.shared.subscriptions.changed() => Step::SubscriptionsChanged,
             Some(answer) = life.telling.next() => Step::SubscriptionsAnswered(answer),
             Ok(()) = self.level_changes.changed() => Step::LogLevelSubscribed,
+            Ok(()) = self.list_changes.changed() => Step::ListsChanged,
             () = maybe(&mut life.levelling) => Step::LogLevelSubscribed,
             Ok(()) = self.settings.changed() => Step::SettingsChanged,
             () = login::changed(&mut self.login_changes) => Step::LoginChanged,

@@ -79,6 +79,11 @@ pub(super) struct Schedule {
     announced: Option<Instant>,
     /// The oldest that the listing covers which runs.
     being_read: Option<Instant>,
+    /// The same of those that came over this connection.
+    announced_here: Option<Instant>,
+    being_read_here: Option<Instant>,
+    /// When the newest listing that has ended began.
+    read: Instant,
     listed: Instant,
     pinged: Instant,
     checked: Instant,
@@ -97,6 +102,9 @@ impl Schedule {
             cost: Duration::ZERO,
             announced: None,
             being_read: None,
+            announced_here: None,
+            being_read_here: None,
+            read: now,
             listed: now,
             pinged: now,
             checked: now,
@@ -105,6 +113,7 @@ impl Schedule {
 
     /// The server says that a list changed. Whether it is the first to say so since the last listing began.
     pub(super) fn list_soon(&mut self, now: Instant) -> bool {
+        self.announced_here.get_or_insert(now);
         self.announced.get_or_insert(now);
         if self.relist_at.is_some() {
             return false;
@@ -124,6 +133,23 @@ impl Schedule {
         let soonest = self.relisted.map(|at| at + self.pause);
         self.relist_at = Some((now + COALESCE).max(soonest.unwrap_or(now)));
         true
+    }
+
+    /// The server said over another connection that a list changed. Whether what was read here may be from before that.
+    pub(super) fn list_as_elsewhere(&mut self, announced: Instant, now: Instant) -> bool {
+        let is_older = self.began.unwrap_or(self.read) < announced;
+        if is_older {
+            // That connection has seen to the pause.
+            self.announced.get_or_insert(now);
+            let at = now + COALESCE;
+            self.relist_at = Some(self.relist_at.map_or(at, |known| known.min(at)));
+        }
+        is_older
+    }
+
+    /// When the change was announced over this connection that the listing covers which runs.
+    pub(super) fn announced_here(&self) -> Option<Instant> {
+        self.being_read_here
     }
 
     /// All that is known may be wrong, and somebody waits to know.
@@ -170,8 +196,10 @@ impl Schedule {
     pub(super) fn listing_ended(&mut self, now: Instant) {
         if let Some(began) = self.began.take() {
             self.cost = now.saturating_duration_since(began);
+            self.read = began;
         }
         self.being_read = None;
+        self.being_read_here = None;
         self.listed = now;
         self.relisted = Some(now);
         self.pause = self.pause.min(self.longest_pause());
@@ -222,6 +250,7 @@ impl Schedule {
     fn begin_listing(&mut self, now: Instant) {
         self.began = Some(now);
         self.being_read = self.announced.take();
+        self.being_read_here = self.announced_here.take();
     }
 }
 
