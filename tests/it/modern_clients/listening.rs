@@ -33,7 +33,9 @@ async fn a_stream_brings_what_its_client_asked_for_and_nothing_else() {
     let id = |n: i64| last + n;
     let mut tools = client.listen(r#"{"toolsListChanged":true}"#).await;
     let mut prompts = client
-        .listen(r#"{"promptsListChanged":true,"toolsListChanged":false,"vendor":true}"#)
+        .listen(
+            r#"{"promptsListChanged":true,"toolsListChanged":false,"vendor":true,"taskIds":["t"]}"#,
+        )
         .await;
     assert_eq!(
         acknowledged(&mut tools, id(1)).await,
