@@ -221,7 +221,7 @@ async def changed(client: Client, kind: str, method: str, filter: str, field: st
     async with listening(client, **{filter: True}):
         answer = await tried(client.call(f"add_{kind}", {"name": name}))
         # The daemon reads a server that changes all the time less often on a busy machine.
-        heard = await client.hears(f"notifications/{kind}s/list_changed", 6)
+        heard = await client.hears(f"notifications/{kind}s/list_changed", 20)
         # What it heard of may have been somebody else's, a moment before.
         for _ in range(10):
             result = await client.request(method)
