@@ -113,7 +113,8 @@ def examine(name: str, folder: Path, ways: Sequence[str], era: str) -> list[Outc
             direct = outcome("direct", url)
         judge(direct, direct)
         outcomes.append(direct)
-        # A process speaks one era, and one that knows both is opened with a handshake: what only the newer has needs one of that alone.
+        # A process speaks one era, and one that knows both is opened with a handshake unless its entry says otherwise: what only the newer
+        # has needs that.
         pipe_era = "modern" if name == "2026-07-28" and era == "both" else era
         with processes.daemon(era, pipe_era, folder) as urls:
             for transport in transports:

@@ -19,6 +19,9 @@ OWN_SERVER = Path(os.environ["MCPPROXY_OWN_SERVER"])
 # How the daemon reaches the fixture; the names of its entries.
 TRANSPORTS = ("stdio", "http", "sse")
 
+# What the entry of a server on a pipe says.
+PROTOCOL_ERAS = {"both": "auto", "legacy": "legacy", "modern": "modern"}
+
 
 def free_port() -> int:
     with socket.socket() as listener:
@@ -82,10 +85,11 @@ def own_server(source: Path, folder: Path):
 
 @contextmanager
 def daemon(era: str, pipe_era: str, folder: Path):
-    """The daemon with the fixture behind it over each transport, over pipes one of `pipe_era`; gives the URL of each by its transport."""
+    """The daemon with the fixture behind it over each transport, over pipes opened as one of `pipe_era`; gives the URL of each by its
+    transport."""
     with fixture("http", era, folder) as http, fixture("sse", era, folder) as sse:
         servers = {
-            "stdio": {"command": FIXTURE, "args": ["stdio", "--era", pipe_era]},
+            "stdio": {"command": FIXTURE, "args": ["stdio", "--era", era], "protocol_era": PROTOCOL_ERAS[pipe_era]},
             "http": {"type": "http", "url": http},
             "sse": {"type": "sse", "url": sse},
         }
