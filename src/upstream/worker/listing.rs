@@ -69,7 +69,7 @@ impl Worker {
             return;
         };
         let waiting = std::mem::take(&mut connected.listing_for);
-        let announced = connected.schedule.announced_here();
+        let announced = connected.schedule.being_read_here();
         let live = connected.live.clone();
         match result {
             Ok(lists) => {

@@ -148,7 +148,7 @@ impl Schedule {
     }
 
     /// When the change was announced over this connection that the listing covers which runs.
-    pub(super) fn announced_here(&self) -> Option<Instant> {
+    pub(super) fn being_read_here(&self) -> Option<Instant> {
         self.being_read_here
     }
 
