@@ -22,8 +22,7 @@ pub fn disk_step(error: &io::Error) -> &'static str {
         }
         io::ErrorKind::ReadOnlyFilesystem => "make the disk writable, then try again",
         io::ErrorKind::PermissionDenied => {
-            "see to whom the file and its folder belong and who may write there: the daemon where one runs, else whoever \
-             runs the command"
+            "check who owns the file and its folder, and who may write there"
         }
         _ => "check that the file and its folder may be written, then try again",
     }
@@ -68,7 +67,7 @@ pub fn refuse_link(path: &Path) -> io::Result<()> {
     }
     let target = fs::read_link(path).unwrap_or_default();
     let why = format!(
-        "{} is a symbolic link to {}, and those are not followed here: remove the link; a folder is made in its place",
+        "{} is a symbolic link to {}, which is not followed: remove it; a folder replaces it",
         path.display(),
         target.display()
     );
@@ -186,7 +185,7 @@ mod ownership {
         }
         if folder.mode() & SHARED != 0 {
             return Err(refused(
-                "everybody may write to the folder; name one of your own".to_owned(),
+                "every user may write to the folder; name one of your own".to_owned(),
             ));
         }
         // Where modes cannot be changed, what counts is the mode that it has then.
@@ -194,7 +193,7 @@ mod ownership {
         let mode = fs::metadata(path)?.mode();
         if mode & OTHERS_WRITE != 0 {
             return Err(refused(
-                "other users may write to the folder, and that cannot be changed; name another one"
+                "other users may write to the folder, which cannot be changed; name another one"
                     .to_owned(),
             ));
         }
@@ -216,7 +215,7 @@ mod ownership {
         let file = opened.map_err(|error| {
             let is_link = Errno::from_io_error(&error) == Some(Errno::LOOP);
             if is_link {
-                refused("it is a symbolic link, and those are not followed here".to_owned())
+                refused("it is a symbolic link, which is not followed".to_owned())
             } else {
                 error
             }
@@ -232,7 +231,9 @@ mod ownership {
             )));
         }
         if found.nlink() > 1 {
-            return Err(refused("the file has another name elsewhere".to_owned()));
+            return Err(refused(
+                "the file has a second name (a hard link)".to_owned(),
+            ));
         }
         if found.mode() & OTHERS != 0 {
             // Some file systems have no modes.
@@ -345,7 +346,7 @@ mod tests {
             let error = create_private_subfolder(&planted).expect_err("a link");
             let said = error.to_string();
             assert!(said.contains("logs is a symbolic link to"), "{said}");
-            assert!(said.contains("remove the link"), "{said}");
+            assert!(said.contains("remove it"), "{said}");
             fs::remove_file(&planted).expect("it is there");
         }
         assert_eq!(mode_of(&theirs), 0o755);

@@ -1,4 +1,4 @@
-//! Who may have what by the rules of `serverAuth.acl`: the first that matches decides, else the default. Pure, over names; what there
+//! Who may have what by the rules of `serverAuth.acl`: the first match decides, else the default. Pure, over names; what there
 //! is of servers and tools nobody asks here.
 
 use std::cell::OnceCell;

@@ -48,10 +48,10 @@ pub fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, BadHeader> {
     }
     let token = token.trim_matches(' ');
     if token.is_empty() {
-        return Err(bad("has no token in it"));
+        return Err(bad("has no token"));
     }
     if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(bad("has something in it that cannot be a token"));
+        return Err(bad("has no valid token"));
     }
     Ok(Some(token))
 }
@@ -119,7 +119,7 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>
         problem,
     };
     if values.next().is_some() {
-        return Err(bad("is there more than once"));
+        return Err(bad("is there twice"));
     }
     let text = str::from_utf8(value.as_bytes());
     text.map(Some).map_err(|_| bad("is no text"))

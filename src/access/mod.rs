@@ -79,13 +79,13 @@ const LOOK_AT_CLOCK: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// It shows nothing that says who sent it.
-    #[error("the request shows no credential")]
+    #[error("the request has no token")]
     NoCredential,
     /// The time of its token is over.
     #[error("the token has expired")]
     ExpiredToken,
     /// Its token is none that is known.
-    #[error("the token is not known here")]
+    #[error("the token is unknown")]
     UnknownToken,
     /// It shows something that says nothing.
     #[error("{0}")]
@@ -329,7 +329,7 @@ impl AccessTask {
                 access.0.uses.keep(&data_dir, &issued)
             };
             if let Ok(Err(error)) = tokio::task::spawn_blocking(keep).await {
-                tracing::warn!(%error, "when tokens were used last is not kept");
+                tracing::warn!(%error, "last use of tokens not stored");
             }
         }
     }

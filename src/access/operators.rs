@@ -44,16 +44,16 @@ enum Pass {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnOperator {
     /// It shows nothing that an operator has.
-    #[error("this is for operators only, and the request shows no API key")]
+    #[error("only operators may do this, and the request has no API key")]
     NoKey,
     /// It shows another key.
-    #[error("the API key of the request is not the right one")]
+    #[error("the API key is wrong")]
     WrongKey,
     /// Its cookie is of no session, or of one that has ended.
-    #[error("the login to the page has ended")]
+    #[error("the login to the web UI has ended")]
     SessionOver,
     /// It has the cookie of a session, and does not come from the page.
-    #[error("the request has a login's cookie and does not come from the page of this address")]
+    #[error("the request has a login's cookie, but another page sent it")]
     OtherOrigin,
 }
 

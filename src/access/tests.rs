@@ -49,8 +49,8 @@ fn both(order: &str) -> String {
 }
 
 const ADA: (&str, &str) = ("authorization", "Bearer 0123456789abcdef-ada");
-const NO_CREDENTIAL: &str = "the request shows no credential";
-const UNKNOWN: &str = "the token is not known here";
+const NO_CREDENTIAL: &str = "the request has no token";
+const UNKNOWN: &str = "the token is unknown";
 
 #[test]
 fn the_way_in_tells_the_operator_from_clients() {
@@ -89,7 +89,7 @@ fn a_token_says_who_it_is() {
         check(
             peer,
             &[("authorization", "Bearer")],
-            "the header authorization has no token in it",
+            "the header authorization has no token",
         );
     }
     check(Some(NETWORK), &[], NO_CREDENTIAL);

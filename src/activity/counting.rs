@@ -134,7 +134,7 @@ pub(super) fn count_file(shared: &Shared, store: &ActivityStore, ending: &Cancel
         let looked = match looked {
             Ok(looked) => looked,
             Err(error) => {
-                tracing::debug!(%error, "what the file of the activity log has is not counted");
+                tracing::debug!(%error, "activity log not counted");
                 return;
             }
         };

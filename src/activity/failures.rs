@@ -9,9 +9,7 @@ pub(super) enum FileError {
     #[error("another process has it open")]
     InUse,
     /// It is of a version that we do not know.
-    #[error(
-        "it was written by a newer version of mcpproxy (format {0}); update, or move the file away"
-    )]
+    #[error("a newer mcpproxy wrote it (format {0}); update, or move the file away")]
     Newer(u64),
     /// Its content makes no sense.
     #[error("it is damaged: {0}")]
@@ -61,7 +59,7 @@ pub(super) fn whole<T, E>(
     work: impl FnOnce() -> Result<T, E>,
     damaged: impl FnOnce(String) -> E,
 ) -> Result<T, E> {
-    let fault = "working on it ended with a fault";
+    let fault = "it failed with an internal fault";
     // What is worked on is let go then: the file is closed, and records that wait are written to another one.
     let worked = panic::catch_unwind(AssertUnwindSafe(work));
     worked.unwrap_or_else(|_| Err(damaged(fault.to_owned())))

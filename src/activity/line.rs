@@ -80,10 +80,10 @@ fn line_of(record: &ActivityRecord) {
         ("change", _) => {
             let (action, error) = (record.action.as_deref(), record.error.as_deref());
             let detail = record.detail.as_deref();
-            tracing::info!(target: TARGET, kind, caller, action, server, detail, outcome, error, "the operator changed something");
+            tracing::info!(target: TARGET, kind, caller, action, server, detail, outcome, error, "server changed");
         }
         (_, "refused") => {
-            tracing::info!(target: TARGET, kind, id, parent, caller, client, endpoint, method, server, tool, prompt, resource, task, outcome, code, duration_us, times, "a request was refused");
+            tracing::info!(target: TARGET, kind, id, parent, caller, client, endpoint, method, server, tool, prompt, resource, task, outcome, code, duration_us, times, "request refused");
         }
         _ => {
             tracing::info!(target: TARGET, kind, id, parent, caller, client, endpoint, method, server, tool, prompt, resource, task, outcome, code, duration_us, "a call ended");

@@ -39,7 +39,7 @@ pub struct RecordQuery {
     pub masked: Option<bool>,
     /// From then on: a time, or how long ago.
     pub since: Option<String>,
-    /// Before then.
+    /// Until then.
     pub until: Option<String>,
     /// Older ones than this record, the newest first.
     pub cursor: Option<u64>,
@@ -97,7 +97,7 @@ pub(super) enum RecordOrder {
 pub enum BadQuery {
     /// A time that is none.
     #[error(
-        "`{key}` is {text:?}, which is no time: write one in UTC such as 2026-11-21T08:30 or 2026-11-21, `today` or `yesterday` (when that day began in UTC), or how long ago, such as 2h or 7d"
+        "`{key}` is {text:?}, which is no time; write 2026-11-21T08:30 (UTC), 2026-11-21, today, yesterday, or how long ago: 2h, 7d"
     )]
     Time {
         /// Which.
@@ -106,10 +106,10 @@ pub enum BadQuery {
         text: String,
     },
     /// A kind of record that there is not.
-    #[error("there is no kind {0:?} of records: there are {kinds}", kinds = KINDS.join(", "))]
+    #[error("no records have the kind {0:?}; kinds: {kinds}", kinds = KINDS.join(", "))]
     Kind(String),
     /// An outcome that there is not.
-    #[error("there is no outcome {0:?}: there are {outcomes}, and the codes of failures: {codes}", outcomes = OUTCOMES.join(", "), codes = codes())]
+    #[error("no outcome {0:?}; outcomes: {outcomes}, and the error codes: {codes}", outcomes = OUTCOMES.join(", "), codes = codes())]
     Outcome(String),
     /// Two directions at once.
     #[error("`cursor` and `after` do not go together")]

@@ -168,7 +168,7 @@ impl ActivityTask {
         self.writer = Some(match worked {
             Ok(writer) => writer,
             Err(error) => {
-                tracing::error!(%error, "writing the activity log ended with a fault");
+                tracing::error!(%error, "activity log writer failed");
                 RecordWriter::after_fault(self.shared.clone(), &self.data_dir, settings, unwritten)
             }
         });

@@ -237,7 +237,7 @@ impl RecordWriter {
         let file = self.path.display();
         match fs::remove_file(&self.path) {
             Ok(()) => {
-                tracing::info!(target: line::TARGET, %file, "the records of the activity log are removed: none are to be kept");
+                tracing::info!(target: line::TARGET, %file, "activity log removed: none is to be kept");
             }
             Err(error) if error.kind() == ErrorKind::NotFound => (),
             Err(error) => self.problem(&format!("{file} cannot be removed: {error}")),
@@ -335,10 +335,10 @@ impl RecordWriter {
         };
         let (file, moment) = (self.path.display(), moment::millis(SystemTime::now()));
         if let Some(times) = self.removals.due() {
-            tracing::warn!(target: line::TARGET, %file, times, "the file of the activity log was removed while the daemon runs; a new one is begun, without the records of before");
+            tracing::warn!(target: line::TARGET, %file, times, "activity log was removed; a new one begins");
         }
         let reason = format!(
-            "its file was removed while the daemon runs; the records begin anew at {}",
+            "its file was removed while the daemon ran; the records begin again at {}",
             moment::utc_millis(moment)
         );
         self.shared.status.lock().begun_anew = Some(reason);
@@ -386,7 +386,7 @@ impl RecordWriter {
         match fs::rename(&self.path, &other) {
             Ok(()) => {
                 let file = other.display().to_string();
-                tracing::warn!(target: line::TARGET, file, why, "the activity log was damaged; it is set aside and a new one is begun");
+                tracing::warn!(target: line::TARGET, file, why, "damaged activity log set aside, new one begun");
                 self.shared.status.lock().set_aside = Some(file);
                 remove_older(&other);
             }

@@ -24,7 +24,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         .fails(&[ErrorCode::UnknownProfile]);
     let known = About::new(
         "knownCallers",
-        "Whom tokens and access rules name, and the profiles.",
+        "The subjects and roles of tokens and access rules, and the profiles.",
     );
     Routes::new()
         .post("/api/v1/access/check", check::<V>, about)

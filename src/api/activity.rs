@@ -38,14 +38,17 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         .get(
             "/api/v1/activity",
             list::<V>,
-            about("listActivity", "What was called, refused and changed, the newest first; with `after` the oldest first.")
-                .asks::<RecordQuery>()
-                .gives::<RecordPage>(),
+            about(
+                "listActivity",
+                "Calls, refusals and changes, the newest first; with `after` the oldest first.",
+            )
+            .asks::<RecordQuery>()
+            .gives::<RecordPage>(),
         )
         .get(
             "/api/v1/activity/{id}",
             show::<V>,
-            about("showActivity", "One record, whole.")
+            about("showActivity", "One whole record.")
                 .gives::<ActivityRecord>()
                 .fails(&[ErrorCode::UnknownRecord]),
         )
@@ -58,14 +61,14 @@ pub(super) fn daemon_routes() -> Routes {
         .get(
             "/api/v1/activity/figures",
             figures,
-            about("callFigures", "What the calls of the last hour or the last 24 hours add up to: in all, for each server, and for each tool where a server or tool is asked for.")
+            about("callFigures", "Figures of the calls of the last hour or 24 hours: in all, for each server, and for each tool of a server.")
                 .asks::<FigureQuery>()
                 .gives::<CallFigures>(),
         )
         .get(
             "/api/v1/activity/export",
             export,
-            about("exportActivity", "All records that fit, the oldest first.")
+            about("exportActivity", "All matching records, the oldest first.")
                 .asks::<ExportQuery>()
                 .but_not(&["cursor", "limit"])
                 .gives_text("application/jsonl")
@@ -74,7 +77,7 @@ pub(super) fn daemon_routes() -> Routes {
         .get(
             "/api/v1/activity/stream",
             follow,
-            about("streamActivity", "Records that fit as they come: events `record`, and `lagged` with how many were missed; with `after` those after it, too.")
+            about("streamActivity", "Matching records as they come: events `record`, and `lagged` with the number missed; with `after` those since then, too.")
                 .asks::<RecordQuery>()
                 .but_not(&["cursor", "limit"])
                 .gives_text(EVENTS),

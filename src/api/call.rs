@@ -36,7 +36,7 @@ fn request(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "properties": {
-            "variant": { "enum": ["read", "write", "destructive"], "description": "How the call declares its effect; as the tool does where absent." },
+            "variant": { "enum": ["read", "write", "destructive"], "description": "The call type; the tool's own if absent." },
             "name": { "type": "string", "description": "`server:tool`, or the name under which clients see it." },
             "args": { "type": ["object", "null"], "description": "The arguments." },
             "arguments": { "type": ["object", "null"], "description": "The same." },
@@ -53,7 +53,7 @@ fn answer(_: &mut SchemaGenerator) -> Schema {
         "type": "object",
         "properties": {
             "called_as": { "enum": ["read", "write", "destructive"], "description": "The variant, where the request has none." },
-            "result": { "description": "What the tool gave." },
+            "result": { "description": "The tool's result." },
             "rpc_error": { "description": "The JSON-RPC error of the server." },
         },
     })

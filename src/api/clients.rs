@@ -25,15 +25,15 @@ const FAILURES: &[ErrorCode] = &[ErrorCode::UnknownClient, ErrorCode::ClientUnch
 pub(super) fn routes() -> Routes {
     let list_all = About::new(
         "listClients",
-        "The AI clients that can be connected: which are here, their files, and whether they lead to this daemon.",
+        "The AI clients: which are here, their files, and whether they are connected to this daemon.",
     );
     let put_in = About::new(
         "connectClient",
-        "Writes our entry into the file of a client, of which a copy is kept; with `dry_run` only says what would change.",
+        "Adds mcpproxy to a client's file and keeps a backup; with `dry_run` shows the change only.",
     );
     let take_out = About::new(
         "disconnectClient",
-        "Removes mcpproxy from a client's file; a file that was not changed since becomes what it was.",
+        "Removes mcpproxy from a client's file; a file not changed since becomes what it was.",
     );
     Routes::new()
         .get(

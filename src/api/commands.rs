@@ -20,7 +20,7 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "findCommand",
-        "Which file a command of a server would run, looked for where servers are started; nothing is started.",
+        "The file that a server's command would run, found where servers are started; starts nothing.",
     );
     Routes::new().get(
         "/api/v1/commands",
@@ -108,7 +108,7 @@ impl CommandQuery {
                 Ok(whole.text)
             }
             Err(why) => Err(FoundCommand {
-                reason: Some(format!("it cannot be judged here: `{key}` {why}")),
+                reason: Some(format!("not checked: `{key}` {why}")),
                 next_step: Some(NOT_JUDGED.to_owned()),
                 ..FoundCommand::default()
             }),
@@ -129,8 +129,7 @@ impl CommandQuery {
 }
 
 /// What is to be done about references whose values are not known.
-const NOT_JUDGED: &str =
-    "add the server: it is found out when it starts, and its row says why if it cannot be";
+const NOT_JUDGED: &str = "add the server; its row shows the reason if it cannot start";
 
 impl EntryCommand {
     fn found(self, base: &BaseEnvironment) -> FoundCommand {

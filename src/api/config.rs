@@ -18,11 +18,11 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let show_file = About::new(
         "showConfig",
-        "The configuration file as it is written, with references by name and everything secret as `***`.",
+        "The configuration file as written, with references by name and secrets as `***`.",
     );
     let check_file = About::new(
         "checkConfig",
-        "What a daemon would refuse of the file, and what it would ignore.",
+        "What a daemon would refuse or ignore of the file.",
     );
     let reload_file = About::new(
         "reloadConfig",

@@ -27,7 +27,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
     );
     let history = About::new(
         "configHistory",
-        "Every change of the configuration file, whoever made it; the latest first.",
+        "Every change of the configuration file, the latest first.",
     );
     let undo = About::new("undoConfig", "Undoes a change of the configuration file.");
     Routes::new()

@@ -15,7 +15,7 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "doctor",
-        "Looks for everything that may be wrong, and says of each thing what to do about it; nothing is started.",
+        "Finds problems and how to fix them; starts nothing.",
     );
     let about = about
         .gives::<DoctorReport>()

@@ -17,7 +17,7 @@ use crate::{activity::RecordQuery, catalog::Snapshot, config::Settings, manageme
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "streamEvents",
-        "Tells what changes: `server`, `removed`, `lists`, `config`, `record` and `lagged`, after `open`.",
+        "Changes as they come: `server`, `removed`, `lists`, `config`, `record` and `lagged`, after `open`.",
     );
     Routes::new().get("/api/v1/events", stream, about.gives_text(EVENTS))
 }

@@ -24,11 +24,11 @@ const MOST: usize = 256;
 pub(super) fn routes() -> Routes {
     let look = About::new(
         "previewImport",
-        "The servers in files of AI clients and other proxies, and the result for each; imports nothing.",
+        "The servers in files of AI clients and other proxies, each with its result; imports nothing.",
     );
     let take = About::new(
         "importServers",
-        "Imports servers that were found, by their names here; a failure of one leaves the others alone.",
+        "Imports servers by name; one that fails leaves the others alone.",
     );
     let read = About::new(
         "readPasted",

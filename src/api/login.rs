@@ -20,15 +20,15 @@ use crate::management::{LoginProgress, LoginStarted, ServerChange};
 pub(super) fn routes() -> Routes {
     let begin = About::new(
         "logIn",
-        "Begins a login to a server, or ends the one under way with the address that the browser ended at.",
+        "Begins a login to a server, or finishes one with the address of the browser's last page.",
     );
     let look = About::new(
         "loginProgress",
-        "How the login is that was begun last; waits for its end if told to.",
+        "The state of the latest login; can wait for its end.",
     );
     let end = About::new(
         "logOut",
-        "Forgets the tokens of a server and ends its connections.",
+        "Deletes the tokens of a server and ends its connections.",
     );
     Routes::new()
         .post(
@@ -58,7 +58,7 @@ pub(super) fn routes() -> Routes {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LoginBody {
-    /// The address that the browser ended at, which ends the login under way.
+    /// Address of the browser’s last page, which ends the login under way.
     redirect_url: Option<String>,
 }
 

@@ -50,7 +50,7 @@ impl<S: Send + Sync> FromRequestParts<S> for LineCount {
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let about = About::new(
         "serverLogs",
-        "The last lines that a server wrote to its stderr, in this run and in earlier ones.",
+        "A server's log: its last lines on stderr, of this run and earlier ones.",
     );
     Routes::new().get(
         "/api/v1/servers/{name}/logs",
@@ -70,7 +70,7 @@ pub(super) fn daemon_routes() -> Routes {
     );
     let of_daemon = About::new(
         "daemonLogs",
-        "The log of a daemon that writes a file: one in the background, or with `serve --log-file`.",
+        "The daemon's log, if it writes one: in the background, or with `serve --log-file`.",
     );
     let daemon_stream = About::new(
         "streamDaemonLogs",
@@ -117,8 +117,8 @@ async fn server_logs_stream(
     let management = api.0.management.clone();
     let file = management.server_log_file(&name)?;
     let file = file.ok_or_else(|| {
-        let error = format!("the server {name:?} writes no log here");
-        let hint = "Only servers that run as processes do; `mcpproxy upstream list` shows how the others are.";
+        let error = format!("the server {name:?} keeps its own log");
+        let hint = "Only local servers have a log here; `mcpproxy upstream list` shows the state of the others.";
         FailureResponse(Failure::new(ErrorCode::NoLog, error, hint).of_server(&name))
     })?;
     followed(file, lines, Some((management, name))).await
@@ -127,8 +127,7 @@ async fn server_logs_stream(
 /// The file of the daemon's log.
 fn daemon_log(api: &Api) -> Result<PathBuf, FailureResponse> {
     api.0.location.log_file.clone().ok_or_else(|| {
-        let error =
-            "the daemon writes no log file: it runs in the foreground and logs to its stderr";
+        let error = "the daemon has no log file: it logs to its stderr";
         let hint = "`serve --log-file FILE` has it write one.";
         FailureResponse(Failure::new(ErrorCode::NoLog, error, hint))
     })

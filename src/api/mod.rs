@@ -336,13 +336,13 @@ async fn blocking<T: Send + 'static>(
 }
 
 async fn unknown_path() -> FailureResponse {
-    let hint = "GET /api/v1/openapi.json says which there are.";
+    let hint = "GET /api/v1/openapi.json lists them.";
     let code = ErrorCode::UnknownPath;
     FailureResponse(Failure::new(code, "there is no such path", hint))
 }
 
 async fn wrong_method() -> FailureResponse {
-    let hint = "The header Allow says which methods the path has.";
+    let hint = "The header Allow lists its methods.";
     let code = ErrorCode::MethodNotAllowed;
     FailureResponse(Failure::new(code, "the path has no such method", hint))
 }

@@ -79,7 +79,7 @@ pub(super) fn document(listed: &[Route]) -> Value {
         "info": {
             "title": "mcpproxy",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Everything that the command line of mcpproxy can do. docs/rest.md says who may use it.",
+            "description": "Everything that the command line can do. docs/rest.md says who may use it.",
             "license": { "name": "MIT", "identifier": "MIT" },
         },
         "servers": [{ "url": "/" }],

@@ -25,11 +25,11 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let link = About::new(
         "newLoginLink",
-        "Makes a link that logs one browser in to the page, once, within two minutes.",
+        "Makes a link that logs one browser in to the web UI, once, within two minutes.",
     );
     let log_out_of_page = About::new(
         "logOutOfPage",
-        "Ends the login to the page whose cookie the request has.",
+        "Ends the web UI's login whose cookie the request has.",
     );
     Routes::new()
         .post(
@@ -60,7 +60,7 @@ async fn new_link(State(api): State<Api>) -> Answer {
         return Err(FailureResponse(Failure::new(
             ErrorCode::PageNotServed,
             "the page is not served: this daemon listens on its local socket only",
-            "Run `mcpproxy serve`, or end what uses the address that `listen` names and start the daemon again.",
+            "Free the address that `listen` names, then `mcpproxy restart`.",
         )));
     };
     let token = api.0.access.operators().new_link();
@@ -119,7 +119,7 @@ async fn log_in(
     let opened = token.map(|token| api.0.access.operators().log_in(&token, &headers));
     match opened.transpose() {
         Ok(Some(Some(cookie))) => {
-            tracing::info!("a person has logged in to the page");
+            tracing::info!("login to the web UI");
             let mut response = text(StatusCode::SEE_OTHER, "");
             let headers = response.headers_mut();
             headers.insert(header::SET_COOKIE, cookie);
@@ -128,7 +128,7 @@ async fn log_in(
         }
         Ok(_) => text(StatusCode::UNAUTHORIZED, NO_LOGIN),
         Err(error) => {
-            tracing::error!(%error, "nobody can log in to the page");
+            tracing::error!(%error, "no login to the web UI possible");
             text(StatusCode::INTERNAL_SERVER_ERROR, "Try again.\n")
         }
     }

@@ -10,13 +10,12 @@ use crate::{
 };
 
 /// Where an operator finds the key. It names no folder of this machine: anybody may read it.
-const KEY: &str = "Send the key as `X-API-Key`: it is `api_key` of the configuration, or else what stands in the file `api_key` of the data folder, \
-which `mcpproxy status` names. `mcpproxy ui` opens the page without it. The token of an MCP client does not count here.";
+const KEY: &str = "Send it as `X-API-Key`: the `api_key` of the configuration, else the content of the file `api_key` in the data folder (`mcpproxy status`). An MCP client's token is no API key. `mcpproxy ui` needs none.";
 
-const LOG_IN: &str =
-    "Run `mcpproxy ui` on the machine of the daemon: it opens the page with a new login.";
+const LOG_IN: &str = "Run `mcpproxy ui` on the daemon's machine to log in again.";
 
-const ORIGIN: &str = "Use the page at the address that `mcpproxy ui` opened; programs send `X-API-Key` and no cookie.";
+const ORIGIN: &str =
+    "Use the address that `mcpproxy ui` opened; programs send `X-API-Key` and no cookie.";
 
 /// The answer to a request that is not an operator's.
 pub fn refused(why: NotAnOperator) -> Response {

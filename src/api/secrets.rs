@@ -20,7 +20,7 @@ use crate::{
 pub(super) fn routes() -> Routes {
     let list_all = About::new(
         "listSecrets",
-        "The names of secrets, where each is kept and who uses it; never values.",
+        "The names of secrets, their places and their users; never values.",
     );
     let store = About::new(
         "setSecret",

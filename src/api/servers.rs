@@ -78,7 +78,7 @@ pub(super) fn daemon_routes() -> Routes {
             contact_and_inspect,
             about(
                 "contactAndInspectServer",
-                "The same after connecting a server that an agent wrote, for its lists only.",
+                "The same, after connecting a server that an agent added, for its lists only.",
             )
             .asks::<ShowQuery>()
             .gives::<Inspection>()
@@ -93,7 +93,7 @@ fn entries<V: Verbs>() -> Routes<V> {
         .get(
             "/api/v1/servers",
             list::<V>,
-            about("listServers", "The servers, each with its state, what is wrong and the next step.")
+            about("listServers", "The servers, each with its state, its error and the next step.")
                 .gives::<ServerList>(),
         )
         .post(
@@ -111,7 +111,7 @@ fn entries<V: Verbs>() -> Routes<V> {
         .get(
             "/api/v1/servers/{name}",
             show::<V>,
-            about("showServer", "All that is known of a server; waits for a first attempt to connect if told to.")
+            about("showServer", "One server with its entry; can wait for its first attempt to connect.")
                 .asks::<ShowQuery>()
                 .gives::<ServerDetails>()
                 .fails(&[ErrorCode::UnknownServer]),
@@ -127,7 +127,7 @@ fn entries<V: Verbs>() -> Routes<V> {
         .delete(
             "/api/v1/servers/{name}",
             remove::<V>,
-            about("removeServer", "Takes a server out of the configuration, and stops it.")
+            about("removeServer", "Stops a server and removes its entry and log.")
                 .gives::<ServerChange>()
                 .fails(CHANGE),
         )
@@ -142,7 +142,7 @@ fn review<V: Verbs>() -> Routes<V> {
             inspect::<V>,
             about(
                 "inspectServer",
-                "What a server lists, what of it is held and why, findings and differences.",
+                "A server's definitions: what is held and why, findings and differences.",
             )
             .gives::<Inspection>()
             .fails(&[ErrorCode::UnknownServer]),
@@ -152,7 +152,7 @@ fn review<V: Verbs>() -> Routes<V> {
             approve::<V>,
             about(
                 "approveServer",
-                "Approves a quarantined server, or what is held of one, as it was seen.",
+                "Approves a quarantined server, or held definitions, as they were seen.",
             )
             .takes::<ApprovalBody>()
             .gives::<ServerChange>()
@@ -163,7 +163,7 @@ fn review<V: Verbs>() -> Routes<V> {
             quarantine::<V>,
             about(
                 "quarantineServer",
-                "Quarantines a server until a person approves it.",
+                "Quarantines a server until you approve it.",
             )
             .gives::<ServerChange>()
             .fails(CHANGE),
@@ -171,7 +171,7 @@ fn review<V: Verbs>() -> Routes<V> {
         .get(
             "/api/v1/lock",
             lock::<V>,
-            about("lock", "What was approved, as the text of a lock file.")
+            about("lock", "The approved definitions as a lock file.")
                 .gives::<Map<String, Value>>()
                 .fails(REVIEW),
         )

@@ -61,9 +61,7 @@ fn check_parameters(request: &Request, known: &[String]) -> Result<(), FailureRe
             none if none.is_empty() => "none here".to_owned(),
             known => known,
         };
-        Err(wrong(format!(
-            "there is no parameter {key:?}: there are {known}"
-        )))
+        Err(wrong(format!("no parameter {key:?}; parameters: {known}")))
     })
 }
 

@@ -28,19 +28,16 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
         .post(
             "/api/v1/tokens",
             issue::<V>,
-            about(
-                "issueToken",
-                "Issues a token; it is shown in this answer only.",
-            )
-            .takes::<NewToken>()
-            .gives::<NewlyIssued>(),
+            about("issueToken", "Issues a token; only this answer shows it.")
+                .takes::<NewToken>()
+                .gives::<NewlyIssued>(),
         )
         .delete(
             "/api/v1/tokens/{name}",
             revoke::<V>,
             about(
                 "revokeToken",
-                "Revokes a token: whatever shows it is refused at once, open streams included.",
+                "Revokes a token at once, open streams included.",
             )
             .gives::<TokenRow>()
             .fails(&[ErrorCode::UnknownToken]),

@@ -25,7 +25,7 @@ use crate::{
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let all = About::new(
         "tools",
-        "Every tool, callable or not with the reason; with `q` what an agent finds for these words, with scores.",
+        "Every tool, and why one is not callable; with `q` an agent's search results, with scores.",
     );
     let one = About::new("showTool", "A tool with its whole definition.");
     Routes::new()

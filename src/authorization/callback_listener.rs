@@ -108,9 +108,7 @@ impl Redirect {
         let bound = bound.and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (address, listener) = bound.map_err(|error| {
             let port = port.unwrap_or_default();
-            format!(
-                "nothing can listen at {host}:{port}, where the browser is to come back to: {error}"
-            )
+            format!("cannot listen at {host}:{port} for the browser's return: {error}")
         })?;
         Ok(Some(CallbackListener {
             listener,
@@ -210,7 +208,7 @@ async fn answer(
     login: Arc<dyn CallbackReceiver>,
 ) {
     let (status, text) = match query_of(&head, &place) {
-        None => ("404 Not Found", "There is nothing here.".to_owned()),
+        None => ("404 Not Found", "Nothing here.".to_owned()),
         Some(query) => match login.take(Callback::of_query(query)).await {
             Ok(()) => (
                 "200 OK",

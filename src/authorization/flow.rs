@@ -87,7 +87,7 @@ impl LoginState {
             url = with_parameter(&url, name, value.reveal());
         }
         if !url.parse().is_ok_and(|uri| is_safe(&uri)) {
-            let why = "its authorization server names an address for the browser that is neither https nor on this machine";
+            let why = "its authorization server sends the browser to an address that is neither https nor on this machine";
             return Err(LoginError::Failed(why.to_owned()));
         }
         Ok(PreparedLogin {
@@ -124,14 +124,14 @@ impl LoginState {
         let searching = manager.resolve_metadata_from_challenge(challenge.as_deref());
         let Ok(found) = tokio::time::timeout(SEARCH, searching).await else {
             let why = format!(
-                "where to log in was not found within {} seconds",
+                "its authorization server was not found within {} s",
                 SEARCH.as_secs()
             );
             return Err(LoginError::Failed(with_left_out(why, &http)));
         };
         let found = found.map_err(|error| self.error(&with_left_out(error.to_string(), &http)))?;
         if http.names_no_server() {
-            let why = "it says that one logs in to it, and names no authorization server (`authorization_servers` is empty)";
+            let why = "it requires a login but names no authorization server (`authorization_servers` is empty)";
             return Err(LoginError::NoPlace(why.to_owned()));
         }
         let is_guessed = found.source == AuthorizationMetadataSource::LegacyEndpointFallback;
@@ -161,9 +161,7 @@ impl LoginState {
         }
         let issuer = self.error(&issuer(metadata));
         Err(LoginError::NoPlace(format!(
-            "the authorization server {issuer} does not say that it supports PKCE with S256 (`code_challenge_methods_supported`), and \
-             without that a code could be stolen on its way; whoever runs it has to switch that on, or put a key of the server's into \
-             `headers` instead"
+            "the authorization server {issuer} lacks PKCE with S256 (`code_challenge_methods_supported`), so a login could be stolen; use a key in `headers`, or have it enabled there"
         )))
     }
 
@@ -294,11 +292,11 @@ fn issuer(metadata: &AuthorizationMetadata) -> String {
 
 fn not_registered(error: &LoginError, issuer: &str, is_guessed: bool) -> LoginError {
     let what = if is_guessed {
-        "it does not say where to log in, and there is nothing at the usual addresses; perhaps it wants a key in `headers` instead"
+        "it names no authorization server, and none is at the usual addresses; it may need a key in `headers`"
             .to_owned()
     } else {
         format!(
-            "the authorization server {issuer} does not register us; register a client there by hand, and put its id into `oauth.client_id`"
+            "the authorization server {issuer} does not register clients itself; register one there by hand, and put its id into `oauth.client_id`"
         )
     };
     let what = format!("{what} ({error})");

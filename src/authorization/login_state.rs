@@ -238,7 +238,7 @@ impl LoginState {
         });
     }
 
-    /// Why the login does not work for now.
+    /// Why login refused for now.
     pub(super) fn trouble(&self) -> Option<LoginTrouble> {
         match &*self.status.borrow() {
             LoginStatus::Stuck(trouble) => Some(trouble.clone()),

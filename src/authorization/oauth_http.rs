@@ -358,7 +358,7 @@ mod tests {
         ] {
             let request = Request::get(url).body(Vec::new()).expect("a request");
             let error = http.request(request).await.expect_err(url);
-            assert!(error.to_string().contains("private network"), "{error}");
+            assert!(error.to_string().contains("is private"), "{error}");
         }
     }
 }

@@ -73,7 +73,7 @@ impl PendingLogin {
     /// Ends it with what the browser or a person brought, and says what came of it. What is not meant for it leaves it as it is.
     pub(super) async fn complete(&self, callback: Callback) -> Result<(), LoginError> {
         if callback.state.as_deref() != Some(self.state.as_str()) {
-            let why = "this address belongs to no login that was begun here";
+            let why = "no login here has this address";
             return Err(LoginError::Failed(why.to_owned()));
         }
         let Some(prepared) = self.prepared.lock().take() else {
@@ -222,7 +222,7 @@ impl PendingLogins {
         let pending =
             pending.ok_or_else(|| LoginError::Failed("no login is under way".to_owned()))?;
         let callback = Callback::of_address(address).ok_or_else(|| {
-            let why = "that is not the address that the browser ended at, which has `code` and `state` in it";
+            let why = "not the browser's last address: that has `code` and `state`";
             LoginError::Failed(why.to_owned())
         })?;
         pending.complete(callback).await

@@ -85,7 +85,7 @@ impl TokenRenewals {
 
     /// The login does not work for now. It is renewed again when its pause is over, even if nobody asks for that.
     pub(super) fn put_off(self: &Arc<Self>, trouble: LoginTrouble) {
-        tracing::warn!(server = %self.state.name, reason = %trouble, "the login does not work for now");
+        tracing::warn!(server = %self.state.name, reason = %trouble, "login refused for now");
         self.state.is_stuck(trouble);
         if self.is_retrying.swap(true, Ordering::AcqRel) {
             return;
@@ -218,7 +218,7 @@ async fn renew(state: &LoginState, instead: RenewalCause) -> Renewed {
         (Err(error), None) => {
             let why = http
                 .fault()
-                .unwrap_or_else(|| format!("answered what cannot be used: {error}"));
+                .unwrap_or_else(|| format!("sent an unusable answer: {error}"));
             failed(state, &grant, &why)
         }
     }

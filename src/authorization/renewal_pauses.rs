@@ -70,7 +70,7 @@ impl RenewalPauses {
         if is_unproved {
             // When the pause is over it is renewed after all.
             self.unproved = None;
-            let why = "it refuses a token that its authorization server has only just issued";
+            let why = "it rejects a token that was just issued";
             return Some(self.prolong(Cause::Token, why.to_owned(), now));
         }
         self.pausing(now)

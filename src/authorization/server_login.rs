@@ -153,7 +153,7 @@ impl ServerLogin {
             return Some(token.header.clone());
         }
         if !token.is_renewable {
-            self.state.needs("it does not accept its login any more");
+            self.state.needs("it rejects its login");
             return None;
         }
         if let Some(trouble) = self.state.token_refused(&token.header) {

@@ -108,11 +108,11 @@ impl ClientSender {
         let mut waiting = stream.waiting.lock();
         match &stream.cut {
             None if waiting.is_too_much_with(&frame) || !waiting.finds_memory_for(&frame) => {
-                tracing::debug!("a notification was dropped: the client reads too slowly");
+                tracing::debug!("notification dropped: slow client");
                 return;
             }
             Some(cut) if waiting.is_too_much_with(&frame) => {
-                tracing::debug!("a client was given up: it reads too slowly");
+                tracing::debug!("client dropped: it reads too slowly");
                 stream.abandon(&mut waiting);
                 cut.cancel();
                 return;

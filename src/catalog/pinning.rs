@@ -299,7 +299,7 @@ pub(super) fn approved(
 ) -> Result<Ledger, Failure> {
     let name = &request.server;
     if seen(&request.entry, &request.as_written, listed) != request.seen {
-        let error = format!("what was reviewed of the server {name:?} is not what it is now");
+        let error = format!("the server {name:?} has changed since you reviewed it");
         let hint = format!(
             "Look at it again with `mcpproxy upstream inspect {}`.",
             as_argument(name.as_str())
@@ -313,7 +313,7 @@ pub(super) fn approved(
     };
     approved.map_err(|NotApproved::Unknown(thing)| {
         let error = if thing.is_empty() {
-            format!("nothing that the server {name:?} says of itself is held")
+            format!("the instructions of the server {name:?} are not held")
         } else {
             format!("the server {name:?} lists nothing named {thing:?}")
         };
@@ -330,7 +330,7 @@ pub(super) fn approved(
 /// Why nothing can be approved while a lock file is in force.
 fn locked(server: &ServerName, lock: &Lock) -> Failure {
     let file = lock.file().display();
-    let error = format!("nothing can be approved while the lock file {file} says what is accepted");
+    let error = format!("nothing can be approved while the lock file {file} is in force");
     Failure::new(ErrorCode::ToolHeld, error, lock.next_step()).of_server(server)
 }
 

@@ -24,26 +24,26 @@ pub(super) enum AccessCommand {
 
 /// Check a tool, a prompt or a resource for one caller
 ///
-/// Calls nothing. Ends with 0 if it is allowed and with 4 if it is not.
+/// Calls nothing. Ends with 0 if allowed, with 4 if not.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckAccess {
-    /// Who wants it, as the rules name it: the subject of a token, a forwarded user, `anonymous` or `operator`
+    /// The caller: a token's subject, a forwarded user, `anonymous` or `operator`
     #[arg(value_name = "SUBJECT")]
     subject: String,
-    /// What is wanted: SERVER:TOOL, or a tool of mcpproxy's own such as `retrieve_tools`
+    /// The tool, or a built-in one such as `retrieve_tools`
     #[arg(value_name = "SERVER:TOOL")]
     thing: String,
-    /// A role of the subject; may be repeated. Without it, the roles that the subject's token has
+    /// A role, may be repeated; by default those of the caller's token
     #[arg(long = "role", value_name = "ROLE")]
     roles: Vec<String>,
-    /// It is a prompt, SERVER:PROMPT
+    /// Check a prompt, SERVER:PROMPT
     #[arg(long, conflicts_with = "resource")]
     prompt: bool,
-    /// It is a resource, SERVER:URI
+    /// Check a resource, SERVER:URI
     #[arg(long)]
     resource: bool,
-    /// On the endpoint of this profile, `/mcp/p/NAME`
+    /// At the endpoint of this profile, `/mcp/p/NAME`
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
 }
@@ -100,7 +100,7 @@ impl CheckAccess {
             (_, Some((server, name))) => (Some(server.to_owned()), name),
             (_, None) => {
                 let what = format!(
-                    "{:?} is neither SERVER:NAME nor a tool of mcpproxy's own",
+                    "{:?} is neither SERVER:NAME nor a built-in tool",
                     self.thing
                 );
                 let step = "`mcpproxy tools list` shows the names of tools";

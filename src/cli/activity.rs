@@ -54,25 +54,25 @@ struct ActivityFilter {
     /// Only records of this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
-    /// Only calls of this tool, by its own name, as SERVER:TOOL, or by the name that it is offered by
+    /// Only calls of this tool: TOOL, SERVER:TOOL or SERVER__TOOL
     #[arg(long)]
     tool: Option<String>,
-    /// Only what this caller did
+    /// Only records of this caller
     #[arg(long)]
     caller: Option<String>,
-    /// Only what ended so: ok, refused, failed, withdrawn and others, or a code
+    /// Only this outcome: ok, refused, failed, withdrawn, …, or an error code
     #[arg(long)]
     outcome: Option<String>,
-    /// Only this call and those that it caused, by the id that log lines show
+    /// Only this call and those inside it, by its id in the log
     #[arg(long, value_name = "ID")]
     call: Option<String>,
-    /// Only records of this run of the daemon; each counts its calls from c1
+    /// Only records of this run of the daemon
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     run: Option<u64>,
-    /// From then on: a time in UTC (2026-11-21T08:30), today, yesterday, or how long ago (2h, 7d)
+    /// Since 2026-11-21T08:30 (UTC), today, yesterday, 2h or 7d ago
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Before then
+    /// Until then
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
 }
@@ -84,7 +84,7 @@ pub(super) struct ListActivity {
     /// How many records
     #[arg(short = 'n', long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
-    /// Go on with what is added, until Ctrl-C
+    /// Print new records as they come, until Ctrl-C
     #[arg(short, long)]
     follow: bool,
 }
@@ -135,8 +135,8 @@ impl ListActivity {
             return Err(mistake.next("`mcpproxy activity export` writes JSON"));
         }
         if self.follow && source.daemon.is_over_files() {
-            let mistake = CommandFailure::not_reachable("no daemon runs, so nothing is added");
-            return Err(mistake.next("leave --follow out, or start the daemon"));
+            let mistake = CommandFailure::not_reachable("no daemon runs, so no records are added");
+            return Err(mistake.next("leave out --follow, or `mcpproxy start`"));
         }
         let query = self.filter.query();
         let most = usize::from(self.limit);
@@ -198,9 +198,7 @@ impl ListActivity {
 
 /// Which call it is, where an id alone is given.
 fn of_newest_run(call: &str, run: u64) -> String {
-    format!(
-        "of run {run} of the daemon, the newest that has {call}; --run names another, and each counts its calls from c1"
-    )
+    format!("run {run} of the daemon, the newest with {call}; --run selects another")
 }
 
 /// Why there may be nothing.
@@ -210,7 +208,7 @@ fn nothing_found(query: &RecordQuery, source: &RecordSource) -> String {
         let settings = settings.as_ref();
         settings.is_ok_and(|settings| !settings.servers.contains_key(name.as_str()))
     };
-    let mut text = "there are no such records".to_owned();
+    let mut text = "no matching records".to_owned();
     if query.kind.as_deref() == Some("refusal") {
         text.push_str("; refused calls are calls: `--outcome refused` shows them");
     }

@@ -88,7 +88,7 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
     {
         Ok(READY | TAKEN) => Ok(()),
         Ok("") => Err(CommandFailure::failed(format!(
-            "the daemon ended before it served; its log is {}",
+            "the daemon exited on start; its log: {}",
             log.display()
         ))),
         Ok(why) => Err(match why.split_once(STEP) {
@@ -96,7 +96,7 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
             None => CommandFailure::failed(why),
         }),
         Err(_) => Err(CommandFailure::failed(format!(
-            "the daemon did not serve within {} seconds; its log is {}",
+            "the daemon was not ready within {} s; its log: {}",
             SERVES_WITHIN.as_secs(),
             log.display()
         ))),
@@ -208,8 +208,9 @@ fn last_words(stderr: &[u8]) -> String {
 }
 
 fn program() -> Result<PathBuf, CommandFailure> {
-    process::own_program()
-        .map_err(|error| CommandFailure::failed(format!("failed to find our own program: {error}")))
+    process::own_program().map_err(|error| {
+        CommandFailure::failed(format!("failed to find mcpproxy's own program: {error}"))
+    })
 }
 
 #[cfg(test)]

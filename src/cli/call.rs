@@ -24,12 +24,12 @@ use crate::{
 
 /// Call a tool
 ///
-/// Without a kind of call the tool's own is used. A kind that is milder than the tool is refused (exit code 4). The tool's text goes to
-/// stdout, its progress to stderr; ends with 1 when the tool reports an error.
+/// The call type is the tool's own unless you name one; one too mild is refused (exit code 4). Its text goes to stdout, its progress
+/// to stderr. Ends with 1 if the tool reports an error.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, override_usage = USAGE)]
 pub(super) struct CallCommand {
-    /// `read`, `write` or `destructive` if you want to say it, the tool, and its arguments
+    /// The call type if you want, the tool, and its arguments
     #[arg(required = true, num_args = 1.., value_name = "SERVER:TOOL [JSON | KEY=VALUE…]")]
     words: Vec<String>,
     /// The arguments, a JSON object; @FILE reads them from a file, - from stdin
@@ -141,8 +141,7 @@ fn from_pairs(pairs: &[String]) -> Result<Box<RawValue>, CommandFailure> {
     let mut object = serde_json::Map::new();
     for pair in pairs {
         let (key, text) = pair.split_once('=').ok_or_else(|| {
-            CommandFailure::usage(format!("{pair:?} is neither a JSON object nor KEY=VALUE"))
-                .next(USAGE)
+            CommandFailure::usage(format!("{pair:?} is neither JSON nor KEY=VALUE")).next(USAGE)
         })?;
         let value = serde_json::from_str(text).unwrap_or_else(|_| text.into());
         object.insert(key.to_owned(), value);
@@ -255,7 +254,7 @@ pub(super) fn read_all(input: impl Read, what: &str, name: &str) -> Result<Strin
         })?;
     if read as u64 > LARGEST_ARGUMENTS {
         return Err(CommandFailure::failed(format!(
-            "what is in {name} for {what} is larger than 32 MiB"
+            "{what} in {name} is larger than 32 MiB"
         )));
     }
     Ok(text)
@@ -273,7 +272,7 @@ fn show(target: &CallTarget, body: &[u8], out: Output) -> Result<(), CommandFail
         (None, None) => Err(CommandFailure::failed(
             "the daemon's answer has neither result nor error",
         )
-        .next("make sure that daemon and command line are of the same version")),
+        .next("`mcpproxy restart`, so that daemon and command have one version")),
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) struct CarriedOptions {
     /// Add the bundled demo server, under the name demo
     #[arg(long)]
     pub(super) demo: bool,
-    /// Accept exactly the tools that this lock file has, as `mcpproxy upstream lock` writes it; everything else is held
+    /// Hold every tool that is not in this lock file
     #[arg(long, value_name = "FILE")]
     pub(super) locked: Option<PathBuf>,
 }

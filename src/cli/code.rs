@@ -15,24 +15,24 @@ use crate::daemon_client::{self, DaemonError};
 
 /// Run a JavaScript file that calls tools
 ///
-/// The script is what agents give to `code_execution`. Its result goes to stdout, its log to stderr; ends with 1 when it fails. Needs
-/// `"enable_code_execution": true` in the configuration file.
+/// Scripts are those of `code_execution`. The result goes to stdout, the log to stderr. Ends with 1 if it fails. Needs `mcpproxy
+/// config set enable_code_execution true`.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CodeCommand {
     /// The script; - reads it from stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What the script finds as `input`: JSON; @FILE reads it from a file
+    /// JSON that the script gets as `input`; @FILE reads a file
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
-    /// How long it may take, in milliseconds, calls included
+    /// Time limit in milliseconds, calls included
     #[arg(long, value_name = "MS")]
     timeout: Option<u64>,
-    /// How many calls it may make
+    /// At most so many calls
     #[arg(long, value_name = "N")]
     max_tool_calls: Option<u64>,
-    /// Only this server may be called; may be given several times
+    /// Allow only this server; may be repeated
     #[arg(long = "allow-server", value_name = "NAME")]
     allow_servers: Vec<String>,
     /// Let it call tools that may delete or overwrite

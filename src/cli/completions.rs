@@ -21,7 +21,7 @@ pub(super) struct CompletionsCommand {
 }
 
 const EXAMPLES: &str = "\
-Where the scripts belong:
+Where the scripts go:
   bash        mcpproxy completions bash > ~/.local/share/bash-completion/completions/mcpproxy
   zsh         mcpproxy completions zsh > DIR/_mcpproxy, with a DIR of your $fpath, before compinit
   fish        mcpproxy completions fish > ~/.config/fish/completions/mcpproxy.fish

@@ -26,6 +26,7 @@ use crate::{
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     Path(ConfigPath),
+    Edit(ConfigEdit),
     Check(ConfigCheck),
     Schema(ConfigSchema),
     Get(ConfigGet),
@@ -42,27 +43,31 @@ pub(super) struct ConfigSchema {}
 
 /// Print the path of the configuration file
 ///
-/// It is the one given by --config, else by `$MCPPROXY_CONFIG`, else by `$MCP_CONFIG_PATH`, else the one in the platform's
-/// configuration folder, else an existing `~/.mcpproxy/mcp_config.json`. The file need not exist yet, but `serve` wants one that was named.
+/// That is --config, else `$MCPPROXY_CONFIG`, else `$MCP_CONFIG_PATH`, else the file in the platform's configuration folder, else an
+/// existing `~/.mcpproxy/mcp_config.json`.
 #[derive(Debug, Args)]
 pub(super) struct ConfigPath {}
 
+/// Open the configuration file in your editor, then check it
+///
+/// The editor is `$VISUAL`, else `$EDITOR`, else `vi`.
+#[derive(Debug, Args)]
+pub(super) struct ConfigEdit {}
+
 /// Check the configuration file
 ///
-/// Ends with 0 when `serve` would start and every entry can be used, and with 1 when the file, its `listen` or one of its servers
-/// cannot, when a file that was named is not there, or when a daemon that runs does not use the file as it stands. Warnings alone
-/// are no failure. References like `${NAME}` are looked up in the environment of this command; what only this command lacks, and a
-/// daemon that runs on the file has, is a warning. Secrets (`${keyring:NAME}`) are looked up where the daemon would.
+/// Ends with 0 if `serve` would start and every entry is usable, else with 1; warnings do not count. Variables are looked up in this
+/// command's environment; one that only the running daemon has is a warning. Secrets are looked up as the daemon would.
 #[derive(Debug, Args)]
 pub(super) struct ConfigCheck {
-    /// Check for `serve --insecure`, which may listen where other machines can reach it
+    /// Check for `serve --insecure`, which other machines may reach
     #[arg(long)]
     insecure: bool,
 }
 
 /// What to do where a daemon does not take the file as it stands.
 pub(super) const CORRECT_THE_FILE: &str =
-    "correct the file, which counts within a second; `mcpproxy config check` shows every mistake";
+    "correct the file; `mcpproxy config check` shows every mistake";
 
 #[derive(Serialize)]
 struct Paths<'a> {
@@ -76,6 +81,7 @@ impl ConfigCommand {
         let files = location.files()?;
         match self {
             Self::Path(ConfigPath {}) => print_path(&files, out),
+            Self::Edit(ConfigEdit {}) => edit(&files, out).await,
             Self::Check(check) => check.run(&files, out).await,
             Self::Schema(ConfigSchema {}) => output::exactly(config::schema().trim_end()),
             Self::Get(get) => get.run(&files),
@@ -84,6 +90,23 @@ impl ConfigCommand {
             Self::Undo(undo) => undo.run(&files, out).await,
         }
     }
+}
+
+async fn edit(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+    let named = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
+    let editor = named("VISUAL").or_else(|| named("EDITOR"));
+    let editor = editor.unwrap_or_else(|| "vi".to_owned());
+    // As git does it: an editor may have arguments, `code --wait`.
+    let mut command = tokio::process::Command::new("sh");
+    command.args(["-c", &format!("{editor} \"$1\""), "sh"]);
+    let ended = command.arg(files.config_file()).status().await;
+    if !ended.is_ok_and(|status| status.success()) {
+        return Err(
+            CommandFailure::failed(format!("the editor {editor:?} failed"))
+                .next("set $EDITOR to your editor"),
+        );
+    }
+    ConfigCheck { insecure: false }.run(files, out).await
 }
 
 fn print_path(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
@@ -187,7 +210,7 @@ fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
             .next("correct the file; a running daemon keeps the last good one in force"));
     }
     if let Some(fault) = report.faults.into_iter().next() {
-        let step = "correct it; `mcpproxy config path` prints which file counts";
+        let step = "correct it; `mcpproxy config path` prints its path";
         return Err(CommandFailure::failed(fault).next(step));
     }
     match report.broken.len() {
@@ -196,7 +219,7 @@ fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
             "{broken} of the servers in {} cannot be used",
             report.config_file
         ))
-        .next("correct their entries, set the variables that they refer to where the daemon runs, or store secrets with `mcpproxy secret set NAME`; the other servers are not affected")),
+        .next("correct their entries, set their variables for the daemon, or `mcpproxy secret set NAME`; other servers work")),
     }
 }
 

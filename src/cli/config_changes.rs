@@ -29,14 +29,14 @@ Examples:
   mcpproxy config get
   mcpproxy config get activity.max_age")]
 pub(super) struct ConfigGet {
-    /// The key, with dots between the keys that lead to it
+    /// The key, such as `activity.max_age`
     #[arg(value_name = "KEY")]
     key: Option<String>,
 }
 
 /// Change a value, and show the difference
 ///
-/// Comments and order stay. The value is JSON, or a text where the key takes one; `null` removes the key.
+/// Comments and order stay. The value is JSON or a plain text; `null` removes the key.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -45,10 +45,10 @@ Examples:
   mcpproxy config set rate_limit '{\"per_caller\": \"10/s\"}'
   mcpproxy config set rate_limit null")]
 pub(super) struct ConfigSet {
-    /// The key, with dots between the keys that lead to it
+    /// The key, such as `activity.max_age`
     #[arg(value_name = "KEY")]
     key: String,
-    /// What it becomes
+    /// The new value
     #[arg(value_name = "VALUE", allow_hyphen_values = true)]
     value: String,
     /// Show what would change, and write nothing
@@ -164,7 +164,7 @@ async fn change(
         out.warning(warning);
     }
     match (change.id, change.changes.is_empty()) {
-        (None, true) => out.note("nothing changes: it is so already"),
+        (None, true) => out.note("nothing to change"),
         (None, false) => out.note("nothing was written"),
         (Some(id), _) if change.needs == Needs::Restart => {
             out.note(&format!(

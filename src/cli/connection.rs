@@ -80,7 +80,7 @@ pub(super) async fn open_to_show(
         out.note(&match files.missing_file() {
             Some(missing) => format!("the daemon is not running, and {missing}"),
             None => format!(
-                "the daemon is not running; this is what {} and the last lists say",
+                "the daemon is not running; shown from {} and the last lists",
                 files.config_file().display()
             ),
         });
@@ -143,7 +143,7 @@ async fn in_other_folder(files: &Management<OverFiles>, out: Output) -> Option<D
             let folder = folder.display();
             out.note(&match files.settings_without_secrets() {
                 Ok(_) => format!(
-                    "the daemon that runs uses the data folder {folder}, which is not the one that the configuration names now"
+                    "the running daemon uses the data folder {folder}, not the one that the configuration names now"
                 ),
                 Err(_) => format!(
                     "the configuration file cannot be read; the running daemon uses the data folder {folder}"

@@ -22,7 +22,7 @@ use crate::{
 
 /// Find problems and how to fix them
 ///
-/// Without a daemon, servers are started for a moment; disabled and quarantined ones are not. Ends with 1 when something fails.
+/// Without a daemon it starts each server for a moment, except disabled and quarantined ones. Ends with 1 if something fails.
 #[derive(Debug, Args)]
 pub(super) struct DoctorCommand {
     /// Start and contact no servers
@@ -31,7 +31,7 @@ pub(super) struct DoctorCommand {
     /// How long the servers may take, all together
     #[arg(long, value_name = "TIME", value_parser = stdio::time, default_value = "1m", conflicts_with = "no_start")]
     wait: Duration,
-    /// Check for `serve --insecure`, which may listen where other machines can reach it
+    /// Check for `serve --insecure`, which other machines may reach
     #[arg(long)]
     insecure: bool,
 }
@@ -52,7 +52,7 @@ impl DoctorCommand {
         // Its version is one of the findings.
         let mut daemon = connection::open(&files, out.quietly()).await;
         if daemon.is_err() && !self.no_start {
-            out.progress("starting the servers to see whether they answer");
+            out.progress("starting the servers to test them");
         }
         let mut config = files.check(exposure);
         if let Ok(daemon) = &mut daemon
@@ -80,7 +80,7 @@ async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
         Err(error) => return SeenDaemon::Unusable(error.to_string()),
     };
     let Some(status) = daemon.status_report() else {
-        return SeenDaemon::Unusable("the daemon's status is not understood".to_owned());
+        return SeenDaemon::Unusable("unknown answer to a status request".to_owned());
     };
     let listed = daemon.fetch::<ServerList>("/api/v1/servers").await;
     let servers = listed.map(|list| list.servers);
@@ -88,7 +88,7 @@ async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
         what: error.to_string(),
         fix: match error {
             DaemonError::BadAnswer { .. } => {
-                "make sure that daemon and command line are of the same version"
+                "`mcpproxy restart`, so that daemon and command have one version"
             }
             _ => "look at the daemon's log, then try again",
         },
@@ -107,7 +107,7 @@ fn show(report: &DoctorReport, out: Output) -> Result<(), CommandFailure> {
     output::table(columns, report.findings.iter().map(row))?;
     let of = |severity| count(report, severity);
     out.note(&format!(
-        "{} fail, {} to look at, {} as it should be",
+        "{} fail, {} warnings, {} ok",
         of(DoctorSeverity::Fail),
         of(DoctorSeverity::Warn),
         of(DoctorSeverity::Ok)
@@ -143,10 +143,10 @@ fn verdict(report: &DoctorReport) -> Result<(), CommandFailure> {
         return Ok(());
     }
     let what = match count(report, DoctorSeverity::Fail) {
-        1 => "1 thing does not work".to_owned(),
-        n => format!("{n} things do not work"),
+        1 => "1 problem".to_owned(),
+        n => format!("{n} problems"),
     };
     Err(CommandFailure::failed(what)
-        .next("what to do stands beside each of them")
+        .next("see WHAT TO DO in its row")
         .shown())
 }

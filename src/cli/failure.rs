@@ -90,7 +90,7 @@ impl From<DaemonError> for CommandFailure {
             DaemonError::NotRunning(_) => Self::not_reachable(what)
                 .next("`mcpproxy start` (add --config or --data-dir if they were given)"),
             DaemonError::OtherConfiguration { .. } => Self::not_reachable(what)
-                .next("leave out --config (and $MCPPROXY_CONFIG) to mean that daemon, or give --data-dir to say which one is meant"),
+                .next("leave out --config (and $MCPPROXY_CONFIG) for that daemon, or choose one with --data-dir"),
             DaemonError::Unreachable { .. } => Self::not_reachable(what)
                 .next("look at the daemon's log, or restart it"),
             DaemonError::Refused(refusal) => Self {
@@ -102,7 +102,7 @@ impl From<DaemonError> for CommandFailure {
                 Self::failed(what).next("look at the daemon's log, then try again")
             }
             DaemonError::BadAnswer { .. } => {
-                Self::failed(what).next("make sure that daemon and command line are of the same version")
+                Self::failed(what).next("`mcpproxy restart`, so that daemon and command have one version")
             }
         }
     }

@@ -9,6 +9,10 @@ const LAYOUT: &str =
 
 const ROOT_LAYOUT: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}";
 
+/// Without anything that can be written.
+const BARE_LAYOUT: &str =
+    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{after-help}";
+
 const COMMON: &str = "Also: --config, --data-dir, -o json, -q, -v: see `mcpproxy --help`";
 
 const ROOT: &str = "\
@@ -49,6 +53,7 @@ config = mcpproxy config check
 config get = mcpproxy config get listen
 config history = mcpproxy config history --limit 5
 config path = mcpproxy config path
+config edit = EDITOR=nano mcpproxy config edit
 config check = mcpproxy config check -o json
 config schema = mcpproxy config schema > mcp_config.schema.json
 doctor = mcpproxy doctor --wait 5m
@@ -120,6 +125,8 @@ fn shaped(command: Command, path: &str) -> Command {
         Some((_, details)) => format!("{details}\n\n{examples}"),
         None => examples,
     };
+    let has_own = command.has_subcommands() || command.get_arguments().next().is_some();
+    let layout = if has_own { LAYOUT } else { BARE_LAYOUT };
     let inner: Vec<String> = command
         .get_subcommands()
         .map(|inner| inner.get_name().to_owned())
@@ -128,7 +135,7 @@ fn shaped(command: Command, path: &str) -> Command {
     let command = command
         .disable_help_flag(true)
         .arg(help.action(ArgAction::HelpShort))
-        .help_template(LAYOUT)
+        .help_template(layout)
         .before_help(examples)
         .after_help(COMMON);
     inner.into_iter().fold(command, |command, name| {

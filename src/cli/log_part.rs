@@ -13,10 +13,10 @@ pub(super) struct LogPart {
     /// How many lines, at most 500
     #[arg(short = 'n', long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=500))]
     pub(super) lines: u16,
-    /// Go on with what is added, until Ctrl-C, until nobody reads it any more, or until the server is taken out of the file
+    /// Print new lines as they come, until Ctrl-C
     #[arg(short, long)]
     pub(super) follow: bool,
-    /// Print what was written exactly as it is, also what steers a terminal; else that is shown escaped, in a pipe and in a file too
+    /// Print lines unchanged, terminal control characters included
     #[arg(long)]
     pub(super) raw: bool,
 }

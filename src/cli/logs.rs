@@ -14,7 +14,7 @@ use crate::management::{self, LogLines};
 
 /// Show the daemon's log
 ///
-/// Of a daemon in the background, also when it has ended, or of `serve --log-file`. Without a log file `serve` logs to its stderr.
+/// Of a daemon in the background, even an ended one, or of `serve --log-file`. Plain `serve` logs to its stderr.
 #[derive(Debug, Args)]
 pub(super) struct DaemonLogs {
     #[command(flatten)]
@@ -31,7 +31,7 @@ impl DaemonLogs {
         let file = match status.map(|status| status.location) {
             None => background::log_file(files.data_dir()),
             Some(location) => location.log_file.unwrap_or_else(|| {
-                out.note("the daemon that runs has no log file: it logs to its stderr");
+                out.note("the daemon has no log file: it logs to its stderr");
                 background::log_file(&location.data_dir)
             }),
         };
@@ -65,9 +65,7 @@ pub(super) fn show(
     match (&log.lines[..], log.file) {
         ([], _) if log.unusable.is_some() => {
             let why = log.unusable.unwrap_or_default();
-            out.note(&format!(
-                "{of} wrote nothing, its entry cannot be used: {why}"
-            ));
+            out.note(&format!("{of} was never started: {why}"));
         }
         ([], Some(file)) => out.note(&format!("nothing was written to {}", file.display())),
         ([], None) => out.note(&format!("{of} is a remote server and keeps its own log")),

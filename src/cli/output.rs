@@ -207,9 +207,12 @@ impl Output {
 
 /// Prints the help that was asked for, or what is wrong with the arguments.
 pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
-    // Nobody is left to tell when the terminal is gone.
-    let _ = help_or_mistake.print();
-    let code = u8::try_from(help_or_mistake.exit_code()).unwrap_or(1);
+    let printed = help_or_mistake.print();
+    let is_lost = printed.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
+    let code = match u8::try_from(help_or_mistake.exit_code()).unwrap_or(1) {
+        0 if is_lost => 1,
+        code => code,
+    };
     if help_or_mistake.use_stderr() {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let text = help_or_mistake.to_string();
@@ -358,7 +361,7 @@ pub(super) fn exact_json(json: &str) -> Result<(), CommandFailure> {
 /// A value of ours as the daemon would answer it.
 pub(super) fn as_json(value: &impl Serialize) -> Result<Vec<u8>, CommandFailure> {
     serde_json::to_vec(value).map_err(|error| {
-        CommandFailure::failed(format!("failed to write the outcome as JSON: {error}"))
+        CommandFailure::failed(format!("failed to write the result as JSON: {error}"))
     })
 }
 

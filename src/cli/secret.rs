@@ -38,8 +38,7 @@ pub(super) enum SecretCommand {
 
 /// Store a secret, read from the terminal or stdin
 ///
-/// It goes to the desktop's keyring, or where there is none to a private file in the data folder. A running server gets the new value at
-/// its next start.
+/// It goes to the desktop's keyring, else to a private file in the data folder. Running servers get it at their next start.
 #[derive(Debug, Args)]
 pub(super) struct SetSecret {
     /// Letters, digits, `.`, `_`, `-` and `/`
@@ -118,14 +117,14 @@ fn list(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure
         return output::json(&output::as_json(&listing)?);
     }
     if let Err(error) = files.secret_uses() {
-        out.note(&format!("who uses which cannot be told: {error}"));
+        out.note(&format!("their users are not known: {error}"));
     }
     out.note(&match (listing.store, listing.fault) {
         (Some(store), None) => format!("new secrets are kept in {store}"),
         (Some(store), Some(fault)) => format!("new secrets are kept in {store}: {fault}"),
         (None, fault) => {
             let fault = fault.unwrap_or_default();
-            format!("not all could be listed: {fault}; `mcpproxy doctor` says what to do")
+            format!("list incomplete: {fault}; next: `mcpproxy doctor`")
         }
     });
     if listing.secrets.is_empty() {
@@ -175,7 +174,7 @@ async fn put_in_force(files: &Management<OverFiles>, out: Output) -> Option<Daem
     };
     reloaded.await.unwrap_or_else(|error| {
         out.note(&format!(
-            "the daemon could not be told: {error}; `mcpproxy upstream restart NAME` has it look again"
+            "the daemon did not hear of it: {error}; next: `mcpproxy upstream restart NAME`"
         ));
         None
     })
@@ -226,19 +225,17 @@ async fn say_to_users(
     }
     if !begin.is_empty() {
         let names = begin.join(", ");
-        out.note(&format!(
-            "{names} could not be used without it, and can now; nothing else has to be done: `mcpproxy upstream list` shows how the servers are"
-        ));
+        out.note(&format!("{names} can be used now"));
     }
     for name in held {
         out.note(&format!(
-            "{name} is quarantined, and gets it when it is approved; next: `mcpproxy upstream inspect {name}`"
+            "{name} is quarantined; next: `mcpproxy upstream inspect {name}`"
         ));
     }
     if !run.is_empty() {
         let names = run.join(" ");
         out.note(&format!(
-            "a server that runs has the new value from its next start on; next: `mcpproxy upstream restart {names}`"
+            "running servers get it at their next start; next: `mcpproxy upstream restart {names}`"
         ));
     }
 }

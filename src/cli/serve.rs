@@ -23,23 +23,23 @@ use crate::{
 
 /// Run the daemon in the foreground
 ///
-/// Serves HTTP on 127.0.0.1:8080 and logs to stderr. Ends on SIGTERM or Ctrl-C, after calls in flight.
+/// Serves HTTP on 127.0.0.1:8080 and logs to stderr. SIGTERM or Ctrl-C ends it after calls in flight.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ServeCommand {
     #[command(flatten)]
     carried: CarriedOptions,
-    /// Serve HTTP, which is the default; with an address the same as --listen
+    /// Serve HTTP (the default), at this address
     #[arg(long, value_name = "ADDR", num_args = 0..=1, conflicts_with_all = ["listen", "port"])]
     #[expect(
         clippy::option_option,
         reason = "absent, present, present with a value"
     )]
     http: Option<Option<String>>,
-    /// Write the log to this file instead of stderr: at most 5 MB, and as much set aside
+    /// Log to this file instead of stderr; keeps at most 10 MB
     #[arg(long, value_name = "FILE", conflicts_with = "background")]
     log_file: Option<std::path::PathBuf>,
-    /// Serve one client on stdin and stdout, and end with it; no HTTP unless --listen or --http is given
+    /// Serve one client on stdin and stdout and end with it; HTTP only with --listen or --http
     #[arg(long, conflicts_with = "locked")]
     stdio: bool,
     /// Run without a terminal, for clients that come through a bridge
@@ -188,8 +188,8 @@ async fn serve(way: ServeMode, options: ServeOptions) -> Result<(), ServeError> 
         ServeMode::Client(joining) => {
             let Joining { socket, starter } = *joining;
             let (input, output) = platform::standard_streams().map_err(|error| {
-                let what = format!("failed to open stdin and stdout: {error}");
-                ServeError::failed(what, "start it with both of them open, as a client does")
+                let what = format!("stdin or stdout is closed: {error}");
+                ServeError::failed(what, "start it with both open, as a client does")
             })?;
             match started(options, &mut signals).await {
                 Some(Ok(running)) => running.serve_client(input, output, signals).await?,

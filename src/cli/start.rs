@@ -28,11 +28,9 @@ pub(super) struct StartCommand {}
 
 /// Restart the daemon
 ///
-/// Calls in flight may finish. Sessions of clients go on. A daemon that runs as a service is restarted by its service manager.
+/// Calls in flight may finish, and sessions continue. A service is restarted by its service manager.
 #[derive(Debug, Args)]
-#[command(
-    after_long_help = "Examples:\n  mcpproxy restart           after a change that `mcpproxy status` says needs one"
-)]
+#[command(after_long_help = "Examples:\n  mcpproxy restart           after a change that needs it")]
 pub(super) struct RestartCommand {}
 
 #[derive(Serialize)]

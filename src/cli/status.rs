@@ -94,7 +94,7 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
         (
             "url",
             location.url.clone().unwrap_or_else(|| {
-                "none: its port was taken when it started; `mcpproxy doctor` says by whom, and what to do".to_owned()
+                "none: its port was taken when it started; next: `mcpproxy doctor`".to_owned()
             }),
         ),
         ("listens on", listens),
@@ -112,7 +112,7 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
     let lock = report.location.lock_file.as_ref();
     facts.extend(lock.map(|lock| {
         let lock = lock.display();
-        ("lock file", format!("{lock}: only what it has is accepted"))
+        ("lock file", format!("{lock}: everything else is held"))
     }));
     facts.extend(report.activity.iter().flat_map(activity));
     if let Some(error) = report.config_error {

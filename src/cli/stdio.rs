@@ -16,15 +16,15 @@ use crate::{
 
 /// Serve a client over stdin and stdout
 ///
-/// For clients that can only start a process, such as Claude Desktop. All of them share one daemon, and with it the servers; if none
-/// runs, one is started in the background, which ends ten minutes after its last client.
+/// For clients that can only start a process, such as Claude Desktop. They share one daemon and its servers; without a daemon one
+/// starts in the background and ends ten minutes after its last client.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct StdioCommand {
     /// What to serve: /mcp, /mcp/all, /mcp/server/NAME, …
     #[arg(long, value_name = "PATH", default_value = "/mcp", value_parser = endpoint)]
     endpoint: String,
-    /// Shows the daemon who the client is; without it the client is anonymous
+    /// The client's access token; without it the client is anonymous
     #[arg(long, value_name = "TOKEN", env = "MCPPROXY_TOKEN", hide_env_values = true, value_parser = token)]
     token: Option<Secret>,
     /// When a daemon that is started for this ends after its last client
@@ -55,7 +55,7 @@ impl StdioCommand {
         let data_dir = files.data_dir().to_owned();
         let starter = Starter::new(files.places().clone(), data_dir, idle_exit, out);
         let (input, output) = platform::standard_streams().map_err(|error| {
-            CommandFailure::failed(format!("failed to open stdin and stdout: {error}"))
+            CommandFailure::failed(format!("stdin or stdout is closed: {error}"))
         })?;
         let carried = bridge::carry(socket, starter, input, output).await;
         carried.map_err(|error| CommandFailure::failed(error.to_string()))

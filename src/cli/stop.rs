@@ -20,7 +20,7 @@ use crate::{
 
 /// Stop the daemon and its servers
 ///
-/// Waits until it has ended; calls in flight get ten seconds. A client of `mcpproxy stdio` starts it again when it needs it.
+/// Waits until it has ended; calls in flight get ten seconds. Clients of `mcpproxy stdio` start it again.
 #[derive(Debug, Args)]
 #[command(
     after_long_help = "Examples:\n  mcpproxy stop\n  mcpproxy --data-dir ~/other stop     the daemon of another data folder"
@@ -44,8 +44,7 @@ impl StopCommand {
         let daemon = match connection::open(&files, out).await {
             Err(absent @ DaemonError::NotRunning(_)) => {
                 let failure = CommandFailure::not_reachable(format!("nothing to stop: {absent}"));
-                return Err(failure
-                    .next("name another one with its --config and --data-dir, if that is meant"));
+                return Err(failure.next("name another daemon with its --config and --data-dir"));
             }
             opened => opened?,
         };
@@ -74,8 +73,8 @@ pub(super) async fn end(daemon: DaemonClient) -> Result<u32, CommandFailure> {
     while socket.exists() && platform::is_alive(pid) {
         if Instant::now() > deadline {
             let waited = ENDS_WITHIN.as_secs();
-            let what = format!("the daemon, process {pid}, is still ending after {waited} s");
-            let step = format!("look at its log; a second signal ends it at once: kill {pid}");
+            let what = format!("the daemon (process {pid}) has not ended after {waited} s");
+            let step = format!("`mcpproxy logs`; `kill {pid}` ends it at once");
             return Err(CommandFailure::failed(what).next(step));
         }
         tokio::time::sleep(POLL_INTERVAL).await;

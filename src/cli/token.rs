@@ -34,7 +34,7 @@ Examples:
   mcpproxy token add ci --profile build --calls all
   mcpproxy token add ben -o json")]
 pub(super) struct AddToken {
-    /// Whose it is, for access rules and records
+    /// The caller's name in access rules and records
     #[arg(value_name = "NAME")]
     name: String,
     /// Only these servers
@@ -45,13 +45,13 @@ pub(super) struct AddToken {
         conflicts_with = "profile"
     )]
     servers: Vec<String>,
-    /// Only what this profile shows
+    /// Only this profile's servers and tools
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// What it may call
+    /// The call types it allows
     #[arg(long, value_enum, default_value_t = Calls::Read)]
     calls: Calls,
-    /// How long it counts, such as 30d; until it is revoked if not given
+    /// How long it is valid, such as 30d; by default until revoked
     #[arg(long, value_name = "TIME")]
     expires: Option<String>,
     /// A role for access rules; may be repeated
@@ -108,7 +108,7 @@ impl TokenCommand {
                 let body = sending.await?;
                 let issued: NewlyIssued = daemon_client::read(TOKENS, &body)?;
                 out.note(&format!(
-                    "issued {}; this is the only time that the token is shown",
+                    "issued {}; the token is shown only now",
                     issued.name
                 ));
                 out.answer(TOKENS, &body, |issued: NewlyIssued| {

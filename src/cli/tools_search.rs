@@ -12,16 +12,16 @@ use crate::daemon_client::{self, DaemonClient};
 
 #[derive(Debug, Args)]
 pub(super) struct SearchTools {
-    /// What the tool should do; a "quoted phrase" and server: or server:prefix work here, too
+    /// The task in a few words; also a "quoted phrase", server: or server:prefix
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
     /// Only the tools of this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
-    /// How many results at most; `tools_limit` of the configuration is default and ceiling
+    /// At most so many results; `tools_limit` is the default and the most
     #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one)]
     limit: Option<usize>,
-    /// Whether some of the words are enough
+    /// How many of the words must match
     #[arg(long = "match", value_name = "WHICH", default_value = "any")]
     matching: MatchMode,
 }
@@ -91,11 +91,13 @@ fn print(found: Found, limit: Option<usize>, out: Output) -> Result<(), CommandF
         out.note(notice);
     }
     if found.tools.is_empty() {
-        out.note(if found.held {
-            "no tool was found that may be called"
-        } else {
-            "no tool was found"
-        });
+        if found.notice.is_none() {
+            out.note(if found.held {
+                "no callable tool found"
+            } else {
+                "no tool found"
+            });
+        }
         return Ok(());
     }
     let shown = found.tools.len();

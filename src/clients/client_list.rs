@@ -87,14 +87,12 @@ fn row(places: &ClientPlaces, us: &OurAddress, client: Client, answers: bool) ->
                 row.shows_token = ours.command().is_none().then(|| ours.shows_token());
                 if !row.connected {
                     row.error = Some(
-                        "its entry leads to an address where this mcpproxy does not listen"
-                            .to_owned(),
+                        "its entry has an address where this mcpproxy does not listen".to_owned(),
                     );
                 } else if !answers && ours.command().is_none() {
                     row.connected = false;
                     row.error = Some(
-                        "its entry leads to our address, where another program has the port; `mcpproxy doctor` says which"
-                            .to_owned(),
+                        "another program has mcpproxy's port; next: `mcpproxy doctor`".to_owned(),
                     );
                     row.next_step = Some("mcpproxy doctor".to_owned());
                 }

@@ -116,7 +116,9 @@ pub fn client_of_word(word: &str) -> Result<Client, String> {
     let found = Client::from_word(word).filter(|client| client.can_connect());
     found.ok_or_else(|| {
         let known: Vec<&str> = known.map(Client::id).collect();
-        format!("known are {}", known.join(", "))
+        let meant = names::closest(word, known.iter().copied());
+        let meant = meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "));
+        format!("{meant}known are {}", known.join(", "))
     })
 }
 
@@ -124,7 +126,7 @@ pub fn client_of_word(word: &str) -> Result<Client, String> {
 pub fn entry_name(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) {
-        return Err("letters, digits, '-' and '_' are understood by every client".to_owned());
+        return Err("use letters, digits, '-' and '_'".to_owned());
     }
     Ok(text.to_owned())
 }
@@ -145,12 +147,12 @@ pub fn endpoint_path(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     let known = format!(
-        "known are {}, /mcp/server/NAME and /mcp/p/NAME",
+        "endpoints: {}, /mcp/server/NAME and /mcp/p/NAME",
         ENDPOINTS.join(", ")
     );
     Err(match names::closest(text, ENDPOINTS.into_iter()) {
-        Some(close) => format!("there is no such endpoint; did you mean {close}? {known}"),
-        None => format!("there is no such endpoint; {known}"),
+        Some(close) => format!("no such endpoint; did you mean {close}? {known}"),
+        None => format!("no such endpoint; {known}"),
     })
 }
 
@@ -203,10 +205,10 @@ pub fn check_endpoint(
     let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
     let step = match (kind, known.is_empty()) {
         ("server", true) => "no server is configured; `mcpproxy upstream add` adds one".to_owned(),
-        (_, true) => "no profile is configured; docs/access.md says what one is".to_owned(),
+        (_, true) => "no profile is configured (docs/access.md)".to_owned(),
         (_, false) => format!("known are {}", known.join(", ")),
     };
-    let what = format!("there is no endpoint {endpoint}: no {kind} {name:?} is configured{meant}");
+    let what = format!("no endpoint {endpoint}: no {kind} {name:?} is configured{meant}");
     Err(left_alone(what, step))
 }
 

@@ -127,16 +127,14 @@ impl Conversion<'_> {
             .iter()
             .any(|key| self.rest.contains_key(*key));
         if self.client.0.has_extensions && (is_extension || !has_program) {
-            return Err(format!(
-                "it comes with an extension of {own}, which only {own} can start"
-            ));
+            return Err(format!("an extension of {own}, which only {own} can start"));
         }
         match kind.as_deref() {
             Some("builtin" | "platform" | "frontend" | "inline_python") => {
-                Err(format!("it is a part of {own}, which only {own} has"))
+                Err(format!("built into {own}"))
             }
             Some("ws" | "websocket") => {
-                Err("it is reached by WebSocket, which is no transport of MCP".to_owned())
+                Err("it uses WebSocket, which mcpproxy does not speak".to_owned())
             }
             Some("sse") => {
                 self.entry.insert("type".to_owned(), json!("sse"));

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{client::Client, fault::FileFault, formats::FileFormat, toml, yaml};
 use crate::config;
 
-const NOT_SAFE: &str = "it is laid out in a way that is not changed by a program";
+const NOT_SAFE: &str = "its layout is too unusual to edit safely";
 
 /// The file with an entry, as a value; or why its list cannot take one.
 fn with_entry(

@@ -17,6 +17,7 @@ use super::{
     report::{FoundServer, ImportReport, RepeatedKey, UnreadFile},
     secret_names::{SecretNames, StoredUnderName},
     servers::Scope,
+    start_check,
 };
 use crate::{
     config::{self, OurAddress},
@@ -31,7 +32,7 @@ pub fn home_places() -> Result<ClientPlaces, Failure> {
     ClientPlaces::of_process().ok_or_else(|| {
         Failure::new(
             ErrorCode::ClientUnchanged,
-            "there is no home folder to look for files of clients in",
+            "no home folder is known",
             "set $HOME, or name the files",
         )
     })
@@ -108,7 +109,7 @@ pub fn gather_pasted(
     name: Option<&str>,
 ) -> Result<ImportReport, Failure> {
     let found = pasted::read(text, name).map_err(|fault| {
-        let hint = "paste the JSON that the server's page has for a client, or its URL";
+        let hint = "paste the JSON or the URL from the server's page";
         Failure::new(ErrorCode::InvalidArguments, fault.to_string(), hint)
     })?;
     let file = ClientFile::new(Some(found.client), Scope::User, PathBuf::from("-"));
@@ -127,7 +128,9 @@ fn planned(
     let stored = StoredNames::new(files);
     let stored = |name: &str, value: Option<&str>| stored.compared(name, value);
     let names = SecretNames::new(used.collect(), &stored);
-    Ok(plan(found, &existing, us, names))
+    let mut planned = plan(found, &existing, us, names);
+    start_check::look(&mut planned);
+    Ok(planned)
 }
 
 /// Which secrets are stored. The keyring is asked when the first one is looked for.

@@ -36,6 +36,7 @@ mod rows;
 mod same;
 mod secret_names;
 mod servers;
+mod start_check;
 mod table;
 mod toml;
 mod yaml;

@@ -85,7 +85,7 @@ impl NeededValue {
                 None => command,
             },
             NeededKind::Variable => format!(
-                "set {} in the environment of the daemon, or keep it with {command} and write ${{keyring:{}}} for it",
+                "set {} for the daemon, or {command} and write ${{keyring:{}}} for it",
                 self.name, self.kept_as
             ),
         }

@@ -84,7 +84,8 @@ impl OurText {
                 Part::Literal(text) => out.push_str(&text.replace("${", "$${")),
                 // `$${` is how a literal `${` is written.
                 Part::Reference(_) if out.ends_with('$') => {
-                    let why = "it has a \"$\" right before a reference, which cannot be written in the configuration of mcpproxy";
+                    let why =
+                        "it has a \"$\" right before a reference, which mcpproxy cannot express";
                     return Err(why.to_owned());
                 }
                 Part::Reference(inside) => out.extend(["${", inside, "}"]),

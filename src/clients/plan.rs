@@ -78,6 +78,7 @@ pub(super) fn row(file: &ClientFile, client: Client, server: &ClientServer) -> F
         chosen: false,
         imported: false,
         error: None,
+        warning: None,
         entry: Map::new(),
     }
 }

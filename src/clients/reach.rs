@@ -56,7 +56,7 @@ impl Reaching {
         let program = process::own_program_on_path().map_err(|error| {
             Failure::new(
                 ErrorCode::Internal,
-                format!("failed to find our own program: {error}"),
+                format!("failed to find mcpproxy's own program: {error}"),
                 "start mcpproxy by its whole path",
             )
         })?;
@@ -90,9 +90,9 @@ impl Reaching {
         }
         let Some(address) = &self.address else {
             let what = if self.is_running {
-                "the daemon that runs serves no HTTP, only its local socket"
+                "the daemon serves no HTTP, only its local socket"
             } else {
-                "the configured `listen` leaves the port to the system, so clients cannot be told it"
+                "the configured `listen` has no fixed port for clients"
             };
             let hint = "set `listen` to a port that is free, or use --stdio";
             return Err(Failure::new(ErrorCode::ClientUnchanged, what, hint));

@@ -160,7 +160,7 @@ impl Reading<'_> {
                 Some(folder) => self.out.push_literal(&folder.display().to_string()),
                 None => {
                     return Err(format!(
-                        "it refers to the folder that is open (${{{inside}}}), and a server that all clients share has none"
+                        "it refers to the open folder (${{{inside}}}), which a shared server does not have"
                     ));
                 }
             },
@@ -173,7 +173,7 @@ impl Reading<'_> {
             }
             "command" | "config" => {
                 return Err(format!(
-                    "it refers to something that only the editor knows (${{{inside}}})"
+                    "it refers to a value of the editor (${{{inside}}})"
                 ));
             }
             _ => self.ours(inside),

@@ -139,6 +139,9 @@ pub struct FoundServer {
     /// Why it was not, where that was tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What will keep it from starting here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// The keys that lead to its list there.
     #[serde(skip)]
     pub(super) list: Vec<String>,
@@ -181,9 +184,12 @@ impl FoundServer {
         if self.is_held {
             off.push_str(", quarantined");
         }
+        let trouble = self
+            .trouble()
+            .map_or_else(String::new, |why| format!("; {why}"));
         match self.outcome {
-            FoundOutcome::New => format!("new{off}"),
-            FoundOutcome::Renamed => format!("new, as {name}{off}: {reason}"),
+            FoundOutcome::New => format!("new{off}{trouble}"),
+            FoundOutcome::Renamed => format!("new, as {name}{off}: {reason}{trouble}"),
             FoundOutcome::Same if self.differing.is_empty() => format!("same as {name}"),
             FoundOutcome::Same => {
                 let differing = self.differing.join(", ");
@@ -192,6 +198,15 @@ impl FoundServer {
             FoundOutcome::Ourselves => "is mcpproxy itself".to_owned(),
             FoundOutcome::Unusable => format!("cannot be used: {reason}"),
         }
+    }
+
+    /// What keeps it from starting here.
+    fn trouble(&self) -> Option<String> {
+        let lacks = || {
+            let need = self.needs.iter().find(|need| !need.is_set)?;
+            Some(format!("needs {}", need.name))
+        };
+        self.warning.clone().or_else(lacks)
     }
 
     fn is_written_as(&self, name: &str) -> bool {

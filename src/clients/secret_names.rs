@@ -54,7 +54,7 @@ impl<'a> SecretNames<'a> {
             let stored = |name: &str| (self.stored)(name, None);
             let is_secret = need.kind == NeededKind::Secret;
             if is_secret && stored(&wanted) == StoredUnderName::Unknown {
-                let why = "it needs a secret, and it cannot be asked which names of secrets are taken (`mcpproxy doctor` says why)";
+                let why = "it needs a secret, and the keyring does not answer (`mcpproxy doctor`)";
                 return Err(why.to_owned());
             }
             let is_left_over =
@@ -71,7 +71,7 @@ impl<'a> SecretNames<'a> {
         carried.entry = renamed(&carried.entry, &|name| given.get(name).cloned());
         let is_given = |name: &String| given.values().any(|given| given == name);
         if !config::secrets_of(&carried.entry).iter().all(is_given) {
-            return Err("it refers to a secret that is not its own".to_owned());
+            return Err("it refers to another server's secret".to_owned());
         }
         for secret in &mut carried.literals {
             let stored = self.stored;

@@ -93,7 +93,7 @@ impl RunningScript {
         let line = match self.lines.next().await {
             Ok(Some(Line::Text(line))) => line,
             Ok(Some(Line::TooLarge(_))) => {
-                let why = "the script said more at once than is read of it";
+                let why = "the script wrote more at once than allowed";
                 return ScriptEvent::Ended(broken(why.to_owned()).into());
             }
             Ok(None) | Err(_) => {
@@ -105,7 +105,7 @@ impl RunningScript {
         match serde_json::from_slice(&line) {
             Ok(event) => event,
             Err(error) => {
-                let why = format!("the engine said what is no message: {error}");
+                let why = format!("the engine sent no valid message: {error}");
                 ScriptEvent::Ended(broken(why).into())
             }
         }
@@ -137,17 +137,17 @@ fn died(status: Option<ExitStatus>) -> ScriptFailure {
             || signal == rustix::process::Signal::KILL.as_raw();
         if is_for_time {
             let why = format!(
-                "the script computed for longer than {} s, in one step that cannot be interrupted",
+                "the script computed for over {} s in one step",
                 limits::CPU.as_secs()
             );
             return ScriptFailure::new(ScriptCode::Timeout, why);
         }
-        let why = format!("the engine broke down (signal {signal})");
+        let why = format!("the engine crashed (signal {signal})");
         return ScriptFailure::new(ScriptCode::EngineFailed, why);
     }
     let why = match status {
-        Some(status) => format!("the engine ended without a word ({status})"),
-        None => "the engine ended without a word".to_owned(),
+        Some(status) => format!("the engine exited ({status})"),
+        None => "the engine exited".to_owned(),
     };
     ScriptFailure::new(ScriptCode::EngineFailed, why)
 }

@@ -53,7 +53,7 @@ pub fn run() -> io::Result<()> {
         })?;
     running
         .join()
-        .map_err(|_| io::Error::other("the engine broke down"))
+        .map_err(|_| io::Error::other("the engine crashed"))
 }
 
 struct Pipes {

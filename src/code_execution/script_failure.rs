@@ -51,35 +51,35 @@ impl ScriptCode {
             ),
             Self::RuntimeError => (
                 "RUNTIME_ERROR",
-                "Correct the script, at the line that is named if one is. Calls that it made before have happened.",
+                "Correct the script at the named line. Calls before it did run.",
             ),
             Self::Timeout => (
                 "TIMEOUT",
-                "Do less in one script, make independent calls with call_tools, or give a larger timeout_ms. Calls that it made before have happened.",
+                "Do less in one script, make independent calls with call_tools, or give a larger timeout_ms. Calls before it did run.",
             ),
             Self::OutOfMemory => (
                 "OUT_OF_MEMORY",
-                "Keep less: take from each result what is needed and let go of the rest. Calls that it made before have happened.",
+                "Keep only what you need of each result. Calls before it did run.",
             ),
             Self::StackOverflow => (
                 "STACK_OVERFLOW",
-                "Use a loop in place of the recursion. Calls that it made before have happened.",
+                "Use a loop instead of recursion. Calls before it did run.",
             ),
             Self::MaxToolCallsExceeded => (
                 "MAX_TOOL_CALLS_EXCEEDED",
-                "Make fewer calls. Those that were made before have happened.",
+                "Make fewer calls. Those before it did run.",
             ),
             Self::OutputLimitExceeded => (
                 "OUTPUT_LIMIT_EXCEEDED",
-                "Log less, and return only what is needed of the results. Calls that the script made have happened.",
+                "Log less, and return only what you need. Calls of the script did run.",
             ),
             Self::SerializationError => (
                 "SERIALIZATION_ERROR",
-                "Return plain data: objects, arrays, texts, numbers. Calls that the script made have happened.",
+                "Return plain data: objects, arrays, texts, numbers. Calls of the script did run.",
             ),
             Self::EngineFailed => (
                 "ENGINE_FAILED",
-                "Nothing but this script is affected. Keep less in memory at once. Calls that it made before have happened.",
+                "Keep less in memory at once. Calls before it did run.",
             ),
         }
     }

@@ -127,9 +127,7 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, ConfigError> {
         }
     }
     if let Some(property) = misspelt_servers(object, &document.settings) {
-        let problem = format!(
-            "is unknown, and there is no `{SERVERS}`: did you mean that? The servers under it would not be there"
-        );
+        let problem = format!("is unknown; did you mean `{SERVERS}`?");
         return Err(document.fault(property, problem));
     }
     document.root = root;

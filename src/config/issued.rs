@@ -65,7 +65,7 @@ pub struct IssuedToken {
     /// The profile it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// What it may call.
+    /// The call types it allows.
     pub calls: AllowedCalls,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,

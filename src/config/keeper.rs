@@ -352,7 +352,7 @@ impl KeeperTask {
         let settings = self.settings.borrow().clone();
         let noting = move || note_server_auth(&data_dir, &settings);
         if let Ok(Err(error)) = tokio::task::spawn_blocking(noting).await {
-            tracing::warn!(%error, "after an accident with the configuration the next start may be one without `serverAuth`");
+            tracing::warn!(%error, "next start may lack `serverAuth`");
         }
     }
 
@@ -411,12 +411,12 @@ impl KeeperTask {
         let blank = Blank::after(self.text.as_deref());
         self.file_status.send_if_modified(|file_status| {
             if file_status.needs_restart != needs_restart && !needs_restart.is_empty() {
-                tracing::warn!(keys = ?needs_restart, "a restart is needed for changed settings to count");
+                tracing::warn!(keys = ?needs_restart, "changed settings need a restart");
             }
             let text = error.as_ref().map(LoadError::to_string);
             let is_new = text != file_status.error.as_ref().map(ToString::to_string);
             if is_new && let Some(text) = text {
-                tracing::error!(error = %text, "the last good configuration stays in force");
+                tracing::error!(error = %text, "configuration not loaded, last good one kept");
             }
             if is_new {
                 file_status.error = error.map(Arc::new);
@@ -436,7 +436,7 @@ fn issued_in(data_dir: Option<&Path>) -> IssuedTokens {
         None => IssuedTokens::default(),
         Some(Ok(issued)) => issued,
         Some(Err(error)) => {
-            tracing::error!(%error, "no token that was issued counts: their file cannot be read");
+            tracing::error!(%error, "issued tokens refused: their file is unreadable");
             IssuedTokens::default()
         }
     }

@@ -26,7 +26,7 @@ enum Host {
 /// Why a text is no listen address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no address to listen on; accepted are \"127.0.0.1:8080\", \"localhost:8080\", \":8080\" (loopback) and \"[::1]:8080\""
+    "{0:?} is no address to listen on; write \"127.0.0.1:8080\", \"localhost:8080\", \":8080\" (loopback) or \"[::1]:8080\""
 )]
 pub struct BadListen(pub String);
 
@@ -37,13 +37,12 @@ pub struct NotLoopback(pub Listen);
 
 impl NotLoopback {
     /// What to do about it.
-    pub const STEP: &str =
-        "listen on 127.0.0.1 behind a reverse proxy with TLS, or add --insecure if that is meant";
+    pub const STEP: &str = "listen on 127.0.0.1 behind a reverse proxy with TLS, or add --insecure";
 
     /// The same without what to do.
     pub fn what(&self) -> String {
         format!(
-            "{} can be reached from other machines, and everything sent there is plain text",
+            "other machines can reach {}, and traffic there is not encrypted",
             self.0
         )
     }

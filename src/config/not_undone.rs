@@ -16,10 +16,10 @@ pub enum NotUndone {
     #[error("change {0} is undone already")]
     Already(u64),
     /// It took a secret away.
-    #[error("change {0} took away a secret, which the history does not keep")]
+    #[error("change {0} removed a secret, which the history does not keep")]
     Secret(u64),
     /// Nobody saw the text before it, or it was too long.
-    #[error("change {0} cannot be undone: what was there before is not known")]
+    #[error("change {0} cannot be undone: the former value is not known")]
     NotKept(u64),
     /// A later change is about the same.
     #[error("`{path}` was changed again after change {id}")]

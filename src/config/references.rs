@@ -61,9 +61,7 @@ pub(super) enum BadReference {
     Missing(String),
     #[error("needs the secret {name}{why}")]
     Keyring { name: String, why: NoSecret },
-    #[error(
-        "has \"${{{0}}}\" in it, which is no reference this version knows; write \"$${{\" for a literal \"${{\""
-    )]
+    #[error("has the unknown reference \"${{{0}}}\"; write \"$${{\" for a literal \"${{\"")]
     Unknown(String),
     #[error("has a \"${{\" without its \"}}\"; write \"$${{\" for a literal \"${{\"")]
     Unclosed,

@@ -19,7 +19,7 @@ use crate::text::names::ServerName;
 pub struct SettingEdit {
     /// The keys that lead to it.
     pub path: Vec<String>,
-    /// What it becomes.
+    /// The new value.
     pub value: WantedValue,
 }
 

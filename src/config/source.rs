@@ -132,20 +132,21 @@ impl LoadError {
     pub fn next_step(&self) -> String {
         match self {
             Self::Unreadable { .. } => {
-                "see that this user may read the file, or name another with --config".to_owned()
+                "let this user read the file, or name another with --config".to_owned()
             }
             Self::Unusable { .. } if self.missing_variables().next().is_some() => {
-                "set the variable where the daemon is started; `mcpproxy config check` shows whether anything else is wrong".to_owned()
+                "set the variable for the daemon; `mcpproxy config check` shows other mistakes"
+                    .to_owned()
             }
             Self::Unusable { .. } => {
                 "correct the file; `mcpproxy config check` shows every mistake".to_owned()
             }
-            Self::Missing { by, .. } => format!(
-                "correct the name, or make the file first: `mcpproxy setup` and `mcpproxy upstream add` do, with the same {by}"
-            ),
+            Self::Missing { by, .. } => {
+                format!("correct the name, or create the file: `mcpproxy setup` with the same {by}")
+            }
             Self::Gone(_) => "put the file back".to_owned(),
             Self::WithoutServerAuth(_) => {
-                "put the file back, or write `{}` into it where everybody may come in".to_owned()
+                "put the file back, or write `{}` into it to allow every client".to_owned()
             }
         }
     }
@@ -254,7 +255,8 @@ impl Source {
             Some(text) => {
                 let mut settings = self.parse(text)?;
                 if says_nothing(Some(text)) {
-                    let warning = "the file is empty; a daemon that has read more of it takes that for an accident and keeps the last good one";
+                    let warning =
+                        "the file is empty; a running daemon keeps its last good configuration";
                     settings.warnings.push(warning.to_owned());
                 }
                 Ok(settings)
@@ -315,7 +317,7 @@ impl Source {
         }
         let mut settings = self.parse("")?;
         settings.warnings.push(format!(
-            "there is no configuration file yet: `mcpproxy upstream add` makes {}",
+            "no configuration file yet; `mcpproxy upstream add` creates {}",
             self.file.display()
         ));
         Ok(settings)

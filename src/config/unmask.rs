@@ -139,6 +139,6 @@ fn stands_for(text: &str, stored: &Value) -> bool {
 
 fn nothing_stored(path: &str) -> String {
     format!(
-        "`{path}` is masked, and nothing is stored there that shows like this; write the value itself, or leave the key out to keep what is stored"
+        "`{path}` is masked and matches no stored value; write the value, or leave the key out to keep it"
     )
 }

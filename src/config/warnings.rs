@@ -27,8 +27,7 @@ pub(super) fn warnings(settings: &Settings) -> Vec<String> {
         }
         if shuts_out_operator(acl, &servers) {
             warnings.push(format!(
-                "the operator is denied by default: `mcpproxy call` and `tools search` at your own terminal may use no tool of a server; \
-                 the rule {{\"subjects\": [\"{OPERATOR}\"], \"policy\": \"allow\"}} in `serverAuth.acl.rules` lets you"
+                "you are denied, too: `mcpproxy call` and `tools search` get no tools; add the rule {{\"subjects\": [\"{OPERATOR}\"], \"policy\": \"allow\"}} to `serverAuth.acl.rules`"
             ));
         }
     }
@@ -157,7 +156,8 @@ fn impossible_values(settings: &Settings) -> Vec<String> {
         let host = host.split('/').next().unwrap_or_default();
         let meant = format!("{scheme}://{host}");
         if origin == "null" {
-            let warning = "`trusted_origins` names \"null\", which every sandboxed frame of every page sends: leave it out";
+            let warning =
+                "`trusted_origins` has \"null\", which any web page can send: leave it out";
             return Some(warning.to_owned());
         }
         (origin != meant).then(|| {
@@ -189,7 +189,7 @@ mod tests {
         };
         let expected = [
             "`trusted_hosts` names \"http://h.example/mcp\", which no Host header can be; write \"h.example\"",
-            "`trusted_origins` names \"null\", which every sandboxed frame of every page sends: leave it out",
+            "`trusted_origins` has \"null\", which any web page can send: leave it out",
             "`trusted_origins` names \"o.example\", which no Origin header can be; write \"https://o.example\"",
             "`trusted_origins` names \"https://o/p\", which no Origin header can be; write \"https://o\"",
         ];

@@ -41,7 +41,7 @@ impl Watching {
         let mut watcher = match notify::recommended_watcher(on_event) {
             Ok(watcher) => watcher,
             Err(error) => {
-                tracing::warn!(%error, "cannot watch the configuration, looking at it now and then instead");
+                tracing::warn!(%error, "configuration file not watched, polled instead");
                 return Self {
                     watcher: None,
                     scene,

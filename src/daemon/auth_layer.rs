@@ -120,7 +120,7 @@ impl AuthLayer {
             Unknown::Operator(refused) => refused,
         };
         if let Some(times) = self.refusals.unknown.due() {
-            tracing::info!(%refused, times, "a request without valid credentials was refused");
+            tracing::info!(%refused, times, "request refused: no valid token");
             self.activity.note_unknown(path, refused.to_string(), times);
         }
         match unknown {

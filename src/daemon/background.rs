@@ -31,7 +31,7 @@ pub(super) async fn sweep(ledger: ChildLedger) {
     match tokio::task::spawn_blocking(move || ledger.sweep()).await {
         Ok(swept) => {
             for (server, groups) in swept {
-                tracing::warn!(%server, groups, "processes that an earlier daemon left behind were ended");
+                tracing::warn!(%server, groups, "processes of an earlier daemon ended");
             }
         }
         Err(error) => {

@@ -159,7 +159,7 @@ impl<Io> ClientIo<Io> {
                 };
                 let stall = self.stall.get_or_insert_with(Stall::new);
                 if stall.is_over(memory, cx) {
-                    tracing::info!("a client was given up: it does not read what it is told");
+                    tracing::info!("client dropped: it does not read");
                     return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
                 }
             }

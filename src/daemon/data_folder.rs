@@ -99,10 +99,9 @@ impl FolderFiles {
         };
         match seen {
             Ok(LockState::Held | LockState::Lost) => (),
-            Ok(LockState::TakenAgain) => tracing::warn!(
-                times,
-                "the lock of the data folder was removed while the daemon runs; it is taken again"
-            ),
+            Ok(LockState::TakenAgain) => {
+                tracing::warn!(times, "data folder's lock was removed; taken again")
+            }
             Err(error) => tracing::warn!(
                 %error, times,
                 "what was removed from the data folder while the daemon runs cannot be written again"

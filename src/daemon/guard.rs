@@ -69,14 +69,14 @@ pub(super) fn check(settings: &Settings, lines: &RefusalLines, request: &Request
                     path = shown(request.uri().path()),
                     rejected = shown(&values_of(request.headers(), &what)),
                     times,
-                    "a request was refused: its {what} is not trusted"
+                    "request refused: its {what} is not trusted"
                 );
             }
             refusal(&what)
         }
         Verdict::Twice(name) => {
             if let Some(times) = lines.twice.due() {
-                tracing::info!(header = %name, times, "a request was refused: it has a header twice");
+                tracing::info!(header = %name, times, "request refused: it has a header twice");
             }
             twice(&name)
         }
@@ -94,7 +94,7 @@ enum Verdict {
     Share(HeaderValue),
     /// What this header says is not trusted.
     Refuse(HeaderName),
-    /// This header is there more than once.
+    /// This header is there twice.
     Twice(HeaderName),
 }
 
@@ -183,13 +183,13 @@ fn shown(text: &str) -> &str {
 
 fn refusal(what: &HeaderName) -> Response {
     let hint = format!(
-        "This {what} is not trusted. The user can add it to trusted_{what}s in the configuration; the log names it."
+        "This {what} is not trusted. The user can add it to trusted_{what}s; the log names it."
     );
     error(StatusCode::FORBIDDEN, "forbidden", &hint)
 }
 
 fn twice(name: &HeaderName) -> Response {
-    let hint = format!("The header {name} is there more than once.");
+    let hint = format!("The header {name} is there twice.");
     error(StatusCode::BAD_REQUEST, "invalid_request", &hint)
 }
 

@@ -46,7 +46,7 @@ const TURNED_AWAY: usize = 16;
 const TURNING_AWAY: Duration = Duration::from_secs(1);
 
 /// That answer.
-const NO_ROOM: &str = r#"{"error":"every connection that mcpproxy may have is busy","code":"overloaded","hint":"Try again in a few seconds."}"#;
+const NO_ROOM: &str = r#"{"error":"all connections are busy","code":"overloaded","hint":"Try again in a few seconds."}"#;
 
 /// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -129,10 +129,7 @@ pub(super) async fn serve(listener: impl Accept, served: Served, drained: Durati
             tasks.spawn(converse(io, peer, served.clone(), connection));
             continue;
         }
-        note_refused(
-            &refused,
-            &"every connection, or every one that the address may have, has a call in flight",
-        );
+        note_refused(&refused, &"all connections are busy");
         if let Ok(place) = refusals.clone().try_acquire_owned() {
             tasks.spawn(turn_away(io, place));
         }

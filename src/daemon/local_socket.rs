@@ -118,7 +118,7 @@ impl Accept for LocalSocket {
             if user == rustix::process::geteuid().as_raw() || user == 0 {
                 return Ok((stream, Peer::LocalSocket));
             }
-            tracing::warn!(user, "another user tried the local socket");
+            tracing::warn!(user, "another user refused at the local socket");
         }
     }
 }

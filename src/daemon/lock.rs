@@ -69,7 +69,7 @@ impl DataLock {
                 let folder = data_dir.display();
                 Err(ServeError::taken(
                     format!("another daemon{holder} serves the data folder {folder}"),
-                    "connect to that one, end it with `mcpproxy stop`, or give --data-dir",
+                    "use that one, `mcpproxy stop` it, or give --data-dir",
                 ))
             }
             Err(TryLockError::Error(error)) => Err(cannot(error)),

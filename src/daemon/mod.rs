@@ -287,7 +287,7 @@ async fn not_bound(error: &NotBound) -> ServeError {
                 "failed to listen on {address}: the port is taken{}",
                 doctor::taken_by(address).await
             ),
-            "end that program, or choose another port with --port",
+            "stop that program, or choose another port with --port",
         ),
         io::ErrorKind::PermissionDenied => ServeError::failed(
             error.to_string(),

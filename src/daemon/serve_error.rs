@@ -69,7 +69,7 @@ impl ServeError {
         let source = source.map(|source| format!(": {source}"));
         Self::failed(
             format!("{doing}: {error}{}", source.unwrap_or_default()),
-            "see that this user may write there and that the disk has room, or give another folder with --data-dir; `mcpproxy doctor` looks at the folder",
+            "make it writable and free some disk space, or give another folder with --data-dir",
         )
     }
 }

@@ -59,8 +59,9 @@ pub(super) async fn until(
 }
 
 /// Two would write the same files.
-const LOST: &str = "the lock of the data folder was removed while the daemon ran, and another daemon has taken it since";
-const LOST_STEP: &str = "connect to that one, or give this one a folder of its own with --data-dir; keep what cleans folders up away from it";
+const LOST: &str = "another daemon has taken the data folder after its lock was removed";
+const LOST_STEP: &str =
+    "use that one, or give --data-dir; exclude the folder from cleaning programs";
 
 #[derive(Clone, Copy)]
 enum Stage {

@@ -25,12 +25,10 @@ pub(super) async fn tell_while(
         ticks.tick().await;
         match timeout(pause, answers()).await {
             Ok(true) => tell(),
-            Ok(false) => tracing::warn!(
-                "the daemon does not answer itself; the service manager is not told that it is alive"
-            ),
+            Ok(false) => tracing::warn!("daemon stuck; service manager not notified"),
             Err(_) => tracing::warn!(
                 seconds = pause.as_secs(),
-                "the daemon did not answer itself in time; the service manager is not told that it is alive"
+                "daemon slow; service manager not notified"
             ),
         }
     }

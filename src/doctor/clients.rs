@@ -48,19 +48,15 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
                 DoctorFinding::warn(
                     CLIENT,
                     format!("the file of {} cannot be read: {error}", client.name()),
-                    "correct it: the client may not read it either",
+                    "correct it; the client may not read it either",
                 )
                 .at(file.path.display()),
             ),
         }
     }
     if !is_named {
-        let what = "no client that is known names mcpproxy";
-        findings.push(DoctorFinding::warn(
-            CLIENT,
-            what,
-            "`mcpproxy connect` puts it into the file of a client",
-        ));
+        let what = "no known client is connected";
+        findings.push(DoctorFinding::warn(CLIENT, what, "`mcpproxy connect`"));
     }
     findings
 }
@@ -90,7 +86,7 @@ impl ServedHere<'_> {
         }
         for entry in entries {
             if let Some(program) = missing_program(entry).filter(|_| self.us.is_us(entry)) {
-                let what = format!("{client} starts {program}, which is not there");
+                let what = format!("{client} starts {program}, which does not exist");
                 let fix = "write the path of this program there (`which mcpproxy`)";
                 findings.push(DoctorFinding::fail(CLIENT, what, fix));
             }
@@ -100,7 +96,7 @@ impl ServedHere<'_> {
         };
         findings.push(DoctorFinding::ok(
             CLIENT,
-            format!("{client} names us as {:?}", ours.name),
+            format!("{client} is connected as {:?}", ours.name),
         ));
         findings
     }

@@ -34,7 +34,7 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
     for fault in &report.faults {
         findings.push(fail(
             fault,
-            "correct it; `mcpproxy config path` prints which file counts",
+            "correct it; `mcpproxy config path` prints its path",
         ));
     }
     for broken in &report.broken {
@@ -51,13 +51,13 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
         findings.push(fail(&what, "correct the file"));
     }
     for warning in &report.warnings {
-        let fix = "`mcpproxy config check` says the same; correct it if it is not meant";
+        let fix = "correct it, unless it is meant";
         findings.push(DoctorFinding::warn(CONFIGURATION, warning.as_str(), fix));
     }
     if findings.is_empty() {
         let what = match report.servers {
-            1 => "it is sound, with 1 server".to_owned(),
-            servers => format!("it is sound, with {servers} servers"),
+            1 => "it is fine, 1 server".to_owned(),
+            servers => format!("it is fine, {servers} servers"),
         };
         findings.push(DoctorFinding::ok(CONFIGURATION, what));
     }

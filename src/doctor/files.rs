@@ -25,14 +25,13 @@ pub(super) fn configuration(file: &Path, has_secrets: bool) -> Option<DoctorFind
     let place = file.display();
     let fix = format!("chmod 600 {place}");
     let finding = if access.mode & WRITABLE != 0 {
-        let what =
-            "other users can change the configuration, and with it what is started in your name";
+        let what = "other users can change the configuration, and so run commands as you";
         DoctorFinding::fail(FILES, what, fix)
     } else if access.mode & OPEN != 0 && has_secrets {
         let what = "other users can read the configuration, which holds secrets";
         DoctorFinding::warn(FILES, what, fix)
     } else {
-        DoctorFinding::ok(FILES, "the configuration is yours alone to change")
+        DoctorFinding::ok(FILES, "only you can change the configuration")
     };
     Some(finding.at(place))
 }
@@ -45,8 +44,7 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
     if !access.is_ours {
         let fix =
             "run mcpproxy as that user, or name a folder of your own with `data_dir` or --data-dir";
-        let what =
-            "the data folder belongs to another user, so a daemon of yours does not start on it";
+        let what = "the data folder belongs to another user, so your daemon cannot use it";
         return Some(DoctorFinding::fail(FILES, what, fix).at(place));
     }
     if access.mode & OPEN != 0 {
@@ -58,7 +56,7 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
     }
     let open = open_files(folder);
     Some(match &open[..] {
-        [] => DoctorFinding::ok(FILES, "the data folder is yours alone").at(place),
+        [] => DoctorFinding::ok(FILES, "only you can open the data folder").at(place),
         [first, others @ ..] => {
             let more = match others.len() {
                 0 => String::new(),
@@ -167,6 +165,6 @@ mod tests {
         set(&log, 0o644);
         check(DoctorSeverity::Warn, "a.log");
         set(&log, 0o600);
-        check(DoctorSeverity::Ok, "yours alone");
+        check(DoctorSeverity::Ok, "only you");
     }
 }

@@ -91,7 +91,7 @@ pub async fn examine(
             None
         }
         SeenDaemon::Unusable(error) => {
-            let fix = "look at its log; end it with `kill` if it hangs, and start it again";
+            let fix = "`mcpproxy logs`; if it hangs, `kill` it, then `mcpproxy start`";
             findings.push(DoctorFinding::fail("daemon", error, fix));
             None
         }
@@ -167,7 +167,7 @@ fn index(tools: usize, settings: &Settings) -> DoctorFinding {
         tools => format!("{tools} tools are indexed"),
     };
     if tools == 0 && servers::usable(settings).next().is_some() {
-        let fix = "start the daemon, which lists every server once; `mcpproxy upstream list` says how they are";
+        let fix = "`mcpproxy start`, which lists every server once";
         return DoctorFinding::warn("index", what, fix);
     }
     DoctorFinding::ok("index", what)

@@ -37,11 +37,9 @@ pub(super) async fn check(listen: Listen, status: Option<&StatusReport>) -> Doct
             DoctorFinding::ok(PORT, "the daemon listens").at(place)
         }
         Some(status) => {
-            let fix = "end what has the port, or set another `listen` in the configuration; then `mcpproxy stop`, and `mcpproxy setup` or `mcpproxy serve`";
+            let fix = "stop that program or set another `listen`, then `mcpproxy restart`";
             let who = who_has(listen).await;
-            let what = format!(
-                "no client can connect over HTTP: {who}, so the daemon serves its local socket only"
-            );
+            let what = format!("no client can connect over HTTP: {who}");
             // One that was started for clients that come through a bridge serves those.
             let is_for_bridges = status.location.ends_after_idle_seconds.is_some();
             let finding = if is_for_bridges {
@@ -65,7 +63,7 @@ async fn free(listen: Listen) -> DoctorFinding {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => DoctorFinding::fail(
             PORT,
             format!("it is taken{}", taken_by(address).await),
-            "end that program, or set another `listen` in the configuration",
+            "stop that program, or set another `listen`",
         )
         .at(address),
         Err(error) => DoctorFinding::fail(
@@ -93,9 +91,7 @@ pub async fn taken_by(address: SocketAddr) -> String {
     let owner = owner_of(address.port());
     let owner = owner.map_or_else(String::new, |owner| format!(" by {owner}"));
     match version_of(address).await {
-        Some(version) => format!(
-            "{owner}, which is mcpproxy {version} with another data folder or of another user"
-        ),
+        Some(version) => format!("{owner}, another mcpproxy ({version})"),
         None => owner,
     }
 }

@@ -46,7 +46,7 @@ fn on_path(own: &Path, folders: &[PathBuf]) -> DoctorFinding {
         [(_, first), ..] if *first == own => DoctorFinding::warn(
             PROGRAM,
             format!("mcpproxy {version}; PATH has several: {}", names.join(", ")),
-            "remove those that are not needed, so that clients and shells start the same one",
+            "remove the others, so that clients and shells start the same one",
         )
         .at(this),
         _ => DoctorFinding::warn(

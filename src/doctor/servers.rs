@@ -23,12 +23,12 @@ const SERVER: &str = "server";
 pub(super) fn search_path(base: &BaseEnvironment, login: Option<&OsStr>) -> DoctorFinding {
     let check = "path";
     let finding = if login.is_some() || File::open("/dev/tty").is_ok() {
-        DoctorFinding::ok(check, "programs of servers are searched here")
+        DoctorFinding::ok(check, "servers' programs are searched here")
     } else {
         DoctorFinding::warn(
             check,
-            "the login shell did not give its PATH within 5 s; the daemon's own is used",
-            "set $SHELL where the daemon is started, look what its start-up files wait for, or set PATH in \"environment\" of the configuration",
+            "the login shell did not print its PATH within 5 s; the daemon's own is used",
+            "make its start-up files faster, or set PATH in \"environment\" of the configuration",
         )
     };
     finding.at(base.path().to_string_lossy())
@@ -54,8 +54,8 @@ pub(super) fn programs(settings: &Settings, base: &BaseEnvironment) -> Vec<Docto
     }
     if found > 0 {
         let what = match found {
-            1 => "the program of 1 server is there".to_owned(),
-            n => format!("the programs of {n} servers are there"),
+            1 => "1 server's program found".to_owned(),
+            n => format!("the programs of {n} servers found"),
         };
         findings.push(DoctorFinding::ok(COMMAND, what));
     }
@@ -131,14 +131,12 @@ fn answered(what: String, left_out: Option<&LeftOut>) -> DoctorFinding {
 fn held_by_daemon(row: &ServerRow) -> DoctorFinding {
     let what = match (&row.last_error, row.tools) {
         (Some(why), _) => {
-            let what = format!(
-                "it waits for approval; it was tried once to list its tools, and that failed: {why}"
-            );
+            let what = format!("it waits for approval; listing its tools failed: {why}");
             let step = row.next_step.clone().unwrap_or_else(|| review(&row.name));
             return DoctorFinding::warn(SERVER, what, step);
         }
-        (None, Some(1..)) => "it waits for approval; only its lists were read",
-        (None, _) => "it waits for approval; nothing of it is called",
+        (None, Some(1..)) => "it waits for approval; only its tools were listed",
+        (None, _) => "it waits for approval",
     };
     DoctorFinding::warn(SERVER, what, review(&row.name))
 }
@@ -146,7 +144,7 @@ fn held_by_daemon(row: &ServerRow) -> DoctorFinding {
 fn held(name: &str) -> DoctorFinding {
     DoctorFinding::warn(
         SERVER,
-        "it waits for approval, so it was not started",
+        "it waits for approval and was not started",
         review(name),
     )
 }
@@ -254,6 +252,6 @@ mod tests {
         let findings = programs(&settings, &base);
         assert_eq!(failing(&findings), ["absent", "moved", "nowhere"]);
         let good = findings.last().expect("a finding");
-        assert_eq!(good.what, "the program of 1 server is there");
+        assert_eq!(good.what, "1 server's program found");
     }
 }

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Serialize, ser::SerializeMap};
 
+use super::step::NextStep;
+
 /// The kind of an own failure. An upstream's own errors pass unchanged and have no code here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
@@ -230,6 +232,8 @@ pub struct Failure {
     pub tool: Option<String>,
     /// The next step, in words that a model or a person can act on.
     pub hint: String,
+    /// The next step of whoever may run commands, where it is another.
+    pub step: Option<NextStep>,
 }
 
 /// Limit: bytes of a sentence. Names that a client made up stand in it, and would come back whole otherwise.
@@ -247,6 +251,7 @@ impl Failure {
             server: None,
             tool: None,
             hint: capital(cut(hint.into(), LONGEST_SENTENCE)),
+            step: None,
         }
     }
 
@@ -254,6 +259,13 @@ impl Failure {
     #[must_use]
     pub fn of_server(mut self, server: impl fmt::Display) -> Self {
         self.server = Some(cut(server.to_string(), LONGEST_NAME));
+        self
+    }
+
+    /// With the step of whoever may run commands.
+    #[must_use]
+    pub fn with_step(mut self, step: NextStep) -> Self {
+        self.step = Some(step);
         self
     }
 

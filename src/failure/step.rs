@@ -35,6 +35,8 @@ pub enum NextStep {
     Remove,
     /// Find out how it is to be spoken to, by `"type": "auto"`.
     FindType,
+    /// Give its calls more time.
+    AllowLongerCalls,
     /// Correct its entry.
     FixEntry {
         /// What of it, in words that name the key; absent where the reason does.
@@ -82,7 +84,7 @@ impl NextStep {
         match self {
             Self::ReadLog => format!("`mcpproxy upstream logs {server}`"),
             Self::RunByHand => format!(
-                "run its command by hand: it wrote nothing to its log; `mcpproxy upstream show {server}` has the command"
+                "its log is empty; run its command by hand (`mcpproxy upstream show {server}`)"
             ),
             Self::SetSecret { name } => format!("`mcpproxy secret set {name}`"),
             Self::SetVariable { name } => format!("set {name} for the daemon, then restart it"),
@@ -92,7 +94,10 @@ impl NextStep {
             Self::Restart => format!("`mcpproxy upstream restart {server}`"),
             Self::Remove => format!("`mcpproxy upstream remove {server}`"),
             Self::FindType => format!(
-                "check the path of its `url`, mostly /mcp or /sse; if that is right: `mcpproxy upstream patch {server} type=auto`"
+                "check the path of its `url` (/mcp or /sse), or `mcpproxy upstream patch {server} type=auto`"
+            ),
+            Self::AllowLongerCalls => format!(
+                "the call was cancelled; for longer ones: `mcpproxy upstream patch {server} call_tool_timeout=10m`"
             ),
             Self::FixEntry { how: Some(how) } | Self::Act { how } => how.clone(),
             Self::FixEntry { how: None } => {

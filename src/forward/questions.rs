@@ -62,7 +62,8 @@ fn incapable(method: &str) -> RpcError {
 /// The client did not say that it can open pages, which its request takes.
 pub(super) fn cannot_open_pages() -> RpcError {
     let data = serde_json::json!({ "requiredCapabilities": { "elicitation": { "url": {} } } });
-    let text = "the server wants a page to be opened, and the client did not declare that it can (elicitation, mode \"url\")";
+    let text =
+        "the server wants a page to be opened, and the client cannot (elicitation, mode \"url\")";
     RpcError::new(RpcError::MISSING_CAPABILITY, text).with_data(Raw::author(&data))
 }
 
@@ -139,8 +140,7 @@ async fn ask_of_round(
 
 /// The failure of a call whose server got no answer to its question.
 pub(super) fn unanswered(server: &ServerName, why: &str) -> Failure {
-    let error = format!("the server {server:?} asked something that was not answered: {why}");
-    let hint =
-        "Use a client that can answer questions of servers, or call in a way that needs none.";
+    let error = format!("the server {server:?} asked a question that went unanswered: {why}");
+    let hint = "Use a client that can answer questions, or a call that needs none.";
     Failure::new(ErrorCode::QuestionUnanswered, error, hint).of_server(server)
 }

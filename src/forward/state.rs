@@ -168,7 +168,7 @@ impl CallState {
             (_, CallEvent::Resumed { .. }) if has_round => (Parked, CallAction::Park),
             (_, CallEvent::Resumed { .. }) => (Running, CallAction::RefuseMissing),
             (_, CallEvent::InputRequired(_)) if !has_round => {
-                return CallAction::Fail("it asks again and again");
+                return CallAction::Fail("it keeps asking");
             }
             (_, CallEvent::InputRequired(questions)) if questions.requests.len() > MAX_REQUESTS => {
                 return CallAction::Fail("it asks too much at once");

@@ -416,7 +416,7 @@ fn access_denied(what: &str) -> Failure {
 }
 
 fn too_long(why: TooLong) -> Failure {
-    let hint = "Copy the name or the URI from a list, and leave out what does not belong to it.";
+    let hint = "Copy the name or URI exactly from a list.";
     Failure::new(ErrorCode::InvalidArguments, why.to_string(), hint)
 }
 

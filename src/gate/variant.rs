@@ -70,10 +70,9 @@ pub(super) fn declared(
             let why = says("`tool_acl` says that it writes", by_text);
             (Variant::Write, why)
         }
-        Effect::Executes if read_only == Some(true) => (
-            Variant::Write,
-            "its name says that it runs what it is given",
-        ),
+        Effect::Executes if read_only == Some(true) => {
+            (Variant::Write, "its name says that it runs commands")
+        }
         Effect::Executes | Effect::Unsure => return Ok(()),
     };
     if needed.0 == variant {

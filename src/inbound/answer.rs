@@ -70,7 +70,7 @@ pub(super) fn rpc_error(status: StatusCode, id: Option<&Id>, error: &RpcError) -
 pub(super) fn no_session(id: Option<&Id>) -> Response {
     let error = RpcError::new(
         RpcError::SESSION,
-        "Session not found: it has ended or was never here. Send initialize again.",
+        "Session not found. Send initialize again.",
     );
     rpc_error(StatusCode::NOT_FOUND, id, &error)
 }
@@ -108,7 +108,7 @@ pub(super) fn unknown_server(name: &str) -> Response {
     let failure = Failure::new(
         ErrorCode::UnknownServer,
         format!("no server {name:?} is configured"),
-        "The last part of the address has to be the name of a configured server.",
+        "The address must end in the name of a configured server.",
     );
     json(
         StatusCode::NOT_FOUND,
@@ -120,7 +120,7 @@ pub(super) fn unknown_profile(name: &str) -> Response {
     let failure = Failure::new(
         ErrorCode::UnknownProfile,
         format!("no profile {name:?} is configured"),
-        "The last part of the address has to be the name of a configured profile.",
+        "The address must end in the name of a configured profile.",
     );
     json(
         StatusCode::NOT_FOUND,
@@ -130,7 +130,7 @@ pub(super) fn unknown_profile(name: &str) -> Response {
 
 /// Nobody knows who sent the request (RFC 6750, 3). The body is a JSON-RPC error, which is what clients read.
 pub fn unauthorized(why: &Refused) -> Response {
-    let hint = "Send a token that is known here: `Authorization: Bearer TOKEN`.";
+    let hint = "Send a valid token: `Authorization: Bearer TOKEN`.";
     let failure = Failure::new(ErrorCode::Unauthorized, why.to_string(), hint);
     let error = bounds::of_ours(&failure);
     let mut response = rpc_error(StatusCode::UNAUTHORIZED, None, &error);
@@ -150,7 +150,7 @@ pub fn unauthorized(why: &Refused) -> Response {
 
 /// The answer to a request of this very daemon, which would wait for itself.
 pub fn behind_itself() -> Response {
-    let hint = "Take the server out of the configuration: a server behind itself would never end.";
+    let hint = "Remove that server: it leads back to mcpproxy.";
     let failure = Failure::new(ErrorCode::ServerMisconfigured, IS_OURSELVES, hint);
     let error = bounds::of_ours(&failure);
     let mut response = rpc_error(StatusCode::LOOP_DETECTED, None, &error);

@@ -55,7 +55,7 @@ impl Inbound {
         tokio::select! {
             () = self.attend(view, caller, input, output) => (),
             () = access.withdrawn(&who) => {
-                tracing::info!(caller = who.subject(), "a client was seen off: its token does not count any more");
+                tracing::info!(caller = who.subject(), "client disconnected: its token was revoked");
             }
         }
     }

@@ -51,7 +51,7 @@ pub enum UnreadBody {
     #[error("the body ended early")]
     Broken,
     /// What clients make the daemon hold is all that it may.
-    #[error("clients make the daemon hold all that is allowed")]
+    #[error("memory for requests is full")]
     NoRoom,
 }
 
@@ -111,7 +111,7 @@ pub async fn read_body(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, U
         if size <= MAX_MESSAGE {
             let missing = size.saturating_sub(UNCOUNTED + share.bytes());
             if missing > 0 && !deadline.room(share.grow(missing, ROOM_TIMEOUT)).await? {
-                tracing::warn!("a request was refused: clients make us hold all that is allowed");
+                tracing::warn!("request refused: clients make us hold all that is allowed");
                 return Err(UnreadBody::NoRoom);
             }
             text.extend_from_slice(&data);

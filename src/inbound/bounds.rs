@@ -21,7 +21,7 @@ pub(super) fn cost_of_subscription(uri: &str) -> usize {
 
 /// Nothing more can be kept for any client.
 pub(super) fn no_memory() -> RpcError {
-    let text = "clients make mcpproxy hold as much as it is allowed to";
+    let text = "memory for requests is full";
     overloaded(text, "Try again in a few seconds, with less.")
 }
 

@@ -76,7 +76,7 @@ impl Unframed {
     pub(super) fn read(text: &Bytes, no_messages: &LogThrottle) -> Result<Self, FrameError> {
         let parsed = parse_client(text).inspect_err(|error| {
             if let Some(times) = no_messages.due() {
-                tracing::info!(%error, size = text.len(), times, "a client sent what is no message");
+                tracing::info!(%error, size = text.len(), times, "client sent an invalid message");
             }
         });
         let (mut messages, is_batch) = parsed?;

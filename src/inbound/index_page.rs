@@ -8,8 +8,7 @@ use super::answer;
 const SENTENCE: &str = concat!(
     "This is mcpproxy ",
     env!("CARGO_PKG_VERSION"),
-    ", which stands between AI clients and MCP servers: connect an MCP client to /mcp on this address, and look at /health to see \
-     whether all is well."
+    ". Connect MCP clients to /mcp on this address; the web UI is at /ui/ (log in with `mcpproxy ui`)."
 );
 
 /// The sentence, as a page for clients that accept one.

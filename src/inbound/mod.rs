@@ -77,7 +77,7 @@ struct Parts {
     /// What outlives the request that began it: clients on connections that are HTTP's no more, and streams that their clients can
     /// take up again.
     tasks: TaskTracker,
-    /// How often the log mentions that a client sent what is no message.
+    /// How often the log mentions that client sent an invalid message.
     no_messages: Arc<LogThrottle>,
 }
 

@@ -115,7 +115,7 @@ fn no_session(why: NoSession, headers: &HeaderMap) -> Response {
 
 /// The answer to a request that another daemon was working on.
 fn lost(id: &Id) -> Bytes {
-    let text = "the daemon that worked on the request has ended";
+    let text = "the daemon restarted during the request";
     let hint = "It may have run. The session continues.";
     let error = bounds::of_ours(&Failure::new(ErrorCode::ConnectionLost, text, hint));
     error_frame(Some(id), &error.to_raw())

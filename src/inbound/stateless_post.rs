@@ -61,7 +61,7 @@ impl Inbound {
                     .await
             }
             Unframed::One(Message::Response(_)) => {
-                let why = "nothing is asked of clients in this revision, so they answer nothing";
+                let why = "this revision has no requests to clients, so no answers";
                 refused(None, &RpcError::invalid_request(why))
             }
         }

@@ -48,14 +48,10 @@ impl KeyringError {
         let step = match self {
             Self::Missing(name, _) => return format!("`mcpproxy secret set {name}` stores it"),
             Self::Locked | Self::Dismissed => {
-                "unlock it (mostly by logging in at the desktop), or keep secrets in a private file: \"keyring\": \"file\" in the configuration"
+                "unlock it (log in at the desktop), or set \"keyring\": \"file\" in the configuration"
             }
-            Self::Absent(_) => {
-                "keep secrets in a private file: \"keyring\": \"auto\" or \"file\" in the configuration"
-            }
-            Self::Silent => {
-                "answer its dialog if there is one, or keep secrets in a private file: \"keyring\": \"file\" in the configuration"
-            }
+            Self::Absent(_) => "set \"keyring\": \"auto\" or \"file\" in the configuration",
+            Self::Silent => "answer its dialog, or set \"keyring\": \"file\" in the configuration",
             Self::Damaged(_) => {
                 "correct the file, or move it away and store its secrets again: `mcpproxy secret set NAME`"
             }
@@ -72,7 +68,7 @@ impl KeyringError {
             Self::Missing(..) => return NoSecret::Missing,
             Self::Absent(_) => (format!("{PLATFORM} cannot be used"), self.next_step()),
             Self::Damaged(_) | Self::Disk(..) | Self::Failed(_) => (
-                "what keeps it is damaged".to_owned(),
+                "its keyring is damaged".to_owned(),
                 "`mcpproxy secret list` says why".to_owned(),
             ),
             _ => (self.to_string(), self.next_step()),

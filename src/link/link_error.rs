@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::remote::TlsMistake;
 use crate::wire::instance::IS_OURSELVES;
 
 /// Why a request got no answer.
@@ -10,6 +11,9 @@ pub enum LinkError {
     /// It certainly did not reach the upstream's program: it may be sent again over another connection.
     #[error("{0}")]
     NotDelivered(String),
+    /// No connection came about, because of this: it was not sent.
+    #[error("{0}")]
+    Tls(TlsMistake),
     /// The connection ended after it was sent; whether it was processed is unknown.
     #[error("connection lost: {0}")]
     Lost(String),
@@ -17,7 +21,7 @@ pub enum LinkError {
     #[error("unusable answer: {0}")]
     Broken(String),
     /// The upstream finds that the request's headers do not say what its body says. It was not processed.
-    #[error("the server finds that headers and body of the request do not match: {0}")]
+    #[error("the server says that headers and body differ: {0}")]
     HeaderMismatch(String),
     /// What answers is the daemon that asks. The request was not processed.
     #[error("{IS_OURSELVES}")]
@@ -47,12 +51,10 @@ impl LinkError {
     /// What a client may read: nothing in the server's own words.
     pub fn outside(&self) -> String {
         match self {
-            Self::NotDelivered(_) => "nothing answers".to_owned(),
+            Self::NotDelivered(_) | Self::Tls(_) => "nothing answers".to_owned(),
             Self::Lost(_) => "connection lost".to_owned(),
             Self::Broken(_) => "its answer was unusable".to_owned(),
-            Self::HeaderMismatch(_) => {
-                "it finds that headers and body of the request do not match".to_owned()
-            }
+            Self::HeaderMismatch(_) => "it says that headers and body differ".to_owned(),
             Self::Ourselves => self.to_string(),
             Self::Status {
                 status: status @ (401 | 403),

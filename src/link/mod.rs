@@ -34,7 +34,7 @@ pub use self::{
     news::{NEWS_CAPACITY, News, NewsSender},
     noise::Noise,
     owner::{ClientKey, ConnectionOwner, Entered, Unattributed},
-    remote::{AddressReach, Endpoint, EndpointError, certificate_step},
+    remote::{AddressReach, Endpoint, EndpointError},
 };
 use self::{
     in_flight::{Purpose, RequestsInFlight},

@@ -54,7 +54,7 @@ impl Noise {
         if let Some(lines) = limit.due() {
             let line = shown();
             let line = line.as_str();
-            tracing::warn!(%server, lines, line, "the server writes what is no message of the protocol; it is passed over");
+            tracing::warn!(%server, lines, line, "server wrote other lines to stdout");
         }
     }
 }

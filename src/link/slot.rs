@@ -58,7 +58,7 @@ impl Slot {
         let size = size_of_notice(&message);
         let mut arrived = self.arrived.lock();
         if matches!(message, Ok(Incoming::Notice(_))) && arrived.is_full(size) {
-            tracing::debug!("a notice was dropped: its caller reads too slowly");
+            tracing::debug!("notice dropped: slow client");
             return;
         }
         arrived.bytes += size;

@@ -176,7 +176,7 @@ impl AccessQuestion {
         }
         let parts = self.name.split_once(':');
         let Some((server, name)) = parts.filter(|_| self.kind == AskedKind::Tool) else {
-            let error = format!("no server is named whose {:?} that is", self.name);
+            let error = format!("the server of {:?} is missing", self.name);
             let hint = "Name the server in `server`; a tool may also be SERVER:TOOL, a built-in one has the kind `built_in`.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
         };
@@ -263,7 +263,7 @@ fn in_profile(caller: &Caller, name: &str, settings: &Settings) -> Result<Caller
         return Ok(caller.in_profile(name));
     }
     let error = format!("no profile {name:?} is configured");
-    let hint = "`profiles` in the configuration file has them all";
+    let hint = "`mcpproxy config get profiles` lists them";
     Err(Failure::new(ErrorCode::UnknownProfile, error, hint))
 }
 
@@ -331,13 +331,10 @@ fn verdict(
         (Some(refusal), ..) if is_guard => {
             let hidden = notes::hidden_by_profile(question, settings);
             let why = hidden.unwrap_or_else(|| refusal.error.clone());
-            format!("denied, whatever the rules say: {why}")
+            format!("denied: {why}")
         }
         _ if token.is_some() => {
-            format!(
-                "denied by the token of {}, whatever the rules say",
-                question.subject
-            )
+            format!("denied by the token of {}", question.subject)
         }
         (_, "rule", Some(place), Some(text)) => {
             format!("{word} by serverAuth.acl.rules[{place}]: {text}")
@@ -345,7 +342,7 @@ fn verdict(
         (_, "default", ..) => format!("{word} by serverAuth.acl.default: no rule matches"),
         _ => format!("{word}: there are no access rules"),
     };
-    notes.extend(unlisted.map(|unlisted| format!("as far as is known {}", unlisted.error)));
+    notes.extend(unlisted.map(|unlisted| format!("as far as known, {}", unlisted.error)));
     AccessVerdict {
         subject: question.subject.clone(),
         roles,
@@ -384,7 +381,7 @@ fn under_lock(
         return AccessVerdict {
             decided_by: "lock_file".to_owned(),
             reason: format!(
-                "denied by the lock file {file}, whatever the rules say: it does not have the definition that {server:?} lists for {name:?}"
+                "denied by the lock file {file}: it lacks the definition that {server:?} lists for {name:?}"
             ),
             ..verdict
         };

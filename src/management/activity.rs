@@ -17,7 +17,7 @@ impl<B: Backing> Management<B> {
         let found = self.read_activity(move |reader| reader.record(id)).await?;
         found.ok_or_else(|| {
             let error = format!("there is no activity record {id}");
-            let hint = "It may have been removed by age or number; `mcpproxy activity list` shows what there is.";
+            let hint = "Old records are removed; `mcpproxy activity list` shows the rest.";
             Failure::new(ErrorCode::UnknownRecord, error, hint)
         })
     }
@@ -38,7 +38,7 @@ fn failed(error: &UnreadableActivity) -> Failure {
         UnreadableActivity::Query(_) => Failure::new(
             ErrorCode::InvalidArguments,
             error.to_string(),
-            "`mcpproxy activity list --help` says what can be asked for.",
+            "`mcpproxy activity list --help` explains the filters.",
         ),
         UnreadableActivity::File(_) => {
             let hint = "Start the daemon, which sets a damaged file aside and begins a new one, or move the file away.";

@@ -28,7 +28,7 @@ impl AgentChanges {
     pub(super) fn take(&self) -> Result<(), Failure> {
         let mut full = self.0.lock();
         *full = LIMIT.take(*full, Instant::now()).map_err(|_| {
-            let error = "agents change the configuration too often; nothing was changed";
+            let error = "too many changes by agents; nothing was changed";
             Failure::new(ErrorCode::Overloaded, error, "Try again in a moment.")
         })?;
         Ok(())

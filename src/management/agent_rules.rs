@@ -30,8 +30,7 @@ pub(super) enum AgentVerdict {
 
 const ONLY_A_PERSON: &str = "only the user may change it";
 const LIFTS: &str = "only the user can approve a server";
-const WIDENS: &str =
-    "it would offer more tools than the user has allowed, which only the user may do";
+const WIDENS: &str = "only the user may offer more tools";
 
 /// Judges a change of an entry that is there.
 pub(super) fn judge(patched: &PatchedEntry) -> AgentVerdict {

@@ -21,7 +21,7 @@ const MOST: usize = 64 << 10;
 pub(super) fn for_agent(failure: Failure) -> Failure {
     let (error, hint) = match failure.code {
         ErrorCode::ConfigUnusable => (
-            "the configuration file cannot be changed, or what it says is not in force".to_owned(),
+            "the configuration file is unusable".to_owned(),
             "Ask the user to look at the configuration file.",
         ),
         ErrorCode::ServerExists => (
@@ -30,11 +30,11 @@ pub(super) fn for_agent(failure: Failure) -> Failure {
         ),
         ErrorCode::UnknownServer => (
             failure.error,
-            "The operation \"list\" shows the servers; one that is not in the configuration file cannot be changed.",
+            "Use the operation \"list\" to see the servers.",
         ),
         ErrorCode::ServerUnavailable | ErrorCode::ConnectionLost | ErrorCode::TimedOut => (
             failure.error,
-            "Look at its state with the operation \"list\", and ask the user if it stays like this.",
+            "Check its state with the operation \"list\"; tell the user if it stays down.",
         ),
         _ => {
             return if failure.hint.contains("mcpproxy ") {
@@ -77,7 +77,7 @@ pub(super) fn next_step_for_agent(
     if has_failed {
         let step = match row.transport.as_deref().filter(|_| !row.unusable) {
             Some("stdio") => "Read its log with the operation \"tail_log\", or tell the user.",
-            // A remote server writes no log here.
+            // Remote servers keep their own log.
             Some(_) => "Try again later with the operation \"restart\", or tell the user.",
             None => "Tell the user to correct its entry.",
         };

@@ -56,8 +56,7 @@ pub struct AgentChange {
     pub notice: Option<&'static str>,
 }
 
-const HELD: &str = "The server is held: it is not started and not contacted until the user has reviewed and approved it. Tell the user; \
-    only the user can do that.";
+const HELD: &str = "The server is quarantined: it does not start until the user approves it. Tell the user; only they can approve.";
 
 /// What an agent is shown of a server's row. What else a row tells is for people.
 const SHOWN: [&str; 8] = [
@@ -71,7 +70,7 @@ const SHOWN: [&str; 8] = [
     "next_step",
 ];
 
-const NOTHING_CHANGED: &str = "Everything was so already.";
+const NOTHING_CHANGED: &str = "Nothing to change.";
 
 impl Management {
     /// For an agent that asks for its caller.
@@ -127,7 +126,7 @@ impl AgentRequest<'_> {
             known.eq_ignore_ascii_case(name) && !self.now.rules().shows(self.caller, known)
         });
         if is_hidden || !self.now.rules().would_show(self.caller, name) {
-            let error = format!("access denied: a server {name:?} would not be for you");
+            let error = format!("access denied: you may not use a server {name:?}");
             let hint = "Choose another name, or ask the user to add it.";
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
@@ -215,15 +214,14 @@ impl AgentRequest<'_> {
         self.see(name)?;
         if gate::is_quarantined(self.now.settings(), name) {
             // What it writes is a stranger's text, like what it lists.
-            let error = format!("the server {name:?} is quarantined: what it writes is not shown");
+            let error = format!("the server {name:?} is quarantined; its log is hidden");
             let hint = "Ask the user to review the server and to approve it.";
             return Err(Failure::new(ErrorCode::ServerQuarantined, error, hint).of_server(name));
         }
         if has_other_callers(self.now.settings(), self.caller) {
-            let error = format!(
-                "the log of the server {name:?} is not shown: it has what the server wrote on behalf of others, too"
-            );
-            let hint = "Ask whoever runs mcpproxy to look at it.";
+            let error =
+                format!("the log of the server {name:?} is hidden: other callers use it, too");
+            let hint = "Ask the user to look at it.";
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
         let (management, server) = (self.management.clone(), name.to_owned());

@@ -41,7 +41,7 @@ pub struct ConfigPatch {
 pub struct ConfigEdit {
     /// The keys that lead to it: `"activity.max_age"`, or `["activity", "max_age"]`.
     pub path: EditPath,
-    /// What it becomes; null takes the key out.
+    /// The new value; null takes the key out.
     #[serde(default)]
     pub value: Value,
     /// The same as somebody typed it, in place of `value`: JSON where the key takes that, else the text itself.

@@ -26,9 +26,9 @@ impl<B: Backing> Management<B> {
         if !name.eq_ignore_ascii_case(DEMO) || self.server(DEMO).is_err() || is_named() {
             return Ok(());
         }
-        let error = format!("there is a server {DEMO:?} already: the demo server, which runs");
+        let error = format!("the demo server {DEMO:?} runs already");
         let hint = format!(
-            "Choose another name. `mcpproxy upstream remove {DEMO}` ends one that was started on the page; one of `serve --demo` ends with a start without --demo."
+            "Choose another name, or `mcpproxy upstream remove {DEMO}` (one of `serve --demo` needs a restart without --demo)."
         );
         Err(Failure::new(ErrorCode::ServerExists, error, hint).of_server(name))
     }
@@ -84,10 +84,8 @@ impl<B: Backing> Management<B> {
         if failure.code != ErrorCode::NotInFile {
             return failure;
         }
-        let error = format!(
-            "the server {name:?} is the bundled demo server, which has no entry in the configuration"
-        );
-        let hint = "Nothing was changed. Ask the user to end it, if that is wanted.";
+        let error = format!("the server {name:?} is the bundled demo server, which has no entry");
+        let hint = "Nothing was changed. Ask the user to remove it.";
         Failure::new(ErrorCode::NotInFile, error, hint).of_server(name)
     }
 
@@ -100,11 +98,11 @@ impl<B: Backing> Management<B> {
         let (started, hint) = match origin {
             DemoOrigin::CommandLine => (
                 "`mcpproxy serve --demo` adds it",
-                "Start the daemon without --demo to be rid of it; an entry of its name in the file takes its place.",
+                "Start the daemon without --demo; an entry with its name replaces it.",
             ),
             DemoOrigin::Request => (
                 "it was started on the page, or over REST",
-                "`mcpproxy upstream remove demo` ends it, and so does the end of the daemon; an entry of its name in the file takes its place.",
+                "`mcpproxy upstream remove demo`; an entry with its name replaces it.",
             ),
         };
         let error = format!(

@@ -112,8 +112,7 @@ fn lift(server: &str, lock: &Lock) -> String {
     let server = as_argument(server);
     let file = lock.file().display();
     format!(
-        "review it with `mcpproxy upstream inspect {server}`, then write `\"quarantined\": false` into its entry; of its tools only those \
-         in the lock file {file} are accepted"
+        "`mcpproxy upstream inspect {server}`, then write `\"quarantined\": false` into its entry; only tools in {file} are accepted"
     )
 }
 

@@ -309,19 +309,14 @@ fn check_extent(
 ) -> Result<(), Failure> {
     let name = &entry.name;
     let (error, hint) = match (is_quarantined, named.is_empty(), all) {
-        (_, false, true) => (
-            "either names or everything is approved, not both",
-            String::new(),
-        ),
+        (_, false, true) => ("give names or --all, not both", String::new()),
         (true, false, _) => (
             "a quarantined server is approved as a whole",
             format!("`mcpproxy upstream approve {name}` approves what it lists now."),
         ),
         (false, true, false) => (
             "nothing was named that is to be approved",
-            format!(
-                "Name what is held, or approve everything with `mcpproxy upstream approve {name} --all`."
-            ),
+            format!("Name them, or approve all: `mcpproxy upstream approve {name} --all`."),
         ),
         _ => return Ok(()),
     };

@@ -98,9 +98,7 @@ impl Management {
         let login = self.backing().logins.of(entry);
         login.ok_or_else(|| {
             let why = match entry.transport {
-                Transport::Stdio(_) => {
-                    "it is a program on this machine, which gets its credentials in `env`"
-                }
+                Transport::Stdio(_) => "it runs on this machine and gets its keys in `env`",
                 Transport::Remote(_) => "its entry has an `Authorization` in `headers`",
             };
             nothing_to_log_in_to(name, why)
@@ -128,7 +126,7 @@ fn login_failed(name: &str, error: &LoginError) -> Failure {
             login_step(name)
         ),
         LoginError::NoPlace(_) => format!(
-            "If it wants a key: `mcpproxy secret set {name}-Authorization` asks for it, and `mcpproxy upstream patch {name} 'headers.Authorization=Bearer ${{keyring:{name}-Authorization}}'` has it sent."
+            "If it needs a key: `mcpproxy secret set {name}-Authorization`, then `mcpproxy upstream patch {name} 'headers.Authorization=Bearer ${{keyring:{name}-Authorization}}'`."
         ),
     };
     Failure::new(ErrorCode::LoginRequired, text, hint).of_server(name)

@@ -28,6 +28,9 @@ impl Management {
     fn next_step(&self, failure: &Failure) -> String {
         let file = self.config_file().display();
         let server = failure.server.as_deref();
+        if let (Some(step), Some(server)) = (&failure.step, server) {
+            return step.at_terminal(server);
+        }
         let step = match (failure.code, server) {
             (ErrorCode::UnknownServer, _) => Some(closest_server(
                 &self.settings_in_force(),
@@ -47,26 +50,19 @@ impl Management {
                 };
                 let thing = as_argument(&thing);
                 Some(format!(
-                    "`mcpproxy access check operator {thing}` says which rule of `serverAuth.acl` in {file} denies it"
+                    "`mcpproxy access check operator {thing}` names the rule in {file}"
                 ))
             }
             // The only tool of ours that is switched off.
-            (ErrorCode::ToolDisabled, None) => Some(format!(
-                "set \"enable_code_execution\": true in {file}, which takes effect at once"
-            )),
+            (ErrorCode::ToolDisabled, None) => {
+                Some(format!("`mcpproxy config set enable_code_execution true`"))
+            }
             (ErrorCode::ToolDisabled, _) => Some(format!(
                 "change `enabled_tools` or `disabled_tools` of the server in {file}"
             )),
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
             (ErrorCode::LoginRequired, Some(server)) => Some(login_step(server)),
             (ErrorCode::ServerUnavailable, Some(server)) => Some(self.repair(server)),
-            // Not where the limit is that of all calls.
-            (ErrorCode::TimedOut, Some(server)) if failure.hint.contains("call_tool_timeout") => {
-                let server = as_argument(server);
-                Some(format!(
-                    "the call was cancelled; `mcpproxy upstream patch {server} call_tool_timeout=10m` lets calls of this server take that long"
-                ))
-            }
             (ErrorCode::ConnectionLost, Some(server)) => Some(self.after_a_loss(server)),
             (code, Some(server)) => {
                 let settings = self.settings_in_force();
@@ -74,7 +70,7 @@ impl Management {
             }
             _ => None,
         };
-        step.unwrap_or_else(|| to_the_user_itself(&failure.hint))
+        step.unwrap_or_else(|| failure.hint.clone())
     }
 
     fn closest_tool(&self, server: &str, failure: &Failure) -> String {
@@ -85,10 +81,10 @@ impl Management {
         let wanted = failure.tool.as_deref().unwrap_or_default();
         match names::closest(wanted, known.iter().map(|tool| &*tool.name)) {
             Some(close) => format!("the closest known name is {server}:{close}"),
-            None if known.is_empty() => format!(
-                "the server lists no tools; `mcpproxy upstream restart {server}` lists again"
-            ),
-            None => format!("`mcpproxy tools list --server {server}` shows what there is"),
+            None if known.is_empty() => {
+                format!("it lists no tools; `mcpproxy upstream restart {server}` reads them again")
+            }
+            None => format!("`mcpproxy tools list --server {server}`"),
         }
     }
 
@@ -111,9 +107,7 @@ impl Management {
         let row = self.server(server).ok();
         let is_program = row.is_some_and(|row| row.transport.as_deref() == Some("stdio"));
         let look = if is_program { "logs" } else { "show" };
-        format!(
-            "find out whether it was done before you call again; `mcpproxy upstream {look} {server}` may say what happened"
-        )
+        format!("it may have run: check before you call again; `mcpproxy upstream {look} {server}`")
     }
 
     fn repair(&self, server: &str) -> String {
@@ -128,14 +122,5 @@ pub(super) fn closest_server(settings: &Settings, wanted: &str) -> String {
     let known = known.chain(settings.broken.iter().map(|broken| &*broken.name));
     let close = names::closest(wanted, known)
         .map(|close| format!("; the closest configured name is {close:?}"));
-    format!(
-        "`mcpproxy upstream list` shows the configured servers{}",
-        close.unwrap_or_default()
-    )
-}
-
-/// What a model is to ask of the user, the user does.
-fn to_the_user_itself(hint: &str) -> String {
-    let hint = hint.strip_prefix("Ask the user to ").unwrap_or(hint);
-    hint.to_owned()
+    format!("`mcpproxy upstream list`{}", close.unwrap_or_default())
 }

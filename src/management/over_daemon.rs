@@ -145,7 +145,7 @@ impl Management {
             return Err(failure);
         }
         let Some(upstream) = self.0.upstreams.get(name) else {
-            let error = format!("the server {name:?} is only just being set up");
+            let error = format!("the server {name:?} is being set up");
             let failure = Failure::new(ErrorCode::ServerUnavailable, error, "Try again.");
             return Err(failure.of_server(name));
         };

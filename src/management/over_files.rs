@@ -64,7 +64,7 @@ impl ConfigReport {
     /// What to do about variables that are missing.
     pub fn missing_step(&self) -> String {
         format!(
-            "the file itself is right: set {} where the daemon runs, and for this command until one runs",
+            "set {} for the daemon, and for this command until one runs",
             self.missing_variables.join(", ")
         )
     }
@@ -183,7 +183,7 @@ impl Management<OverFiles> {
         supposed.map_err(|error| unusable(&error))
     }
 
-    /// What a daemon would refuse of the file, and what it would ignore. `exposure` is what `serve` will get.
+    /// What a daemon would refuse or ignore of the file. `exposure` is what `serve` will get.
     pub fn check(&self, exposure: Exposure) -> ConfigReport {
         let read = self.settings();
         let supposed = match &read {
@@ -254,7 +254,7 @@ impl Management<OverFiles> {
         let listen = listen.map(|error| format!("`listen`: {error}"));
         let folder = self.data_dir();
         let folder = (folder.exists() && !folder.is_dir())
-            .then(|| format!("the data folder {} is no folder", folder.display()));
+            .then(|| format!("{} is not a folder", folder.display()));
         let lock = settings.lock_file.as_deref().and_then(|file| {
             let error = Lock::load(file).err()?;
             Some(format!(

@@ -139,7 +139,7 @@ impl<B: Backing> Management<B> {
             if fingerprint_as_written(&written) == as_written {
                 return Ok(Planned::of(changes.clone()));
             }
-            let error = format!("the entry of the server {name:?} has just changed");
+            let error = format!("the entry of the server {name:?} has changed");
             let hint = "Review it again; it is held as before.";
             Err(Failure::new(ErrorCode::ToolChanged, error, hint).of_server(&name))
         };
@@ -387,7 +387,7 @@ fn check_waiting(text: &str) -> Result<(), Failure> {
     if waiting < MOST_WAITING {
         return Ok(());
     }
-    let error = format!("{waiting} servers that agents added wait for the user already");
+    let error = format!("{waiting} servers that agents added await approval already");
     let hint = "Ask the user to review them before another is added.";
     Err(Failure::new(ErrorCode::Overloaded, error, hint))
 }

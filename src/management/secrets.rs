@@ -67,7 +67,7 @@ impl Management<OverFiles> {
         let store = keyring.add(name, value);
         let Some(store) = store.map_err(|error| unavailable(&error))? else {
             let error = format!("there is a secret {name:?} already");
-            let hint = "Choose another name; without \"new\" it would be replaced. `mcpproxy secret list` shows who uses it.";
+            let hint = "Choose another name, or leave out \"new\" to replace it. `mcpproxy secret list` shows its users.";
             return Err(Failure::new(ErrorCode::SecretExists, error, hint));
         };
         Ok(SecretRow {
@@ -84,7 +84,7 @@ impl Management<OverFiles> {
         let removed = keyring.remove(name);
         if !removed.map_err(|error| unavailable(&error))? {
             let error = format!("there is no secret {name:?} in {keyring}");
-            let hint = "`mcpproxy secret list` shows which there are.";
+            let hint = "`mcpproxy secret list` lists them.";
             return Err(Failure::new(ErrorCode::UnknownSecret, error, hint));
         }
         Ok(SecretRow {
@@ -143,8 +143,7 @@ pub fn secret_value(text: &str) -> Result<(), &'static str> {
 }
 
 /// What the name of a secret may have in it.
-pub const SECRET_NAMES: &str =
-    "a name has letters, digits, `.`, `_`, `-` and `/`, and 128 of them at most";
+pub const SECRET_NAMES: &str = "use letters, digits, `.`, `_`, `-` and `/`, at most 128";
 
 fn check(name: &str) -> Result<(), Failure> {
     if is_secret_name(name) {

@@ -79,9 +79,7 @@ pub struct StatusReport {
 pub fn version_note(theirs: &str) -> Option<String> {
     let ours = env!("CARGO_PKG_VERSION");
     (theirs != ours).then(|| {
-        format!(
-            "this is mcpproxy {ours}, the daemon runs {theirs}; restart the daemon so that both are the same"
-        )
+        format!("this is mcpproxy {ours}, the daemon runs {theirs}; next: `mcpproxy restart`")
     })
 }
 

@@ -28,7 +28,7 @@ const SHOWN: usize = 7;
 pub struct NewToken {
     /// Its name, and whose it is if `subject` does not say.
     pub name: String,
-    /// Whose it is, for access rules and records.
+    /// The caller's name in access rules and records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     /// The roles of whoever shows it.
@@ -40,7 +40,7 @@ pub struct NewToken {
     /// The profile it is for, in place of servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// What it may call.
+    /// The call types it allows.
     #[serde(default)]
     pub calls: AllowedCalls,
     /// How long it counts: `"30d"`, `"12h"`. Without it, until it is revoked.
@@ -74,7 +74,7 @@ pub struct TokenRow {
     pub servers: Option<Vec<String>>,
     /// The profile it is for.
     pub profile: Option<String>,
-    /// What it may call.
+    /// The call types it allows.
     pub calls: AllowedCalls,
     /// What it begins with.
     pub begins: String,
@@ -265,10 +265,7 @@ fn failed(error: &TokenError) -> Failure {
             ErrorCode::InvalidArguments,
             "Choose another name, or revoke that one first.",
         ),
-        TokenError::Unknown(_) => (
-            ErrorCode::UnknownToken,
-            "`mcpproxy token list` shows those that there are.",
-        ),
+        TokenError::Unknown(_) => (ErrorCode::UnknownToken, "`mcpproxy token list` lists them."),
         TokenError::Wrong(_) => (
             ErrorCode::InvalidArguments,
             "Correct it; no token was made.",

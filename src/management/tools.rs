@@ -168,7 +168,7 @@ fn is_server(name: &str) -> Failure {
         "`mcpproxy tools list --server {}` lists its tools",
         as_argument(name)
     );
-    let error = format!("{name:?} is a server, and no tool");
+    let error = format!("{name:?} is a server, not a tool");
     Failure::new(ErrorCode::UnknownTool, error, hint)
 }
 
@@ -182,7 +182,7 @@ fn unknown_tool(lists: &Snapshot, name: &str) -> Failure {
     let known: Vec<String> = lists.servers.values().flat_map(|s| of_server(s)).collect();
     let hint = match names::closest(name, known.iter().map(String::as_str)) {
         Some(close) => format!("The closest known name is {close}."),
-        None => "`mcpproxy tools list` shows every known tool.".to_owned(),
+        None => "`mcpproxy tools list`".to_owned(),
     };
     let error = format!("no tool {name:?} is known");
     Failure::new(ErrorCode::UnknownTool, error, hint)

@@ -35,7 +35,7 @@ pub(super) fn command_line(entry: &Map<String, Value>) -> Option<Failure> {
     if !process::is_command_line(command) {
         return None;
     }
-    let error = format!("there is no program {command:?}: no shell takes it apart");
+    let error = format!("no program {command:?}: a command line in quotes is one word");
     let hint = "Write the program alone as `command`, and each of the other words as one of `args`; nothing was written.";
     Some(Failure::new(ErrorCode::InvalidArguments, error, hint))
 }
@@ -74,7 +74,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         WriteError::Edit(_) => failure(ErrorCode::InvalidArguments, "Correct the request."),
         WriteError::Accident(_) => failure(
             ErrorCode::ConfigUnusable,
-            "Put the file back, or write `{}` into it if it is to say nothing.",
+            "Put the file back, or write `{}` into it.",
         ),
         WriteError::Contested(_) => failure(ErrorCode::Overloaded, "Try again."),
         WriteError::Locked(_) => failure(

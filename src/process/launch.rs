@@ -181,6 +181,15 @@ pub fn closest_program(error: &SpawnError) -> Option<String> {
 const NEW: &str = "new";
 
 impl SpawnError {
+    /// What people know that a program which was not found comes with.
+    pub fn comes_with(&self) -> Option<&'static str> {
+        let Self::NotFound { command, .. } = self else {
+            return None;
+        };
+        let part = PARTS_OF.iter().find(|(program, _)| program == command);
+        part.map(|(_, whole)| *whole)
+    }
+
     /// What a client may read: no path, no environment.
     pub fn outside(&self) -> &'static str {
         match self {
@@ -202,23 +211,22 @@ impl SpawnError {
                 "write the program alone as `command` and the rest as `args`"
             }
             Self::NotFound { command, .. } => {
-                let part = PARTS_OF.iter().find(|(program, _)| program == command);
-                return NextStep::act(match part {
-                    Some((_, whole)) => format!("install {whole}, which `{command}` comes with"),
+                return NextStep::act(match self.comes_with() {
+                    Some(whole) => format!("`{command}` comes with {whole}: install that"),
                     None => "install it, or write its full path into `command`".to_owned(),
                 });
             }
             Self::NoContainerRuntime => {
-                "install Docker or Podman, or set `enabled` under `isolation` of its entry to false: it runs without a container then"
+                "install Docker or Podman, or set `isolation.enabled` to false to run without a container"
             }
             Self::NoProgram { file, .. } if is_command_line(&file.to_string_lossy()) => {
                 "correct the path in `command`; arguments go into `args`"
             }
             Self::NoProgram { .. } => "correct the path in `command`",
             Self::NoShell { step, .. } => step,
-            Self::IsFolder { .. } => "write the path of the program in it into `command`",
+            Self::IsFolder { .. } => "write the program's path into `command`",
             Self::NotExecutable { .. } => {
-                "make it executable (chmod +x), or write what runs it into `command` and the file into `args`"
+                "make it executable (chmod +x), or run it by an interpreter in `command`"
             }
             Self::NoFolder { .. } => "create the folder, or correct `cwd`",
             Self::Refused { .. } => "check that the file is a program for this machine",

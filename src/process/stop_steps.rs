@@ -52,10 +52,7 @@ pub(super) async fn kill(group: &mut Group) -> Exit {
     group.signal(Signal::Kill).await;
     let exit = group.leader_exit().await;
     if timeout(AFTER_KILL, group.kill_all()).await.is_err() {
-        tracing::warn!(
-            group = group.pid(),
-            "a killed process has not ended yet; it is stuck in the kernel"
-        );
+        tracing::warn!(group = group.pid(), "killed process stuck in the kernel");
     }
     group.reap().await;
     exit

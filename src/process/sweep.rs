@@ -62,7 +62,7 @@ impl ChildLedger {
                 process_table::signal(process, Signal::Terminate);
             }
             if !processes.is_empty() {
-                tracing::warn!(server = %entry.server, processes = processes.len(), "ending what a dead daemon left running");
+                tracing::warn!(server = %entry.server, processes = processes.len(), "stopping processes of a dead daemon");
                 *swept.entry(entry.server.clone()).or_default() += 1;
             }
         }

@@ -21,9 +21,9 @@ use crate::{
 const SHOWN_MAX: usize = 100;
 
 /// The note on an entry that nobody has contacted.
-const NOT_INSPECTED: &str = "The server was added or changed by an agent and was never contacted: only its entry was looked at, its tools were not inspected.";
+const NOT_INSPECTED: &str = "An agent added or changed this server, and it was never contacted: only its entry was checked, not its tools.";
 
-const NOT_LISTED: &str = "The server has not listed its tools yet: only its entry was looked at.";
+const NOT_LISTED: &str = "The server has not listed its tools yet: only its entry was checked.";
 
 /// All that is held of what this caller might otherwise have, for `quarantine_security`.
 pub(super) fn all_held(now: &Moment, caller: &Caller) -> Value {

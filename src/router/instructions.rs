@@ -17,7 +17,7 @@ const LEAST: usize = 40;
 const CUT: &str = " …";
 
 /// How to use the mode that lists tools.
-const DIRECT: &str = "mcpproxy offers the tools of several MCP servers under one roof. A tool `tool` of the server `server` is listed as \
+const DIRECT: &str = "mcpproxy offers the tools of several MCP servers. A tool `tool` of the server `server` is listed as \
     `server__tool`, and its description begins with `[server]`; prompts are named the same way. A server that sleeps is started by the \
     first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the \
     next step.";
@@ -121,12 +121,12 @@ fn others_denied(calls: &[&str]) -> &'static str {
     if calls.len() == CALL_TOOLS.len() {
         ""
     } else {
-        " What `call_with` names beside these is not for you."
+        " Other values of `call_with` are not for you."
     }
 }
 
 /// Added where the caller may change servers.
-const MANAGE: &str = " upstream_servers shows how the servers are, and adds and changes them; what it adds is held until the user approves it.";
+const MANAGE: &str = " upstream_servers lists, adds and changes servers; added ones are quarantined until the user approves them.";
 
 /// The instructions of an endpoint that shows many servers in this mode. Servers that the caller may not use have no say.
 pub(super) fn of_servers(mode: RoutingMode, now: &Moment, caller: &Caller) -> String {

@@ -36,7 +36,7 @@ pub(super) struct Lists {
     pub(super) direct: Raw,
     /// Our own tools, which find and call those.
     pub(super) built_in: Raw,
-    /// The one tool that stands for everything.
+    /// The one tool in front of all others.
     proxy: Raw,
     pub(super) prompts: Raw,
     pub(super) resources: Raw,

@@ -22,8 +22,7 @@ use crate::{
 /// The status of a call that was blocked.
 const BLOCKED: &str = "QUARANTINED_SERVER_BLOCKED";
 
-const INSTRUCTIONS: &str = "Do not try to reach the server in another way. Tell the user that the server waits for a review; only the \
-    user can approve it.";
+const INSTRUCTIONS: &str = "Tell the user that it awaits their review; only they can approve it. Do not reach it another way.";
 
 impl Router {
     /// The result of a call of a tool that was refused.
@@ -85,7 +84,7 @@ fn blocked(
         "serverName": server,
         "toolName": tool,
         "requestedArgs": arguments,
-        "message": format!("The call was not executed: {}.", failure.error),
+        "message": format!("Nothing ran: {}.", failure.error),
         "instructions": INSTRUCTIONS,
         "toolAnalysis": analysis,
         "error": failure.error,

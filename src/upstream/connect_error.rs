@@ -41,19 +41,16 @@ impl ConnectError {
     /// The configuration says that the server has no handshake, and the server says something else.
     pub(in crate::upstream) fn wants_handshake() -> Self {
         Self::plain(
-            "it wants a handshake, and its `protocol_era` is \"modern\"",
-            NextStep::fix("set `protocol_era` of its entry to \"auto\""),
+            "it needs a handshake, but its `protocol_era` is \"modern\"",
+            NextStep::fix("set its `protocol_era` to \"auto\""),
         )
     }
 
     /// The same for a program that wrote this to its standard output, where only messages of the protocol may stand.
     pub(in crate::upstream) fn after_writing(self, line: &str) -> Self {
         Self {
-            reason: format!(
-                "{}; its stdout, which takes protocol messages only, has: {line}",
-                self.reason
-            ),
-            step: NextStep::act("have it write that to stderr"),
+            reason: format!("{}; its stdout has other text: {line}", self.reason),
+            step: NextStep::act("have it write to stderr"),
             ..self
         }
     }

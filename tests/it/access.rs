@@ -172,7 +172,7 @@ async fn a_token_says_who_it_is_in_both_eras_and_over_every_transport() {
     assert_eq!(pipe.tool_names().await.len(), 2);
     let mut wrong = PipeClient::start(daemon.home(), &["stdio", "--token", "wrong"]);
     let refused = wrong.request("initialize", "{}").await.error_value();
-    has!(refused.to_string(), "token is not known", "{refused}");
+    has!(refused.to_string(), "token is unknown", "{refused}");
     has!(refused.to_string(), "$MCPPROXY_TOKEN", "{refused}");
 }
 
@@ -347,7 +347,7 @@ async fn a_token_that_is_withdrawn_ends_everything_at_once() {
         .await
         .error_value()
         .to_string();
-    has!(refused, "token is not known");
+    has!(refused, "token is unknown");
     // Others are not concerned.
     assert_eq!(bob.request("ping", "{}").await.result(), "{}");
     bob.call("up__echo", "{}").await.result();

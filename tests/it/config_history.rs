@@ -101,7 +101,7 @@ async fn a_secret_is_in_no_history_and_comes_back_while_the_daemon_runs() {
     let home = daemon.shutdown().await;
     let daemon = TestDaemon::start_in(home).await;
     let undone = daemon.rest("POST", "/api/v1/config/undo", "{}").await;
-    has!(undone.text(), "took away a secret", "{}", undone.text());
+    has!(undone.text(), "removed a secret", "{}", undone.text());
 }
 
 #[tokio::test]

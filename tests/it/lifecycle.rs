@@ -138,7 +138,7 @@ async fn a_daemon_whose_folder_another_one_has_ends() {
     std::fs::rename(&others, folder.join("lock")).expect("it is ours");
     assert_eq!(daemon.wait().await.code(), Some(1));
     let log = daemon.log();
-    has!(log, "another daemon has taken it since");
+    has!(log, "another daemon has taken the data folder");
 }
 
 #[cfg(target_os = "linux")]

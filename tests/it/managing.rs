@@ -15,10 +15,7 @@ use crate::support::prelude::*;
 async fn in_turn(client: &TestClient, arguments: &str) -> Reply {
     until_async("room for a change", async || {
         let reply = client.call("upstream_servers", arguments).await;
-        (!reply
-            .frame
-            .contains("agents change the configuration too often"))
-        .then_some(reply)
+        (!reply.frame.contains("too many changes by agents")).then_some(reply)
     })
     .await
 }

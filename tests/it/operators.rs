@@ -161,7 +161,7 @@ async fn a_client_is_no_operator_whatever_it_shows() {
         ("x-forwarded-user", "operator"),
     ] {
         let answer = send(&daemon, "GET", "/api/v1/servers", &[shown]).await;
-        check_refusal(&answer, 401, "unauthorized", "does not count here");
+        check_refusal(&answer, 401, "unauthorized", "is no API key");
     }
     // Nor is an operator's key a client's token.
     let shown = [JSON, BOTH, ("x-api-key", &*kept_key(&daemon))];
@@ -224,7 +224,7 @@ async fn a_login_is_for_the_page_of_this_address_only() {
     assert_eq!(out.json()["ended"], true);
     has!(out.header("set-cookie"), "Max-Age=0");
     let over = ask("GET", "/api/v1/status", &[]).await;
-    check_refusal(&over, 401, "unauthorized", "new login");
+    check_refusal(&over, 401, "unauthorized", "log in again");
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ pub(super) fn say_done(
             done.client.id()
         )),
         ConnectOutcome::LeftAsFound => out.done(&format!(
-            "left {name:?} in {file}, because it may be yours; `mcpproxy connect {} --undo` removes it",
+            "kept {name:?} in {file}, which may be yours; `mcpproxy connect {} --undo` removes it",
             done.client.id()
         )),
         ConnectOutcome::WouldConnect | ConnectOutcome::WouldDisconnect => {

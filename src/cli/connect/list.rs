@@ -34,7 +34,7 @@ pub(super) fn print(
         })
         .collect();
     if cells.is_empty() {
-        out.note("no client that is known was found here; next: `mcpproxy connect CLIENT`, which makes its file");
+        out.note("no known client found; next: `mcpproxy connect CLIENT` creates its file");
         return Ok(());
     }
     let columns = [

@@ -37,25 +37,25 @@ pub(super) struct ConnectCommand {
     /// The clients, such as `claude-code`
     #[arg(value_name = "CLIENT", value_parser = client_of_word)]
     clients: Vec<Client>,
-    /// Every client that is found here
+    /// Every found client
     #[arg(long, conflicts_with = "clients")]
     all: bool,
-    /// Write to the file of the project in this folder
+    /// Write to this folder's project file
     #[arg(long)]
     project: bool,
-    /// The name of the entry; `mcpproxy` if none is there yet
+    /// The name of the entry, `mcpproxy` by default
     #[arg(long, value_name = "NAME", value_parser = entry_name)]
     name: Option<String>,
     /// What the client gets: /mcp, /mcp/all, /mcp/server/NAME, …
     #[arg(long, value_name = "PATH", value_parser = endpoint_path)]
     endpoint: Option<String>,
-    /// Let the client start `mcpproxy stdio`, also where it could connect to the address
+    /// Let the client start `mcpproxy stdio` instead of HTTP
     #[arg(long)]
     stdio: bool,
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Remove mcpproxy again; a file that was not changed since becomes what it was
+    /// Remove mcpproxy again; an unedited file is restored exactly
     #[arg(long, conflicts_with_all = ["name", "endpoint", "stdio"])]
     undo: bool,
 }
@@ -64,9 +64,9 @@ const EXAMPLES: &str = "\
 Examples:
   mcpproxy connect                          which clients are here and connected
   mcpproxy connect claude-code cursor       connect these two
-  mcpproxy connect --all --dry-run          what would be written for every client that is found
+  mcpproxy connect --all --dry-run          show the change in every found client's file
   mcpproxy connect codex --endpoint /mcp/all
-  mcpproxy connect claude-code --project    only in this project, by its .mcp.json
+  mcpproxy connect claude-code --project    this project only (.mcp.json)
   mcpproxy connect cursor --undo            remove it again";
 
 /// Connects one client, and says so to people.
@@ -112,7 +112,7 @@ impl ConnectCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         if self.clients.is_empty() && !self.all && (self.undo || self.dry_run) {
             let option = if self.undo { "--undo" } else { "--dry-run" };
-            let what = format!("{option} without a client would do nothing");
+            let what = format!("{option} needs a client");
             let next =
                 format!("name one, such as `mcpproxy connect cursor {option}`, or give --all");
             return Err(CommandFailure::usage(what).next(next));
@@ -142,11 +142,8 @@ impl ConnectCommand {
         if clients.is_empty() && self.undo {
             out.note("no client has mcpproxy in its file");
         } else if clients.is_empty() {
-            return Err(
-                CommandFailure::failed("no client that is known was found here").next(
-                    "name one, such as `mcpproxy connect claude-code`; its file is then made",
-                ),
-            );
+            return Err(CommandFailure::failed("no known client found")
+                .next("name one, which creates its file: `mcpproxy connect claude-code`"));
         }
         let mut done = Vec::new();
         for client in clients {
@@ -167,7 +164,7 @@ impl ConnectCommand {
             done.push((client, outcome));
         }
         if !answers && !self.undo {
-            out.warning("another program has mcpproxy's port; next: `mcpproxy doctor`");
+            out.warning("another program has the port; next: `mcpproxy doctor`");
         }
         self.conclude(done, &reaching, out)
     }

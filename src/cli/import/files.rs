@@ -72,7 +72,7 @@ fn named(
             }
             None => {
                 let known: Vec<&str> = Client::all().map(Client::id).collect();
-                let what = format!("{word:?} is neither a file nor a client that is known");
+                let what = format!("{word:?} is neither a file nor a known client");
                 return Err(CommandFailure::usage(what)
                     .next(format!("name a file, or one of {}", known.join(", "))));
             }

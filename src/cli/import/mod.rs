@@ -33,9 +33,9 @@ use crate::{
 
 /// Import servers from your AI clients and other proxies
 ///
-/// Shows the servers in all known files of yours and of the project in this folder, and asks which to import; without a terminal nothing
-/// is imported unless --all, --yes or --server says so. Imported servers are trusted. With --move they are removed from the clients'
-/// files, too, so that nothing runs twice; --undo puts them back.
+/// Shows the servers in your clients' files and this folder's project, and asks which to import. Without a terminal it imports
+/// nothing unless --all, --yes or --server is given. Imported servers are trusted. --move also removes them from the clients' files,
+/// so that nothing runs twice.
 #[derive(Debug, Args)]
 #[command(after_long_help = format!("{EXAMPLES}\nClients: {}", Client::listed(|_| true)))]
 #[expect(
@@ -43,7 +43,7 @@ use crate::{
     reason = "each is a flag of the command line"
 )]
 pub(super) struct ImportCommand {
-    /// Clients, such as `cursor`, or files, or - for a pasted text; all that are known if none is named
+    /// Clients, such as `cursor`, files, or - for stdin; all known ones if none is given
     #[arg(value_name = "CLIENT|FILE|-")]
     from: Vec<String>,
     /// Import everything
@@ -58,13 +58,13 @@ pub(super) struct ImportCommand {
     /// Show what would be imported, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Hold what is imported until it is approved
+    /// Quarantine imported servers until you approve them
     #[arg(long = "quarantined")]
     is_held: bool,
-    /// Remove what is here then from the clients' files
+    /// Also remove imported servers from the clients' files
     #[arg(long = "move", conflicts_with = "dry_run")]
     moves: bool,
-    /// Where secrets of entries go; asked for on a terminal, else the file
+    /// Where secrets go; without it a terminal asks, else the file
     #[arg(
         long,
         value_name = "keyring|file",
@@ -72,7 +72,7 @@ pub(super) struct ImportCommand {
         hide_possible_values = true
     )]
     secrets: Option<values::SecretsPlace>,
-    /// Put back into the clients' files what --move removed
+    /// Put moved servers back into the clients' files
     #[arg(long, conflicts_with_all = ["all", "server", "dry_run", "is_held", "moves"])]
     undo: bool,
 }
@@ -83,7 +83,7 @@ Examples:
   mcpproxy import --all --move                 import everything, and nothing runs twice
   mcpproxy import cursor claude-code --all     everything that these two have
   mcpproxy import ./servers.json --server github
-  pbpaste | mcpproxy import -                  what a server's page gives to be pasted
+  pbpaste | mcpproxy import -                  JSON from a server's page
   mcpproxy import --undo                       put moved servers back";
 
 impl ImportCommand {
@@ -149,7 +149,7 @@ impl ImportCommand {
     ) {
         let n = |n: usize| output::count(n, "server");
         out.done(&if chosen == 0 && offered > 0 {
-            format!("nothing was imported of {}", n(offered))
+            format!("nothing imported from {}", n(offered))
         } else if chosen == 0 {
             "nothing new to import".to_owned()
         } else if takes {
@@ -256,12 +256,12 @@ fn verdict(report: &ImportReport) -> Result<(), CommandFailure> {
     let failed = failed.filter_map(|server| Some((server.new_name()?, server.error.as_deref()?)));
     let (names, errors): (Vec<&str>, Vec<&str>) = failed.unzip();
     if let Some(why) = errors.first() {
-        let what = format!("these were not added: {}: {why}", names.join(", "));
+        let what = format!("not added: {}: {why}", names.join(", "));
         return Err(CommandFailure::failed(what).shown());
     }
     // The report named the reason.
     if report.faults.iter().any(|fault| fault.is_named) {
-        let what = "not every file that was named could be read";
+        let what = "some files could not be read";
         return Err(CommandFailure::failed(what).shown());
     }
     Ok(())

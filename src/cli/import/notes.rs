@@ -62,7 +62,7 @@ pub(in crate::cli) fn say_faults(report: &ImportReport, out: Output) {
     for twice in &report.repeated {
         let (file, key, step) = (report.shown(&twice.file), &twice.key, &twice.next_step);
         out.warning(&format!(
-            "{file}: `{key}` is there twice, the last one counts; next: {step}"
+            "{file}: `{key}` is there twice; the last one counts; next: {step}"
         ));
     }
     for file in &report.empty {

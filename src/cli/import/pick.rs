@@ -18,10 +18,7 @@ pub(in crate::cli) fn pick(choice: &[usize], out: Output) -> Vec<usize> {
                     .filter_map(|at| choice.get(at).copied())
                     .collect();
             }
-            None => out.note(&format!(
-                "{:?} is no choice of numbers from 1 to {n}",
-                answer.trim()
-            )),
+            None => out.note(&format!("{:?} is not a choice of 1 to {n}", answer.trim())),
         }
     }
 }

@@ -99,6 +99,7 @@ fn environment_file(config_file: &Path) -> PathBuf {
 }
 
 fn own_program() -> Result<PathBuf, CommandFailure> {
-    process::own_program_on_path()
-        .map_err(|error| CommandFailure::failed(format!("failed to find our own program: {error}")))
+    process::own_program_on_path().map_err(|error| {
+        CommandFailure::failed(format!("failed to find mcpproxy's own program: {error}"))
+    })
 }

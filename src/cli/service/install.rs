@@ -27,9 +27,8 @@ use crate::{
 
 /// Run the daemon at every login, and now
 ///
-/// Writes a systemd user unit or a launchd agent that runs `mcpproxy serve` with this program, this configuration and these options,
-/// and starts it. Run it again after a change of the options or of the program's place; what is as it should be is left alone.
-/// Secrets are not written: a variable that the configuration refers to belongs into the file that is named at the end.
+/// Writes and starts a systemd user unit or a launchd agent that runs `mcpproxy serve` with these options. Run it again after a
+/// change of options or of the program's place. It writes no secrets: variables go into the file that it names at the end.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InstallService {
     #[command(flatten)]
@@ -37,7 +36,7 @@ pub(in crate::cli) struct InstallService {
     /// Print what would be written and run, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// Leave the daemon to the next login
+    /// Start the daemon at the next login only
     #[arg(long)]
     no_start: bool,
     #[command(flatten)]
@@ -84,7 +83,7 @@ impl InstallService {
         let variables = config::process_environment();
         let there = config::load_supposing(files.places(), &variables, &config::no_values());
         let there = there.map_err(|error| {
-            CommandFailure::failed(format!("the daemon would not start: {error}"))
+            CommandFailure::failed(format!("the daemon could not start: {error}"))
                 .next("correct the file: `mcpproxy config check` shows the mistake")
         })?;
         self.options.check(&there.settings)?;
@@ -150,7 +149,7 @@ impl InstallService {
         if let Some(reason) = &state.unknown {
             let all = Step::begin(kind, &report.file, self.wanted_start());
             report.next_steps.push(format!(
-                "the service manager cannot be reached from here ({reason}); type this where you are logged in: {}",
+                "no service manager here ({reason}); run this where you are logged in: {}",
                 typed(&all)
             ));
             report.state = state;
@@ -250,7 +249,7 @@ fn dry_run(
         })?);
     }
     out.note(&format!(
-        "nothing was done; this would be written to {path}, and then run: {}",
+        "nothing done; would write {path} and run: {}",
         typed(&steps)
     ));
     output::foreign_text(text)
@@ -289,7 +288,7 @@ fn hints(kind: ServiceKind, definition: &ServiceDefinition, config_file: &Path) 
             ServiceKind::Launchd => "set them with `launchctl setenv NAME VALUE`, or store them with `mcpproxy secret set NAME` and refer to them as ${keyring:NAME}".to_owned(),
         };
         hints.push(format!(
-            "the configuration refers to variables, and a service does not see those of this shell: {place}"
+            "a service does not have this shell's variables: {place}"
         ));
     }
     if kind == ServiceKind::Systemd && places::lingers() == Some(false) {
@@ -306,7 +305,7 @@ fn print(report: &InstallReport, was_there: bool, out: Output) -> Result<(), Com
         return output::json(&output::as_json(report)?);
     }
     let did = match (report.changed, was_there) {
-        (false, _) => "it was installed already, as it should be",
+        (false, _) => "already installed and up to date",
         (true, true) => "the file was replaced",
         (true, false) => "the file was written",
     };

@@ -72,7 +72,7 @@ pub(super) async fn restart(pid: u32) -> Result<bool, CommandFailure> {
 /// Which service manager is meant.
 #[derive(Debug, Args)]
 struct ServiceChoice {
-    /// The service manager, where it is not the one of this machine
+    /// The service manager, if not this machine's own
     #[arg(
         long,
         value_name = "systemd|launchd",
@@ -141,6 +141,6 @@ impl ServiceFile {
         CommandFailure::failed(format!(
             "{file} was not written by `mcpproxy service install`"
         ))
-        .next("look at it, and move it away if nobody needs it")
+        .next("move it away if you do not need it")
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn present() -> Result<ServiceKind, String> {
     } else if env::split_paths(&path).any(|folder| folder.join("systemctl").is_file()) {
         Ok(ServiceKind::Systemd)
     } else {
-        Err("neither systemd nor launchd was found on this machine: there is no `systemctl` on PATH; have whatever starts programs here run `mcpproxy serve`".to_owned())
+        Err("neither systemd nor launchd is on this machine; have its own service manager run `mcpproxy serve`".to_owned())
     }
 }
 

@@ -91,13 +91,15 @@ impl ServiceReport {
         self.differences = differences(text, &file.text(&wanted));
         if !Path::new(&installed.program).is_file() {
             let program = &installed.program;
-            self.warnings.push(format!("the program {program} is not there any more; `mcpproxy service install` names this one"));
+            self.warnings.push(format!(
+                "the program {program} is gone; `mcpproxy service install` names this one"
+            ));
         }
         let meant = location.files()?;
         if meant.config_file() != there.config_file() {
             let meant = meant.config_file().display();
             self.warnings.push(format!(
-                "the service serves another configuration than {meant}, which commands here mean"
+                "the service uses another configuration than {meant}, which this command uses"
             ));
         }
         self.program = Some(installed.program);
@@ -152,7 +154,7 @@ fn print(report: ServiceReport, out: Output) -> Result<(), CommandFailure> {
     }
     facts.extend(report.logs.map(|logs| ("log", logs)));
     if report.installed {
-        let same = "it is what `mcpproxy service install` would write".to_owned();
+        let same = "up to date".to_owned();
         let other = "`mcpproxy service install`, with the options that are meant, would write something else".to_owned();
         let is_same = report.differences.is_empty();
         facts.push(("up to date", if is_same { same } else { other }));
@@ -162,9 +164,7 @@ fn print(report: ServiceReport, out: Output) -> Result<(), CommandFailure> {
     facts.extend(report.warnings.into_iter().map(|text| ("warning", text)));
     output::facts(facts)?;
     if let Some(reason) = report.state.unknown {
-        out.note(&format!(
-            "the service manager cannot be reached from here: {reason}"
-        ));
+        out.note(&format!("no service manager here: {reason}"));
     }
     if !report.installed {
         out.note("`mcpproxy service install` installs it");

@@ -54,11 +54,7 @@ impl UninstallService {
         }
         if self.dry_run {
             report.next_steps = vec![Step::end(file.kind).to_string()];
-            return print(
-                &report,
-                "nothing was done; this would be run, and then removed:",
-                out,
-            );
+            return print(&report, "nothing done; would run, then remove:", out);
         }
         let state = ServiceState::ask(file.kind).await;
         let is_reachable = state.unknown.is_none();
@@ -89,10 +85,10 @@ impl UninstallService {
                 ServiceKind::Launchd => Step::end(file.kind).to_string(),
             };
             report.next_steps.push(format!(
-                "the service manager cannot be reached from here ({reason}); if the daemon still runs, end it where you are logged in: {how}"
+                "no service manager here ({reason}); if the daemon still runs, stop it where you are logged in: {how}"
             ));
         }
-        print(&report, "the service is gone, and with it", out)
+        print(&report, "removed the service and", out)
     }
 }
 

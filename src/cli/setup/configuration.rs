@@ -39,15 +39,13 @@ pub(super) fn chosen_address(
         .parse()
         .map_err(|bad: config::BadListen| CommandFailure::usage(bad.to_string()))?;
     if listen.port() == 0 {
-        let what = "port 0 is another one at every start of the daemon, and the files of clients name one address";
+        let what = "port 0 changes at every start, and clients' files need one address";
         return Err(CommandFailure::usage(what).next("name a port that is free, such as 8081"));
     }
     if !listen.is_loopback() {
-        let what = format!(
-            "{listen} can be reached from other machines, and everything sent there is plain text"
-        );
+        let what = format!("other machines can reach {listen}, and traffic there is not encrypted");
         return Err(CommandFailure::usage(what)
-            .next("set up on 127.0.0.1; docs/operations.md says how to serve a team"));
+            .next("set up on 127.0.0.1; for a team see docs/operations.md"));
     }
     Ok(Some(listen))
 }
@@ -64,7 +62,7 @@ pub(super) fn check_address(listen: Listen, running: &DaemonClient) -> Result<()
     let at = location.and_then(|location| location.url);
     let at = at.unwrap_or_else(|| "its local socket only".to_owned());
     Err(CommandFailure::failed(format!(
-        "the daemon runs already, at {at}, and an address is in force from its start on"
+        "the daemon runs at {at} already; a new address needs a restart"
     ))
     .next(format!(
         "`mcpproxy stop`, then run `mcpproxy setup` with {listen} again"

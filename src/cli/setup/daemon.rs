@@ -34,7 +34,7 @@ impl SetupCommand {
                 let how = ("service", "runs as a service, at every login");
                 return reachable(files, daemon, how, report, out).await;
             }
-            out.note("the service manager did not start it from here, so it is started in the background for now");
+            out.note("the service manager did not start it; it runs in the background for now");
         }
         let daemon = start::start(files, out).await?;
         if !is_service {
@@ -81,7 +81,7 @@ async fn without_http(files: &Management<OverFiles>) -> CommandFailure {
     let file = files.config_file().display();
     let another = listen.port().checked_add(1).unwrap_or(8081);
     CommandFailure::failed(format!(
-        "the daemon runs and serves its local socket only, so no client can connect to {listen}: {who}"
+        "no client can connect to {listen}: {who}"
     ))
     .next(format!(
         "`mcpproxy stop`, because a daemon takes its port at its start only; then `mcpproxy setup --port {another}`, which writes \"listen\" to {file}, or, once nobody has the port, `mcpproxy setup` again. What was done stays"

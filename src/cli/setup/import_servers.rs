@@ -93,7 +93,7 @@ pub(super) fn move_servers(
     let left = found.taken().count() - if is_wanted { twice } else { 0 };
     if left > 0 {
         report.next_steps.push(format!(
-            "{} still in a client's file, too, and would run twice: `mcpproxy import --move`",
+            "{} also in a client's file and would run twice: `mcpproxy import --move`",
             output::count(left, "imported server")
         ));
     }
@@ -114,7 +114,7 @@ fn say_imported(found: &ImportReport, offered: usize, report: &mut SetupReport, 
         n => format!("{n} files of other programs"),
     };
     let text = match report.imported.as_slice() {
-        [] if n_files == 0 => "servers: no other program has any here".to_owned(),
+        [] if n_files == 0 => "servers: none to import".to_owned(),
         [] if found.servers.is_empty() => {
             format!("servers: none found in {files}")
         }

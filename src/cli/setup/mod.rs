@@ -35,7 +35,7 @@ use crate::{
 
 /// Import servers, start the daemon and connect your clients
 ///
-/// Asks before each step; --yes does everything without questions. Run it again at any time: what is done already stays.
+/// Asks before each step; --yes asks nothing. Run it again at any time; finished steps stay.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(
@@ -43,28 +43,28 @@ use crate::{
     reason = "each is an option of its own"
 )]
 pub(super) struct SetupCommand {
-    /// Whose servers to import: a client, a file, `all` or `none`; may be repeated
+    /// Import from a client, a file, `all` or `none`; may be repeated
     #[arg(long, value_name = "CLIENT|FILE|all|none")]
     import: Vec<String>,
-    /// Which client to connect, or `all` that are found, or `none`; may be repeated
+    /// Client to connect, `all` found ones or `none`; may be repeated
     #[arg(long, value_name = "CLIENT|all|none")]
     connect: Vec<String>,
-    /// The port of the daemon on 127.0.0.1, instead of 8080 or the configuration's; it is written to the configuration
+    /// The daemon's port on 127.0.0.1; written to the configuration file
     #[arg(long, value_name = "PORT", conflicts_with = "listen")]
     port: Option<u16>,
-    /// The same as an address of this machine, such as `[::1]:8081`
+    /// The daemon's address, such as `[::1]:8081`
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
-    /// Start the daemon at every login, as `mcpproxy service install` does
+    /// Start the daemon at every login
     #[arg(long, conflicts_with = "no_service")]
     service: bool,
-    /// Start the daemon in the background now, and not at every login
+    /// Start the daemon in the background, not at every login
     #[arg(long)]
     no_service: bool,
-    /// Do not ask: import everything, connect every client that is found
+    /// Do not ask; import everything, connect every found client
     #[arg(short, long)]
     yes: bool,
-    /// Leave imported servers in the clients' files, too, where they run a second time
+    /// Leave imported servers in the clients' files; they run twice
     #[arg(long)]
     no_move: bool,
 }
@@ -72,7 +72,7 @@ pub(super) struct SetupCommand {
 const EXAMPLES: &str = "\
 Examples:
   mcpproxy setup                                    guided
-  mcpproxy setup --yes                              everything that is found, without questions
+  mcpproxy setup --yes                              everything, without questions
   mcpproxy setup --import cursor --connect claude-code --service
   mcpproxy setup --import none --connect codex      nothing imported, one client
   mcpproxy setup --port 8081                        where another program has 8080";

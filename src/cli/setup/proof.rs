@@ -49,7 +49,7 @@ pub(super) async fn call(
         .as_ref()
         .and_then(|location| location.listen.first());
     let Some(address) = address.and_then(|address| address.parse::<SocketAddr>().ok()) else {
-        SetupStep::Call.say("call: not made, because the daemon serves no HTTP", out);
+        SetupStep::Call.say("call: none, the daemon serves no HTTP", out);
         return Ok(());
     };
     let token = std::env::var("MCPPROXY_TOKEN")
@@ -62,7 +62,7 @@ pub(super) async fn call(
     let needs_token = auth.is_some_and(|auth| auth.providers.contains(&Provider::Bearer));
     if needs_token && token.is_none() {
         SetupStep::Call.say(
-            "call: not made, because clients have to show a token; set MCPPROXY_TOKEN to try it",
+            "call: none, clients need a token; set MCPPROXY_TOKEN to try it",
             out,
         );
         return Ok(());
@@ -78,7 +78,7 @@ pub(super) async fn call(
     match answer {
         Ok(Ok(())) => (),
         Ok(Err(why)) => return Err(failed(&why)),
-        Err(_) => return Err(failed("there was no answer in time")),
+        Err(_) => return Err(failed("no answer in time")),
     }
     let milliseconds = began.elapsed().as_secs_f64() * 1_000.0;
     report.proof = Some(ProofRow {

@@ -104,7 +104,7 @@ impl SetupReport {
         if failing.len() > MOST_PROBLEMS {
             let more = failing.len() - MOST_PROBLEMS;
             self.next_steps.push(format!(
-                "{more} more servers do not work: `mcpproxy upstream list`"
+                "{more} more servers fail: `mcpproxy upstream list`"
             ));
         }
         if waiting > 0 {

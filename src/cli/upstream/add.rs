@@ -25,7 +25,7 @@ use crate::{
 
 /// Add a server by its command or URL
 ///
-/// It is trusted, unless --quarantined holds it. `${NAME}` in single quotes refers to a variable of the daemon, `${keyring:NAME}` to a
+/// The server is trusted unless --quarantined is given. In single quotes `${NAME}` is a variable of the daemon, `${keyring:NAME}` a
 /// stored secret.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, override_usage = USAGE)]
@@ -34,10 +34,10 @@ pub(in crate::cli) struct AddServer {
     /// The server's name: letters, digits, '.', '_' and '-', at most 64, without "__"
     #[arg(value_parser = server_name, required_unless_present = "json")]
     name: Option<ServerName>,
-    /// What the server's page gives to be pasted: JSON or a URL; - reads stdin
+    /// JSON or a URL as the server's page gives it; - reads stdin
     #[arg(long, value_name = "JSON", conflicts_with_all = ["env", "cwd", "header", "kind", "disabled", "check"])]
     json: Option<String>,
-    /// Where secrets go; asked for on a terminal, else the file
+    /// Where secrets go; without it a terminal asks, else the file
     #[arg(
         long,
         value_name = "keyring|file",
@@ -54,22 +54,22 @@ pub(in crate::cli) struct AddServer {
     /// A variable for the command's environment; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = env_pair, conflicts_with = "url")]
     env: Vec<(String, String)>,
-    /// The folder the command is started in
+    /// The folder that the command starts in
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     cwd: Option<String>,
     /// A header for every request to the URL; may be repeated
     #[arg(long, value_name = "NAME: VALUE", value_parser = header_pair, requires = "url", conflicts_with = "command")]
     header: Vec<(String, String)>,
-    /// stdio, http, streamable-http, sse or auto; else the shape decides
+    /// stdio, http, streamable-http, sse or auto; detected by default
     #[arg(long = "type", value_name = "TYPE", hide_possible_values = true, value_parser = PossibleValuesParser::new(TYPES))]
     kind: Option<String>,
-    /// Hold the server until it is approved
+    /// Quarantine the server until you approve it
     #[arg(long = "quarantined")]
     is_held: bool,
-    /// Add it switched off
+    /// Add it disabled
     #[arg(long)]
     disabled: bool,
-    /// Add it only if it works: connect, and show its tools, or the reason and add nothing
+    /// Connect first, show its tools, and add it only if it works
     #[arg(long, conflicts_with_all = ["disabled", "is_held"])]
     check: bool,
 }
@@ -164,7 +164,7 @@ impl AddServer {
             } else if let Some(file) = here {
                 let cwd = absolute(".")?;
                 out.note(&format!(
-                    "it is started in {cwd}, because its command names the file {file} there; --cwd says otherwise"
+                    "it starts in {cwd}, where its file {file} is; --cwd changes that"
                 ));
                 entry.insert("cwd".to_owned(), json!(cwd));
             }
@@ -230,7 +230,9 @@ async fn check(
 /// What to do about a server of which there is no entry any more, so that no command can name it.
 fn step_without_entry(name: &ServerName, server: &ServerRow) -> String {
     if server.state == ServerState::Authenticating {
-        return format!("add it without --check, then `mcpproxy upstream login {name}`");
+        return format!(
+            "`mcpproxy upstream add` without --check, then `mcpproxy upstream login {name}`"
+        );
     }
     let is_program = server.transport.as_deref() == Some("stdio");
     let look = match &server.step {
@@ -246,7 +248,7 @@ fn refuse_shell_line(command: &str) -> Result<(), CommandFailure> {
     if !is_command_line(command) {
         return Ok(());
     }
-    let mistake = format!("there is no program {command:?}: no shell takes it apart");
+    let mistake = format!("no program {command:?}: a command line in quotes is one word");
     Err(CommandFailure::usage(mistake).next(format!("write it without quotes: -- {command}")))
 }
 

@@ -21,9 +21,8 @@ use crate::{
 
 /// Approve a quarantined server, or held tools
 ///
-/// What is approved is exactly what `upstream inspect` showed: with --seen, a change since then is refused. Without it, what there is to
-/// decide is shown and approved as it is now; where something of it looks dangerous, only if you say yes on a terminal or with --yes (exit
-/// code 4 otherwise).
+/// With --seen it approves exactly what `upstream inspect` showed and refuses later changes. Without it, the current definitions are
+/// shown and approved. Dangerous ones need a yes on the terminal or --yes (else exit code 4).
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ApproveServer {
     /// The server's name, as `upstream list` shows it
@@ -31,16 +30,16 @@ pub(in crate::cli) struct ApproveServer {
     /// The tools, prompts or resources (by URI) to approve; a quarantined server is approved as a whole
     #[arg(value_name = "TOOL")]
     things: Vec<String>,
-    /// Approve what the server says of itself, its instructions
+    /// Approve its instructions
     #[arg(long)]
     instructions: bool,
-    /// Approve everything that the server lists now
+    /// Approve everything it lists now
     #[arg(long, conflicts_with_all = ["things", "instructions"])]
     all: bool,
-    /// What `upstream inspect` said was seen
+    /// The fingerprint that `upstream inspect` printed
     #[arg(long, value_name = "SEEN")]
     seen: Option<String>,
-    /// Approve also what looks dangerous, and do not ask
+    /// Approve dangerous ones, too, and do not ask
     #[arg(long)]
     yes: bool,
 }
@@ -97,7 +96,7 @@ impl ApproveServer {
         }
         let left = match change.server.held.unwrap_or_default() {
             0 => "nothing of it is held".to_owned(),
-            held => format!("{held} of what it lists are still held"),
+            held => format!("{held} more held"),
         };
         let approved = if is_exactly_that {
             approved
@@ -134,10 +133,10 @@ impl ApproveServer {
         }
         let look = if dangerous == 1 { "looks" } else { "look" };
         let what = format!(
-            "{dangerous} of what is to be approved of {:?} {look} dangerous",
+            "{dangerous} of the definitions of {:?} {look} dangerous",
             self.name
         );
-        if out.asks(&format!("{what}; approve all the same?")) {
+        if out.asks(&format!("{what}; approve anyway?")) {
             return Ok(());
         }
         let (name, seen) = (&self.name, &shown.seen);

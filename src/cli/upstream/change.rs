@@ -146,8 +146,7 @@ async fn with_wait_note<T>(name: &str, out: Output, waiting: impl Future<Output 
         return done;
     }
     out.note(&format!(
-        "waiting for {name:?} to connect; `init_timeout` of its entry bounds that (a minute, five for a first start that downloads), \
-         and Ctrl-C ends only the waiting"
+        "waiting for {name:?}, at most 1 min (5 min for a first download); Ctrl-C ends only the waiting"
     ));
     waiting.await
 }

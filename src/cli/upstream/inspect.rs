@@ -24,12 +24,12 @@ use crate::{
 
 /// Review a server and what is held of it
 ///
-/// Contacts nothing, unless a quarantined server is to be connected to read its tools: one that an agent added, or one that failed.
+/// Contacts nothing, except with --connect.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InspectServer {
     /// The server's name, as `upstream list` shows it
     name: String,
-    /// Connect a server that an agent added or changed, or one that failed, to read what it lists; nothing of it is called
+    /// Connect a quarantined server to list its tools; calls none
     #[arg(long)]
     connect: bool,
 }
@@ -71,11 +71,11 @@ fn contacted(inspection: &Inspection) -> Result<(), CommandFailure> {
         return Err(CommandFailure::failed(what).next(step));
     }
     let what = format!(
-        "the server {name:?} could not be listed, so its entry stays an agent's and is not filled in: {}",
+        "the server {name:?} could not be listed; its entry stays as the agent wrote it: {}",
         visible(why)
     );
     Err(CommandFailure::failed(what).next(format!(
-        "correct the entry, or what it refers to, and try again; `mcpproxy upstream remove {}` takes it out",
+        "correct the entry and try again, or `mcpproxy upstream remove {}`",
         as_argument(name)
     )))
 }
@@ -119,13 +119,13 @@ fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
     let Some(review) = &inspection.entry_review else {
         if is_quarantined && inspection.awaits_contact {
             output::exactly(
-                "an agent wrote this entry; what it was before is not known: read it in the configuration file, because what looks like a secret is masked here",
+                "an agent wrote this entry; its former state is not known, and secrets are masked here: read it in the file",
             )?;
         }
         return Ok(());
     };
     if review.is_new {
-        return output::exactly("an agent added this server: all of its entry is new");
+        return output::exactly("an agent added this server; its whole entry is new");
     }
     output::exactly(&format!(
         "an agent changed this entry; the server is quarantined for {} until you approve it",
@@ -141,7 +141,7 @@ fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
         foreign("    - ", change.was.as_deref().unwrap_or_default())?;
         foreign("    + ", change.is.as_deref().unwrap_or_default())?;
         if is_redacted_twice {
-            output::exactly("    (another value, which is masked)")?;
+            output::exactly("    (another masked value)")?;
         }
     }
     Ok(())
@@ -229,8 +229,7 @@ fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Result<(), Comma
         output::exactly(&format!("  {by}, {at}"))?;
     }
     if let Some(since) = &thing.changed_since {
-        let remark =
-            format!("  remark: it says something else than when it was seen first, {since}");
+        let remark = format!("  remark: it has changed since it was first seen, {since}");
         output::exactly(&remark)?;
     }
     findings("", &thing.findings)?;
@@ -319,7 +318,7 @@ fn next_step(inspection: &Inspection) -> String {
             Some(_) => "and the server could not be listed",
         };
         return format!(
-            "an agent wrote this entry, {contact}; `{}` reads what it lists, and `{}` trusts it as it is",
+            "an agent wrote this entry, {contact}; `{}` lists its tools, and `{}` trusts it unseen",
             command("inspect", name, "", "--connect"),
             approve("")
         );
@@ -362,7 +361,7 @@ fn command(verb: &str, name: &str, what: &str, options: &str) -> String {
 fn locked_step(inspection: &Inspection, file: &Path, is_quarantined: bool) -> String {
     let file = file.display();
     let lift = if is_quarantined {
-        "; its quarantine ends when its entry says `\"quarantined\": false`"
+        "; its quarantine ends with `\"quarantined\": false` in its entry"
     } else {
         ""
     };

@@ -70,8 +70,7 @@ impl WriteLock {
             }
         }
         out.note(&format!(
-            "next: review it, keep it with the code, and start with `mcpproxy serve --locked {file}`, or write `\"lock_file\"` into the \
-             configuration"
+            "next: `mcpproxy serve --locked {file}`, or write `\"lock_file\"` into the configuration"
         ));
         Ok(())
     }
@@ -123,7 +122,7 @@ fn replaced(file: &Path, text: &str) -> Result<LockChanges, CommandFailure> {
 
 fn would_lose(file: &Path, lost: &[String]) -> CommandFailure {
     let what = format!(
-        "nothing was written: {} has {} that what is approved now does not have: {}",
+        "nothing written: {} has {} no longer approved: {}",
         file.display(),
         match lost.len() {
             1 => "1 entry".to_owned(),
@@ -131,9 +130,8 @@ fn would_lose(file: &Path, lost: &[String]) -> CommandFailure {
         },
         named(lost)
     );
-    CommandFailure::refused(what).next(
-        "write to another file and compare; `mcpproxy upstream list` shows which servers are known, and --force replaces the file",
-    )
+    CommandFailure::refused(what)
+        .next("write to another file and compare, or replace it with --force")
 }
 
 /// `a:x, a:y and 3 more`.

@@ -21,9 +21,8 @@ use crate::{
 
 /// Log in to a server
 ///
-/// Opens the browser at the server's authorization server, and waits until you are back. On a machine without a browser, or with
-/// --no-browser, the address is printed: open it anywhere. If the browser runs on another machine it ends at a page that it cannot load;
-/// copy the address of that page and paste it here.
+/// Opens your browser and waits for the login. Without a browser, or with --no-browser, it prints the address: open it anywhere. A
+/// browser on another machine ends at a page that does not load; paste that page's address here.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LogIn {
     /// The server's name, as `upstream list` shows it
@@ -95,7 +94,7 @@ impl LogIn {
         }
         if opened {
             out.note(&format!(
-                "the browser was opened; if it was not, go to {}",
+                "opened your browser; if nothing opened: {}",
                 started.url
             ));
             if !started.listens {
@@ -104,7 +103,7 @@ impl LogIn {
             return Ok(());
         }
         output::exactly(&format!("{}\n", started.url))?;
-        out.note("open this address in a browser and log in");
+        out.note("open this address and log in");
         self.say_how_to_end(out);
         Ok(())
     }
@@ -114,10 +113,10 @@ impl LogIn {
         let how = if io::stdin().is_terminal() {
             "paste that page's address here"
         } else {
-            "write that page's address to the standard input of this command, as a line"
+            "write that page's address to this command's stdin"
         };
         out.note(&format!(
-            "if the browser ends at a page that it cannot load, {how} ({:?} waits for 10 min)",
+            "if the browser's last page does not load, {how} ({:?} waits for 10 min)",
             self.name
         ));
     }
@@ -145,7 +144,7 @@ impl LogIn {
             match daemon.request(Method::POST, path, body, deadline).await {
                 Ok(progress) => return Ok(progress),
                 // Whether it has ended all the same, the other question says.
-                Err(error) => out.note(&format!("that did not do it: {error}")),
+                Err(error) => out.note(&format!("not accepted: {error}")),
             }
         }
     }
@@ -164,7 +163,7 @@ impl LogOut {
             if change.changed.is_empty() {
                 out.note(&format!("not logged in to {name:?}"));
             } else {
-                out.note(&format!("logged out of {name:?}: its tokens are forgotten"));
+                out.note(&format!("logged out of {name:?}; its tokens are deleted"));
             }
             Ok(())
         })

@@ -18,14 +18,14 @@ use crate::{
 
 /// Change keys of a server's entry
 ///
-/// `env` and `headers` are merged, `isolation` and `oauth` at every depth, everything else is replaced, and null takes a key out. A
-/// redacted value (`***`) stands for the stored one. Comments in the file stay.
+/// `env`, `headers`, `isolation` and `oauth` are merged, everything else is replaced; null removes a key. `***` keeps the stored
+/// value. Comments stay.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(in crate::cli) struct PatchServer {
     /// The server's name, as `upstream list` shows it
     name: String,
-    /// A key and its new value, as JSON or as plain text; a key inside of another is `env.TOKEN`
+    /// A key and its new value, as JSON or plain text; nested keys: `env.TOKEN`
     #[arg(value_name = "KEY=VALUE", value_parser = assignment, required_unless_present = "json")]
     assignments: Vec<(String, String)>,
     /// The keys and their new values as a JSON object
@@ -62,7 +62,7 @@ impl PatchServer {
         let sending = daemon.request(Method::PATCH, &route, body, deadline);
         let mut change: ServerChange = sending.await?;
         if change.changed.is_empty() {
-            out.note(&format!("{:?} was so already", self.name));
+            out.note(&format!("{:?} unchanged", self.name));
         } else {
             change.server = outcome::wait_for(&mut daemon, &self.name, None).await?;
             let done = format!("changed {} of", change.changed.join(", "));

@@ -35,7 +35,7 @@ fn not_in_file(origin: DemoOrigin) -> String {
         DemoOrigin::CommandLine => "`mcpproxy serve --demo` adds it",
         DemoOrigin::Request => "it was started on the page, or over REST",
     };
-    format!("no, it is the bundled demo server: {came}")
+    format!("no, the bundled demo server: {came}")
 }
 
 fn print(details: ServerDetails) -> Result<(), CommandFailure> {

@@ -182,7 +182,7 @@ impl Running<'_> {
             match self.context.runtime().execute_pending_job() {
                 Ok(true) => (),
                 Ok(false) => {
-                    let why = "the script waits for a promise that nothing will settle";
+                    let why = "the script awaits a promise that never settles";
                     let waits = || ScriptFailure::new(ScriptCode::RuntimeError, why);
                     return Err(lost.unwrap_or_else(waits));
                 }

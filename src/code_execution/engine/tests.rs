@@ -303,7 +303,7 @@ fn failures_say_what_and_where() {
     fails(
         "await new Promise(() => {})",
         RuntimeError,
-        "nothing will settle",
+        "never settles",
         None,
     );
     fails(
@@ -417,7 +417,7 @@ fn a_step_that_is_lost_for_want_of_memory_ends_the_script() {
     // It was told of that, and went on.
     let code =
         "let a = [];\ntry { for (;;) a.push({}); } catch { a = 0; }\nawait new Promise(() => {})";
-    fails(code, ScriptCode::RuntimeError, "nothing will settle", None);
+    fails(code, ScriptCode::RuntimeError, "never settles", None);
 }
 
 #[test]

@@ -133,7 +133,7 @@ impl Interruption {
                 ScriptFailure::new(ScriptCode::OutputLimitExceeded, why)
             }
             Self::Alone => {
-                let why = "nobody makes the script's calls any more";
+                let why = "the script's caller has left";
                 ScriptFailure::new(ScriptCode::EngineFailed, why)
             }
         }

@@ -288,7 +288,7 @@ impl History {
             }
             Ok(_) => (),
             Err(error) => {
-                tracing::warn!(%error, file = %file.display(), "a change of the configuration is not in its history");
+                tracing::warn!(%error, file = %file.display(), "configuration change not in the history");
             }
         }
     }

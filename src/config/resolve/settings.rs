@@ -42,7 +42,7 @@ impl Settings {
         let api_key = file.api_key.as_ref().map(|key| &key.value);
         if api_key.is_some_and(|key| !is_long(key)) {
             warnings.push(format!(
-                "`api_key` is ignored: it has fewer than {SHORTEST_API_KEY} characters, so it can be guessed; the one in the file `api_key` of the data folder counts"
+                "`api_key` is ignored: shorter than {SHORTEST_API_KEY} characters; the file `api_key` in the data folder counts"
             ));
         }
         let limit = file.tool_response_limit.0;
@@ -155,12 +155,12 @@ pub(super) fn check(file: &File, lookup: VariableLookup<'_>) -> Option<ConfigFin
     let auth = file.server_auth.as_ref();
     let asks = auth.is_some_and(ServerAuth::asks_for_credentials);
     if file.require_mcp_auth == Some(true) && !asks {
-        let problem = "asks for credentials that this program does not know: say with `serverAuth` who may come in";
+        let problem = "is unknown; set `serverAuth` instead";
         return Some(ConfigFinding::new("require_mcp_auth", problem));
     }
     let keys = session_keys(file.session_key.as_ref(), lookup);
     let (name, _) = keys.into_iter().find(|(_, key)| is_guessable(key))?;
-    let problem = "is too easy to guess: whoever knows it can make session ids. It must have at least 32 characters, 12 different ones among them, as `openssl rand -base64 32` prints them; without it a key is made and kept in the data folder";
+    let problem = "is too easy to guess: it needs 32 characters, 12 of them different (`openssl rand -base64 32`); without it a key is made in the data folder";
     Some(ConfigFinding::new(name, problem))
 }
 

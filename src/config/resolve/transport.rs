@@ -43,7 +43,7 @@ pub(super) fn transport(
     match (kind, raw.command.take(), raw.url.take()) {
         (_, Some(_), Some(_)) => Err(ConfigFinding::new(
             "url",
-            "stands beside `command`; only one can be meant",
+            "and `command` exclude each other",
         )),
         (None | Some(None), Some(command), None) => {
             stdio(raw, surroundings, command, warnings).map(Transport::Stdio)
@@ -144,7 +144,7 @@ fn visible_secrets(args: &[Text]) -> Option<String> {
         (names, _) => format!("get the secret of {}", names.join(", ")),
     };
     Some(format!(
-        "`args` {what}, which every user of this machine can read in the list of its processes; give it to the server in `env`, if it takes it there"
+        "`args` {what}, which every user of this machine can read (`ps`); use `env` if the server can"
     ))
 }
 
@@ -205,7 +205,7 @@ fn headers(written: Pairs<String, Word>) -> Result<Vec<(String, Secret)>, Config
         };
         match HeaderName::from_bytes(name.as_bytes()) {
             Ok(known) if is_set_for_each_request(&known) => {
-                return bad("must not be there: mcpproxy sets it for each request");
+                return bad("is not allowed: mcpproxy sets it for each request");
             }
             Ok(_) if HeaderValue::from_str(&text.0.value).is_ok() => (),
             _ => return bad("cannot be an HTTP header"),
@@ -292,12 +292,12 @@ fn oauth(raw: RawOAuth, is_filled: bool) -> Result<OAuth, ConfigFinding> {
         shown.insert("extra_params".to_owned(), Value::Object(masked.collect()));
     }
     if raw.client_secret.is_some() && raw.client_id.is_none() {
-        let problem = "stands there without `client_id`";
+        let problem = "needs a `client_id`";
         return Err(ConfigFinding::new("oauth.client_secret", problem));
     }
     let scopes = values(raw.scopes);
     if is_filled && !scopes.iter().all(|scope| is_scope(scope)) {
-        let problem = "has something in it that is no scope; each stands there by itself";
+        let problem = "has an invalid scope; write each as its own text";
         return Err(ConfigFinding::new("oauth.scopes", problem));
     }
     let redirect_uri = raw.redirect_uri.map(|uri| uri.value);
@@ -312,7 +312,7 @@ fn oauth(raw: RawOAuth, is_filled: bool) -> Result<OAuth, ConfigFinding> {
         let key = format!("oauth.extra_params.{name}");
         return Err(ConfigFinding::new(
             key,
-            "must not be there: mcpproxy sets it for each login",
+            "is not allowed: mcpproxy sets it for each login",
         ));
     }
     let extra_params = extra_params.into_iter();

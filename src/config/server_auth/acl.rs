@@ -24,7 +24,7 @@ pub enum Policy {
     Deny,
 }
 
-/// The rules, of which the first that matches decides.
+/// The rules, of which the first match decides.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RawAcl")]
 pub struct Acl {

@@ -164,7 +164,10 @@ impl TryFrom<RawAuth> for ServerAuth {
             return Err("names in `providers` what is there twice".to_owned());
         }
         if providers.is_empty() && raw.acl.is_none() && raw.required.is_none() {
-            return Err("says nothing: it needs a `provider` (\"bearer\" or \"forwarded\"), an `acl`, or both".to_owned());
+            return Err(
+                "is empty: it needs a `provider` (\"bearer\" or \"forwarded\"), an `acl`, or both"
+                    .to_owned(),
+            );
         }
         if has(Provider::Bearer) && raw.bearer.is_none() {
             return Err("has no `bearer.tokens`, so every client would be refused".to_owned());
@@ -198,7 +201,7 @@ impl TryFrom<Pairs<Token, Owner>> for Tokens {
             };
             if looks_swapped(&token, &subject) {
                 return Err(format!(
-                    "has as the subject of [{index}] what looks like a token; the token stands before the subject: {{\"TOKEN\": \"SUBJECT\"}}"
+                    "has a token as the subject of [{index}]; the token comes first: {{\"TOKEN\": \"SUBJECT\"}}"
                 ));
             }
             let hash = TokenHash::of(&token);
@@ -290,7 +293,7 @@ fn network(text: &str) -> Result<IpNet, String> {
     }
     match text.parse::<IpNet>() {
         Ok(network) if network.prefix_len() == 0 => {
-            Err("is everybody; name the addresses of the proxies".to_owned())
+            Err("is every address; name those of the proxies".to_owned())
         }
         Ok(network) if network.trunc() != network => Err(format!(
             "has bits beyond its prefix; {} is the network",

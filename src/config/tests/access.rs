@@ -177,7 +177,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ),
         (
             r#"{"provider": "forwarded", "forwarded": {"trusted_proxies": ["0.0.0.0/0"]}}"#,
-            "is everybody",
+            "is every address",
         ),
         (
             r#"{"provider": "forwarded", "forwarded": {"trusted_proxies": ["10.0.0.1/8"]}}"#,
@@ -277,7 +277,7 @@ fn what_looks_like_access_control_is_not_passed_over() {
     check_at(
         r#"{"require_mcp_auth": true}"#,
         (1, 2),
-        "say with `serverAuth`",
+        "set `serverAuth` instead",
     );
     check_at(r#"{"serverAuth": null}"#, (1, 2), "must be an object");
     assert!(read(r#"{"require_mcp_auth": false}"#).server_auth.is_none());
@@ -352,7 +352,7 @@ fn a_token_in_the_place_of_its_subject_is_refused_and_not_shown() {
         (r#"{"bob": "Zk3vQ9xT1mB7cN5wR2yL8pD4"}"#, "Zk3v"),
     ] {
         let error = tokens(swapped).expect_err(swapped).to_string();
-        assert!(error.contains("looks like a token"), "{error}");
+        assert!(error.contains("has a token as the subject"), "{error}");
         assert!(error.starts_with("line 1, column "), "{error}");
         assert!(!error.contains(secret), "{error}");
     }

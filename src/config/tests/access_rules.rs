@@ -142,7 +142,7 @@ fn a_default_that_shuts_out_the_operator_is_named() {
         let warned = settings
             .warnings
             .iter()
-            .any(|warning| warning.starts_with("the operator is denied by default"));
+            .any(|warning| warning.starts_with("you are denied, too"));
         assert_eq!(warned, expected, "{rule}: {:?}", settings.warnings);
     }
 }

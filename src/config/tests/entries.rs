@@ -291,7 +291,7 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
     );
     check_fault(
         r#"{"url": "http://h", "oauth": {"client_secret": "x"}}"#,
-        "`oauth.client_secret` stands there without `client_id`",
+        "`oauth.client_secret` needs a `client_id`",
     );
     check_fault(
         r#"{"url": "http://h", "oauth": {"scopes": ["a b"]}}"#,
@@ -303,7 +303,7 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
     );
     check_fault(
         r#"{"url": "http://h", "oauth": {"extra_params": {"state": "x"}}}"#,
-        "`oauth.extra_params.state` must not be there: mcpproxy sets it for each login",
+        "`oauth.extra_params.state` is not allowed: mcpproxy sets it for each login",
     );
     check_fault(
         r#"{"command": "x", "changed_by": "nobody"}"#,

@@ -149,8 +149,7 @@ impl DaemonSocket {
         let refusal = daemon_client::refusal(status, &body.unwrap_or_default());
         let (why, code) = match (status, refusal.code) {
             (StatusCode::NOT_FOUND, None) => {
-                let why =
-                    "it has no such endpoint, or is of another version and has to be restarted";
+                let why = "it has no such endpoint, or another version: `mcpproxy restart`";
                 (why.to_owned(), Some(ErrorCode::InvalidArguments))
             }
             (_, code) => (refusal.to_string(), code),

@@ -61,9 +61,7 @@ pub trait BridgeHost {
 
 /// The daemon is the client: it has started the program in which the bridge runs.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "{IS_OURSELVES}: the daemon has started the program that connects to it, and a server behind itself would never end"
-)]
+#[error("{IS_OURSELVES}: this client was started by the daemon itself")]
 pub struct StartedByDaemon;
 
 /// Carries lines until the client's input ends or it reads no more. A daemon that is the client itself lets nobody in: its first

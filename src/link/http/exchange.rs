@@ -120,6 +120,7 @@ impl Withdrawal {
     pub(super) fn failed(&mut self, error: &LinkError) {
         match error {
             LinkError::NotDelivered(_)
+            | LinkError::Tls(_)
             | LinkError::HeaderMismatch(_)
             | LinkError::Ourselves
             | LinkError::Status { .. } => self.settle(),

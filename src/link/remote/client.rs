@@ -190,9 +190,7 @@ impl HttpClient {
     async fn connect(&self, address: &Uri) -> Result<Box<Http1Connection>, LinkError> {
         // Boxed, because it is large and seldom.
         let dialled = Box::pin(self.dialer.dial(address.clone())).await;
-        let stream = dialled.map_err(|error| {
-            LinkError::NotDelivered(unreached::why(&*error, self.dialer.goal(address)))
-        })?;
+        let stream = dialled.map_err(|error| unreached::why(&*error, self.dialer.goal(address)))?;
         let connection = Http1Connection::over(stream).await;
         let connection = connection.map_err(|error| LinkError::NotDelivered(chain(&error)))?;
         Ok(Box::new(connection))
@@ -239,8 +237,7 @@ pub(crate) fn request(
 fn lost(error: &hyper::Error, address: &Uri) -> LinkError {
     let is_plain = address.scheme_str() == Some("http");
     LinkError::Lost(if is_plain && error.is_parse() {
-        "what answers there is no HTTP; if the server speaks TLS, its address begins with https://"
-            .to_owned()
+        "it does not speak HTTP; for TLS use https://".to_owned()
     } else {
         chain(error)
     })

@@ -29,7 +29,7 @@ pub(crate) use self::{
 pub use self::{
     endpoint::{Endpoint, EndpointError},
     reach::AddressReach,
-    tls::certificate_step,
+    tls::TlsMistake,
 };
 
 /// Names a session in every request of Streamable HTTP after `initialize`.

@@ -160,7 +160,8 @@ impl Service<Name> for Resolver {
 }
 
 /// The reason for refusing an address that must not be reached.
-pub(super) const OUT_OF_REACH: &str = "its address is one of this machine or of a private network, which may be reached only for a server that is there itself";
+pub(super) const OUT_OF_REACH: &str =
+    "its address is private, which only servers on private addresses may use";
 
 #[cfg(test)]
 mod tests {

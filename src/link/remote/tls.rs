@@ -44,8 +44,8 @@ pub(super) fn settings(endpoint: &Endpoint) -> Result<Arc<ClientConfig>, Endpoin
     Ok(Arc::new(settings.map_err(|error| bad(error.to_string()))?))
 }
 
-/// What a connection failed of, where that is a common mistake and the library's words for it help nobody.
-pub(super) fn mistake_in(error: &(dyn Error + 'static)) -> Option<&'static str> {
+/// What a connection failed of, where it is a common mistake.
+pub(super) fn mistake_in(error: &(dyn Error + 'static)) -> Option<TlsMistake> {
     let mut link = Some(error);
     while let Some(error) = link {
         if let Some(error) = error.downcast_ref() {
@@ -62,51 +62,63 @@ pub(super) fn mistake_in(error: &(dyn Error + 'static)) -> Option<&'static str> 
     None
 }
 
-fn mistake(error: &rustls::Error) -> Option<&'static str> {
+/// A common mistake about TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TlsMistake {
+    /// It speaks plain HTTP, or something else.
+    #[error("it does not speak TLS; for plain HTTP use http://")]
+    PlainHttp,
+    /// No authority that is trusted issued it.
+    #[error("its certificate's issuer is not trusted")]
+    UnknownIssuer,
+    /// Another authority of the same name signed it.
+    #[error("its certificate was not signed by the trusted authority of that name")]
+    OtherIssuer,
+    /// It is for another host.
+    #[error("its certificate is for another host")]
+    OtherHost,
+    /// It is out of date.
+    #[error("its certificate has expired")]
+    Expired,
+    /// It is that of an authority.
+    #[error("its certificate is that of an authority (CA:TRUE)")]
+    Authority,
+}
+
+impl TlsMistake {
+    /// What to do about it, where the reason does not say it.
+    pub fn step(self) -> Option<&'static str> {
+        Some(match self {
+            Self::UnknownIssuer | Self::OtherIssuer => {
+                "name the authority's PEM file, or the server's self-signed certificate, in \"ca_file\" of its entry"
+            }
+            Self::Expired => "renew the server's certificate",
+            Self::Authority => {
+                "give the server a certificate with `openssl req -x509 -addext basicConstraints=critical,CA:FALSE`; then name it in \"ca_file\" of its entry"
+            }
+            Self::PlainHttp | Self::OtherHost => return None,
+        })
+    }
+}
+
+fn mistake(error: &rustls::Error) -> Option<TlsMistake> {
     use rustls::{CertificateError as Bad, Error::InvalidCertificate};
 
     Some(match error {
-        rustls::Error::InvalidMessage(_) => {
-            "what answers there does not speak TLS; if the server speaks plain HTTP, its address begins with http://"
-        }
-        InvalidCertificate(Bad::UnknownIssuer) => UNKNOWN_ISSUER,
-        InvalidCertificate(Bad::BadSignature) => OTHER_ISSUER,
+        rustls::Error::InvalidMessage(_) => TlsMistake::PlainHttp,
+        InvalidCertificate(Bad::UnknownIssuer) => TlsMistake::UnknownIssuer,
+        InvalidCertificate(Bad::BadSignature) => TlsMistake::OtherIssuer,
         InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => {
-            "its certificate is for another host than the one in the address"
+            TlsMistake::OtherHost
         }
-        InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => EXPIRED,
+        InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => TlsMistake::Expired,
         InvalidCertificate(Bad::Other(other))
             if other.to_string().contains("CaUsedAsEndEntity") =>
         {
-            AUTHORITY
+            TlsMistake::Authority
         }
         _ => return None,
     })
-}
-
-const UNKNOWN_ISSUER: &str =
-    "its certificate was issued by an authority that is not trusted; `ca_file` names one to trust";
-const OTHER_ISSUER: &str = "its certificate was not signed by the trusted authority whose name it bears, but by another one of that name; \
-                            `ca_file` names one to trust";
-const EXPIRED: &str = "its certificate has expired";
-const AUTHORITY: &str = "its certificate is that of an authority (CA:TRUE), which no server may present; give the server one that this \
-                         authority issued, or make its own with `openssl req -x509 -addext basicConstraints=critical,CA:FALSE`";
-
-/// What to do about a connection that failed for this reason, where that is a matter of certificates.
-pub fn certificate_step(reason: &str) -> Option<&'static str> {
-    let trust = "name the PEM file of that authority, or of the server's own certificate if it signed itself, in \"ca_file\" of its entry";
-    let steps = [
-        (UNKNOWN_ISSUER, trust),
-        (OTHER_ISSUER, trust),
-        (EXPIRED, "renew the certificate of the server"),
-        (
-            AUTHORITY,
-            "give the server another certificate, as the reason says; then name the PEM file of its authority, or of itself if it signed \
-             itself, in \"ca_file\" of its entry",
-        ),
-    ];
-    let step = steps.iter().find(|(mistake, _)| reason.contains(mistake));
-    step.map(|(_, step)| *step)
 }
 
 fn provider() -> Arc<CryptoProvider> {

@@ -8,14 +8,15 @@ use std::{
 use http::Uri;
 
 use super::{reply::chain, tls};
+use crate::link::LinkError;
 
 /// The reason, for a connection to this address.
-pub(super) fn why(error: &(dyn Error + 'static), address: &Uri) -> String {
+pub(super) fn why(error: &(dyn Error + 'static), address: &Uri) -> LinkError {
     if let Some(mistake) = tls::mistake_in(error) {
-        return mistake.to_owned();
+        return LinkError::Tls(mistake);
     }
     let at = shown(address);
-    match kind(error) {
+    LinkError::NotDelivered(match kind(error) {
         Some(ErrorKind::ConnectionRefused) => {
             format!("nothing listens at {at} (connection refused)")
         }
@@ -28,7 +29,7 @@ pub(super) fn why(error: &(dyn Error + 'static), address: &Uri) -> String {
             format!("no such host: {host}")
         }
         _ => format!("no connection to {at}: {}", chain(error)),
-    }
+    })
 }
 
 /// Host and port.
@@ -61,7 +62,8 @@ mod tests {
     fn the_address_is_named() {
         let check = |kind: ErrorKind, address: &str, expected: &str| {
             let address: Uri = address.parse().expect("an address");
-            assert_eq!(why(&io::Error::from(kind), &address), expected);
+            let why = why(&io::Error::from(kind), &address);
+            assert_eq!(why.to_string(), expected);
         };
         let refused = ErrorKind::ConnectionRefused;
         check(

@@ -38,7 +38,7 @@ pub(super) fn check_keys(
         let bit = 1 << i;
         if seen & bit != 0 {
             let key = member.name(object.as_bytes()).unwrap_or_default();
-            wrong.push(format!("`{key}` stands {place} twice"));
+            wrong.push(format!("`{key}` is {place} twice"));
         }
         seen |= bit;
     }

@@ -21,7 +21,7 @@ use crate::{
 /// MCP's own word for `args`, and the intent without its brackets.
 const ALIASES: &[&str] = &["arguments", "intent_data_sensitivity", "intent_reason"];
 
-const USAGE: &str = r#"{"name": "server:tool", "args": {…}}: the arguments of the tool that is called stand in `args`, as its inputSchema names them; {} if it is to get none."#;
+const USAGE: &str = r#"{"name": "server:tool", "args": {…}}: the arguments of the tool that is called go into `args`, as its inputSchema names them; {} for none."#;
 
 pub(super) const READ: BuiltIn = BuiltIn {
     name: "call_tool_read",
@@ -63,8 +63,7 @@ pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
         let mut definition = define(
             Variant::Destructive,
             "Call a tool that may destroy something",
-            "Calls a tool of an upstream server that deletes or irreversibly changes something. Use it only where `call_with` names it and \
-             the user wants it. Any tool may be called this way.",
+            "Calls a tool of an upstream server that deletes or irreversibly changes something. Use it only where `call_with` names it and the user wants it.",
             &json!({ "readOnlyHint": false, "destructiveHint": true, "openWorldHint": true }),
         );
         definition["_meta"]["anthropic/requiresUserInteraction"] = true.into();
@@ -76,13 +75,12 @@ pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
 pub(super) const ANY: BuiltIn = BuiltIn {
     name: "call_tool",
     aliases: &["args", "args_json"],
-    usage: r#"{"server": "…", "tool": "…", "arguments": {…}}: the arguments of the tool that is called stand in `arguments`; {} if it is to get none."#,
+    usage: r#"{"server": "…", "tool": "…", "arguments": {…}}: the arguments of the tool that is called go into `arguments`; {} for none."#,
     define: |_| {
         json!({
             "name": "call_tool",
             "title": "Call a tool",
-            "description": "Calls a tool of an upstream server that reads or writes. Tools that may destroy something are refused; \
-                            call_tool_destructive calls them.",
+            "description": "Calls a tool that reads or writes. Tools that may delete or overwrite are refused; call_tool_destructive calls them.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -150,8 +148,7 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
 fn wrong_intent(call: &Call<'_>, variant: Variant, why: &str) -> Failure {
     let error = format!("{}: {why}", call.tool.name);
     let hint = format!(
-        "Nothing was called. Leave `intent` out, or write {{\"operation_type\": \"{}\", \"data_sensitivity\": \"…\", \"reason\": \"…\"}}, \
-         of which the last two may be left out.",
+        "Nothing ran. Leave out `intent`, or write {{\"operation_type\": \"{}\"}}.",
         variant.as_str()
     );
     Failure::new(ErrorCode::InvalidArguments, error, hint)

@@ -258,7 +258,7 @@ impl BuiltIn {
 
     fn wrong(&self, why: impl std::fmt::Display) -> RequestError {
         let error = format!("{}: {why}", self.name);
-        let hint = format!("Nothing was called. Write {}", self.usage);
+        let hint = format!("Nothing ran. Write {}", self.usage);
         Failure::new(ErrorCode::InvalidArguments, error, hint).into()
     }
 }

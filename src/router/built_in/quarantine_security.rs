@@ -26,8 +26,7 @@ fn define(_: &Settings) -> Value {
     json!({
         "name": "quarantine_security",
         "title": "See what is held",
-        "description": "Lists the servers and tools that are held until the user approves them, and what looks dangerous about one of those \
-            servers. It changes nothing; only the user can approve.",
+        "description": "Lists held servers and tools, and the findings about one of those servers. Changes nothing; only the user can approve.",
         "inputSchema": {
             "type": "object",
             "properties": {

@@ -38,8 +38,7 @@ fn define(settings: &Settings) -> Value {
     json!({
         "name": "read_cache",
         "title": "Read on in a long result",
-        "description": "Reads on where a result ends with \"[cut here by mcpproxy: …]\". Copy `key` and `offset` from there; each page says \
-            the next offset. Read on only if the rest is needed: a narrower call of the tool itself is often better.",
+        "description": "Reads on where a result ends with \"[cut here by mcpproxy: …]\". Copy `key` and `offset` from there; each page has the next offset. Read on only if you need the rest: a narrower call is often better.",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -115,8 +114,7 @@ fn find(call: &Call<'_>, key: &str) -> Result<KeptText, Failure> {
 }
 
 fn unknown_key() -> Failure {
-    let hint = "Copy the key from the end of the cut result, character by character. Results are kept for two hours, the newest ones if \
-                there are many; what is gone has to be called for again.";
+    let hint = "Copy the key exactly from the end of the cut result. Results are kept for two hours; if it is gone, call the tool again.";
     Failure::new(
         ErrorCode::UnknownKey,
         "nothing is kept under this key",

@@ -21,7 +21,7 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "retrieve_tools",
     aliases: &[],
-    usage: r#"{"query": "what the tool should do"}; `limit`, `server`, `match`, `detail`, `read_only_only` and `exclude_destructive` may stand beside it."#,
+    usage: r#"{"query": "what the tool should do"}; `limit`, `server`, `match`, `detail`, `read_only_only` and `exclude_destructive` are optional."#,
     define,
     run: |call| Box::pin(async move { run(&call).await }),
 };
@@ -39,8 +39,7 @@ fn define(settings: &Settings) -> Value {
             "properties": {
                 "query": {
                     "type": "string",
-                    "description": "What the tool should do, in a few words: \"create github issue\". A \"quoted phrase\" must stand in the \
-                        tool as it is; server: or server:prefix narrows to a server's tools, or to those whose names begin so.",
+                    "description": "What the tool should do, in a few words: \"create github issue\". A \"quoted phrase\" must match exactly; server: or server:prefix narrows to a server's tools, or to names that begin so.",
                 },
                 "limit": {
                     "type": "integer",
@@ -93,7 +92,7 @@ fn define(settings: &Settings) -> Value {
                 },
                 "query": { "type": "string" },
                 "total": { "type": "integer", "description": "How many tools fit in all" },
-                "notice": { "type": "string", "description": "Why there may be more, or what is held back" },
+                "notice": { "type": "string", "description": "What was not searched or is held" },
                 "omitted": { "type": "object", "description": "How many tools fit and were left out, by filter and cause" },
             },
             "required": ["tools", "query", "total"],

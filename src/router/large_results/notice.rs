@@ -31,11 +31,11 @@ impl fmt::Display for Notice<'_> {
             (_, 0) => write!(f, "[cut by mcpproxy: all {all} characters are kept")?,
             (0, end) => write!(
                 f,
-                "[cut here by mcpproxy: characters 0 to {end} of {all} stand above"
+                "[cut here by mcpproxy: characters 0 to {end} of {all} are above"
             )?,
             (start, end) => write!(
                 f,
-                "[mcpproxy: characters {start} to {end} of {all} stand above"
+                "[mcpproxy: characters {start} to {end} of {all} are above"
             )?,
         }
         if let Some((records, all)) = self.page.records {

@@ -54,8 +54,9 @@ impl Absent {
 }
 
 /// Where nothing was found, and nothing is held back.
-pub(super) fn nothing(search: &Search) -> &'static str {
+pub(super) fn nothing(search: &Search, is_empty: bool) -> &'static str {
     match search.matching {
+        _ if is_empty => "There are no tools yet.",
         Matching::All => "No tool has all of these words. With `match` \"any\", some are enough.",
         Matching::Any => "No match. Try other English words for the task.",
     }

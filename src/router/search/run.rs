@@ -80,7 +80,12 @@ impl SearchState<'_> {
         if let Some(omitted) = found.omitted.filter(|_| found.total == 0) {
             found.add_notice(&notice::omitted(search.up_to, omitted));
         } else if !fits && found.held.is_empty() {
-            found.add_notice(notice::nothing(search));
+            let is_empty = self
+                .snapshot
+                .servers
+                .values()
+                .all(|one| one.tools.is_empty());
+            found.add_notice(notice::nothing(search, is_empty));
         }
         if !found.held.is_empty() {
             let held = notice::held_back(&found.held, !fits, self.is_a_person());

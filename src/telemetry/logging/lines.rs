@@ -22,7 +22,7 @@ use crate::{
     text::visible::visible_json,
 };
 
-/// For people: `2026-11-22T10:00:00.000000Z  INFO call{id=c1 …}: mcpproxy::daemon: listening address=127.0.0.1:8080`.
+/// For people: `2026-11-22T10:00:00.000000Z  INFO call{id=c1 …}: listening address=127.0.0.1:8080`; lines of debug and trace name their module.
 pub(super) struct TextLines;
 
 /// For machines: an object a line, with `timestamp`, `level`, `fields`, `target`; in the course of a call also `span`, which is the
@@ -53,13 +53,15 @@ where
             }
             None => Ok(()),
         })?;
-        styled(&mut line, Style::Dim, metadata.target())?;
-        styled(&mut line, Style::Dim, ":")?;
+        if *metadata.level() > Level::INFO {
+            styled(&mut line, Style::Dim, metadata.target())?;
+            styled(&mut line, Style::Dim, ": ")?;
+        }
         let mut fields = ShownFields::default();
         event.record(&mut fields);
         match fields.error {
             Some(error) => Err(error),
-            None => writeln!(line, " {}", fields.text),
+            None => writeln!(line, "{}", fields.text),
         }
     }
 }
@@ -317,7 +319,7 @@ mod tests {
             log.contains(r#" INFO work{id=7 method="a\nINFO forged"#),
             "{log}"
         );
-        let plain = r#" INFO mcpproxy::telemetry::logging::lines::tests: again plain="all is well" quoted="a \"b\" \\c""#;
+        let plain = r#" INFO again plain="all is well" quoted="a \"b\" \\c""#;
         assert!(log.trim_end().ends_with(plain), "{log}");
         let invisible = |line: &str| line.chars().any(crate::text::visible::is_invisible);
         assert!(!log.lines().any(invisible), "{log}");
@@ -335,7 +337,7 @@ mod tests {
             inner.log(|| tracing::warn!(n = -1, is = true, half = 0.5, "there"));
         };
         let text = logged(false, false, within);
-        let expected = r#"  WARN work{id=7 method="outer"}:work{id=7 method="inner"}: mcpproxy::telemetry::logging::lines::tests: there n=-1 is=true half=0.5"#;
+        let expected = r#"  WARN work{id=7 method="outer"}:work{id=7 method="inner"}: there n=-1 is=true half=0.5"#;
         assert!(text.trim_end().ends_with(expected), "{text}");
         let coloured = logged(true, false, within);
         let expected = "\u{1b}[33m WARN\u{1b}[0m \u{1b}[1mwork\u{1b}[0m\u{1b}[1m{\u{1b}[0mid=7 ";

@@ -5,9 +5,9 @@ pub fn in_words(rule: &str) -> &'static str {
     match rule {
         "orders.override" => "tells the model to forget its instructions",
         "orders.persona" => "gives the model another role",
-        "orders.frame" => "imitates the marks of a conversation",
+        "orders.frame" => "fakes conversation markup",
         "orders.conceal" => "tells the model to hide something from you",
-        "orders.consent" => "gives consent in your place",
+        "orders.consent" => "agrees on your behalf",
         "orders.phishing" => "has the model ask you for a password",
         "orders.conversation" => "asks for the conversation or the system prompt",
         _ => of_family(rule.split_once('.').map_or(rule, |(family, _)| family)),
@@ -16,21 +16,21 @@ pub fn in_words(rule: &str) -> &'static str {
 
 fn of_family(family: &str) -> &'static str {
     match family {
-        "hidden" => "has text that cannot be seen",
-        "terminal" => "has characters that steer a terminal",
+        "hidden" => "has invisible text",
+        "terminal" => "has terminal control characters",
         "encoded" => "has disguised or encoded words",
         "orders" => "gives the model orders",
-        "exfiltration" => "wants secrets or personal data handed over",
+        "exfiltration" => "asks for secrets or personal data",
         "shadowing" => "gives orders about other tools",
-        "preference" => "wants to be preferred to other tools",
+        "preference" => "claims priority over other tools",
         "lookalike" => "has a name that looks like another tool's or server's",
-        "parameters" => "asks for what its task does not need",
+        "parameters" => "asks for more than its task needs",
         "values" => "has suspicious preset values",
         "command" => "has a dangerous command",
         "environment" => "sets a variable that loads code or disables checks",
         "address" => "has a suspicious address",
-        "annotations" => "declares itself milder than its words say",
-        "unread" => "could not be read to its end",
+        "annotations" => "does more than it declares",
+        "unread" => "could not be read completely",
         _ => "looks suspicious",
     }
 }
@@ -39,52 +39,36 @@ fn of_family(family: &str) -> &'static str {
 pub fn why(rule: &str) -> &'static str {
     match rule {
         "orders.override" => {
-            "A description tells what a tool does. One that sets aside what the model was told before wants to steer it."
+            "A description says what a tool does; this one overrides the model's instructions."
         }
-        "orders.persona" => "The model would keep that role, also with other tools.",
-        "orders.frame" => {
-            "Marks like these make a text look as if the user or the program had said it, which a model obeys sooner."
-        }
-        "orders.conceal" => "What a tool does for you it need not hide from you.",
-        "orders.consent" => "Only you can agree to something; a description cannot.",
-        "orders.phishing" => "A password that you type for the model reaches the server.",
-        "orders.conversation" => {
-            "What you and the model said to each other is not this tool's business."
-        }
+        "orders.persona" => "The model would keep that role with other tools, too.",
+        "orders.frame" => "Models may obey it as if you had said it.",
+        "orders.conceal" => "A tool has no reason to hide its work from you.",
+        "orders.consent" => "Only you can agree to something.",
+        "orders.phishing" => "A password you type for the model reaches the server.",
+        "orders.conversation" => "Your conversation is none of this tool's business.",
         _ => why_family(rule.split_once('.').map_or(rule, |(family, _)| family)),
     }
 }
 
 fn why_family(family: &str) -> &'static str {
     match family {
-        "hidden" => "You do not see these characters, and the model reads them.",
-        "terminal" => {
-            "On a terminal they change what you see, so that you read something else than what is there."
-        }
-        "encoded" => {
-            "Whoever describes a tool has no reason to disguise words; a model reads them all the same."
-        }
-        "orders" => {
-            "The text addresses the model, not the reader: it says what to do instead of what the tool does."
-        }
-        "exfiltration" => {
-            "Calling it as asked would hand something of yours to whoever runs the server."
-        }
-        "shadowing" => "A tool should say nothing of how another server's tools are to be used.",
+        "hidden" => "You cannot see these characters; the model reads them.",
+        "terminal" => "A terminal would show you something else than the model reads.",
+        "encoded" => "A description needs no disguise; models read through it.",
+        "orders" => "It tells the model what to do, not what the tool does.",
+        "exfiltration" => "A call as described would send your data to the server's owner.",
+        "shadowing" => "A tool should not control the use of other servers' tools.",
         "preference" => "A tool should not steer the model away from others that you trust.",
-        "lookalike" => "A model, or you, may take it for the other one and call this instead.",
-        "parameters" => {
-            "The model fills in what it is asked for, with what it knows of you and of your files."
-        }
-        "values" => "A preset value is sent without anybody having chosen it.",
-        "command" => "What is started like this runs with your user's rights.",
-        "environment" => "Whatever such a variable loads runs inside of the program, unseen.",
-        "address" => "It leads to another place than it seems to.",
-        "annotations" => {
-            "Clients let tools that only read be called without asking you. This one says of itself that it does more."
-        }
-        "unread" => "What was not read may say anything.",
-        _ => "Read the place in the definition, and ask whether the tool needs to say that.",
+        "lookalike" => "You or a model may call it by mistake.",
+        "parameters" => "The model fills it in with what it knows of you and your files.",
+        "values" => "A preset value is sent although no one chose it.",
+        "command" => "It can change or send your files without asking.",
+        "environment" => "Code that the variable loads runs inside the program, unseen.",
+        "address" => "It leads elsewhere than it seems.",
+        "annotations" => "Clients call read-only tools without asking you; this one does more.",
+        "unread" => "The unread part may say anything.",
+        _ => "Read that part of the definition: does the tool need it?",
     }
 }
 

@@ -96,8 +96,8 @@ impl ActiveCall {
             return Ok(());
         }
         let name = self.server();
-        let error = format!("the server {name:?} answered with a result of an unknown type");
-        let hint = "It speaks an extension that mcpproxy does not know; tell its authors.";
+        let error = format!("the server {name:?} sent a result of an unknown type");
+        let hint = "It uses an unknown extension; tell its authors.";
         Err(Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(name))
     }
 

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 use crate::{
     config::duration,
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        step::NextStep,
+    },
     text::names::ServerName,
 };
 
@@ -80,21 +83,20 @@ impl CallClock {
 
     /// The failure of a call that is over.
     pub(super) fn overdue(&self, server: &ServerName) -> Failure {
-        let (error, hint) = if self.end < self.due {
-            (
-                format!(
-                    "the server {server:?} reported progress, but had not finished when the call's time was over"
-                ),
-                "It was cancelled: a call may take 30 minutes in all. Ask for less at once.",
-            )
-        } else {
-            let time = duration::show(self.silence);
-            (
-                format!("the server {server:?} did not answer within {time}"),
-                "It was cancelled. The user can raise call_tool_timeout of the server.",
-            )
-        };
-        Failure::new(ErrorCode::TimedOut, error, hint).of_server(server)
+        let failure =
+            |error, hint| Failure::new(ErrorCode::TimedOut, error, hint).of_server(server);
+        if self.end < self.due {
+            return failure(
+                format!("the server {server:?} reported progress but did not finish in time"),
+                "It was cancelled after 30 min, the most for one call. Ask for less at once.",
+            );
+        }
+        let time = duration::show(self.silence);
+        failure(
+            format!("the server {server:?} did not answer within {time}"),
+            "It was cancelled. The user can raise call_tool_timeout of the server.",
+        )
+        .with_step(NextStep::AllowLongerCalls)
     }
 }
 
@@ -133,7 +135,7 @@ mod tests {
         }
         assert_eq!(clock.deadline(), start + minutes(30));
         let said = text(&clock);
-        assert!(said.contains("had not finished"), "{said}");
+        assert!(said.contains("did not finish"), "{said}");
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Upstream {
             return self.login_stuck(&trouble);
         }
         let (code, text, hint) = match error {
-            LinkError::NotDelivered(_) => (
+            LinkError::NotDelivered(_) | LinkError::Tls(_) => (
                 ErrorCode::ServerUnavailable,
                 format!("the server {name:?} cannot be reached"),
                 "Nothing ran. Retry later, or tell the user.".to_owned(),
@@ -60,7 +60,7 @@ impl Upstream {
             LinkError::HeaderMismatch(_) => (
                 ErrorCode::BadUpstreamAnswer,
                 format!(
-                    "the server {name:?} finds that headers and body of the request do not match"
+                    "the server {name:?} says that headers and body differ"
                 ),
                 "Nothing ran. Look the tool up again; its definition may have changed.".to_owned(),
             ),
@@ -75,7 +75,7 @@ impl Upstream {
             LinkError::Status { status: 403, .. } if !self.missing_scopes().is_empty() => (
                 ErrorCode::LoginRequired,
                 format!(
-                    "the server {name:?} wants more permissions for this: {}",
+                    "the server {name:?} needs more permissions for this: {}",
                     self.missing_scopes().join(", ")
                 ),
                 "Nothing ran. Ask the user to log in again and grant them; other tools of it may work.".to_owned(),
@@ -97,7 +97,7 @@ impl Upstream {
             } => (
                 ErrorCode::Overloaded,
                 format!(
-                    "the server {name:?} refuses further requests for now (HTTP 429)"
+                    "the server {name:?} has too many requests (HTTP 429)"
                 ),
                 try_again(*retry_after),
             ),
@@ -123,10 +123,7 @@ impl Upstream {
 /// When a request that was refused for now may be sent again.
 fn try_again(retry_after: Option<Duration>) -> String {
     match retry_after {
-        Some(wait) => format!(
-            "Try again in {}: the server asks for that.",
-            duration::show(wait)
-        ),
+        Some(wait) => format!("Nothing ran. Try again in {}.", duration::show(wait)),
         None => "Try again later.".to_owned(),
     }
 }

@@ -164,7 +164,7 @@ impl Upstream {
                         slot,
                     });
                 }
-                Err(LinkError::NotDelivered(_)) if first => {
+                Err(LinkError::NotDelivered(_) | LinkError::Tls(_)) if first => {
                     // The worker is gone only while shutting down; then the next line says so.
                     let _ = self
                         .0
@@ -316,7 +316,7 @@ impl Upstream {
                 "the server {:?} does not offer the tool {tool:?} to this client",
                 self.name()
             );
-            let hint = "What it offers depends on what a client can answer (elicitation, sampling, roots); use another tool.";
+            let hint = "It needs a client with elicitation, sampling or roots; use another tool.";
             return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
                 .of_server(self.name())
                 .of_tool(tool));
@@ -352,7 +352,7 @@ impl Upstream {
             None => Ok(()),
             Some(key) => {
                 let error = format!("the argument {key:?} is there twice");
-                Err(wrong(error, "Nothing was called. Give it once.").of_tool(&*tool.name))
+                Err(wrong(error, "Nothing ran. Give it once.").of_tool(&*tool.name))
             }
         }
     }
@@ -419,15 +419,15 @@ impl Upstream {
         let (error, hint) = match why {
             NoSlot::Full => (
                 format!(
-                    "the server {name:?} is overloaded: it has as many requests in flight as its max_concurrent_requests allows ({bound}), and too many wait"
+                    "the server {name:?} is overloaded: {bound} requests run (max_concurrent_requests), too many wait"
                 ),
-                "Nothing was called. Try again later, with fewer calls at once.",
+                "Nothing ran. Try again later, with fewer calls at once.",
             ),
             NoSlot::Late => (
                 format!(
-                    "the server {name:?} is overloaded: the call waited in vain to be one of the requests that its max_concurrent_requests allows at a time ({bound})"
+                    "the server {name:?} is overloaded: {bound} requests run (max_concurrent_requests), and the wait was too long"
                 ),
-                "Nothing was called. Try again later; the user can raise max_concurrent_requests of the server.",
+                "Nothing ran. Try again later; the user can raise max_concurrent_requests.",
             ),
         };
         Err(Failure::new(ErrorCode::Overloaded, error, hint).of_server(name))
@@ -436,7 +436,7 @@ impl Upstream {
 
 /// A fault of mcpproxy: a message for something else than what was admitted.
 fn misdirected(server: &ServerName) -> Failure {
-    let error = format!("the server {server:?} was to be sent what was not admitted to it");
+    let error = format!("mcpproxy mixed up a request to {server:?}");
     let hint = "This is a mistake in mcpproxy; report it.";
     Failure::new(ErrorCode::Internal, error, hint).of_server(server)
 }

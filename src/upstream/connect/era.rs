@@ -94,6 +94,7 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
         }),
         Err(
             error @ (LinkError::NotDelivered(_)
+            | LinkError::Tls(_)
             | LinkError::Lost(_)
             | LinkError::Ourselves
             | LinkError::Status { status: 401, .. }),

@@ -59,7 +59,8 @@ impl OpenError {
     pub(in crate::upstream) fn is_an_end(&self) -> bool {
         matches!(
             self,
-            Self::Exited(_) | Self::Link(LinkError::NotDelivered(_) | LinkError::Lost(_))
+            Self::Exited(_)
+                | Self::Link(LinkError::NotDelivered(_) | LinkError::Tls(_) | LinkError::Lost(_))
         )
     }
 

@@ -127,9 +127,9 @@ impl ReadLists {
         let why = |each: &dyn Fn(&ListError) -> String| {
             let reasons: Vec<String> = self.failed.iter().map(each).collect();
             let what = if self.failed.iter().all(ListError::is_cut) {
-                "it works, but not all that it lists is used"
+                "it works, but some definitions are unusable"
             } else {
-                "it works, except lists that could not be read"
+                "it works, but some lists are unreadable"
             };
             format!("{what}: {}", reasons.join("; "))
         };

@@ -27,7 +27,7 @@ use crate::{
     catalog::Listing,
     config::{Keeper, ServerEntry, Settings, Transport},
     failure::step::NextStep,
-    link::{self, Connection, Link, LinkError, News, Noise},
+    link::{Connection, Link, LinkError, News, Noise},
     process::{ChildLedger, LoginPath, Process},
     upstream::{
         calls::{handle::UpstreamShared, questions::EarlyNews},
@@ -217,7 +217,7 @@ pub(in crate::upstream) fn logs_step(entry: &ServerEntry) -> NextStep {
 pub(in crate::upstream) fn lists_step(entry: &ServerEntry) -> NextStep {
     match entry.transport {
         Transport::Stdio(_) => NextStep::ReadLog,
-        Transport::Remote(_) => NextStep::act("the server is at fault: tell its authors"),
+        Transport::Remote(_) => NextStep::act("tell the server's authors"),
     }
 }
 
@@ -226,7 +226,7 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
     match error {
         OpenError::Link(LinkError::Status {
             status: 401 | 403, ..
-        }) => NextStep::fix("correct `headers` of its entry, mostly `Authorization`"),
+        }) => NextStep::fix("correct its `headers`, mostly `Authorization`"),
         OpenError::Link(LinkError::Status {
             status: 404 | 405, ..
         }) => match entry.transport.label() {
@@ -235,9 +235,9 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
         },
         OpenError::Link(LinkError::Ourselves) => NextStep::Remove,
         OpenError::Link(LinkError::Status { status: 429, .. }) => NextStep::Wait,
-        OpenError::Link(LinkError::NotDelivered(reason) | LinkError::Lost(reason)) => {
-            link::certificate_step(reason).map_or_else(|| logs_step(entry), NextStep::fix)
-        }
+        OpenError::Link(LinkError::Tls(mistake)) => mistake
+            .step()
+            .map_or_else(|| logs_step(entry), NextStep::fix),
         _ => logs_step(entry),
     }
 }

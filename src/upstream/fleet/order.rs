@@ -49,10 +49,8 @@ impl NotEntered {
             ),
             Self::Full => (
                 ErrorCode::Overloaded,
-                format!(
-                    "as many clients as may have a connection of their own to the server {server:?} have one"
-                ),
-                "Nothing was called. Try again later, or end clients that are not needed.",
+                format!("too many clients use the server {server:?} at once"),
+                "Nothing ran. Try again later, or close unused clients.",
             ),
         };
         Failure::new(code, error, hint).of_server(server)

@@ -255,7 +255,7 @@ impl Supervisor {
     fn let_go(&mut self, instances: impl IntoIterator<Item = RunningWorker>) {
         self.leaving.retain(|task| !task.is_finished());
         for running in instances {
-            tracing::debug!(server = %running.upstream.name(), "an instance of the server is no longer wanted and stopped");
+            tracing::debug!(server = %running.upstream.name(), "an instance of the server stopped");
             running.stop.cancel();
             self.leaving.push(running.task);
         }
@@ -280,7 +280,7 @@ impl Supervisor {
             match change {
                 WorkerChange::Start(name) => self.start(&settings, &name),
                 WorkerChange::Stop(name) => {
-                    tracing::info!(server = %name, "server is no longer wanted and stopped");
+                    tracing::info!(server = %name, "server stopped");
                     if let Some(running) =
                         self.running.get(&name).filter(|_| !known.contains(&name))
                     {

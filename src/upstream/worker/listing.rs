@@ -84,7 +84,7 @@ impl Worker {
                 }
             }
             Err(reason) => {
-                tracing::warn!(%server, %reason, "the server could not be listed again; the last known lists stay");
+                tracing::warn!(%server, %reason, "server not listed again; last lists stay");
             }
         }
         if let Some(connected) = &mut self.life.open {

@@ -65,7 +65,7 @@ impl Worker {
         None
     }
 
-    /// Why an attempt failed. Where the login does not work for now, that is why, whatever the server says.
+    /// Why an attempt failed. Where login refused for now, that is why, whatever the server says.
     pub(super) fn with_login_trouble(&self, error: ConnectError) -> ConnectError {
         let login = self.shared.login.as_ref();
         let Some(trouble) = login.and_then(|login| login.trouble()) else {

@@ -88,7 +88,7 @@ impl Worker {
                     self.start_relisting();
                 }
                 Some(Due::Poll) => {
-                    tracing::debug!(server = %self.entry.name, "the server is listed again, as it is time");
+                    tracing::debug!(server = %self.entry.name, "server listed again on schedule");
                     self.start_relisting();
                 }
                 Some(Due::Ping) => self.look_for_life(now),

@@ -40,7 +40,7 @@ async fn a_call_is_one_call_of_one_run() {
         ended == 0 && out.contains("up:fail") && !out.contains("echo"),
         "{out}"
     );
-    has!(note, "of run 2 of the daemon");
+    has!(note, "run 2 of the daemon");
     let (_, out, note) = daemon
         .home()
         .cli(&[&list[..], &["--run", "1"]].concat())

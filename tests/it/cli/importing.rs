@@ -150,7 +150,7 @@ fn without_arguments_all_files_are_looked_at_and_nothing_is_taken() {
         "is mcpproxy itself",
         "of-project",
         "which only Zed can start",
-        "it is a part of Goose",
+        "built into Goose",
         "refers to the folder that is open",
     ]);
     let report = report(&place, &["--dry-run"]);

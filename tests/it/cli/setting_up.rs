@@ -42,7 +42,7 @@ fn a_port_that_another_program_has_ends_setup_with_who_and_what_to_do() {
     put(home, ".cursor/mcp.json", &entry.to_string());
     let is_not_ours = |ran: Ran| {
         ran.ended(0)
-            .shows(&["another program has the port", "mcpproxy doctor"]);
+            .shows(&["another program has mcpproxy's port", "mcpproxy doctor"]);
     };
     is_not_ours(begun.0.run(&["connect"]));
     begun
@@ -110,7 +110,7 @@ fn a_port_that_is_chosen_is_written_down_and_served() {
     // Another one would be in force at the next start only.
     with(taken)
         .ended(1)
-        .says(&["the daemon runs already", "mcpproxy stop"])
+        .says(&["the daemon runs at", "mcpproxy stop"])
         .does_not_say(&["1/5"]);
     assert_eq!(begun.0.written(), written);
 }

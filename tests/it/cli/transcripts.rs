@@ -115,7 +115,7 @@ impl Case {
         // They change the file a few times a second.
         let reply = until_async("room for a change", async || {
             let reply = client.call(tool, &arguments).await;
-            (!reply.frame.contains("configuration too often")).then_some(reply)
+            (!reply.frame.contains("too many changes by agents")).then_some(reply)
         })
         .await;
         let frame: Value = serde_json::from_str(&reply.frame).expect("JSON");

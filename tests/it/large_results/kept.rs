@@ -23,7 +23,7 @@ async fn the_oldest_gives_way_and_what_is_too_large_to_keep_comes_whole() {
     assert_eq!(whole.text().len(), 33 * MEBIBYTE);
     let first = read(&client, &json!({ "key": keys[0] })).await.failure();
     assert_eq!(first["code"], "unknown_key");
-    has!(first["hint"], "called for again");
+    has!(first["hint"], "call the tool again");
     for key in &keys[1..] {
         let end = json!({ "key": key, "offset": 10 * MEBIBYTE - 5 });
         let page = Shown::of_reply(&read(&client, &end).await);

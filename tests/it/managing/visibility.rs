@@ -100,7 +100,7 @@ async fn a_server_that_is_not_for_the_caller_is_not_there() {
     assert_eq!(refused(&bob, &add).await["code"], "access_denied");
     let log = json!({ "operation": "tail_log", "name": "mine" });
     let log = refused(&ada, &log).await;
-    has!(log["error"], "on behalf of others", "{log}");
+    has!(log["error"], "other callers use it", "{log}");
     // A profile shows its servers only, whoever comes.
     let profile = as_subject(&daemon, "/mcp/p/p", "token-of-ada-0123456789").await;
     assert_eq!(names(&profile).await, ["mine"]);

@@ -73,7 +73,7 @@ async fn what_is_missing_or_wrong_is_said() {
         registers: false,
         ..habits()
     };
-    check(nowhere, "perhaps it wants a key in `headers` instead").await;
+    check(nowhere, "it may need a key in `headers`").await;
     check(
         Habits {
             server_metadata: "/nowhere",
@@ -105,7 +105,7 @@ async fn what_is_missing_or_wrong_is_said() {
             more_metadata: json!({ "code_challenge_methods_supported": said }),
             ..habits()
         };
-        check(habits, "does not say that it supports PKCE with S256").await;
+        check(habits, "lacks PKCE with S256").await;
     }
     let inward = json!({"registration_endpoint": "http://169.254.169.254/register"});
     check(
@@ -122,7 +122,7 @@ async fn what_is_missing_or_wrong_is_said() {
             more_metadata: inward,
             ..habits()
         },
-        "private network",
+        "is private",
     )
     .await;
     let script = json!({"authorization_endpoint": "javascript:alert(1)"});

@@ -171,10 +171,10 @@ async fn a_server_that_refuses_every_token_does_not_cause_renewal_upon_renewal()
     server.change(|habits| habits.takes_tokens = false);
     let failed = client.call("up__echo", "{}").await.failure();
     assert_eq!(failed["code"], "server_unavailable", "{failed}");
-    check_trouble(&failed["error"], "only just issued");
+    check_trouble(&failed["error"], "just issued");
     let shown = row(&daemon, "up").await;
     assert_eq!(shown["state"], "Error", "{shown}");
-    check_trouble(&shown["last_error"], "only just issued");
+    check_trouble(&shown["last_error"], "just issued");
     has!(shown["next_step"], "keeps trying");
     for _ in 0..6 {
         client.call("up__echo", "{}").await.failure();

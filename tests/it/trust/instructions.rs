@@ -125,7 +125,7 @@ async fn a_review_shows_that_a_resource_says_something_else_and_nothing_is_held_
     assert_eq!(held(&daemon, "up").await, []);
     let daemon = TestDaemon::start_in(daemon.shutdown().await).await;
     let (_, said, _) = daemon.home().cli(&["upstream", "inspect", "up"]).await;
-    has!(said, "it says something else than when");
+    has!(said, "it has changed since it was first seen");
     approve(&daemon, "up", &[]).await;
     let resource = shown(&daemon, "resource").await;
     assert_eq!(resource["changed_since"], Value::Null, "{resource}");

@@ -92,7 +92,7 @@ async fn what_an_agent_wrote_is_not_contacted_until_a_person_asks() {
         .await
         .failure();
     assert_eq!(answer["toolAnalysis"]["inspected"], false);
-    has!(answer["toolAnalysis"]["note"], "not inspected");
+    has!(answer["toolAnalysis"]["note"], "not its tools");
     let found = inspected(&daemon, "up").await;
     is_like!(found, { "inspected": false, "awaits_contact": true });
     assert_eq!(server.spawn_count(), 0);
@@ -194,7 +194,7 @@ async fn a_contact_that_fails_leaves_the_entry_as_the_agent_wrote_it() {
             .await;
         assert_eq!(code, 1, "{said}{error}");
         has!(error, why);
-        has!(error, "stays an agent's");
+        has!(error, "stays as the agent wrote it");
         lacks!(format!("{error}{said}"), "not contacted");
         let reference = more["env"]["KEY"].as_str().expect("text");
         has!(said, reference, "what is filled in where is shown");
@@ -230,7 +230,7 @@ async fn a_server_that_lists_nothing_stays_the_agent_s() {
             .await;
         assert_eq!(code, 1, "{listed}: {said}{error}");
         has!(error, why, "{listed}");
-        has!(error, "stays an agent's", "{listed}");
+        has!(error, "stays as the agent wrote it", "{listed}");
         let file = std::fs::read_to_string(daemon.home().config_file()).expect("the file");
         let file: Value = serde_json::from_str(&file).expect("JSON");
         assert_eq!(file["mcpServers"]["up"]["changed_by"], "agent", "{listed}");

@@ -126,7 +126,7 @@ async fn what_is_listed_since_the_review_is_not_approved_with_it() {
     };
     let (code, said) = approve(&before).await;
     assert_eq!(code, 4, "{said}");
-    has!(said, "is not what it is now");
+    has!(said, "has changed since you reviewed it");
     let (code, said) = approve(&now).await;
     assert_eq!(code, 0, "{said}");
 }

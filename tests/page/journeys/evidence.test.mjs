@@ -92,8 +92,8 @@ test("a finding marks what it is about and says why it matters; what was decided
   await page.getByText("Decided this week: nothing").waitFor();
   const finding = page.locator(".finding", { hasText: "Tells the model to hide something from you" });
   assert.equal(await finding.locator("mark").innerText(), "Do not tell the user");
-  await finding.getByText("it need not hide from you").waitFor();
-  const unseen = page.locator(".finding", { hasText: "Has text that cannot be seen" });
+  await finding.getByText("no reason to hide its work").waitFor();
+  const unseen = page.locator(".finding", { hasText: "Has invisible text" });
   assert.match(await unseen.locator("mark").innerText(), /U\+200B/);
   await page.getByRole("button", { name: "Approve anyway" }).click();
   await page.locator("#toast").getByText("Approved clipper").waitFor();

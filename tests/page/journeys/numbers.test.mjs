@@ -61,7 +61,7 @@ test("a name that is there twice is refused by name", async () => {
   const area = page.getByLabel("Arguments as JSON");
   await area.fill('{"id": 2, "other": {"id": 1, "\\u0069d" : 2}}');
   await page.getByRole("button", { name: "Call as read" }).click();
-  await page.getByText('"id" is there twice in one object').waitFor();
+  await page.getByText('"id" is in one object twice').waitFor();
   assert.equal(await page.getByRole("heading", { name: "Result", exact: true }).count(), 0);
   await area.fill('{"id": 2, "other": [{"id": 1}, {"id": 2}]}');
   await sent(page);

@@ -96,6 +96,7 @@ export function imports(frame, done = () => {}) {
     else parts.push(h("span.dim", WHY[one.outcome] ?? "", one.reason ? [": ", said(one.reason)] : null));
     if (one.disabled) parts.push(", disabled as it is there");
     if (one.quarantined) parts.push(", quarantined as it is there");
+    if (one.warning) parts.push(h("div.sub", state("err", said(one.warning))));
     for (const need of one.needs ?? []) {
       if (need.is_set) continue;
       const what = need.not_given ? `needs a secret; ${JSON.stringify(need.not_given)} is stored for something else` : need.kind === "secret" ? "needs a secret" : "needs a variable";

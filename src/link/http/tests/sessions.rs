@@ -102,7 +102,7 @@ async fn a_renewal_that_fails_fails_all_who_wait_and_the_link() {
         let first = seen.what() == "initialize" && opened.fetch_add(1, Ordering::Relaxed) == 0;
         async move {
             match seen.what().as_str() {
-                "initialize" if !first => json(401, "sign in"),
+                "initialize" if !first => json(401, "log in"),
                 "tools/call" => empty(404),
                 _ => seen.handshake().expect("nothing else is sent"),
             }
@@ -116,7 +116,7 @@ async fn a_renewal_that_fails_fails_all_who_wait_and_the_link() {
             other => panic!("{other:?}"),
         }
     }
-    assert!(matches!(client.next_news().await, News::Closed(why) if why.contains("sign in")));
+    assert!(matches!(client.next_news().await, News::Closed(why) if why.contains("log in")));
 }
 
 #[tokio::test]

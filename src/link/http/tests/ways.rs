@@ -15,7 +15,7 @@ use super::{
     tls_server::{Authority, CLIENT, HOST, serve, serve_as_authority},
 };
 use crate::{
-    link::{Endpoint, EndpointError, LinkError, certificate_step, http::connect},
+    link::{Endpoint, EndpointError, LinkError, http::connect},
     wire::RequestNumbers,
 };
 
@@ -110,9 +110,8 @@ async fn a_server_is_trusted_through_ca_file_only() {
     let proxy = Proxy::http(port).await;
     let proxy = format!("http://{}", proxy.address);
     match reached(&endpoint, &proxy).await {
-        Err(LinkError::NotDelivered(why)) => {
-            assert!(why.contains("`ca_file`"), "{why}");
-            let step = certificate_step(&why).expect("a step");
+        Err(LinkError::Tls(mistake)) => {
+            let step = mistake.step().expect("a step");
             assert!(step.contains("in \"ca_file\" of its entry"), "{step}");
         }
         other => panic!("{other:?}"),
@@ -128,9 +127,13 @@ async fn common_mistakes_about_tls_are_said_in_words() {
         let proxy = Proxy::http(port).await;
         let proxy = format!("http://{}", proxy.address);
         match reached(&endpoint, &proxy).await {
-            Err(LinkError::NotDelivered(why) | LinkError::Lost(why)) => {
-                assert!(why.contains(words), "{why}");
-                certificate_step(&why)
+            Err(LinkError::Tls(mistake)) => {
+                assert!(mistake.to_string().contains(words), "{mistake}");
+                mistake.step()
+            }
+            Err(error) => {
+                assert!(error.to_string().contains(words), "{error}");
+                None
             }
             other => panic!("{other:?}"),
         }
@@ -143,7 +146,7 @@ async fn common_mistakes_about_tls_are_said_in_words() {
     let plain: Uri = plain.url.parse().expect("an address");
     let plain = plain.port_u16().expect("a port");
     let (itself, its_file) = (serve_as_authority(), authority.own_file());
-    check(trusting(authority.ca_file()), plain, "begins with http://").await;
+    check(trusting(authority.ca_file()), plain, "use http://").await;
     let step = check(trusting(its_file), itself, "CA:TRUE").await;
     let step = step.expect("a step");
     assert!(step.contains("in \"ca_file\" of its entry"), "{step}");
@@ -154,7 +157,7 @@ async fn common_mistakes_about_tls_are_said_in_words() {
     check(elsewhere, serve(false), "another host").await;
     let port = serve(false);
     let plain = at(format!("http://127.0.0.1:{port}/mcp"));
-    check(plain, port, "begins with https://").await;
+    check(plain, port, "use https://").await;
 }
 
 #[tokio::test(flavor = "local")]

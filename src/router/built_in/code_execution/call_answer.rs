@@ -80,7 +80,7 @@ fn error_text(result: &Raw) -> String {
     let mut texts = blocks.filter_map(|block| block.get("text")?.string());
     let mut text = texts
         .next()
-        .unwrap_or_else(|| "the server reports an error without words".to_owned());
+        .unwrap_or_else(|| "the server reports an error without a text".to_owned());
     text.truncate(text.floor_char_boundary(limits::SHOWN));
     text
 }
@@ -163,7 +163,7 @@ mod tests {
             write_result(&raw(result)),
             &format!(r#"{{"ok":false,"error":{error},"result":{result}}}"#),
         );
-        let silent = "the server reports an error without words";
+        let silent = "the server reports an error without a text";
         assert_eq!(error_text(&raw(r#"{"isError":true}"#)), silent);
         let error = r#"{"code":"UPSTREAM_ERROR","message":"nope","reason":"-32000"}"#;
         check(

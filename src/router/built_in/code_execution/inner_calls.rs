@@ -129,7 +129,7 @@ fn declare(call: &InnerCall, variant: Variant) -> DeclaredCall<'_> {
 /// The record has the code of what a caller may not use, which this script may not: only the script itself gets one of its own.
 fn server_not_allowed(server: &str, tool: &str) -> Failure {
     let error = format!("the server {server:?} is not among the allowed_servers of this script");
-    let hint = "Run the script with it in options.allowed_servers if that is meant.";
+    let hint = "If the user wants it, add it to options.allowed_servers.";
     Failure::new(ErrorCode::AccessDenied, error, hint)
         .of_server(server)
         .of_tool(tool)
@@ -139,8 +139,7 @@ fn not_allowed_to_destroy(server: &str, tool: &str) -> Failure {
     let error = format!(
         "the tool {tool:?} of server {server:?} may destroy something, which this script may not do"
     );
-    let hint =
-        "Ask the user; if that is meant, run the script with options.allow_destructive: true.";
+    let hint = "Ask the user; if they agree, run the script with options.allow_destructive: true.";
     Failure::new(ErrorCode::WrongVariant, error, hint)
         .of_server(server)
         .of_tool(tool)

@@ -26,7 +26,7 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "code_execution",
     aliases: &[],
-    usage: r#"{"code": "call_tool('server', 'tool', {…}).value"}; `input` and `options` {"timeout_ms", "max_tool_calls", "allowed_servers", "allow_destructive"} may stand beside it."#,
+    usage: r#"{"code": "call_tool('server', 'tool', {…}).value"}; `input` and `options` {"timeout_ms", "max_tool_calls", "allowed_servers", "allow_destructive"} are optional."#,
     define,
     run: |call| Box::pin(async move { run(&call).await }),
 };
@@ -48,10 +48,10 @@ fn define(settings: &Settings) -> Value {
     let about = if most.is_on {
         ABOUT.to_owned()
     } else {
-        format!("{OFF}: it answers how to switch it on. {ABOUT}")
+        format!("{OFF}. {ABOUT}")
     };
     let mut calls = json!({ "type": "integer", "minimum": 0, "default": most.max_tool_calls,
-        "description": "How many calls it may make; 0: as many as are allowed" });
+        "description": "At most so many calls; 0: as many as are allowed" });
     if most.max_tool_calls > 0 {
         calls["maximum"] = most.max_tool_calls.into();
     }
@@ -62,7 +62,7 @@ fn define(settings: &Settings) -> Value {
         "inputSchema": {
             "type": "object",
             "properties": {
-                "code": { "type": "string", "maxLength": limits::CODE, "description": "The script. `await` and `return` may stand at its top level" },
+                "code": { "type": "string", "maxLength": limits::CODE, "description": "The script; `await` and `return` work at its top level" },
                 "input": { "description": "Any JSON; the script finds it as `input`", "default": {} },
                 "options": {
                     "type": "object",
@@ -125,8 +125,7 @@ pub(super) fn is_listed(settings: &Settings) -> bool {
 async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let settings = call.gate.settings();
     if !settings.code_execution.is_on {
-        let hint = "Nothing was run. A person can switch it on: \"enable_code_execution\": true in the configuration of mcpproxy, which \
-                    takes effect at once. Without it, find tools with retrieve_tools and call them one by one.";
+        let hint = "Nothing ran. The user can enable it (\"enable_code_execution\": true). Until then find tools with retrieve_tools and call them one by one.";
         return Err(Failure::new(ErrorCode::ToolDisabled, OFF, hint).into());
     }
     let request = ScriptRequest::read(&call.arguments, settings.code_execution);
@@ -165,14 +164,14 @@ fn not_started(error: NotStarted) -> Failure {
         NotStarted::TooMany => Failure::new(
             ErrorCode::Overloaded,
             "too many scripts are running",
-            "Nothing was run. Try again in a moment.",
+            "Nothing ran. Try again in a moment.",
         ),
         NotStarted::Process(source) => {
             tracing::warn!(%source, "the process of a script could not be started");
             Failure::new(
                 ErrorCode::Internal,
                 "the script could not be started",
-                "Nothing was called. The log of the daemon says why; calls without a script work all the same.",
+                "Nothing ran. Call tools without a script; tell the user.",
             )
         }
     }

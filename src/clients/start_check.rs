@@ -1,0 +1,83 @@
+//! What keeps a server that was found from starting here, as far as a look tells. Nothing is started, and only this machine is asked.
+
+use std::{
+    net::{SocketAddr, TcpStream},
+    path::Path,
+    time::Duration,
+};
+
+use http::Uri;
+use serde_json::{Map, Value};
+
+use super::report::FoundServer;
+use crate::{
+    config::Environment,
+    process::{BaseEnvironment, find_program},
+};
+
+/// Limit: how long one address of this machine may take. It refuses at once where nothing listens.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Looks at those that can be imported. Blocks.
+pub(super) fn look(servers: &mut [FoundServer]) {
+    let base = BaseEnvironment::new(&Environment::default(), None);
+    for server in servers.iter_mut().filter(|one| one.new_name().is_some()) {
+        server.warning = no_program(&server.entry, &base).or_else(|| no_listener(&server.entry));
+    }
+}
+
+fn no_program(entry: &Map<String, Value>, base: &BaseEnvironment) -> Option<String> {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str);
+    // A path that is not whole counts from a folder that is not known yet, and so may a reference.
+    let command = text("command").filter(|command| {
+        !command.contains('$') && (!command.contains('/') || Path::new(command).is_absolute())
+    })?;
+    let path = entry.get("env").and_then(|env| env.get("PATH"));
+    let path = path.and_then(Value::as_str).map(str::to_owned);
+    let error = find_program(command, None, path, base).err()?;
+    Some(match error.comes_with() {
+        Some(whole) => format!("{error}; it comes with {whole}"),
+        None => error.to_string(),
+    })
+}
+
+fn no_listener(entry: &Map<String, Value>) -> Option<String> {
+    let url: Uri = entry.get("url")?.as_str()?.parse().ok()?;
+    let host = match url.host()? {
+        "localhost" => "127.0.0.1",
+        host => host,
+    };
+    let address = SocketAddr::new(host.parse().ok()?, url.port_u16()?);
+    if !address.ip().is_loopback() {
+        return None;
+    }
+    let tried = TcpStream::connect_timeout(&address, PATIENCE);
+    tried.err().map(|_| format!("nothing listens at {address}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_and_addresses_of_this_machine_are_looked_for() {
+        let base = BaseEnvironment::new(&Environment::default(), None);
+        let check = |entry: Value, expected: Option<&str>| {
+            let entry = entry.as_object().expect("an object");
+            let why = no_program(entry, &base).or_else(|| no_listener(entry));
+            assert_eq!(why.as_deref(), expected, "{entry:?}");
+        };
+        let nowhere = serde_json::json!({"PATH": "/nowhere"});
+        check(serde_json::json!({"command": "sh"}), None);
+        check(serde_json::json!({"command": "./here"}), None);
+        check(
+            serde_json::json!({"command": "no-such-program", "env": nowhere}),
+            Some("`no-such-program` not found on PATH"),
+        );
+        check(
+            serde_json::json!({"url": "http://127.0.0.1:1/mcp"}),
+            Some("nothing listens at 127.0.0.1:1"),
+        );
+        check(serde_json::json!({"url": "https://example.com/mcp"}), None);
+    }
+}
