@@ -133,7 +133,7 @@ export function add(frame) {
 
   function checkOf(one) {
     if (one.error) return h("span.bad", capital(one.error));
-    if (one.outcome === "same") return h("span.dim", "here already as ", said(one.name ?? ""));
+    if (one.outcome === "same") return h("span.dim", "same as ", said(one.name ?? ""));
     if (!canCome(one)) return h("span.dim", one.outcome === "ourselves" ? "mcpproxy itself" : capital(one.reason ?? "cannot be used"));
     if (!one.command) return h("span.dim", "a URL; reached once it is added");
     const it = checks.get(one.name);
