@@ -26,7 +26,7 @@ use crate::{
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     Path(ConfigPath),
-    Edit(ConfigEdit),
+    Edit(ConfigEditor),
     Check(ConfigCheck),
     Schema(ConfigSchema),
     Get(ConfigGet),
@@ -52,7 +52,7 @@ pub(super) struct ConfigPath {}
 ///
 /// The editor is `$VISUAL`, else `$EDITOR`, else `vi`.
 #[derive(Debug, Args)]
-pub(super) struct ConfigEdit {}
+pub(super) struct ConfigEditor {}
 
 /// Check the configuration file
 ///
@@ -81,7 +81,7 @@ impl ConfigCommand {
         let files = location.files()?;
         match self {
             Self::Path(ConfigPath {}) => print_path(&files, out),
-            Self::Edit(ConfigEdit {}) => edit(&files, out).await,
+            Self::Edit(ConfigEditor {}) => edit(&files, out).await,
             Self::Check(check) => check.run(&files, out).await,
             Self::Schema(ConfigSchema {}) => output::exactly(config::schema().trim_end()),
             Self::Get(get) => get.run(&files),

@@ -217,7 +217,7 @@ impl SpawnError {
                 });
             }
             Self::NoContainerRuntime => {
-                "install Docker or Podman, or set `isolation.enabled` to false to run without a container"
+                "install Docker or Podman, or disable `isolation` in its entry to run without a container"
             }
             Self::NoProgram { file, .. } if is_command_line(&file.to_string_lossy()) => {
                 "correct the path in `command`; arguments go into `args`"

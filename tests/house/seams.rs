@@ -157,19 +157,9 @@ const WORDS_OF_FAILURES: &[Exception] = &[
         "the engine of scripts gives only words",
     ),
     (
-        "link/remote/tls.rs",
-        1,
-        "the library of TLS gives only words",
-    ),
-    (
         "management/agent_texts.rs",
         1,
         "a field is missing: who can take the step",
-    ),
-    (
-        "management/operator_hints.rs",
-        2,
-        "a field is missing: the step",
     ),
     (
         "management/patching.rs",

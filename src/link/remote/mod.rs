@@ -29,7 +29,6 @@ pub(crate) use self::{
 pub use self::{
     endpoint::{Endpoint, EndpointError},
     reach::AddressReach,
-    tls::TlsMistake,
 };
 
 /// Names a session in every request of Streamable HTTP after `initialize`.

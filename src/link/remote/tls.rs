@@ -14,6 +14,7 @@ use rustls::{
 };
 
 use super::{Endpoint, EndpointError};
+use crate::link::link_error::TlsMistake;
 
 /// The TLS settings for an endpoint.
 pub(super) fn settings(endpoint: &Endpoint) -> Result<Arc<ClientConfig>, EndpointError> {
@@ -60,45 +61,6 @@ pub(super) fn mistake_in(error: &(dyn Error + 'static)) -> Option<TlsMistake> {
         };
     }
     None
-}
-
-/// A common mistake about TLS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum TlsMistake {
-    /// It speaks plain HTTP, or something else.
-    #[error("it does not speak TLS; for plain HTTP use http://")]
-    PlainHttp,
-    /// No authority that is trusted issued it.
-    #[error("its certificate's issuer is not trusted")]
-    UnknownIssuer,
-    /// Another authority of the same name signed it.
-    #[error("its certificate was not signed by the trusted authority of that name")]
-    OtherIssuer,
-    /// It is for another host.
-    #[error("its certificate is for another host")]
-    OtherHost,
-    /// It is out of date.
-    #[error("its certificate has expired")]
-    Expired,
-    /// It is that of an authority.
-    #[error("its certificate is that of an authority (CA:TRUE)")]
-    Authority,
-}
-
-impl TlsMistake {
-    /// What to do about it, where the reason does not say it.
-    pub fn step(self) -> Option<&'static str> {
-        Some(match self {
-            Self::UnknownIssuer | Self::OtherIssuer => {
-                "name the authority's PEM file, or the server's self-signed certificate, in \"ca_file\" of its entry"
-            }
-            Self::Expired => "renew the server's certificate",
-            Self::Authority => {
-                "give the server a certificate with `openssl req -x509 -addext basicConstraints=critical,CA:FALSE`; then name it in \"ca_file\" of its entry"
-            }
-            Self::PlainHttp | Self::OtherHost => return None,
-        })
-    }
 }
 
 fn mistake(error: &rustls::Error) -> Option<TlsMistake> {
