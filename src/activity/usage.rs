@@ -137,7 +137,8 @@ struct Sum {
 impl Sum {
     fn add(&mut self, record: &CountedRecord, millis: u64, names: &mut Names) {
         let client = record.client.as_deref().map(program);
-        let [client, caller] = [client, record.caller.as_deref()].map(|name| names.shared(name?));
+        let [client, caller] =
+            [client, record.caller.as_deref()].map(|name| Some(names.shared(name?)));
         let counted = record.counted(millis);
         self.cell.add(counted, client.as_ref(), caller.as_ref());
         self.bytes += record.answer_bytes.unwrap_or(0);
@@ -158,13 +159,13 @@ impl Sum {
 struct Names(HashMap<String, Arc<str>>);
 
 impl Names {
-    fn shared(&mut self, name: &str) -> Option<Arc<str>> {
+    fn shared(&mut self, name: &str) -> Arc<str> {
         if let Some(known) = self.0.get(name) {
-            return Some(known.clone());
+            return known.clone();
         }
         let shared: Arc<str> = name.into();
         (self.0.len() < MOST_KEYS).then(|| self.0.insert(name.to_owned(), shared.clone()));
-        Some(shared)
+        shared
     }
 }
 

@@ -54,7 +54,7 @@ struct ActivityFilter {
     /// Only records of this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
-    /// Only calls of this tool: TOOL, SERVER:TOOL or SERVER__TOOL
+    /// Only calls of this tool: `TOOL`, `SERVER:TOOL` or `SERVER__TOOL`
     #[arg(long)]
     tool: Option<String>,
     /// Only records of this caller

@@ -192,7 +192,6 @@ fn words_of(text: &str) -> Option<Vec<String>> {
                 '\n' if quote.is_none() => words.extend(word.take()),
                 escaped => word.get_or_insert_default().push(escaped),
             },
-            (Some(_), letter) => word.get_or_insert_default().push(letter),
             (None, '"' | '\'') => {
                 quote = Some(letter);
                 word.get_or_insert_default();
@@ -200,7 +199,7 @@ fn words_of(text: &str) -> Option<Vec<String>> {
             // Another line is another command.
             (None, '\n') => return None,
             (None, letter) if letter.is_whitespace() => words.extend(word.take()),
-            (None, letter) => word.get_or_insert_default().push(letter),
+            (_, letter) => word.get_or_insert_default().push(letter),
         }
     }
     words.extend(word);

@@ -100,7 +100,7 @@ impl FolderFiles {
         match seen {
             Ok(LockState::Held | LockState::Lost) => (),
             Ok(LockState::TakenAgain) => {
-                tracing::warn!(times, "data folder's lock was removed; taken again")
+                tracing::warn!(times, "data folder's lock was removed; taken again");
             }
             Err(error) => tracing::warn!(
                 %error, times,

@@ -233,7 +233,7 @@ pub struct Failure {
     /// The next step, in words that a model or a person can act on.
     pub hint: String,
     /// The next step of whoever may run commands, where it is another.
-    pub step: Option<NextStep>,
+    pub step: Option<Box<NextStep>>,
 }
 
 /// Limit: bytes of a sentence. Names that a client made up stand in it, and would come back whole otherwise.
@@ -265,7 +265,7 @@ impl Failure {
     /// With the step of whoever may run commands.
     #[must_use]
     pub fn with_step(mut self, step: NextStep) -> Self {
-        self.step = Some(step);
+        self.step = Some(Box::new(step));
         self
     }
 

@@ -55,7 +55,7 @@ impl Management {
             }
             // The only tool of ours that is switched off.
             (ErrorCode::ToolDisabled, None) => {
-                Some(format!("`mcpproxy config set enable_code_execution true`"))
+                Some("`mcpproxy config set enable_code_execution true`".to_owned())
             }
             (ErrorCode::ToolDisabled, _) => Some(format!(
                 "change `enabled_tools` or `disabled_tools` of the server in {file}"
