@@ -108,7 +108,7 @@ impl Upstream {
             } => (
                 ErrorCode::BadUpstreamAnswer,
                 format!("the server {name:?} answered HTTP {status}"),
-                try_again(*retry_after),
+                after_status(*status, *retry_after),
             ),
         };
         let settings = self.0.settings.borrow().clone();
@@ -120,10 +120,40 @@ impl Upstream {
     }
 }
 
+/// What may be done after a status that is no answer: only few of them say that the server did nothing.
+fn after_status(status: u16, retry_after: Option<Duration>) -> String {
+    match (status, retry_after) {
+        (404, _) | (503, Some(_)) => try_again(retry_after),
+        _ => "It may have run. Check before you repeat it.".to_owned(),
+    }
+}
+
 /// When a request that was refused for now may be sent again.
 fn try_again(retry_after: Option<Duration>) -> String {
     match retry_after {
         Some(wait) => format!("Nothing ran. Try again in {}.", duration::show(wait)),
         None => "Try again later.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_status_that_says_so_means_that_nothing_ran() {
+        let wait = Some(Duration::from_secs(5));
+        for status in [301, 308, 400, 409, 422, 500, 502, 504] {
+            for wait in [None, wait] {
+                let hint = after_status(status, wait);
+                assert_eq!(
+                    hint, "It may have run. Check before you repeat it.",
+                    "{status}"
+                );
+            }
+        }
+        assert_eq!(after_status(503, None), after_status(500, None));
+        assert_eq!(after_status(503, wait), "Nothing ran. Try again in 5s.");
+        assert_eq!(after_status(404, None), "Try again later.");
     }
 }
