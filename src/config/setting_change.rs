@@ -86,7 +86,13 @@ pub fn plan_edits(
         edited = match &edit.value {
             WantedValue::Json(value) => set(&edited, &edit.path, value)?,
             WantedValue::Absent => edit_all(&edited, &[removal(&edit.path)?])?,
-            WantedValue::Typed(typed) => typed_in(&edited, &edit.path, typed, surroundings)?,
+            WantedValue::Typed(typed) => {
+                let is_right = |text: &str| {
+                    let problems = Judged::of(text, surroundings).problems;
+                    new_in(&problems, &before.problems).is_empty()
+                };
+                typed_in(&edited, &edit.path, typed, is_right)?
+            }
         };
     }
     let after = Judged::of(&edited, surroundings);
@@ -107,20 +113,19 @@ fn typed_in(
     text: &str,
     path: &[String],
     typed: &str,
-    surroundings: &Surroundings<'_>,
+    is_right: impl Fn(&str) -> bool,
 ) -> Result<String, EditError> {
     let as_text = || set(text, path, &typed.into());
     let Ok(value) = serde_json::from_str(typed) else {
         return as_text();
     };
     let as_json = set(text, path, &value)?;
-    let problems = |text: &str| Judged::of(text, surroundings).problems;
-    if problems(&as_json).is_empty() || value.is_string() {
+    if value.is_string() || is_right(&as_json) {
         return Ok(as_json);
     }
-    let as_text = as_text()?;
-    let is_right = problems(&as_text).is_empty();
-    Ok(if is_right { as_text } else { as_json })
+    // A server's entry cannot be a text at all.
+    let as_text = as_text().ok().filter(|text| is_right(text));
+    Ok(as_text.unwrap_or(as_json))
 }
 
 fn set(text: &str, path: &[String], value: &Value) -> Result<String, EditError> {
@@ -248,6 +253,28 @@ mod tests {
             &text.replace("\"x\"", "\"y\""),
         );
         check(text, "mcpServers.a.b", "null", r#"{"mcpServers": {}}"#);
+    }
+
+    #[test]
+    fn what_is_typed_is_taken_the_same_beside_an_older_mistake() {
+        let text = r#"{"odd": 1, "api_key": "abcdefghijkl", "mcpServers": {}}"#;
+        let typed = "123456789012";
+        check(text, "api_key", typed, &text.replace("abcdefghijkl", typed));
+        let entry = r#"{"command":"python3"}"#;
+        let planned = plan(text, "mcpServers.a", WantedValue::Typed(entry.to_owned()));
+        let planned = planned.expect("it can be edited");
+        assert_eq!(planned.problems, [""; 0]);
+        let written = crate::config::written_entry(&planned.text, "a").expect("an entry");
+        assert_eq!(Value::Object(written), json!({ "command": "python3" }));
+        // One that cannot be used is refused for what is wrong with it.
+        let planned = plan(text, "mcpServers.a", WantedValue::Typed("{}".to_owned()));
+        assert_eq!(planned.expect("it can be edited").problems.len(), 1);
+        let text_alone = plan(
+            text,
+            "mcpServers.a",
+            WantedValue::Typed("python3".to_owned()),
+        );
+        assert_eq!(text_alone, Err(EditError::NotAnEntry("a".to_owned())));
     }
 
     #[test]
