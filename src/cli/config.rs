@@ -84,7 +84,7 @@ impl ConfigCommand {
             Self::Edit(ConfigEditor {}) => edit(&files, out).await,
             Self::Check(check) => check.run(&files, out).await,
             Self::Schema(ConfigSchema {}) => output::exactly(config::schema().trim_end()),
-            Self::Get(get) => get.run(&files),
+            Self::Get(get) => get.run(&files, out),
             Self::Set(set) => set.run(&files, out).await,
             Self::History(list) => list.run(&files, out).await,
             Self::Undo(undo) => undo.run(&files, out).await,

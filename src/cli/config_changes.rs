@@ -85,7 +85,11 @@ pub(super) struct ConfigUndo {
 const CONFIG: &str = "/api/v1/config";
 
 impl ConfigGet {
-    pub(super) fn run(self, files: &Management<OverFiles>) -> Result<(), CommandFailure> {
+    pub(super) fn run(
+        self,
+        files: &Management<OverFiles>,
+        out: Output,
+    ) -> Result<(), CommandFailure> {
         let written = files.written_config()?.settings;
         let Some(key) = self.key else {
             return output::json(&output::as_json(&written)?);
@@ -99,7 +103,7 @@ impl ConfigGet {
                 let step = "`mcpproxy config schema` has every key";
                 Err(CommandFailure::failed(format!("`{key}` is not set")).next(step))
             }
-            Some(Value::String(text)) => output::exactly(&text),
+            Some(Value::String(text)) if !out.is_json() => output::exactly(&text),
             Some(value) => output::json(&output::as_json(&value)?),
         }
     }
@@ -207,21 +211,28 @@ impl ConfigHistoryList {
         let mut daemon = connection::open_or_files(files, out).await?;
         let path = "/api/v1/config/history";
         let body = daemon.get(path).await?;
-        out.answer(path, &body, |history: ConfigHistory| {
-            if history.entries.is_empty() {
-                out.note("no change of the file is known");
-                return Ok(());
-            }
-            let columns = [
-                name("NUMBER"),
-                name("WHEN"),
-                name("BY"),
-                text("CHANGED", usize::MAX),
-                text("UNDONE", 1),
-            ];
-            let entries = history.entries.into_iter().take(self.limit);
-            output::table(columns, entries.map(row))
-        })
+        let mut history: ConfigHistory = daemon_client::read(path, &body)?;
+        if history.entries.is_empty() && !out.is_json() {
+            out.note("no change of the file is known");
+        }
+        history.entries.truncate(self.limit);
+        out.answer(
+            path,
+            &output::as_json(&history)?,
+            |history: ConfigHistory| {
+                if history.entries.is_empty() {
+                    return Ok(());
+                }
+                let columns = [
+                    name("NUMBER"),
+                    name("WHEN"),
+                    name("BY"),
+                    text("CHANGED", usize::MAX),
+                    text("UNDONE", 1),
+                ];
+                output::table(columns, history.entries.into_iter().map(row))
+            },
+        )
     }
 }
 
