@@ -4,8 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    edit::Change, finding::without_credentials, raw::entry_keys, unknown_keys, unmask::StoredValue,
-    unrepeated::read_unrepeated,
+    edit::Change, entry_switches::EntryFlag, finding::without_credentials, raw::entry_keys,
+    unknown_keys, unmask::StoredValue, unrepeated::read_unrepeated,
 };
 
 /// What somebody wants of an entry, under the proper names of its keys. A null takes a key out. It may hold secrets, so it has no
@@ -126,6 +126,17 @@ impl PatchedEntry {
             }
         }
         changed
+    }
+
+    /// Takes back a switch that was not there and now says what was so already by its default.
+    pub fn take_back_defaults(&mut self) {
+        for flag in [EntryFlag::Enabled, EntryFlag::Quarantined] {
+            let (key, was) = (flag.key(), flag.written(&self.before));
+            let is = self.after.get(key).and_then(Value::as_bool);
+            if !self.before.contains_key(key) && is.is_some() && is == was {
+                self.after.shift_remove(key);
+            }
+        }
     }
 
     /// What has to be done to the file.

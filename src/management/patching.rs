@@ -269,20 +269,20 @@ pub(super) fn plan_patch(
     let patched = patch.readable.apply(&written);
     let mut patched = patched.map_err(|error| faulty(name, patch, Some(error.to_string())))?;
     let mut held_for = Vec::new();
+    let verdict = (rights == Rights::Agent).then(|| judge(&patched));
+    patched.take_back_defaults();
     let changed = patched.changed();
-    match rights {
-        Rights::Person => answer_for(&mut patched),
-        Rights::Agent => match judge(&patched) {
-            AgentVerdict::Free => (),
-            AgentVerdict::Held(places) => {
-                hold(&mut patched.after);
-                held_for = places;
-            }
-            AgentVerdict::Refused(keys) => {
-                let more = problems(patch, fault(name, &patched, us)?);
-                return Err(refused(name, &keys, &more));
-            }
-        },
+    match verdict {
+        None => answer_for(&mut patched),
+        Some(AgentVerdict::Free) => (),
+        Some(AgentVerdict::Held(places)) => {
+            hold(&mut patched.after);
+            held_for = places;
+        }
+        Some(AgentVerdict::Refused(keys)) => {
+            let more = problems(patch, fault(name, &patched, us)?);
+            return Err(refused(name, &keys, &more));
+        }
     }
     let fault = fault(name, &patched, us)?;
     if patch.problem.is_some() || fault.is_some() {

@@ -17,6 +17,16 @@ async fn answers_say_what_came_of_the_change() {
     let wider = patch(json!({ "enabled_tools": ["e*", "list_*"] }));
     let more = refused(&client, &wider).await;
     assert_eq!(more["code"], "access_denied");
+    // It is on by default: nothing is written, and nothing named.
+    for on in [
+        json!({ "operation": "enable", "name": "up" }),
+        patch(json!({ "disabled": false })),
+    ] {
+        let before = entry(&daemon, "up");
+        let same = done(&client, &on).await;
+        is_like!(same, { "changed": [], "notice": "Nothing to change." });
+        assert_eq!(entry(&daemon, "up"), before);
+    }
     let off = done(&client, &patch(json!({ "enabled": false }))).await;
     assert_eq!(off["server"]["state"], "Disconnected", "{off}");
     let on = done(&client, &patch(json!({ "enabled": true }))).await;
