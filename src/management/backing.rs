@@ -8,6 +8,7 @@ use crate::{
     catalog::{ApprovalRequest, ServerCatalog, Snapshot},
     config::{Change, ChangeOf, EditError, History, OurAddress, Settings, WriteError},
     failure::error_code::Failure,
+    text::names::ServerName,
     upstream::Status,
 };
 
@@ -49,8 +50,12 @@ pub trait Backing: Send + Sync {
     /// What a server wrote to its stderr of late and is still in memory, at most `n` lines.
     fn recent_log(&self, server: &str, n: usize) -> Vec<String>;
 
-    /// Lets go what is kept of a server that was taken out of the configuration.
+    /// Lets go what is kept of a server that was taken out of the configuration, but for what was approved of it: whoever undoes the
+    /// removal gets back what was held.
     fn forget(&self, server: &str) -> impl Future<Output = ()> + Send;
+
+    /// Lets go what was approved of a server that was there once, because a person adds one of its name.
+    fn begin_anew(&self, server: &ServerName) -> impl Future<Output = ()> + Send;
 
     /// Takes what a person saw for approved. `listed` is what is known of the server.
     fn approve(

@@ -196,14 +196,16 @@ impl Backing for OverDaemon {
         upstream.map_or_else(Vec::new, |upstream| upstream.stderr().tail(n))
     }
 
-    /// The supervisor removes its log when the server has ended, however the entry went away. What was approved of it stays when an
-    /// entry merely vanishes from the file, which may be a mistake.
+    /// The supervisor removes its log when the server has ended, however the entry went away.
     async fn forget(&self, server: &str) {
         entry_review::forget(self.data_dir(), server);
         if let Ok(name) = ServerName::parse(server) {
             self.logins.forget(&name);
-            self.catalog.forget_approvals(name).await;
         }
+    }
+
+    async fn begin_anew(&self, server: &ServerName) {
+        self.catalog.forget_approvals(server.clone()).await;
     }
 
     async fn approve(

@@ -365,9 +365,12 @@ impl Backing for OverFiles {
         if let Ok(name) = ServerName::parse(server) {
             process::remove_server_logs(&self.data_dir, &name);
             Logins::new(&self.data_dir).forget(&name);
-            if let Err(error) = approvals::forget(&self.data_dir, &name) {
-                tracing::warn!(server, %error, "what was approved of the server could not be forgotten");
-            }
+        }
+    }
+
+    async fn begin_anew(&self, server: &ServerName) {
+        if let Err(error) = approvals::forget(&self.data_dir, server) {
+            tracing::warn!(%server, %error, "what was approved of the server could not be forgotten");
         }
     }
 

@@ -394,6 +394,9 @@ impl<B: Backing> Management<B> {
         if let Some(failure) = command_line(&entry) {
             return Err(failure.of_server(name));
         }
+        if self.server(name).is_err() {
+            self.0.begin_anew(&parsed).await;
+        }
         self.write(vec![Change::AddServer {
             name: parsed,
             entry,

@@ -13,7 +13,7 @@ async fn house() -> (Upstream, TestDaemon) {
 }
 
 #[tokio::test]
-async fn a_server_that_a_person_removes_begins_anew_and_one_that_vanishes_does_not() {
+async fn a_server_that_a_person_adds_again_begins_anew_and_one_that_only_vanished_does_not() {
     let (server, daemon) = house().await;
     let config = daemon.home().config_file();
     let text = std::fs::read_to_string(&config).expect("the file");
@@ -35,9 +35,21 @@ async fn a_server_that_a_person_removes_begins_anew_and_one_that_vanishes_does_n
     assert_eq!(failure["code"], "tool_changed");
     client.wait_for_tool("up__new").await;
     assert_eq!(client.tool_names().await, ["up__new"]);
-    let (code, _, said) = daemon.home().cli(&["upstream", "remove", "up"]).await;
-    assert_eq!(code, 0, "{said}");
-    daemon.home().write_config(&text);
+    let run = async |words: &[&str]| {
+        let (code, out, errors) = daemon.home().cli(words).await;
+        assert_eq!(code, 0, "{errors}");
+        out
+    };
+    // Whoever undoes a removal, an agent's for example, gets back what was held.
+    run(&["upstream", "remove", "up"]).await;
+    run(&["config", "undo"]).await;
+    let failure = client.call("up__echo", "{}").await.failure();
+    assert_eq!(failure["code"], "tool_changed");
+    client.wait_for_tool("up__new").await;
+    assert_eq!(client.tool_names().await, ["up__new"]);
+    let entry = run(&["config", "get", "mcpServers.up", "-o", "json"]).await;
+    run(&["upstream", "remove", "up"]).await;
+    run(&["upstream", "add", "up", "--json", &entry]).await;
     client.wait_for_tool("up__echo").await;
 }
 
