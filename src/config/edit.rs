@@ -83,6 +83,9 @@ pub enum EditError {
     /// No key was named.
     #[error("no key to change was named")]
     NoKey,
+    /// A mask that stands for no stored value.
+    #[error("{0}")]
+    Masked(String),
     /// A change that was made is not undone.
     #[error(transparent)]
     NotUndone(#[from] NotUndone),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    document::{self, SERVERS},
+    document::{self, SERVERS, split_mark},
     edit::{Change, EditError, edit_all},
     guards,
     raw::File,
@@ -11,6 +11,7 @@ use super::{
     settings::Settings,
     spanned,
     surroundings::Surroundings,
+    unmask,
 };
 use crate::text::names::ServerName;
 
@@ -132,7 +133,9 @@ fn set(text: &str, path: &[String], value: &Value) -> Result<String, EditError> 
     if value.is_null() {
         return edit_all(text, &[removal(path)?]);
     }
-    let (path, value) = (path.to_vec(), value.clone());
+    let stored = stored_at(text, path)?;
+    let value = unmask::restored_at(path, value, stored.as_ref()).map_err(EditError::Masked)?;
+    let path = path.to_vec();
     let change = match &path[..] {
         [servers] if servers == SERVERS => return Err(EditError::NoKey),
         [servers, name] if servers == SERVERS => {
@@ -151,6 +154,22 @@ fn set(text: &str, path: &[String], value: &Value) -> Result<String, EditError> 
         _ => Change::SetSetting { path, value },
     };
     edit_all(text, &[change])
+}
+
+/// What the file has at a place.
+fn stored_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
+    let document = document::read(split_mark(text).1)?;
+    let (found, rest) = match path {
+        [servers, name, rest @ ..] if servers == SERVERS => {
+            let mut servers = document.servers.iter();
+            let server = servers.find(|server| server.name.as_ref() == Some(name));
+            (server.map(|server| &server.entry), rest)
+        }
+        [key, rest @ ..] => (document.settings.get(key), rest),
+        [] => return Ok(None),
+    };
+    let found = found.and_then(|found| rest.iter().try_fold(found, |at, key| at.get(key)));
+    Ok(found.cloned())
 }
 
 fn removal(path: &[String]) -> Result<Change, EditError> {
@@ -275,6 +294,29 @@ mod tests {
             WantedValue::Typed("python3".to_owned()),
         );
         assert_eq!(text_alone, Err(EditError::NotAnEntry("a".to_owned())));
+    }
+
+    #[test]
+    fn a_mask_stands_for_what_is_stored_where_it_was_shown_and_for_nothing_else() {
+        let text = r#"{"api_key": "abcdefghijkl", "data_dir": "a", "mcpServers": {"a": {"command": "x", "env": {"KEY": "s3cret", "N": "1"}}}}"#;
+        check(text, "api_key", "***", text);
+        check(text, "mcpServers.a.env.KEY", "***", text);
+        let echoed = r#"{"KEY":"***","N":"2"}"#;
+        let kept = text.replace(r#""1""#, r#""2""#);
+        check(text, "mcpServers.a.env", echoed, &kept);
+        let stars = text.replace(r#""a","#, r#""with *** stars","#);
+        check(text, "data_dir", "with *** stars", &stars);
+        for (path, typed) in [
+            ("mcpServers.a.env.OTHER", "***"),
+            ("mcpServers.a.env", r#"{"OTHER":"***"}"#),
+            ("mcpServers.a.headers.Authorization", "Bearer ***"),
+            ("tokenizer", "***"),
+            ("serverAuth.bearer.tokens", r#"{"*** 1":"ada"}"#),
+        ] {
+            let refused = plan(text, path, WantedValue::Typed(typed.to_owned()));
+            let refused = refused.expect_err("nothing is stored there");
+            assert!(matches!(refused, EditError::Masked(_)), "{path}: {refused}");
+        }
     }
 
     #[test]

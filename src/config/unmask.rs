@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{document::plain_text, references};
+use super::{
+    document::{SERVERS, plain_text},
+    references,
+};
 use crate::text::{
     redact::{self, TextKind},
     secret::MASK,
@@ -21,6 +24,43 @@ const MASKED_KEYS: &[&str] = &[
     "oauth",
     "isolation",
 ];
+
+/// A new value for a place of the file, with what is stored in place of each mask that was shown there. A mask that stands for nothing is
+/// an error, wherever listings mask something; elsewhere a text may have stars in it.
+pub(super) fn restored_at(
+    path: &[String],
+    new: &Value,
+    stored: Option<&Value>,
+) -> Result<Value, String> {
+    let shown = path.join(".");
+    match new {
+        Value::Object(members) => {
+            let restored = members.iter().map(|(key, value)| {
+                let stored = stored.and_then(|stored| stored.get(key));
+                let inner = [path, std::slice::from_ref(key)].concat();
+                if key.contains(MASK) && stored.is_none() {
+                    return Err(nothing_stored(&inner.join(".")));
+                }
+                Ok((key.clone(), restored_at(&inner, value, stored)?))
+            });
+            restored.collect::<Result<_, _>>().map(Value::Object)
+        }
+        new => {
+            let key = match path {
+                [servers, _, key, ..] if servers == SERVERS => key,
+                _ => "",
+            };
+            let mut here = StoredValue::new(key, stored);
+            here.is_hidden |= new == MASK || stored.is_some_and(|stored| shows(new, stored));
+            here.restored(&shown, new)
+        }
+    }
+}
+
+/// Whether a text is how listings show the stored value.
+fn shows(new: &Value, stored: &Value) -> bool {
+    new.as_str().is_some_and(|text| stands_for(text, stored))
+}
 
 /// Reads new values against the stored one at the same place.
 #[derive(Clone, Copy)]
