@@ -358,7 +358,7 @@ async fn a_file_of_a_newer_version_is_left_alone() {
     let (log, status) = over(newer).await;
     let problem = status.problem.expect("it is said");
     assert!(
-        problem.contains("newer version of mcpproxy (format 2)"),
+        problem.contains("a newer mcpproxy wrote it (format 2)"),
         "{problem}"
     );
     log.activity.note_change("restart", "s", None);

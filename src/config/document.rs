@@ -353,7 +353,7 @@ mod tests {
             check(
                 &format!("{{\"{key}\": {{\"a\": {{\"command\": \"x\"}}}}}}"),
                 &format!(
-                    "line 1, column 2: `{key}` is unknown, and there is no `mcpServers`: did you mean that? The servers under it would not be there"
+                    "line 1, column 2: `{key}` is unknown; did you mean `mcpServers`?"
                 ),
             );
         }

@@ -360,13 +360,13 @@ mod tests {
         check("${NONE}", "needs the variable NONE");
         check("${env:NONE}", "needs the variable NONE");
         check("${keyring:gh}", "needs the secret gh");
-        check("${keyring:}", "no reference");
-        check("${keyring:a b}", "no reference");
-        check("${keyring:-a b}", "no reference");
+        check("${keyring:}", "unknown reference");
+        check("${keyring:a b}", "unknown reference");
+        check("${keyring:-a b}", "unknown reference");
         check("${input:x}", "\"${input:***}\"");
         check("${a b}", "\"${***}\"");
         check("${}", "\"${}\"");
-        check("${A:-${B}}", "\"${A:-***}\" in it, which is no reference");
+        check("${A:-${B}}", "unknown reference \"${A:-***}\"");
         check("${vault:s3cret}", "\"${vault:***}\"");
         check("${N:-${M:-ghp_0123456789}}", "\"${N:-***}\"");
         check("a ${TOKEN", "without its \"}\"");

@@ -303,7 +303,7 @@ mod tests {
         says(&findings, DoctorSeverity::Warn, &["Codex", ": hub"]);
         // A client that does not know us runs them for itself.
         let findings = found(".cursor/mcp.json", OURS);
-        says(&findings, DoctorSeverity::Warn, &["no client"]);
+        says(&findings, DoctorSeverity::Warn, &["no known client is connected"]);
         assert_eq!(findings.len(), 1, "{findings:#?}");
     }
 
@@ -338,6 +338,6 @@ mod tests {
             ".gemini/settings.json",
             r#"{ "mcpServers": [1, null], "servers": 7 }"#,
         );
-        says(&findings, DoctorSeverity::Warn, &["no client"]);
+        says(&findings, DoctorSeverity::Warn, &["no known client is connected"]);
     }
 }

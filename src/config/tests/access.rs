@@ -55,7 +55,7 @@ fn access_control_is_read_whole() {
 fn whatever_is_unknown_or_malformed_refuses_to_start() {
     let tokens = r#""bearer": {"tokens": {"0123456789abcdef": "ada"}}"#;
     for (auth, expected) in [
-        ("{}", "says nothing"),
+        ("{}", "is empty: it needs a `provider`"),
         ("[]", "must be an object"),
         ("true", "must be an object"),
         (r#"{"providr": "bearer"}"#, "did you mean `provider`?"),
@@ -162,7 +162,7 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
             &format!(r#"{{"provider": "bearer", "provider": "bearer", {tokens}}}"#),
             "is there twice",
         ),
-        (r#"{"providers": []}"#, "says nothing"),
+        (r#"{"providers": []}"#, "is empty: it needs a `provider`"),
         (
             r#"{"provider": "forwarded", "forwarded": {"header": "a b"}}"#,
             "is no name of a header",
@@ -396,7 +396,7 @@ fn all_mistakes_are_named_each_with_its_place() {
         "line 7, column 7: `serverAuth.bearer.tokens[1]` is no token",
         "line 9, column 19: `serverAuth.forwarded.header` is no name",
         "line 9, column 56: `serverAuth.forwarded.trusted_proxies[0]` is neither",
-        "line 9, column 65: `serverAuth.forwarded.trusted_proxies[1]` is everybody",
+        "line 9, column 65: `serverAuth.forwarded.trusted_proxies[1]` is every address",
         "line 10, column 5: `serverAuth.acl` has no `default`",
         "line 12, column 9: `serverAuth.acl.rules[0]` has no `policy`",
         "line 12, column 10: `serverAuth.acl.rules[0].tool` is unknown",

@@ -179,7 +179,7 @@ fn a_broken_entry_disables_only_itself() {
     check_fault("{}", "`command` is missing, and so is `url`");
     check_fault(
         r#"{"command": "x", "url": "http://h"}"#,
-        "only one can be meant",
+        "`url` and `command` exclude each other",
     );
     check_fault(r#"{"type": "http", "command": "x"}"#, "`url` is missing");
     check_fault(
@@ -248,7 +248,7 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
         "Mcp-Session-Id",
     ] {
         let entry = format!(r#"{{"url": "http://h", "headers": {{"{name}": "1"}}}}"#);
-        let expected = format!("`headers.{name}` must not be there");
+        let expected = format!("`headers.{name}` is not allowed");
         check_fault(&entry, &expected);
     }
     check_fault(
@@ -295,7 +295,7 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
     );
     check_fault(
         r#"{"url": "http://h", "oauth": {"scopes": ["a b"]}}"#,
-        "`oauth.scopes` has something in it that is no scope",
+        "`oauth.scopes` has an invalid scope",
     );
     check_fault(
         r#"{"url": "http://h", "oauth": {"redirect_uri": "urn:x"}}"#,
@@ -324,7 +324,7 @@ fn names_follow_their_rule_and_are_unique_whatever_the_case() {
     assert!(
         settings.broken[0]
             .reason
-            .contains("the entry \"GitHub\" stands before it")
+            .contains("its name is taken by the entry \"GitHub\"")
     );
     let array = read(
         r#"{"mcpServers": [{"name": "a", "command": "x"}, {"command": "y"}, 5, {"name": "A"}]}"#,

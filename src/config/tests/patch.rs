@@ -273,7 +273,7 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
     };
     check(
         json!({ "env": { "OTHER": "***" } }),
-        "`env.OTHER` is masked, and nothing",
+        "`env.OTHER` is masked and matches no stored value",
     );
     check(
         json!({ "headers": { "Authorization": "Bearer ***" } }),

@@ -262,9 +262,9 @@ mod tests {
         let both =
             "`day` is not known here; and `nam` is not known here; the closest name is `name`";
         check(r#"{"day":1,"nam":1}"#, Err(both));
-        check(r#"{"args":1,"args":1}"#, Err("`args` stands here twice"));
+        check(r#"{"args":1,"args":1}"#, Err("`args` is here twice"));
         let hidden = r#"{"name":1,"n\u0061me":1}"#;
-        check(hidden, Err("`name` stands here twice"));
+        check(hidden, Err("`name` is here twice"));
         let long = format!(r#"{{"{}":1}}"#, "ä".repeat(1000));
         let shown = format!("`{}` is not known here", "ä".repeat(32));
         check(&long, Err(&shown));
@@ -312,7 +312,7 @@ mod tests {
         check(r#","args":{},"arguments":{}"#, Err(both));
         check(
             r#","args":{},"args":{}"#,
-            Err("`args` stands in the request twice"),
+            Err("`args` is in the request twice"),
         );
         let near = "`argz` is not known in the request; the closest name is `args`";
         check(r#","argz":{}"#, Err(near));

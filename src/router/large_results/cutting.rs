@@ -234,7 +234,7 @@ mod tests {
         );
         // 2 + 486 characters: 44 lines.
         let said = "0123456789\\n".repeat(44);
-        let notice = r#"[cut here by mcpproxy: characters 0 to 486 of 2207 stand above. Go on with read_cache {\"key\":\"KEY\",\"offset\":486}, within 2 hours]"#;
+        let notice = r#"[cut here by mcpproxy: characters 0 to 486 of 2207 are above. Go on with read_cache {\"key\":\"KEY\",\"offset\":486}, within 2 hours]"#;
         let expected = result(
             &format!(r#"{{"type":"text","text":"{said}\n\n{notice}"}}"#),
             "",
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(content.len(), 3);
         let said = content[2]["text"].as_str().expect("text");
         assert!(
-            said.contains("characters 0 to 400 of 2000 stand above"),
+            said.contains("characters 0 to 400 of 2000 are above"),
             "{said}"
         );
 

@@ -112,7 +112,7 @@ async fn a_renewal_that_fails_fails_all_who_wait_and_the_link() {
     let mut client = Client::opened(&server.url).await;
     for result in join_all((1..6).map(|number| client.result(number, "x"))).await {
         match result {
-            Err(LinkError::NotDelivered(why)) => assert!(why.contains("401: sign in"), "{why}"),
+            Err(LinkError::NotDelivered(why)) => assert!(why.contains("401: log in"), "{why}"),
             other => panic!("{other:?}"),
         }
     }

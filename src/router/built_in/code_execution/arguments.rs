@@ -248,7 +248,7 @@ mod tests {
         check(r#","day":"D""#, Err("`day` is not known in the call"));
         let beside = "`foo` is not known in the call";
         check(r#","args":{},"foo":1"#, Err(beside));
-        check(r#","tool":"save""#, Err("`tool` stands in the call twice"));
+        check(r#","tool":"save""#, Err("`tool` is in the call twice"));
         let deep = format!(r#","args":{{"a":{}1{}}}"#, "[".repeat(128), "]".repeat(128));
         check(&deep, Err("the arguments nest deeper than 128 levels"));
     }
