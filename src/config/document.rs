@@ -352,9 +352,7 @@ mod tests {
         for key in ["mcpServer", "mcpservers", "mcp_servers", "servers"] {
             check(
                 &format!("{{\"{key}\": {{\"a\": {{\"command\": \"x\"}}}}}}"),
-                &format!(
-                    "line 1, column 2: `{key}` is unknown; did you mean `mcpServers`?"
-                ),
+                &format!("line 1, column 2: `{key}` is unknown; did you mean `mcpServers`?"),
             );
         }
         for fine in [

@@ -303,7 +303,11 @@ mod tests {
         says(&findings, DoctorSeverity::Warn, &["Codex", ": hub"]);
         // A client that does not know us runs them for itself.
         let findings = found(".cursor/mcp.json", OURS);
-        says(&findings, DoctorSeverity::Warn, &["no known client is connected"]);
+        says(
+            &findings,
+            DoctorSeverity::Warn,
+            &["no known client is connected"],
+        );
         assert_eq!(findings.len(), 1, "{findings:#?}");
     }
 
@@ -338,6 +342,10 @@ mod tests {
             ".gemini/settings.json",
             r#"{ "mcpServers": [1, null], "servers": 7 }"#,
         );
-        says(&findings, DoctorSeverity::Warn, &["no known client is connected"]);
+        says(
+            &findings,
+            DoctorSeverity::Warn,
+            &["no known client is connected"],
+        );
     }
 }

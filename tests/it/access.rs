@@ -339,7 +339,7 @@ async fn a_token_that_is_withdrawn_ends_everything_at_once() {
     })
     .await;
     assert!(
-        refused.contains("not known") || refused.contains("connection_lost"),
+        refused.contains("token is unknown") || refused.contains("connection_lost"),
         "{refused}"
     );
     let refused = pipe

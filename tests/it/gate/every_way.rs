@@ -95,7 +95,7 @@ const BESIDE: [&str; 9] = [
 ];
 
 /// REST of operators; the suite `operators` says who is one. Only `call` and `code` reach a tool.
-const REST: [&str; 51] = [
+const REST: [&str; 54] = [
     "/api/v1/access/callers",
     "/api/v1/access/check",
     "/api/v1/activity",
@@ -120,6 +120,7 @@ const REST: [&str; 51] = [
     "/api/v1/doctor",
     "/api/v1/events",
     "/api/v1/import",
+    "/api/v1/import/pasted",
     "/api/v1/lock",
     "/api/v1/logs",
     "/api/v1/logs/stream",
@@ -132,6 +133,7 @@ const REST: [&str; 51] = [
     "/api/v1/servers/{name}/disable",
     "/api/v1/servers/{name}/enable",
     "/api/v1/servers/{name}/inspect",
+    "/api/v1/servers/{name}/keyring",
     "/api/v1/servers/{name}/login",
     "/api/v1/servers/{name}/logout",
     "/api/v1/servers/{name}/logs",
@@ -146,6 +148,7 @@ const REST: [&str; 51] = [
     "/api/v1/tools/show",
     "/api/v1/ui/links",
     "/api/v1/ui/logout",
+    "/api/v1/usage",
     "/api/v1/version",
 ];
 
