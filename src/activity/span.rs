@@ -42,7 +42,11 @@ pub(super) fn export(
         outcome: &record.outcome,
         error_type: error_type(&record.outcome, code),
         rpc_code: code.filter(|_| has_rpc_code),
-        error: record.error.as_deref(),
+        // What a tool answered is for the log alone.
+        error: record
+            .error
+            .as_deref()
+            .filter(|_| record.outcome != "tool_error"),
     });
 }
 

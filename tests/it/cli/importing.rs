@@ -151,7 +151,7 @@ fn without_arguments_all_files_are_looked_at_and_nothing_is_taken() {
         "of-project",
         "which only Zed can start",
         "built into Goose",
-        "refers to the folder that is open",
+        "refers to the open folder",
     ]);
     let report = report(&place, &["--dry-run"]);
     assert_eq!(report["imported"], 0);

@@ -84,7 +84,7 @@ async fn a_server_that_cannot_be_opened_as_configured_is_not_opened_otherwise() 
             .upstream_with("up", &upstream, json!({"protocol_era": "modern"}))
             .await;
         let reason = reason_of(&daemon, "protocol_era").await;
-        has!(reason, "wants a handshake");
+        has!(reason, "it needs a handshake");
         assert_eq!(upstream.received("initialize"), [""; 0]);
     }
 }

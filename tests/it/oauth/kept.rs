@@ -222,7 +222,7 @@ async fn the_command_says_how_to_end_a_login_and_how_the_server_is_then() {
     let ended = running.wait_with_output().await.expect("our child");
     let text = String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success(), "{text}");
-    has!(text, "standard input");
+    has!(text, "this command's stdin");
     has!(text, "ready, 2 tools");
     lacks!(text, "next:");
 }
