@@ -66,9 +66,10 @@ impl<'a> Rules<'a> {
         auth.is_none_or(|auth| self.permission(auth, caller, server, &lists).is_some())
     }
 
-    /// Whether the profile of the caller's endpoint has a thing. What it lacks is as if it were not there.
-    pub fn is_in_profile(self, caller: &Caller, server: &str, target: &Target<'_>) -> bool {
+    /// Whether the profile of the caller's endpoint and its token have a thing. What they lack is as if it were not there.
+    pub fn reaches(self, caller: &Caller, server: &str, target: &Target<'_>) -> bool {
         self.check_profile(caller.profile(), server, target).is_ok()
+            && self.token_reaches(caller, server, target)
     }
 
     /// [`Rules::permits_built_in`], and why not.

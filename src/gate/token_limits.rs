@@ -29,17 +29,37 @@ impl<'a> Rules<'a> {
             ShownToken::Gone => return Err(denied()),
             ShownToken::Limits(token) => token,
         };
-        if let Some(servers) = &token.servers
-            && !servers.iter().any(|name| name == server)
-        {
-            return Err(Refusal::NoEntry(None));
-        }
-        self.check_profile(token.profile.as_deref(), server, target)?;
+        self.check_reach(token, server, target)?;
         if self.may_call(token, server, target) {
             Ok(())
         } else {
             Err(denied())
         }
+    }
+
+    /// Whether the servers and the profile of the caller's token have a thing. One that is gone is refused elsewhere.
+    pub(super) fn token_reaches(self, caller: &Caller, server: &str, target: &Target<'_>) -> bool {
+        match caller.token(self.settings) {
+            ShownToken::Limits(token) => self.check_reach(token, server, target).is_ok(),
+            ShownToken::None | ShownToken::Gone => true,
+        }
+    }
+
+    fn check_reach<'t>(
+        self,
+        token: &IssuedToken,
+        server: &str,
+        target: &'t Target<'_>,
+    ) -> Result<(), Refusal<'t>>
+    where
+        'a: 't,
+    {
+        if let Some(servers) = &token.servers
+            && !servers.iter().any(|name| name == server)
+        {
+            return Err(Refusal::NoEntry(None));
+        }
+        self.check_profile(token.profile.as_deref(), server, target)
     }
 
     /// Whether it is no more than the token may do. What is not known may do anything.

@@ -245,7 +245,7 @@ async fn server(
     request: Request,
 ) -> Response {
     match ServerName::parse(&name) {
-        Ok(name) if inbound.0.router.knows_server(name.as_str()) => {
+        Ok(name) if inbound.0.router.knows_server(&caller, name.as_str()) => {
             inbound.handle(caller, View::Server(name), request).await
         }
         _ => answer::unknown_server(&name),

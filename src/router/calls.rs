@@ -159,21 +159,19 @@ impl Router {
     ) -> Option<(ServerName, Box<str>)> {
         let snapshot = self.0.catalog.seen_by(caller);
         let (server, tool) = snapshot.offered_tool(offered)?;
-        self.is_in_profile(caller, server, &Target::tool(&tool.name))
+        self.reaches(caller, server, &Target::tool(&tool.name))
             .then(|| (server.clone(), tool.name.clone()))
     }
 
-    /// What the profile of the caller's endpoint lacks is not there.
-    pub(super) fn is_in_profile(
+    /// What the profile of the caller's endpoint and its token lack is not there.
+    pub(super) fn reaches(
         &self,
         caller: &Caller,
         server: &ServerName,
         target: &Target<'_>,
     ) -> bool {
-        caller.profile().is_none() || {
-            let now = self.0.gate.now();
-            now.rules().is_in_profile(caller, server.as_str(), target)
-        }
+        let now = self.0.gate.now();
+        now.rules().reaches(caller, server.as_str(), target)
     }
 
     /// A name that nobody knows may belong to a server whose lists are not known yet. Waits for the servers whose names it begins
@@ -240,7 +238,7 @@ impl Router {
         let now = self.0.gate.now_for(caller);
         let (snapshot, rules) = (now.snapshot(), now.rules());
         if let Some((server, prompt)) = snapshot.offered_prompt(offered)
-            && rules.is_in_profile(caller, server.as_str(), &Target::prompt(&prompt.name))
+            && rules.reaches(caller, server.as_str(), &Target::prompt(&prompt.name))
         {
             return Ok((server.clone(), prompt.name.clone()));
         }

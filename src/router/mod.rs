@@ -263,11 +263,14 @@ impl Router {
         &self.0.search
     }
 
-    /// Whether a server of this name is in the configuration, usable or not.
-    pub fn knows_server(&self, name: &str) -> bool {
-        let settings = self.0.settings.borrow();
-        settings.servers.contains_key(name)
-            || settings.broken.iter().any(|broken| broken.name == name)
+    /// Whether a server of this name is in the configuration, usable or not, and not outside of the caller's token.
+    pub fn knows_server(&self, caller: &Caller, name: &str) -> bool {
+        let now = self.0.gate.now();
+        let settings = now.settings();
+        let is_there = settings.servers.contains_key(name)
+            || settings.broken.iter().any(|broken| broken.name == name);
+        let lists = Target::method_alone(method::TOOLS_LIST);
+        is_there && now.rules().reaches(caller, name, &lists)
     }
 
     /// Whether a profile of this name is in the configuration.

@@ -48,9 +48,8 @@ impl Router {
     pub(super) fn owner_of(&self, context: &CallContext, uri: &str) -> Result<Owner, Failure> {
         let caller = &context.caller;
         let snapshot = self.0.catalog.seen_by(caller);
-        let is_there = |server: &ServerName, uri: &str| {
-            self.is_in_profile(caller, server, &Target::resource(uri))
-        };
+        let is_there =
+            |server: &ServerName, uri: &str| self.reaches(caller, server, &Target::resource(uri));
         let listed = snapshot.offered_resource(uri);
         let listed = listed.filter(|owner| is_there(&owner.server, &owner.uri));
         // What nobody may have takes nothing from what is in use, but a renamed one is nobody else's.

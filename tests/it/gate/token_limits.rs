@@ -174,6 +174,22 @@ async fn servers_outside_of_a_token_are_not_there() {
                 "{tool}: {said}"
             );
         }
+        // What is there outside of it and what is not there at all are the same.
+        for tool in ["out__echo", "out__nothing", "nobody__echo"] {
+            let error = client.call(tool, "{}").await.error_value();
+            assert_eq!(error["code"], -32602, "{name}: {tool}: {error}");
+        }
+        for path in ["/mcp/server/out", "/mcp/server/nobody"] {
+            let headers = [
+                ("authorization", &*credential),
+                ("content-type", "application/json"),
+                ("accept", "application/json, text/event-stream"),
+            ];
+            let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+            let address = house.daemon.address();
+            let answer = http::send(address, "POST", path, &headers, list).await;
+            assert_eq!(answer.status, 404, "{name}: {path}: {}", answer.text());
+        }
         assert!(
             house.server("out").received("tools/call").is_empty(),
             "{name}"

@@ -151,7 +151,7 @@ fn is_configured(now: &Moment, caller: &Caller, server: &str) -> bool {
     let is_there =
         settings.servers.contains_key(server) || broken.any(|entry| entry.name == server);
     let lists = Target::method_alone(method::RESOURCES_LIST);
-    is_there && now.rules().is_in_profile(caller, server, &lists)
+    is_there && now.rules().reaches(caller, server, &lists)
 }
 
 /// A URI of this server that is in no list: its results may name such ones. A text that is no URI has to be described by one of its templates.
@@ -189,8 +189,7 @@ fn listed(call: &Call<'_>, path: &str) -> Result<Option<NamedResource>, RequestE
     let (now, caller) = (call.now(), &call.context.caller);
     let (rules, snapshot) = (now.rules(), now.snapshot());
     let mut found = fitting(snapshot, path);
-    found
-        .retain(|one| rules.is_in_profile(caller, one.server.as_str(), &Target::resource(one.own)));
+    found.retain(|one| rules.reaches(caller, one.server.as_str(), &Target::resource(one.own)));
     if found.iter().any(|one| one.by == MatchedBy::ServerAndUri) {
         found.retain(|one| one.by == MatchedBy::ServerAndUri);
     }
