@@ -128,8 +128,8 @@ test("a secret that is missing is asked for where its server is, and the server 
   await page.locator("#toast", { hasText: "Hidden from agents: find_rooms" }).waitFor();
   await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
   await eventually("it to be offered again", async () => (await here.rest("GET", "/servers/needy")).entry.disabled_tools === undefined);
-  await here.rest("DELETE", "/servers/needy");
   await close();
+  await here.rest("DELETE", "/servers/needy");
 });
 
 test("the places where one acts are sound at every width", async () => {

@@ -70,7 +70,7 @@ test("images, resources, structured content and errors", async () => {
   await go("/ui/tools/bookings:fail");
   await page.getByRole("button", { name: "Call as read" }).click();
   await page.getByText("the tool reports an error").waitFor();
-  await page.getByText("The booking system says no.").waitFor();
+  await page.getByRole("region", { name: "Text 1" }).getByText("The booking system says no.").waitFor();
   await close();
 });
 

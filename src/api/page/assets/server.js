@@ -33,6 +33,7 @@ export function server(name, frame, first) {
   let isAll = false;
   let asked = null;
   let doing = null;
+  let before = Promise.resolve();
   let failure = null;
   const vars = variables(name, frame, (word, doIt) => act(word, doIt));
   let reading = Promise.resolve();
@@ -56,9 +57,10 @@ export function server(name, frame, first) {
     await log.load();
   }
 
-  /** Does something, says so meanwhile, and shows what came of it. */
-  async function act(word, doIt, undo) {
-    if (doing) return;
+  /** Does something, says so meanwhile, and shows what came of it. What is chosen while something else is done follows that. */
+  const act = (word, doIt, undo) => (before = before.catch(() => {}).then(() => actNow(word, doIt, undo)));
+
+  async function actNow(word, doIt, undo) {
     [doing, failure, asked] = [word, null, null];
     frame.paint();
     try {

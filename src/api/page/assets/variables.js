@@ -19,6 +19,8 @@ export function trust(server, entry, act) {
 /** `act(word, doIt, undo)` does it and shows what came of it; the server restarts by itself when its entry changes. */
 export function variables(server, frame, act) {
   let open = null;
+  // A second click says nothing new.
+  const moving = new Set();
   const path = `servers/${part(server)}`;
 
   const close = () => { open = null; frame.paint(); };
@@ -56,7 +58,11 @@ export function variables(server, frame, act) {
     const id = `${list}.${key}`;
     const isMasked = value === "***" || /^(?:Bearer|Basic|Token) \*\*\*$/i.test(value);
     const without = () => act("Removing…", () => patch(path, { [list]: { [key]: null } }));
-    const move = () => act("Moving…", () => post(`${path}/keyring`, { place: id }));
+    const move = () => {
+      if (moving.has(id)) return;
+      moving.add(id);
+      act("Moving…", () => post(`${path}/keyring`, { place: id }).finally(() => moving.delete(id)));
+    };
     return [
       row(id, [
         head("mono", said(key)),
