@@ -100,7 +100,7 @@ test("Decide later says that nothing was changed and goes on", async () => {
   await page.getByRole("button", { name: "Approve bb" }).waitFor();
   await page.getByRole("button", { name: "Decide later" }).click();
   await title(/servers, /);
-  await page.locator("#toast", { hasText: "bb stays blocked" }).waitFor();
+  await page.locator("#toast", { hasText: "bb stays held" }).waitFor();
   // Of several definitions of one server the next one is gone to.
   writeFileSync(here.marker, "");
   await here.rest("POST", "/servers/pair/restart");
@@ -167,7 +167,7 @@ test("a call has as many tokens in its result as in its history", async () => {
 test("one is spoken of as one", async () => {
   const { page, go, close } = await visitor(here);
   await go("/ui/servers/one");
-  for (const [verb, said] of [["Quarantine", "its 1 tool is in no list"], ["Remove", "its 1 tool is gone"]]) {
+  for (const [verb, said] of [["Quarantine", "its 1 tool until"], ["Remove", "its 1 tool and"]]) {
     await page.getByRole("button", { name: verb, exact: true }).click();
     await page.getByText(said).waitFor();
     await page.getByRole("button", { name: "Keep", exact: true }).click();
