@@ -133,20 +133,21 @@ async fn nothing_is_written_from_a_file_that_is_empty_or_gone() {
 async fn access_control_falls_away_with_a_restart_alone_and_not_by_an_accident() {
     let daemon = guarded().await;
     daemon.home().write_config("{}");
-    until_async("the file to be read", async || {
-        let servers = daemon.rest("GET", "/api/v1/servers", "").await.json();
-        let is_empty = servers["servers"].as_array().is_some_and(Vec::is_empty);
-        is_empty.then_some(())
-    })
+    let status = until_async(
+        "the daemon to say that it waits for a restart",
+        async || {
+            let status = daemon.rest("GET", "/api/v1/status", "").await.json();
+            (status["needs_restart"] == json!(["serverAuth"])).then_some(status)
+        },
+    )
     .await;
+    let warnings = status["warnings"].to_string();
+    has!(warnings, "`serverAuth` was changed");
     assert_eq!(
         stranger(&daemon).await,
         401,
         "it is in force until a restart"
     );
-    let status = daemon.rest("GET", "/api/v1/status", "").await.json();
-    let warnings = status["warnings"].to_string();
-    has!(warnings, "`serverAuth` was changed");
 
     let home = daemon.shutdown().await;
     for text in ["", "// nothing\n"] {
