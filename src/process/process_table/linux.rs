@@ -1,6 +1,6 @@
 //! Linux: `/proc`.
 
-use std::{collections::HashMap, fs, io};
+use std::{collections::HashMap, fs, io, thread, time::Duration};
 
 use rustix::{
     io::Errno,
@@ -8,6 +8,9 @@ use rustix::{
 };
 
 use super::{Seen, Signal};
+
+/// While a process executes another program, for a fraction of these milliseconds, its environment is empty. Some have none for good.
+const WAITS_FOR_EXEC: [u64; 3] = [0, 5, 20];
 
 pub(super) fn pid_namespace() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -24,12 +27,22 @@ pub(super) fn find(pid: u32) -> Option<Seen> {
 }
 
 pub(super) fn values_of(variable: &str, processes: &[&Seen]) -> HashMap<u32, String> {
-    let value = |process: &&Seen| {
+    let mut values = HashMap::new();
+    let mut read = |process: &Seen| {
         let environment = fs::read(format!("/proc/{}/environ", process.pid)).ok()?;
-        let value = value_in(&environment, variable)?;
-        Some((process.pid, value))
+        if let Some(value) = value_in(&environment, variable) {
+            values.insert(process.pid, value);
+        }
+        Some(environment.is_empty())
     };
-    processes.iter().filter_map(value).collect()
+    let mut unread: Vec<&Seen> = processes.to_vec();
+    for wait in WAITS_FOR_EXEC {
+        if !unread.is_empty() {
+            thread::sleep(Duration::from_millis(wait));
+        }
+        unread.retain(|process| read(process) == Some(true));
+    }
+    values
 }
 
 fn value_in(environment: &[u8], variable: &str) -> Option<String> {
