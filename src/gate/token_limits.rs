@@ -71,7 +71,7 @@ impl<'a> Rules<'a> {
                 None => AllowedCalls::All,
             },
             Thing::Task(_) => match target.method() {
-                method::TASKS_GET | method::TASKS_RESULT => AllowedCalls::Read,
+                method::TASKS_GET | method::TASKS_RESULT | method::LISTEN => AllowedCalls::Read,
                 _ => AllowedCalls::Write,
             },
             Thing::Nothing if names_nothing(target.method()) => AllowedCalls::Read,

@@ -8,7 +8,8 @@ use crate::{
     wire::RpcError,
 };
 
-/// Limit: bytes of the URI of a resource that a client subscribes to. No server that is listed has longer ones.
+/// Limit: bytes of the URI of a resource that a client subscribes to, and of the id of a task that it follows. No server that is listed
+/// has longer URIs.
 pub(super) const MAX_URI: usize = 4096;
 
 /// Limit: resources that one session is subscribed to.

@@ -10,6 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{SeqAccess, Visitor},
@@ -25,17 +26,18 @@ use crate::{
     router::{Announcement, Known, Notifier, Router, Subscription, View},
     runtime::{memory_budget::MemoryShare, sync::Guarded},
     wire::{
-        Edit, Id, Outcome, Raw, Request, RpcError, bridge, meta, method, notification_frame, splice,
+        Edit, Id, Outcome, Raw, Request, RpcError, bridge, meta, method, notification_frame,
+        presentation::TASKS_EXTENSION, splice,
     },
 };
 
 /// Limit: streams of all clients together.
 const MAX_STREAMS: usize = 4096;
 
-/// Limit: resources that one stream follows. Those beyond are left out of what is met, and not even kept.
-const MAX_RESOURCES: usize = 1_000;
+/// Limit: resources that one stream follows, and tasks. Those beyond are left out of what is met, and not even kept.
+const MAX_FOLLOWED: usize = 1_000;
 
-/// A server that has not agreed to a resource by then is left out of the acknowledgement: the rest of the stream cannot wait for it.
+/// A server that has not agreed to one of these by then is left out of the acknowledgement: the rest of the stream cannot wait for it.
 const AGREEMENT: Duration = Duration::from_secs(20);
 
 /// Limit: news that wait for the acknowledgement. Later ones are left out; the client has not begun to rely on them.
@@ -68,48 +70,56 @@ struct Filter {
     /// By URI.
     #[serde(
         rename = "resourceSubscriptions",
-        deserialize_with = "resources_to_follow",
+        deserialize_with = "names_to_follow",
         skip_serializing_if = "Option::is_none"
     )]
     updates: Option<BTreeSet<String>>,
+    /// By id (tasks extension, "Task Status Notifications").
+    #[serde(
+        rename = "taskIds",
+        deserialize_with = "names_to_follow",
+        skip_serializing_if = "Option::is_none"
+    )]
+    tasks: Option<BTreeSet<String>>,
 }
 
-/// The resources of a filter, as far as a stream can follow them.
-fn resources_to_follow<'de, D: Deserializer<'de>>(
+/// The resources or tasks of a filter, as far as a stream can follow them.
+fn names_to_follow<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<BTreeSet<String>>, D::Error> {
-    struct Resources;
+    struct Names;
 
-    impl<'de> Visitor<'de> for Resources {
+    impl<'de> Visitor<'de> for Names {
         type Value = Option<BTreeSet<String>>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list of URIs")
+            f.write_str("a list of strings")
         }
 
         fn visit_unit<E>(self) -> Result<Self::Value, E> {
             Ok(None)
         }
 
-        fn visit_seq<A: SeqAccess<'de>>(self, mut uris: A) -> Result<Self::Value, A::Error> {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Self::Value, A::Error> {
             let mut kept = BTreeSet::new();
-            while let Some(uri) = uris.next_element::<Cow<'_, str>>()? {
-                if kept.len() < MAX_RESOURCES && uri.len() <= MAX_URI {
-                    kept.insert(uri.into_owned());
+            while let Some(name) = names.next_element::<Cow<'_, str>>()? {
+                if kept.len() < MAX_FOLLOWED && name.len() <= MAX_URI {
+                    kept.insert(name.into_owned());
                 }
             }
             Ok(Some(kept))
         }
     }
 
-    deserializer.deserialize_any(Resources)
+    deserializer.deserialize_any(Names)
 }
 
 impl Filter {
     /// What of it needs a place in the budget.
     fn cost(&self) -> usize {
-        let updates = self.updates.iter().flatten();
-        updates.map(|uri| bounds::cost_of_subscription(uri)).sum()
+        let (updates, tasks) = (self.updates.iter(), self.tasks.iter());
+        let names = updates.chain(tasks).flatten();
+        names.map(|name| bounds::cost_of_subscription(name)).sum()
     }
 
     fn read(params: Option<&Raw>) -> Result<Self, RpcError> {
@@ -120,7 +130,7 @@ impl Filter {
         filter.read().map_err(|error| wrong(&error))
     }
 
-    /// What can be had on an endpoint with these capabilities. Of resources each server decides itself.
+    /// What can be had on an endpoint with these capabilities. Of resources and tasks each server decides itself.
     fn met_by(self, capabilities: &Raw) -> Self {
         let has = |capability| capabilities.get(capability).is_some();
         let met = |wanted: Option<bool>, capability| {
@@ -131,6 +141,10 @@ impl Filter {
             prompts: met(self.prompts, "prompts"),
             resources: met(self.resources, "resources"),
             updates: self.updates.filter(|_| has("resources")),
+            tasks: self.tasks.filter(|_| {
+                let extensions = capabilities.get("extensions");
+                extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some())
+            }),
         }
     }
 }
@@ -275,6 +289,10 @@ impl Inbound {
         let discovered = self.0.router.discover(&context.caller, view).await;
         let discovered = discovered.map_err(|failure| of_ours(&failure))?;
         let capabilities = discovered.get("capabilities");
+        let wanted = filter.met_by(&capabilities.unwrap_or_else(Raw::empty_object));
+        if wanted.tasks.as_ref().is_some_and(|ids| !ids.is_empty()) {
+            Router::check_knows_tasks(context)?;
+        }
         let id = request.id.detached();
         let slot = self
             .0
@@ -282,7 +300,7 @@ impl Inbound {
             .enter(&self.0.router, &context.caller, |seen| Stream {
                 caller: context.caller.clone(),
                 view: view.clone(),
-                wanted: filter.met_by(&capabilities.unwrap_or_else(Raw::empty_object)),
+                wanted,
                 id: id.to_raw(),
                 to_client: context.to_client.clone(),
                 state: Guarded::new(StreamState {
@@ -291,13 +309,8 @@ impl Inbound {
                 }),
                 _memory: memory,
             })?;
-        let followed = self.follow(context, &slot.stream).await;
-        let (uris, subscriptions): (BTreeSet<String>, Vec<Subscription>) =
-            followed.into_iter().unzip();
-        slot.stream.acknowledge(&Filter {
-            updates: (!uris.is_empty()).then_some(uris),
-            ..slot.stream.wanted.clone()
-        });
+        let (met, subscriptions) = self.follow(context, &slot.stream).await;
+        slot.stream.acknowledge(&met);
         self.0.closing.cancelled().await;
         drop(subscriptions);
         if context.session.is_some() {
@@ -311,28 +324,56 @@ impl Inbound {
         ))
     }
 
-    /// Subscribes to the resources that a stream is to follow. What cannot be had is left out.
+    /// Subscribes to the resources and tasks that a stream is to follow. What cannot be had is left out of what is met.
     async fn follow(
         &self,
         context: &CallContext,
         stream: &Arc<Stream>,
-    ) -> Vec<(String, Subscription)> {
-        let uris = stream.wanted.updates.iter().flatten();
-        let subscribing = uris.map(async |uri| {
-            let router = &self.0.router;
-            let subscribed = router.subscribe(context, &stream.view, uri, stream.telling());
-            match tokio::time::timeout(AGREEMENT, subscribed).await {
-                Ok(Ok(subscription)) => Some((uri.clone(), subscription)),
-                Ok(Err(error)) => {
-                    tracing::debug!(error = error.as_str(), "a resource cannot be followed");
-                    None
-                }
-                Err(_) => None,
-            }
-        });
-        let followed = futures_util::future::join_all(subscribing).await;
-        followed.into_iter().flatten().collect()
+    ) -> (Filter, Vec<Subscription>) {
+        let (router, view) = (&self.0.router, &stream.view);
+        let updates = stream.wanted.updates.iter().flatten();
+        let updates =
+            updates.map(|uri| agreed(uri, router.subscribe(context, view, uri, stream.telling())));
+        let tasks = stream.wanted.tasks.iter().flatten();
+        let tasks =
+            tasks.map(|id| agreed(id, router.follow_task(context, view, id, stream.telling())));
+        let (updates, tasks) = tokio::join!(join_all(updates), join_all(tasks));
+        let (uris, mut subscriptions) = met(updates);
+        let (ids, of_tasks) = met(tasks);
+        subscriptions.extend(of_tasks);
+        let filter = Filter {
+            updates: uris,
+            tasks: ids,
+            ..stream.wanted.clone()
+        };
+        (filter, subscriptions)
     }
+}
+
+/// A subscription by its name, once a server has agreed to it.
+async fn agreed(
+    name: &str,
+    subscribing: impl Future<Output = Result<Subscription, Raw>>,
+) -> Option<(String, Subscription)> {
+    match tokio::time::timeout(AGREEMENT, subscribing).await {
+        Ok(Ok(subscription)) => Some((name.to_owned(), subscription)),
+        Ok(Err(error)) => {
+            tracing::debug!(
+                error = error.as_str(),
+                "a resource or task cannot be followed"
+            );
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+/// What an acknowledgement lists of them.
+fn met(
+    followed: Vec<Option<(String, Subscription)>>,
+) -> (Option<BTreeSet<String>>, Vec<Subscription>) {
+    let (names, subscriptions): (BTreeSet<_>, Vec<_>) = followed.into_iter().flatten().unzip();
+    ((!names.is_empty()).then_some(names), subscriptions)
 }
 
 /// The last notice for the client of a pipe before the result that ends its stream, because there is nothing to close (cancellation,
@@ -366,10 +407,10 @@ mod tests {
 
     #[test]
     fn no_more_of_a_filter_is_kept_than_a_stream_follows() {
-        let uris: Vec<String> = (0..MAX_RESOURCES + 5).map(|n| format!("{n:05}")).collect();
+        let uris: Vec<String> = (0..MAX_FOLLOWED + 5).map(|n| format!("{n:05}")).collect();
         let kept = filter(&serde_json::json!(uris).to_string());
         let kept = kept.updates.clone().expect("resources");
-        assert_eq!(kept.len(), MAX_RESOURCES);
+        assert_eq!(kept.len(), MAX_FOLLOWED);
         assert!(kept.contains("00000") && !kept.contains("01003"));
         let (fits, too_long) = ("x".repeat(MAX_URI), "x".repeat(MAX_URI + 1));
         let kept = filter(&serde_json::json!([too_long, fits]).to_string());

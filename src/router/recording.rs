@@ -11,7 +11,7 @@ use crate::{
     config::RoutingMode,
     failure::error_code::Failure,
     text::names::ServerName,
-    wire::{Outcome, Request, Target, method},
+    wire::{Outcome, Request, Target},
 };
 
 impl Router {
@@ -21,21 +21,16 @@ impl Router {
         self.begin(context, Some(entrance(view)), &request.method, body)
     }
 
-    /// The record of a client that wants to hear of the updates of a resource.
-    pub(super) fn record_subscription(
+    /// The record of a client that wants to hear of a resource or a task.
+    pub(super) fn record_following(
         &self,
         context: &CallContext,
         view: &View,
-        uri: &str,
+        target: &Target<'_>,
     ) -> OpenCall {
         let body = CallBody::Params(None);
-        let mut record = self.begin(
-            context,
-            Some(entrance(view)),
-            method::RESOURCES_SUBSCRIBE,
-            body,
-        );
-        record.is_of(None, Target::subscription(uri).thing());
+        let mut record = self.begin(context, Some(entrance(view)), target.method(), body);
+        record.is_of(None, target.thing());
         record
     }
 
@@ -103,7 +98,7 @@ pub(super) fn end_with(record: OpenCall, passed: &Result<Outcome, RequestError>)
     }
 }
 
-fn end_in_vain(record: OpenCall, error: &RequestError) {
+pub(super) fn end_in_vain(record: OpenCall, error: &RequestError) {
     match error {
         RequestError::Failed(failure) => record.failed(failure),
         RequestError::Rpc(error) => record.was_wrong(error),

@@ -12,7 +12,7 @@ use crate::{
     runtime::sync::Guarded,
     text::names::ServerName,
     trust::approvals::ThingKind,
-    wire::{Outcome, Target, Thing, named_uris::named_by_result},
+    wire::{Outcome, Raw, Target, Thing, named_uris::named_by_result},
 };
 
 /// Limit: clients without a session or connection of their own whose links are remembered. The one that came first is forgotten.
@@ -119,19 +119,30 @@ impl Router {
         let Outcome::Result(result) = &outcome else {
             return outcome;
         };
-        let Some(named) = named_by_result(admitted.method(), result) else {
-            return outcome;
+        let requested = match admitted.target().thing() {
+            Thing::Resource(uri) => Some(&**uri),
+            _ => None,
         };
+        let source = (admitted.server(), admitted.method(), requested);
+        match self.offered_uris_in(context, source, result) {
+            Some(changed) => Outcome::Result(changed),
+            None => outcome,
+        }
+    }
+
+    /// The same of what this server sends as the result of this method, for this resource; `None` where nothing in it changes.
+    pub(super) fn offered_uris_in(
+        &self,
+        context: &CallContext,
+        (server, method, requested): (&ServerName, &str, Option<&str>),
+        result: &Raw,
+    ) -> Option<Raw> {
+        let named = named_by_result(method, result)?;
         let snapshot = self.0.catalog.seen_by(&context.caller);
-        let server = admitted.server();
         let renames = snapshot.renames(server.as_str());
         let offered = |own: &str| {
             let other = renames.then(|| other_uri(&snapshot, server, own));
             other.flatten()
-        };
-        let requested = match admitted.target().thing() {
-            Thing::Resource(uri) => Some(&**uri),
-            _ => None,
         };
         for own in named.uris().filter(|own| requested != Some(&**own)) {
             let uri = offered(&own);
@@ -140,10 +151,7 @@ impl Router {
                 self.note_named(context, uri, server, &own);
             }
         }
-        match named.with(offered) {
-            Some(changed) => Outcome::Result(changed),
-            None => outcome,
-        }
+        named.with(offered)
     }
 
     fn note_named(&self, context: &CallContext, uri: &str, server: &ServerName, own: &str) {

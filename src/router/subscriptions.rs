@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use super::{LogSubscription, Notifier, RequestError, Router, Subscription, View, refusal};
+use super::{
+    LogSubscription, Notifier, RequestError, Router, Subscription, View, recording, refusal,
+};
 use crate::{
     access::Caller,
     activity::OpenCall,
     call_context::{CallContext, ClientSession},
     catalog::{Owner, ServerCatalog},
+    gate::Admitted,
     upstream::{LogTerm, NotSubscribed},
     wire::{Edit, LogLevel, Notification, Raw, Revision, Target, bridge, method, splice},
 };
@@ -22,72 +25,73 @@ impl Router {
         uri: &str,
         tell: Notifier,
     ) -> Result<Subscription, Raw> {
-        let record = self.record_subscription(context, view, uri);
-        let subscribed = self.subscribe_recorded(context, view, uri, tell, record);
-        subscribed.await
+        let mut record = self.record_following(context, view, &Target::subscription(uri));
+        let owner = match view {
+            View::Server(server) => Ok(Owner {
+                server: server.clone(),
+                uri: uri.into(),
+            }),
+            View::Configured | View::Mode(_) | View::Profile(_) => self.owner_of(context, uri),
+        };
+        let (admitted, tell) = match owner {
+            Err(failure) => (Err(failure.into()), tell),
+            Ok(owner) => {
+                let target = Target::subscription(&owner.uri);
+                record.is_of(Some(owner.server.as_str()), target.thing());
+                let tell = match view {
+                    View::Server(_) => tell,
+                    View::Configured | View::Mode(_) | View::Profile(_) => {
+                        self.with_offered_uri(uri, &owner, tell)
+                    }
+                };
+                let tell = self.while_allowed(&context.caller, &owner, tell);
+                let (gate, server) = (&self.0.gate, owner.server.as_str());
+                let admitted = gate.admit(&context.caller, server, target);
+                (admitted.map_err(RequestError::from), tell)
+            }
+        };
+        let followed = self.follow(context, view, admitted, tell, record);
+        followed.await
     }
 
-    async fn subscribe_recorded(
+    /// Subscribes to what was admitted, and notes what became of it.
+    pub(super) async fn follow(
         &self,
         context: &CallContext,
         view: &View,
-        uri: &str,
+        admitted: Result<Admitted, RequestError>,
         tell: Notifier,
-        mut record: OpenCall,
+        record: OpenCall,
     ) -> Result<Subscription, Raw> {
-        let refused = |error: RequestError| refusal(context, error).to_raw();
-        let owner = match view {
-            View::Server(server) => Owner {
-                server: server.clone(),
-                uri: uri.into(),
-            },
-            View::Configured | View::Mode(_) | View::Profile(_) => {
-                match self.owner_of(context, uri) {
-                    Ok(owner) => owner,
-                    Err(failure) => {
-                        record.failed(&failure);
-                        return Err(refused(failure.into()));
-                    }
-                }
+        let following = async {
+            let (admitted, forwarder) = (admitted?, &self.0.forwarder);
+            let upstream = forwarder.upstream(context, &admitted, view.kind()).await?;
+            match upstream.subscribe(&admitted, tell).await {
+                Ok(subscription) => Ok(Ok(subscription)),
+                Err(NotSubscribed::Refused(error)) => Ok(Err(error)),
+                Err(NotSubscribed::Failed(failure)) => Err(RequestError::from(failure)),
             }
         };
-        let target = Target::subscription(&owner.uri);
-        record.is_of(Some(owner.server.as_str()), target.thing());
-        let tell = match view {
-            View::Server(_) => tell,
-            View::Configured | View::Mode(_) | View::Profile(_) => {
-                self.with_offered_uri(uri, &owner, tell)
+        match following.await {
+            Ok(Ok(subscription)) => {
+                record.answered(&Raw::empty_object());
+                Ok(subscription)
             }
-        };
-        let tell = self.while_allowed(&context.caller, &owner, tell);
-        let subscribed = async {
-            let gate = &self.0.gate;
-            let admitted = gate
-                .admit(&context.caller, owner.server.as_str(), target)
-                .map_err(NotSubscribed::Failed)?;
-            let forwarder = &self.0.forwarder;
-            let upstream = forwarder
-                .upstream(context, &admitted, view.kind())
-                .await
-                .map_err(NotSubscribed::Failed)?;
-            upstream.subscribe(&admitted, tell).await
-        };
-        let subscribed = subscribed.await;
-        match &subscribed {
-            Ok(_) => record.answered(&Raw::empty_object()),
-            Err(NotSubscribed::Failed(failure)) => record.failed(failure),
-            Err(NotSubscribed::Refused(error)) => record.refused_by_server(error),
-        }
-        subscribed.map_err(|error| match error {
-            NotSubscribed::Failed(failure) => refused(failure.into()),
             // Only a legacy server gets one subscription at a time, and can refuse it in its own words.
-            NotSubscribed::Refused(error) => bridge::error_for(
-                context.revision,
-                Revision::NEWEST_LEGACY,
-                method::RESOURCES_SUBSCRIBE,
-                error,
-            ),
-        })
+            Ok(Err(error)) => {
+                record.refused_by_server(&error);
+                Err(bridge::error_for(
+                    context.revision,
+                    Revision::NEWEST_LEGACY,
+                    method::RESOURCES_SUBSCRIBE,
+                    error,
+                ))
+            }
+            Err(error) => {
+                recording::end_in_vain(record, &error);
+                Err(refusal(context, error).to_raw())
+            }
+        }
     }
 
     /// Notes that the client of a session on this endpoint wants log lines from this level on, as long as it does. `None` where the

@@ -7,19 +7,20 @@ use std::{
     sync::Arc,
 };
 
-use super::Router;
+use super::{Notifier, Router, Subscription, View};
 use crate::{
     access::Caller,
     call_context::CallContext,
     catalog::ServerCatalog,
     failure::error_code::Failure,
+    forward::{EndpointKind, RequestError},
     gate::Admitted,
     runtime::sync::Guarded,
     text::names::ServerName,
     trust::fingerprint::Fingerprint,
     wire::{
-        Edit, Outcome, Raw, RpcError, Target, Thing, presentation::TASKS_EXTENSION, result_type,
-        splice,
+        Edit, Notification, Outcome, Raw, RpcError, Target, Thing, method,
+        presentation::TASKS_EXTENSION, result_type, splice,
     },
 };
 
@@ -158,25 +159,100 @@ impl Router {
             return Ok(());
         }
         // What is wrong with the request, whatever task it names, comes first.
-        let is_modern = context.revision.has_task_results();
-        let declares = || {
-            let extensions = context.client.capabilities.get("extensions");
-            extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some())
-        };
         let known = self.0.catalog.seen_by(&context.caller);
         let known = known.servers.get(admitted.server());
         let is_of_other_era =
             |known: &Arc<ServerCatalog>| !context.revision.has_tasks_of(known.listing.revision);
-        Err(match admitted.method() {
-            // A server of the other era has other tasks: to this client it offers none.
-            method if known.is_some_and(is_of_other_era) => RpcError::method_not_found(method),
-            _ if is_modern && !declares() => {
-                let needed = serde_json::json!({ "extensions": { (TASKS_EXTENSION): {} } });
-                let data = serde_json::json!({ "requiredCapabilities": needed });
-                let text = format!("the client did not declare the extension {TASKS_EXTENSION:?}");
-                RpcError::new(RpcError::MISSING_CAPABILITY, text).with_data(Raw::author(&data))
+        // A server of the other era has other tasks: to this client it offers none.
+        if known.is_some_and(is_of_other_era) {
+            return Err(RpcError::method_not_found(admitted.method()));
+        }
+        if context.revision.has_task_results() {
+            Self::check_knows_tasks(context)?;
+        }
+        Err(unknown(id))
+    }
+
+    /// Checks that the client declared the tasks extension.
+    pub fn check_knows_tasks(context: &CallContext) -> Result<(), RpcError> {
+        let extensions = context.client.capabilities.get("extensions");
+        if extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some()) {
+            return Ok(());
+        }
+        let needed = serde_json::json!({ "extensions": { (TASKS_EXTENSION): {} } });
+        let data = serde_json::json!({ "requiredCapabilities": needed });
+        let text = format!("the client did not declare the extension {TASKS_EXTENSION:?}");
+        let error = RpcError::new(RpcError::MISSING_CAPABILITY, text);
+        Err(error.with_data(Raw::author(&data)))
+    }
+
+    /// Calls `tell` with each state of a task of this client's, as `tasks/get` would give it, until the subscription is dropped. Fails
+    /// with the error object for the client. `tell` must not wait.
+    pub async fn follow_task(
+        &self,
+        context: &CallContext,
+        view: &View,
+        id: &str,
+        tell: Notifier,
+    ) -> Result<Subscription, Raw> {
+        let (target, owner) = (Target::followed_task(id), TaskOwner::of(context));
+        let mut record = self.record_following(context, view, &target);
+        let server = match view {
+            View::Server(server) => Some(server.clone()),
+            View::Configured | View::Mode(_) | View::Profile(_) => {
+                self.0.tasks.server_of(id, &owner)
             }
-            _ => unknown(id),
+        };
+        let own = server.filter(|server| self.0.tasks.is_of(id, server, &owner));
+        let admitted = match &own {
+            None => Err(unknown(id).into()),
+            Some(server) => {
+                record.is_of(Some(server.as_str()), target.thing());
+                let admitted = self.0.gate.admit(&context.caller, server.as_str(), target);
+                let known = self.check_tool_of(&context.caller, server, id);
+                known.and(admitted).map_err(RequestError::from)
+            }
+        };
+        let tell = match own {
+            Some(server) => self.of_own_task(context, view, (server, id), tell),
+            None => tell,
+        };
+        let followed = self.follow(context, view, admitted, tell, record);
+        followed.await
+    }
+
+    /// Says nothing of what is not the client's any more, and names resources as the endpoint offers them.
+    fn of_own_task(
+        &self,
+        context: &CallContext,
+        view: &View,
+        (server, id): (ServerName, &str),
+        tell: Notifier,
+    ) -> Notifier {
+        let (router, context) = (self.clone(), context.clone());
+        let (owner, id) = (TaskOwner::of(&context), id.to_owned());
+        let renames = view.kind() == EndpointKind::ManyServers;
+        Arc::new(move |notice| {
+            let (target, caller) = (Target::followed_task(&id), &owner.caller);
+            if !router.0.tasks.is_of(&id, &server, &owner)
+                || router.check_tool_of(caller, &server, &id).is_err()
+                || router
+                    .0
+                    .gate
+                    .decide(caller, server.as_str(), &target)
+                    .is_err()
+            {
+                return;
+            }
+            let state = notice.params.as_ref().filter(|_| renames);
+            let source = (&server, method::TASKS_GET, None);
+            match state.and_then(|state| router.offered_uris_in(&context, source, state)) {
+                Some(params) => tell(&Notification {
+                    method: notice.method.clone(),
+                    params: Some(params),
+                }),
+                None => tell(notice),
+            }
         })
     }
 
@@ -189,11 +265,14 @@ impl Router {
         let Thing::Task(id) = admitted.target().thing() else {
             return Ok(());
         };
-        let server = admitted.server();
+        self.check_tool_of(&context.caller, admitted.server(), id)
+    }
+
+    fn check_tool_of(&self, caller: &Caller, server: &ServerName, id: &str) -> Result<(), Failure> {
         match self.0.tasks.tool_of(id, server) {
             Some(tool) => {
                 let (gate, target) = (&self.0.gate, Target::tool(&tool));
-                gate.knows(&context.caller, server.as_str(), &target)
+                gate.knows(caller, server.as_str(), &target)
             }
             None => Ok(()),
         }

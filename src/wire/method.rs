@@ -62,6 +62,8 @@ pub const TASKS_GET: &str = "tasks/get";
 pub const TASKS_UPDATE: &str = "tasks/update";
 /// Withdraws a task.
 pub const TASKS_CANCEL: &str = "tasks/cancel";
+/// A task that is followed has another state.
+pub const TASK_CHANGED: &str = "notifications/tasks";
 /// Waits for what a task of revision 2025-11-25 comes to.
 pub const TASKS_RESULT: &str = "tasks/result";
 /// A task of that revision has another state.

@@ -91,6 +91,11 @@ impl<'a> Target<'a> {
         Self::new(method::RESOURCES_SUBSCRIBE, Thing::Resource(uri.into()))
     }
 
+    /// To hear of the states of a task.
+    pub fn followed_task(id: &'a str) -> Self {
+        Self::new(method::LISTEN, Thing::Task(id.into()))
+    }
+
     /// A method that names nothing, a list for example.
     pub fn method_alone(method: &'a str) -> Self {
         Self::new(method, Thing::Nothing)

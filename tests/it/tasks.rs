@@ -1,5 +1,7 @@
 //! Tasks of servers: for whoever made them, and for nobody else, in both eras and on every endpoint.
 
+mod following;
+
 use crate::support::prelude::*;
 
 const OF_A: &str = r#"{"taskId":"of-a","status":"working","ttl":1.10}"#;

@@ -1,11 +1,14 @@
-//! What callers without a session follow. Over HTTP their streams of news are other connections than their calls, so an update reaches them
+//! What callers without a session follow. Over HTTP their streams of news are other connections than their calls, so news reaches them
 //! whichever of their own connections to the server it comes over, those included that they are given later.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 
-use super::subscriptions::{Notifier, Subscription, Subscriptions};
+use super::{
+    subscriptions::{Notifier, Subscription, Subscriptions},
+    topic::Topic,
+};
 use crate::{link::ClientKey, runtime::sync::Guarded, text::names::ServerName};
 
 /// The subscriptions of all upstreams, and what is followed of them, by name: one whose entry is edited keeps its own.
@@ -31,15 +34,15 @@ struct Table {
     last: u64,
 }
 
-/// The own connections of one caller to the server, and the resources that it follows.
+/// The own connections of one caller to the server, and what it follows there.
 #[derive(Default)]
 struct Kin {
     connections: HashMap<u64, Subscriptions>,
-    resources: HashMap<u64, Resource>,
+    interests: HashMap<u64, Interest>,
 }
 
-struct Resource {
-    uri: Box<str>,
+struct Interest {
+    topic: Topic,
     tell: Notifier,
     /// Where it was subscribed to in the first place.
     first: Subscriptions,
@@ -47,17 +50,17 @@ struct Resource {
     others: HashMap<u64, Subscription>,
 }
 
-impl Resource {
+impl Interest {
     fn subscribe(&mut self, number: u64, at: &Subscriptions) {
         if !at.is(&self.first)
-            && let Ok(subscription) = at.add(&self.uri, self.tell.clone())
+            && let Ok(subscription) = at.add(self.topic.clone(), self.tell.clone())
         {
             self.others.insert(number, subscription);
         }
     }
 }
 
-/// A caller's place in the table, as long as it has a connection of its own, or follows a resource.
+/// A caller's place in the table, as long as it has a connection of its own, or follows something.
 pub(in crate::upstream) struct Kinship {
     of: Followed,
     caller: Arc<str>,
@@ -71,16 +74,16 @@ impl Drop for Kinship {
             return;
         };
         kin.connections.remove(&self.number);
-        let resource = kin.resources.remove(&self.number);
-        let resources = kin.resources.values_mut();
-        let others = resources.filter_map(|resource| resource.others.remove(&self.number));
+        let interest = kin.interests.remove(&self.number);
+        let interests = kin.interests.values_mut();
+        let others = interests.filter_map(|interest| interest.others.remove(&self.number));
         let others: Vec<Subscription> = others.collect();
-        if kin.connections.is_empty() && kin.resources.is_empty() {
+        if kin.connections.is_empty() && kin.interests.is_empty() {
             table.by_caller.remove(&self.caller);
         }
         // Which is nobody's affair who waits for the table.
         drop(table);
-        drop((resource, others));
+        drop((interest, others));
     }
 }
 
@@ -93,42 +96,42 @@ impl Followed {
         connection: &Subscriptions,
     ) -> Option<Kinship> {
         self.enter(client, |kin, number| {
-            for resource in kin.resources.values_mut() {
-                resource.subscribe(number, connection);
+            for interest in kin.interests.values_mut() {
+                interest.subscribe(number, connection);
             }
             kin.connections.insert(number, connection.clone());
         })
     }
 
-    /// Has a resource followed that was subscribed to at `first`. Returns when the other connections that there are have answered, or
-    /// after this time.
+    /// Has a topic followed that was subscribed to at `first`. Returns when the other connections that there are have answered, or
+    /// after this time, and says whether one of them agreed.
     pub(in crate::upstream) async fn follow(
         &self,
         client: &ClientKey,
-        uri: &str,
+        topic: &Topic,
         tell: Notifier,
         first: &Subscriptions,
         patience: Duration,
-    ) -> Option<Kinship> {
+    ) -> Option<(Kinship, bool)> {
         let mut others = Vec::new();
         let place = self.enter(client, |kin, number| {
-            let mut resource = Resource {
-                uri: uri.into(),
+            let mut interest = Interest {
+                topic: topic.clone(),
                 tell,
                 first: first.clone(),
                 others: HashMap::new(),
             };
             for (connection, subscriptions) in &kin.connections {
-                resource.subscribe(*connection, subscriptions);
+                interest.subscribe(*connection, subscriptions);
             }
-            others.extend(resource.others.keys().filter_map(|number| {
+            others.extend(interest.others.keys().filter_map(|number| {
                 let connection = kin.connections.get(number);
                 connection.cloned()
             }));
-            kin.resources.insert(number, resource);
+            kin.interests.insert(number, interest);
         })?;
-        join_all(others.iter().map(|other| other.settled(uri, patience))).await;
-        Some(place)
+        let settled = join_all(others.iter().map(|other| other.settled(topic, patience))).await;
+        Some((place, settled.iter().any(Result::is_ok)))
     }
 
     fn enter(&self, client: &ClientKey, does: impl FnOnce(&mut Kin, u64)) -> Option<Kinship> {

@@ -13,6 +13,7 @@ mod request_failures;
 pub(in crate::upstream) mod request_slots;
 mod sending;
 pub(in crate::upstream) mod subscriptions;
+pub(in crate::upstream) mod topic;
 pub(in crate::upstream) mod unread;
 
 pub use self::{

@@ -16,6 +16,7 @@ use super::{
     log_subscriptions::{LogSubscription, LogTerm},
     request_slots::{NoSlot, RequestSlot},
     subscriptions::{NotSubscribed, Notifier, Subscription},
+    topic::Topic,
 };
 use crate::{
     access::ClientSeat,
@@ -28,7 +29,7 @@ use crate::{
     text::names::ServerName,
     upstream::instance_scope::ClientReach,
     wire::{
-        LogLevel, Thing,
+        LogLevel,
         bridge::{self, Sender},
         header_params, method,
     },
@@ -237,8 +238,8 @@ impl Upstream {
         }
     }
 
-    /// Calls `tell` at each update of the admitted resource until the subscription is dropped. An upstream that sleeps is woken, and
-    /// sleeps no more.
+    /// Calls `tell` with all news of the admitted resource or task until the subscription is dropped. An upstream that sleeps is woken,
+    /// and sleeps no more.
     pub async fn subscribe(
         &self,
         admitted: &Admitted,
@@ -246,7 +247,7 @@ impl Upstream {
     ) -> Result<Subscription, NotSubscribed> {
         self.check_recipient(admitted)
             .map_err(NotSubscribed::Failed)?;
-        let Thing::Resource(uri) = admitted.target().thing() else {
+        let Some(topic) = Topic::of(admitted.target().thing()) else {
             return Err(NotSubscribed::Failed(misdirected(self.name())));
         };
         // Until it is in the table it has to be counted elsewhere.
@@ -259,23 +260,25 @@ impl Upstream {
         }
         self.check(admitted, &live).map_err(NotSubscribed::Failed)?;
         let subscriptions = &self.0.subscriptions;
-        let mut subscription = subscriptions.add(uri, tell.clone()).map_err(of_us)?;
+        let subscription = subscriptions.add(topic.clone(), tell.clone());
+        let mut subscription = subscription.map_err(of_us)?;
         // The connection may have been lost before it was in the table.
         self.live().await.map_err(NotSubscribed::Failed)?;
-        match subscription.settled(timeout).await {
-            Ok(()) => {
-                let seat = admitted.caller().seat();
-                let has_own =
-                    |seat: &ClientSeat| seat.needs_own() || self.0.scope == SessionScope::Client;
-                if let Some(seat) = seat.filter(|seat| has_own(seat)) {
-                    let followed = &self.0.followed;
-                    let following = followed.follow(&seat.client, uri, tell, subscriptions, OTHERS);
-                    if let Some(kinship) = following.await {
-                        subscription.along = Some(Box::new(kinship));
-                    }
-                }
-                Ok(subscription)
+        let settled = subscription.settled(timeout).await;
+        let seat = admitted.caller().seat();
+        let has_own = |seat: &ClientSeat| seat.needs_own() || self.0.scope == SessionScope::Client;
+        if let Some(seat) = seat.filter(|seat| has_own(seat)) {
+            let followed = &self.0.followed;
+            let following = followed.follow(&seat.client, &topic, tell, subscriptions, OTHERS);
+            if let Some((kinship, is_agreed)) = following.await
+                && (is_agreed || settled.is_ok())
+            {
+                subscription.along = Some(Box::new(kinship));
+                return Ok(subscription);
             }
+        }
+        match settled {
+            Ok(()) => Ok(subscription),
             Err(NotSubscribed::Failed(failure)) => Err(of_us(failure)),
             Err(refused) => Err(refused),
         }

@@ -1,5 +1,5 @@
-//! The subscriptions to resources of one upstream, and which of them the server knows of. Counts subscribers and knows no connection:
-//! the worker sends the requests. Outlives connections and workers.
+//! The subscriptions to resources and tasks of one upstream, and which of them the server knows of. Counts subscribers and knows no
+//! connection: the worker sends the requests. Outlives connections and workers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,16 +9,17 @@ use std::{
 
 use tokio::sync::{Notify, watch};
 
+use super::topic::Topic;
 use crate::{
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
     wire::{Notification, Raw},
 };
 
-/// Limit: resources of one upstream that are subscribed to at a time.
-const MAX_RESOURCES: usize = 10_000;
+/// Limit: resources and tasks of one upstream that are subscribed to at a time.
+const MAX_TOPICS: usize = 10_000;
 
-/// Takes the updates of a resource. Called by the worker: must not wait.
+/// Takes the news of a resource or a task. Called by the worker: must not wait.
 pub type Notifier = Arc<dyn Fn(&Notification) + Send + Sync>;
 
 /// Why a subscription did not come about.
@@ -45,17 +46,17 @@ struct SharedSubscriptions {
 
 #[derive(Default)]
 struct Table {
-    by_uri: BTreeMap<Box<str>, Resource>,
+    by_topic: BTreeMap<Topic, Followers>,
     last: u64,
 }
 
 #[derive(Default)]
-struct Resource {
+struct Followers {
     subscribers: BTreeMap<u64, Notifier>,
     state: SubscriptionState,
 }
 
-/// What the server knows of one resource, on the current connection.
+/// What the server knows of one topic, on the current connection.
 #[derive(Default)]
 enum SubscriptionState {
     #[default]
@@ -69,16 +70,16 @@ enum SubscriptionState {
 /// The next request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::upstream) enum SubscriptionRequest {
-    /// To updates of this URI.
-    Subscribe(Box<str>),
+    /// To this.
+    Subscribe(Topic),
     /// To do so no more.
-    Unsubscribe(Box<str>),
+    Unsubscribe(Topic),
 }
 
-/// What the server said of one resource.
+/// What the server said of one topic.
 #[derive(Debug)]
 pub(in crate::upstream) enum SubscriptionAnswer {
-    /// It tells of updates from now on.
+    /// It tells of it from now on.
     Agreed,
     /// It does so no more.
     Ended,
@@ -88,16 +89,16 @@ pub(in crate::upstream) enum SubscriptionAnswer {
     NotAsked(NotSubscribed),
 }
 
-/// Keeps a subscription alive; the last one of a resource ends it at the server.
+/// Keeps a subscription alive; the last one of a topic ends it at the server.
 pub struct Subscription {
     of: Subscriptions,
-    uri: Box<str>,
+    topic: Topic,
     number: u64,
     /// What else ends with it.
     pub(in crate::upstream) along: Option<Box<dyn Send + Sync>>,
 }
 
-impl Resource {
+impl Followers {
     /// It has no subscriber, and the server knows nothing of it.
     fn is_of_no_use(&self) -> bool {
         self.subscribers.is_empty()
@@ -110,17 +111,17 @@ impl Resource {
 
 impl Table {
     fn tidy(&mut self) {
-        self.by_uri.retain(|_, resource| !resource.is_of_no_use());
+        self.by_topic.retain(|_, topic| !topic.is_of_no_use());
     }
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
         let mut table = self.of.lock();
-        if let Some(resource) = table.by_uri.get_mut(&self.uri) {
-            resource.subscribers.remove(&self.number);
-            if resource.is_of_no_use() {
-                table.by_uri.remove(&self.uri);
+        if let Some(followers) = table.by_topic.get_mut(&self.topic) {
+            followers.subscribers.remove(&self.number);
+            if followers.is_of_no_use() {
+                table.by_topic.remove(&self.topic);
             }
         }
         drop(table);
@@ -132,13 +133,13 @@ impl Subscriptions {
     /// Adds a subscriber, and notifies the worker.
     pub(in crate::upstream) fn add(
         &self,
-        uri: &str,
+        topic: Topic,
         tell: Notifier,
     ) -> Result<Subscription, Failure> {
         let mut table = self.lock();
-        if table.by_uri.len() >= MAX_RESOURCES && !table.by_uri.contains_key(uri) {
+        if table.by_topic.len() >= MAX_TOPICS && !table.by_topic.contains_key(&topic) {
             let error =
-                format!("{MAX_RESOURCES} resources of the server are subscribed to already");
+                format!("{MAX_TOPICS} resources and tasks of the server are subscribed to already");
             return Err(Failure::new(
                 ErrorCode::Overloaded,
                 error,
@@ -147,17 +148,17 @@ impl Subscriptions {
         }
         table.last += 1;
         let number = table.last;
-        let resource = table.by_uri.entry(uri.into()).or_default();
-        resource.subscribers.insert(number, tell);
+        let followers = table.by_topic.entry(topic.clone()).or_default();
+        followers.subscribers.insert(number, tell);
         // A refused subscription is tried again: the resource may exist by now.
-        if matches!(resource.state, SubscriptionState::Refused(_)) {
-            resource.state = SubscriptionState::Nothing;
+        if matches!(followers.state, SubscriptionState::Refused(_)) {
+            followers.state = SubscriptionState::Nothing;
         }
         drop(table);
         self.0.wanted.notify_one();
         Ok(Subscription {
             of: self.clone(),
-            uri: uri.into(),
+            topic,
             number,
             along: None,
         })
@@ -171,7 +172,7 @@ impl Subscriptions {
     /// Whether there is no subscriber.
     pub(in crate::upstream) fn is_empty(&self) -> bool {
         let table = self.lock();
-        table.by_uri.values().all(|r| r.subscribers.is_empty())
+        table.by_topic.values().all(|f| f.subscribers.is_empty())
     }
 
     /// Returns when what is wanted may have changed. For the worker alone; cancel-safe.
@@ -181,29 +182,32 @@ impl Subscriptions {
 
     /// The next request to a server that takes one subscription at a time; it counts as sent.
     pub(in crate::upstream) fn next_request(&self) -> Option<SubscriptionRequest> {
-        self.lock().by_uri.iter_mut().find_map(|(uri, resource)| {
-            match (&resource.state, resource.subscribers.is_empty()) {
-                (SubscriptionState::Nothing, false) => {
-                    resource.state = SubscriptionState::Asking;
-                    Some(SubscriptionRequest::Subscribe(uri.clone()))
+        self.lock()
+            .by_topic
+            .iter_mut()
+            .find_map(|(topic, followers)| {
+                match (&followers.state, followers.subscribers.is_empty()) {
+                    (SubscriptionState::Nothing, false) => {
+                        followers.state = SubscriptionState::Asking;
+                        Some(SubscriptionRequest::Subscribe(topic.clone()))
+                    }
+                    (SubscriptionState::Subscribed, true) => {
+                        followers.state = SubscriptionState::Withdrawing;
+                        Some(SubscriptionRequest::Unsubscribe(topic.clone()))
+                    }
+                    _ => None,
                 }
-                (SubscriptionState::Subscribed, true) => {
-                    resource.state = SubscriptionState::Withdrawing;
-                    Some(SubscriptionRequest::Unsubscribe(uri.clone()))
-                }
-                _ => None,
-            }
-        })
+            })
     }
 
-    /// Notes what the server answered of some resources.
-    pub(in crate::upstream) fn settle(&self, answers: Vec<(Box<str>, SubscriptionAnswer)>) {
+    /// Notes what the server answered of some topics.
+    pub(in crate::upstream) fn settle(&self, answers: Vec<(Topic, SubscriptionAnswer)>) {
         let mut table = self.lock();
-        for (uri, answer) in answers {
-            let Some(resource) = table.by_uri.get_mut(&uri) else {
+        for (topic, answer) in answers {
+            let Some(followers) = table.by_topic.get_mut(&topic) else {
                 continue;
             };
-            resource.state = match (answer, &resource.state) {
+            followers.state = match (answer, &followers.state) {
                 (SubscriptionAnswer::Agreed, _) => SubscriptionState::Subscribed,
                 (SubscriptionAnswer::Ended, _) => SubscriptionState::Nothing,
                 (SubscriptionAnswer::NotAsked(_), SubscriptionState::Subscribed) => continue,
@@ -217,27 +221,30 @@ impl Subscriptions {
         self.0.answered.send_replace(());
     }
 
-    /// All resources with subscribers, for a server that takes them in one request; it counts as sent.
-    pub(in crate::upstream) fn wanted(&self) -> BTreeSet<String> {
+    /// All topics with subscribers, for a server that takes them in one request; it counts as sent.
+    pub(in crate::upstream) fn wanted(&self) -> BTreeSet<Topic> {
         let mut table = self.lock();
-        table.by_uri.retain(|_, r| !r.subscribers.is_empty());
-        for resource in table.by_uri.values_mut() {
-            if matches!(resource.state, SubscriptionState::Nothing) {
-                resource.state = SubscriptionState::Asking;
+        table.by_topic.retain(|_, f| !f.subscribers.is_empty());
+        for followers in table.by_topic.values_mut() {
+            if matches!(followers.state, SubscriptionState::Nothing) {
+                followers.state = SubscriptionState::Asking;
             }
         }
-        table.by_uri.keys().map(ToString::to_string).collect()
+        table.by_topic.keys().cloned().collect()
     }
 
     /// The same, if the server does not know all of them, or knows more.
-    pub(in crate::upstream) fn unheard(&self) -> Option<BTreeSet<String>> {
+    pub(in crate::upstream) fn unheard(&self) -> Option<BTreeSet<Topic>> {
         let has_changed = {
             let table = self.lock();
-            table.by_uri.values().any(|resource| match resource.state {
-                SubscriptionState::Nothing => !resource.subscribers.is_empty(),
-                SubscriptionState::Subscribed => resource.subscribers.is_empty(),
-                _ => false,
-            })
+            table
+                .by_topic
+                .values()
+                .any(|followers| match followers.state {
+                    SubscriptionState::Nothing => !followers.subscribers.is_empty(),
+                    SubscriptionState::Subscribed => followers.subscribers.is_empty(),
+                    _ => false,
+                })
         };
         has_changed.then(|| self.wanted())
     }
@@ -245,25 +252,23 @@ impl Subscriptions {
     /// There is a new connection, or will be, on which the server knows of no subscription.
     pub(in crate::upstream) fn forgotten(&self) {
         let mut table = self.lock();
-        for resource in table.by_uri.values_mut() {
-            resource.state = SubscriptionState::Nothing;
+        for followers in table.by_topic.values_mut() {
+            followers.state = SubscriptionState::Nothing;
         }
         table.tidy();
     }
 
-    /// Tells whom it concerns; to how many that was. An update may be of a part of what is subscribed to ("Resource Updated
-    /// Notification").
+    /// Tells whom it concerns; to how many that was.
     pub(in crate::upstream) fn updated(&self, notice: &Notification) -> usize {
-        let uri = notice.params.as_ref().and_then(|params| params.get("uri"));
-        let Some(uri) = uri.and_then(|uri| uri.string()) else {
+        let Some(news) = Topic::of_notice(notice) else {
             return 0;
         };
         let tells: Vec<Notifier> = {
             let table = self.lock();
-            let all = table.by_uri.iter();
-            let concerned = all.filter(|(known, _)| is_within(&uri, known));
+            let all = table.by_topic.iter();
+            let concerned = all.filter(|(topic, _)| topic.covers(&news));
             concerned
-                .flat_map(|(_, resource)| resource.subscribers.values().cloned())
+                .flat_map(|(_, followers)| followers.subscribers.values().cloned())
                 .collect()
         };
         for tell in &tells {
@@ -275,13 +280,13 @@ impl Subscriptions {
     /// Waits until the server has agreed, and says why if it does not.
     pub(in crate::upstream) async fn settled(
         &self,
-        uri: &str,
+        topic: &Topic,
         timeout: Duration,
     ) -> Result<(), NotSubscribed> {
         let mut answered = self.0.answered.subscribe();
         let settled = async {
             loop {
-                match self.lock().by_uri.get(uri).map(|r| &r.state) {
+                match self.lock().by_topic.get(topic).map(|f| &f.state) {
                     Some(SubscriptionState::Subscribed) => return Ok(()),
                     Some(SubscriptionState::Refused(error)) => return Err(error.clone()),
                     _ => (),
@@ -309,17 +314,7 @@ impl Subscription {
         &self,
         timeout: Duration,
     ) -> Result<(), NotSubscribed> {
-        self.of.settled(&self.uri, timeout).await
-    }
-}
-
-/// Whether a URI is that of a resource or of a part of it.
-fn is_within(uri: &str, resource: &str) -> bool {
-    match uri.strip_prefix(resource) {
-        Some(rest) => {
-            rest.is_empty() || rest.starts_with(['/', '?', '#']) || resource.ends_with('/')
-        }
-        None => false,
+        self.of.settled(&self.topic, timeout).await
     }
 }
 
@@ -335,28 +330,32 @@ mod tests {
         Arc::new(|_| ())
     }
 
+    fn resource(uri: &str) -> Topic {
+        Topic::Resource(uri.into())
+    }
+
     fn add(table: &Subscriptions, uri: &str) -> Subscription {
-        table.add(uri, silent()).expect("room")
+        table.add(resource(uri), silent()).expect("room")
     }
 
     fn done(table: &Subscriptions, request: SubscriptionRequest) {
         table.settle(vec![match request {
-            SubscriptionRequest::Subscribe(uri) => (uri, SubscriptionAnswer::Agreed),
-            SubscriptionRequest::Unsubscribe(uri) => (uri, SubscriptionAnswer::Ended),
+            SubscriptionRequest::Subscribe(topic) => (topic, SubscriptionAnswer::Agreed),
+            SubscriptionRequest::Unsubscribe(topic) => (topic, SubscriptionAnswer::Ended),
         }]);
     }
 
-    fn agreed(table: &Subscriptions, uris: &BTreeSet<String>, accepted: &[&str]) {
+    fn agreed(table: &Subscriptions, topics: &BTreeSet<Topic>, accepted: &[&str]) {
         let why = || NotSubscribed::Refused(Raw::empty_object());
-        let answer = |uri: &String| {
-            let answer = if accepted.contains(&&**uri) {
+        let answer = |topic: &Topic| {
+            let answer = if accepted.iter().any(|uri| *topic == resource(uri)) {
                 SubscriptionAnswer::Agreed
             } else {
                 SubscriptionAnswer::Refused(why())
             };
-            (uri.as_str().into(), answer)
+            (topic.clone(), answer)
         };
-        table.settle(uris.iter().map(answer).collect());
+        table.settle(topics.iter().map(answer).collect());
     }
 
     fn settled(subscription: &Subscription) -> Option<Result<(), NotSubscribed>> {
@@ -369,7 +368,7 @@ mod tests {
         let table = Subscriptions::default();
         let first = add(&table, "a://1");
         let request = table.next_request().expect("a request");
-        assert_eq!(request, SubscriptionRequest::Subscribe("a://1".into()));
+        assert_eq!(request, SubscriptionRequest::Subscribe(resource("a://1")));
         assert_eq!(table.next_request(), None, "it is being asked already");
         assert!(settled(&first).is_none());
         let second = add(&table, "a://1");
@@ -381,13 +380,13 @@ mod tests {
         drop(second);
         assert!(table.is_empty());
         let request = table.next_request().expect("a request");
-        assert_eq!(request, SubscriptionRequest::Unsubscribe("a://1".into()));
+        assert_eq!(request, SubscriptionRequest::Unsubscribe(resource("a://1")));
         let again = add(&table, "a://1");
         assert_eq!(table.next_request(), None, "one thing at a time");
         done(&table, request);
         assert_eq!(
             table.next_request(),
-            Some(SubscriptionRequest::Subscribe("a://1".into()))
+            Some(SubscriptionRequest::Subscribe(resource("a://1")))
         );
         drop(again);
     }
@@ -403,7 +402,7 @@ mod tests {
         drop(a);
         assert_eq!(
             table.next_request(),
-            Some(SubscriptionRequest::Subscribe("b://1".into()))
+            Some(SubscriptionRequest::Subscribe(resource("b://1")))
         );
         assert_eq!(table.next_request(), None);
     }
@@ -413,7 +412,7 @@ mod tests {
         let table = Subscriptions::default();
         let first = add(&table, "a://1");
         assert!(table.next_request().is_some());
-        agreed(&table, &BTreeSet::from(["a://1".to_owned()]), &[]);
+        agreed(&table, &BTreeSet::from([resource("a://1")]), &[]);
         assert!(matches!(
             settled(&first),
             Some(Err(NotSubscribed::Refused(_)))
@@ -439,7 +438,7 @@ mod tests {
     #[test]
     fn who_leaves_before_the_server_was_told_leaves_nothing() {
         let table = Subscriptions::default();
-        let known = || table.lock().by_uri.len();
+        let known = || table.lock().by_topic.len();
         drop(add(&table, "a://1"));
         assert_eq!(known(), 0, "never told");
         let left = add(&table, "a://1");
@@ -457,6 +456,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_of_a_task_is_for_who_follows_that_task() {
+        let table = Subscriptions::default();
+        let task = |id: &str| Topic::Task(id.into());
+        let _kept = table.add(task("1"), silent()).expect("room");
+        let _other = table.add(task("1/2"), silent()).expect("room");
+        let _resource = add(&table, "1");
+        let news = |id: &str| Notification {
+            method: "notifications/tasks".into(),
+            params: Some(Raw::author(&serde_json::json!({ "taskId": id }))),
+        };
+        for (id, heard) in [("1", 1), ("1/2", 1), ("1/3", 0)] {
+            assert_eq!(table.updated(&news(id)), heard, "{id}");
+        }
+    }
+
+    #[test]
     fn an_update_finds_whom_it_concerns() {
         let check = |subscribed: &str, updated: &str, expected: usize| {
             let (table, heard) = (Subscriptions::default(), Arc::new(AtomicUsize::new(0)));
@@ -464,7 +479,7 @@ mod tests {
             let tell: Notifier = Arc::new(move |_| {
                 count.fetch_add(1, Ordering::Relaxed);
             });
-            let _kept = table.add(subscribed, tell).expect("room");
+            let _kept = table.add(resource(subscribed), tell).expect("room");
             let _other = add(&table, "zz://other");
             let notice = Notification {
                 method: "notifications/resources/updated".into(),

@@ -15,6 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::own_requests;
 use crate::{
     link::{Exchange, Incoming, Link, LinkError, News},
+    upstream::calls::topic::Topic,
     wire::{Edit, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice},
 };
 
@@ -34,6 +35,10 @@ const MAX_RETRY: Duration = Duration::from_mins(1);
 /// minute: waiting for longer than it lasted, we would miss more than we hear.
 const PROVED: Duration = Duration::from_secs(10);
 
+/// What a filter calls resources, and tasks (tasks extension, "Task Status Notifications").
+const RESOURCES: &str = "resourceSubscriptions";
+const TASKS: &str = "taskIds";
+
 /// Requests that wait while one is carried out. The worker sends one at a time.
 const REQUESTS: usize = 16;
 
@@ -45,10 +50,10 @@ pub(in crate::upstream) struct ChangeSubscription {
     _task: AbortOnDropHandle<()>,
 }
 
-/// Resources to hear of, and where to say which of them the server agrees to.
+/// What to hear of besides lists, and where to say what of it the server agrees to.
 struct ListenRequest {
-    resources: BTreeSet<String>,
-    done: oneshot::Sender<Result<BTreeSet<String>, ListenError>>,
+    topics: BTreeSet<Topic>,
+    done: oneshot::Sender<Result<BTreeSet<Topic>, ListenError>>,
 }
 
 /// Why a server does not announce changes.
@@ -80,7 +85,7 @@ impl ChangeSubscription {
             link,
             revision,
             lists: declared(description),
-            resources: BTreeSet::new(),
+            topics: BTreeSet::new(),
             inbox,
             first: Some(first),
         };
@@ -100,17 +105,17 @@ impl ChangeSubscription {
         }
     }
 
-    /// Subscribes to updates of exactly these resources, instead of those before. Ends the old subscription only when the server has
-    /// acknowledged the new one. Gives the resources that the server agreed to.
+    /// Subscribes to exactly these topics, instead of those before. Ends the old subscription only when the server has
+    /// acknowledged the new one. Gives the topics that the server agreed to.
     pub(in crate::upstream) fn listen(
         &self,
-        resources: BTreeSet<String>,
-    ) -> impl Future<Output = Result<BTreeSet<String>, ListenError>> + Send + use<> {
+        topics: BTreeSet<Topic>,
+    ) -> impl Future<Output = Result<BTreeSet<Topic>, ListenError>> + Send + use<> {
         let requests = self.requests.clone();
         async move {
             let over = || ListenError::Link(LinkError::Lost("the link was closed".to_owned()));
             let (done, answered) = oneshot::channel();
-            let request = ListenRequest { resources, done };
+            let request = ListenRequest { topics, done };
             requests.send(request).await.map_err(|_| over())?;
             answered.await.unwrap_or_else(|_| Err(over()))
         }
@@ -123,7 +128,7 @@ struct Listener {
     revision: Revision,
     /// What a filter calls the lists that the server has.
     lists: Vec<&'static str>,
-    resources: BTreeSet<String>,
+    topics: BTreeSet<Topic>,
     inbox: mpsc::Receiver<ListenRequest>,
     /// For who waits for the first attempt.
     first: Option<oneshot::Sender<()>>,
@@ -132,8 +137,8 @@ struct Listener {
 /// A subscription that the server has acknowledged.
 struct Subscription {
     exchange: Exchange,
-    /// The resources that the server agreed to.
-    accepted: Raw,
+    /// The topics that the server agreed to.
+    accepted: BTreeSet<Topic>,
     since: Instant,
 }
 
@@ -154,7 +159,7 @@ impl Listener {
             match self.next_step(&mut subscription, retry).await {
                 Step::Request(None) => return,
                 Step::Request(Some(request)) => {
-                    self.resources = request.resources;
+                    self.topics = request.topics;
                     let result = self.renew(&mut subscription).await;
                     missing |= !self.has_begun();
                     if result.is_ok() {
@@ -221,30 +226,45 @@ impl Listener {
         }
     }
 
-    /// Makes a subscription as it is wanted now, takes it in the place of the old one, and gives the resources in it. A filter is
-    /// never changed, so the old one goes when the new one stands.
+    /// Makes a subscription as it is wanted now, takes it in the place of the old one, and gives the topics in it. A filter is never
+    /// changed, so the old one goes when the new one stands.
     async fn renew(
         &mut self,
         current: &mut Option<Subscription>,
-    ) -> Result<BTreeSet<String>, ListenError> {
-        let Some(filter) = self.filter() else {
-            *current = None;
-            return Ok(BTreeSet::new());
+    ) -> Result<BTreeSet<Topic>, ListenError> {
+        let new = loop {
+            let Some(filter) = self.filter() else {
+                *current = None;
+                return Ok(BTreeSet::new());
+            };
+            let asking = self.subscribe(&filter);
+            match tokio::time::timeout(ACKNOWLEDGED_WITHIN, asking).await {
+                Err(_) => return Err(ListenError::Silent),
+                Ok(Err(ListenError::Refused(_))) if self.leave_tasks_out(current.as_ref()) => (),
+                Ok(subscribed) => break subscribed?,
+            }
         };
-        let asking = self.subscribe(&filter);
-        let Ok(subscribed) = tokio::time::timeout(ACKNOWLEDGED_WITHIN, asking).await else {
-            return Err(ListenError::Silent);
-        };
-        let new = subscribed?;
-        let accepted = new.accepted.get("resourceSubscriptions");
-        let accepted = accepted.and_then(|list| list.read().ok());
+        let accepted = new.accepted.clone();
         if let Some(mut old) = current.replace(new) {
             // Updates that came on the old one do not come again on the new one.
             while let Some(Ok(Incoming::Notice(notice))) = old.exchange.next().now_or_never() {
                 self.hand_on(notice);
             }
         }
-        Ok(accepted.unwrap_or_default())
+        Ok(accepted)
+    }
+
+    /// Tasks end, and a server may refuse a whole subscription for one that it knows no more. Leaves out those that the current one
+    /// does not have, and then all; whether there were any.
+    fn leave_tasks_out(&mut self, current: Option<&Subscription>) -> bool {
+        let before = self.topics.len();
+        let is_task = |topic: &Topic| matches!(topic, Topic::Task(_));
+        let stands = |topic: &Topic| current.is_some_and(|old| old.accepted.contains(topic));
+        self.topics.retain(|topic| !is_task(topic) || stands(topic));
+        if self.topics.len() == before {
+            self.topics.retain(|topic| !is_task(topic));
+        }
+        self.topics.len() < before
     }
 
     /// What to hear of; `None` if nothing is wanted.
@@ -253,14 +273,25 @@ impl Listener {
         for key in &self.lists {
             filter.insert((*key).to_owned(), json!(true));
         }
-        if !self.resources.is_empty() {
-            filter.insert("resourceSubscriptions".to_owned(), json!(self.resources));
+        for topic in &self.topics {
+            let (key, name) = match topic {
+                Topic::Resource(uri) => (RESOURCES, uri),
+                Topic::Task(id) => (TASKS, id),
+            };
+            let named = filter.entry(key).or_insert_with(|| json!([]));
+            if let Some(named) = named.as_array_mut() {
+                named.push(json!(name));
+            }
         }
         (!filter.is_empty()).then(|| Raw::author(&filter))
     }
 
     async fn subscribe(&mut self, filter: &Raw) -> Result<Subscription, ListenError> {
-        let params = own_requests::params(self.revision, &[("notifications", filter.clone())]);
+        let members = [("notifications", filter.clone())];
+        let params = match filter.get(TASKS) {
+            Some(_) => own_requests::params_about_tasks(self.revision, &members),
+            None => own_requests::params(self.revision, &members),
+        };
         let exchange = self.link.listen(self.link.next_number(), &params).await;
         let mut exchange = exchange.map_err(ListenError::Link)?;
         loop {
@@ -269,7 +300,9 @@ impl Listener {
                     let accepted = notice.params.and_then(|params| params.get("notifications"));
                     return Ok(Subscription {
                         exchange,
-                        accepted: accepted.map_or_else(Raw::empty_object, |a| a.detached()),
+                        accepted: accepted
+                            .map(|filter| topics_in(&filter))
+                            .unwrap_or_default(),
                         since: Instant::now(),
                     });
                 }
@@ -301,6 +334,18 @@ impl Listener {
         let notice = Notification { params, ..notice };
         self.link.news().post(News::Notification(notice));
     }
+}
+
+/// The resources and tasks of a filter.
+fn topics_in(filter: &Raw) -> BTreeSet<Topic> {
+    let named = |key| {
+        let named = filter
+            .get(key)
+            .and_then(|all| all.read::<Vec<Box<str>>>().ok());
+        named.unwrap_or_default().into_iter()
+    };
+    let resources = named(RESOURCES).map(Topic::Resource);
+    resources.chain(named(TASKS).map(Topic::Task)).collect()
 }
 
 /// The lists that a server declares, as a filter calls them.

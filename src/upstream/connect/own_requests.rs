@@ -18,10 +18,22 @@ pub(in crate::upstream) fn capabilities() -> Raw {
 
 /// Params with these members, and with what a request must say in this revision.
 pub(in crate::upstream) fn params(revision: Revision, members: &[(&str, Raw)]) -> Raw {
+    params_of(revision, members, capabilities())
+}
+
+/// The same of a request that only clients make which know tasks.
+pub(super) fn params_about_tasks(revision: Revision, members: &[(&str, Raw)]) -> Raw {
+    let known = Edit::Set(Raw::empty_object());
+    let tasks = [(presentation::TASKS_EXTENSION, known)];
+    let capabilities = splice(&capabilities(), &[("extensions", Edit::Within(&tasks))]);
+    params_of(revision, members, capabilities.expect("an object"))
+}
+
+fn params_of(revision: Revision, members: &[(&str, Raw)], capabilities: Raw) -> Raw {
     let of_us = [
         (meta::PROTOCOL_VERSION, Raw::author(&revision.as_str())),
         (meta::CLIENT_INFO, presentation::own_titled_implementation()),
-        (meta::CLIENT_CAPABILITIES, capabilities()),
+        (meta::CLIENT_CAPABILITIES, capabilities),
     ]
     .map(|(key, value)| (key, Edit::Set(value)));
     let mut edits: Vec<_> = members

@@ -64,6 +64,7 @@ impl Worker {
                 let notified = self.shared.subscriptions.updated(notice);
                 tracing::debug!(%server, told = notified, "a resource of the server was updated");
             }
+            method::TASK_CHANGED if self.shared.subscriptions.updated(notice) > 0 => (),
             // Answers to what nobody asks any more.
             method::PROGRESS | method::CANCELLED => (),
             _ if self.tell_client(notice) => (),

@@ -1,4 +1,4 @@
-//! Tells the server which resources are subscribed to, on each new connection and whenever that changes.
+//! Tells the server which resources and tasks are subscribed to, on each new connection and whenever that changes.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -9,7 +9,10 @@ use crate::{
     failure::error_code::{ErrorCode, Failure},
     link::Link,
     upstream::{
-        calls::subscriptions::{NotSubscribed, SubscriptionAnswer, SubscriptionRequest},
+        calls::{
+            subscriptions::{NotSubscribed, SubscriptionAnswer, SubscriptionRequest},
+            topic::Topic,
+        },
         connect::{listening::ListenError, own_requests},
     },
     wire::{Outcome, Raw, method},
@@ -21,11 +24,11 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// Requests of these in flight at once.
 const AT_ONCE: usize = 16;
 
-/// What the server answered, by URI.
-pub(super) type SubscriptionAnswers = Vec<(Box<str>, SubscriptionAnswer)>;
+/// What the server answered, by topic.
+pub(super) type SubscriptionAnswers = Vec<(Topic, SubscriptionAnswer)>;
 
 impl Worker {
-    /// Whether a resource is subscribed to, so that the server must be connected.
+    /// Whether something is subscribed to, so that the server must be connected.
     pub(super) fn is_listened_to(&self) -> bool {
         !self.is_held() && !self.shared.subscriptions.is_empty()
     }
@@ -41,12 +44,12 @@ impl Worker {
         let subscriptions = &self.shared.subscriptions;
         if let Some(listening) = &connected.open.listening {
             // What is wanted meanwhile waits until this is done.
-            if let Some(uris) = subscriptions
+            if let Some(topics) = subscriptions
                 .unheard()
                 .filter(|_| self.life.telling.is_empty())
             {
-                let agreeing = listening.listen(uris.clone());
-                let telling = agreeing.map(move |agreed| answers_to(&uris, &agreed));
+                let agreeing = listening.listen(topics.clone());
+                let telling = agreeing.map(move |agreed| answers_to(&topics, &agreed));
                 self.life.telling.push(telling.boxed());
             }
             return;
@@ -67,9 +70,9 @@ impl Worker {
                 SubscriptionAnswer::Refused(_) | SubscriptionAnswer::NotAsked(_)
             )
         });
-        if let Some((uri, answer)) = refused {
+        if let Some((topic, answer)) = refused {
             let server = &self.entry.name;
-            tracing::debug!(%server, uri, ?answer, "the server refused a subscription");
+            tracing::debug!(%server, ?topic, ?answer, "the server refused a subscription");
         }
         self.shared.subscriptions.settle(answers);
         self.sync_subscriptions();
@@ -82,43 +85,64 @@ impl Worker {
     }
 }
 
-async fn ask(link: &Link, request: SubscriptionRequest) -> (Box<str>, SubscriptionAnswer) {
-    let (name, uri, done) = match request {
-        SubscriptionRequest::Subscribe(uri) => {
-            (method::RESOURCES_SUBSCRIBE, uri, SubscriptionAnswer::Agreed)
-        }
-        SubscriptionRequest::Unsubscribe(uri) => (
+async fn ask(link: &Link, request: SubscriptionRequest) -> (Topic, SubscriptionAnswer) {
+    let (name, topic, done) = match request {
+        SubscriptionRequest::Subscribe(topic) => (
+            method::RESOURCES_SUBSCRIBE,
+            topic,
+            SubscriptionAnswer::Agreed,
+        ),
+        SubscriptionRequest::Unsubscribe(topic) => (
             method::RESOURCES_UNSUBSCRIBE,
-            uri,
+            topic,
             SubscriptionAnswer::Ended,
         ),
     };
+    let uri = match &topic {
+        Topic::Resource(uri) => uri,
+        // A server with a handshake speaks of its tasks by itself.
+        Topic::Task(_) => {
+            let refused = SubscriptionAnswer::Refused(not_offered(&topic));
+            return (topic, refused);
+        }
+    };
     let params = Raw::author(&serde_json::json!({ "uri": uri }));
     match (answered(link, name, &params).await, done) {
-        (Err(why), SubscriptionAnswer::Agreed) => (uri, SubscriptionAnswer::Refused(why)),
-        (_, done) => (uri, done),
+        (Err(why), SubscriptionAnswer::Agreed) => (topic, SubscriptionAnswer::Refused(why)),
+        (_, done) => (topic, done),
     }
 }
 
-/// What an answer to one request for all of these resources says of each.
+/// What an answer to one request for all of these topics says of each.
 fn answers_to(
-    uris: &BTreeSet<String>,
-    agreed: &Result<BTreeSet<String>, ListenError>,
+    topics: &BTreeSet<Topic>,
+    agreed: &Result<BTreeSet<Topic>, ListenError>,
 ) -> SubscriptionAnswers {
-    let answer = |uri: &String| match agreed {
-        Ok(agreed) if agreed.contains(uri) => SubscriptionAnswer::Agreed,
-        Ok(_) => {
-            let error = format!("the server does not tell of updates of {uri:?}");
-            let hint = "Read the resource when its contents are needed.";
-            let failure = Failure::new(ErrorCode::UnknownResource, error, hint);
-            SubscriptionAnswer::Refused(NotSubscribed::Failed(failure))
-        }
+    let answer = |topic: &Topic| match agreed {
+        Ok(agreed) if agreed.contains(topic) => SubscriptionAnswer::Agreed,
+        Ok(_) => SubscriptionAnswer::Refused(not_offered(topic)),
         Err(error) => {
             SubscriptionAnswer::NotAsked(failed(ErrorCode::BadUpstreamAnswer, &error.outside()))
         }
     };
-    let answers = uris.iter().map(|uri| (uri.as_str().into(), answer(uri)));
+    let answers = topics.iter().map(|topic| (topic.clone(), answer(topic)));
     answers.collect()
+}
+
+fn not_offered(topic: &Topic) -> NotSubscribed {
+    let (code, error, hint) = match topic {
+        Topic::Resource(uri) => (
+            ErrorCode::UnknownResource,
+            format!("the server does not tell of updates of {uri:?}"),
+            "Read the resource when its contents are needed.",
+        ),
+        Topic::Task(id) => (
+            ErrorCode::InvalidArguments,
+            format!("the server does not tell of states of the task {id:?}"),
+            "Ask for its state with tasks/get.",
+        ),
+    };
+    NotSubscribed::Failed(Failure::new(code, error, hint))
 }
 
 /// Sends a request of our own; only whether it succeeds is of interest.

@@ -9,6 +9,8 @@ use super::interpreter::Output;
 pub const REVISION: &str = "2026-07-28";
 
 const META: &str = "_meta";
+/// The last member of a notification begins like this.
+const PARAMS: &str = r#","params":"#;
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
@@ -49,6 +51,20 @@ fn error(code: i32, message: &str, data: &Value) -> String {
     json!({"code": code, "message": message, "data": data}).to_string()
 }
 
+/// Raw params with this metadata added; what stands there stays as it is written.
+pub fn stamped(params: &str, meta: &Value) -> String {
+    let members = meta.to_string();
+    let members = members.strip_prefix('{').and_then(|m| m.strip_suffix('}'));
+    let members = members.expect("metadata is an object");
+    let separator = |rest: &str| if rest.starts_with('}') { "" } else { "," };
+    if let Some((before, rest)) = params.split_once(r#""_meta":{"#) {
+        let separator = separator(rest);
+        return format!(r#"{before}"_meta":{{{members}{separator}{rest}"#);
+    }
+    let rest = params.strip_prefix('{').expect("params are an object");
+    format!(r#"{{"_meta":{{{members}}}{}{rest}"#, separator(rest))
+}
+
 /// What a subscription hears.
 #[derive(Debug, Clone)]
 pub enum Word {
@@ -69,6 +85,10 @@ pub enum Ending {
     Cancelled,
 }
 
+/// Tasks that a server of ours agrees to say nothing about begin like this, and those for which it refuses a whole subscription.
+pub const UNHEARD_TASK: &str = "unheard";
+pub const REFUSED_TASK: &str = "refused";
+
 /// Serves one `subscriptions/listen`.
 pub async fn listen(
     id: &str,
@@ -77,7 +97,17 @@ pub async fn listen(
     out: mpsc::Sender<Output>,
 ) {
     let params: Value = serde_json::from_str(params.unwrap_or("{}")).unwrap_or_default();
-    let filter = params.get("notifications").cloned().unwrap_or_default();
+    let mut filter = params.get("notifications").cloned().unwrap_or_default();
+    if let Some(tasks) = filter["taskIds"].as_array() {
+        let begins = |task: &Value, with| task.as_str().is_some_and(|id| id.starts_with(with));
+        if tasks.iter().any(|task| begins(task, REFUSED_TASK)) {
+            let error = error(-32602, "unknown task", &Value::Null);
+            let refusal = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#);
+            return say(&out, Output::Answer(refusal)).await;
+        }
+        let heard = tasks.iter().filter(|task| !begins(task, UNHEARD_TASK));
+        filter["taskIds"] = heard.cloned().collect();
+    }
     let subscription: Value = serde_json::from_str(id).expect("an id");
     let acknowledged = json!({
         "jsonrpc": "2.0",
@@ -92,14 +122,17 @@ pub async fn listen(
         };
         match word {
             Ok(Word::Notice(frame)) => {
-                let mut frame: Value = serde_json::from_str(&frame).expect("a frame");
-                if wants(&filter, &frame) {
-                    let params = frame.as_object_mut().expect("a frame").entry("params");
-                    let params = params.or_insert(json!({})).as_object_mut();
-                    let meta = params.expect("params").entry(META);
-                    let meta = meta.or_insert(Value::Object(Map::new()));
-                    meta[SUBSCRIPTION] = subscription.clone();
-                    say(&out, Output::Notice(frame.to_string())).await;
+                let read: Value = serde_json::from_str(&frame).expect("a frame");
+                if wants(&filter, &read) {
+                    let meta = json!({SUBSCRIPTION: subscription});
+                    let open = frame.strip_suffix('}').expect("a frame");
+                    let tagged = match open.split_once(PARAMS) {
+                        Some((head, params)) => {
+                            format!("{head}{PARAMS}{}}}", stamped(params, &meta))
+                        }
+                        None => format!("{open}{PARAMS}{}}}", json!({META: meta})),
+                    };
+                    say(&out, Output::Notice(tagged)).await;
                 }
             }
             Ok(Word::End(Ending::Result)) => {
@@ -132,6 +165,10 @@ fn wants(filter: &Value, frame: &Value) -> bool {
         "notifications/resources/updated" => {
             let uris = filter["resourceSubscriptions"].as_array();
             uris.is_some_and(|uris| uris.contains(&frame["params"]["uri"]))
+        }
+        "notifications/tasks" => {
+            let ids = filter["taskIds"].as_array();
+            ids.is_some_and(|ids| ids.contains(&frame["params"]["taskId"]))
         }
         _ => false,
     }

@@ -15,6 +15,8 @@ use super::{
     patience::until_async,
 };
 
+pub use super::modern::stamped;
+
 /// The revision that it speaks.
 pub const MODERN: &str = "2026-07-28";
 
@@ -36,20 +38,6 @@ pub fn meta_of(capabilities: &Value) -> Value {
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
         "io.modelcontextprotocol/clientCapabilities": capabilities,
     })
-}
-
-/// Raw params with this metadata added; what stands there stays as it is written.
-pub fn stamped(params: &str, meta: &Value) -> String {
-    let members = meta.to_string();
-    let members = members.strip_prefix('{').and_then(|m| m.strip_suffix('}'));
-    let members = members.expect("metadata is an object");
-    let separator = |rest: &str| if rest.starts_with('}') { "" } else { "," };
-    if let Some((before, rest)) = params.split_once(r#""_meta":{"#) {
-        let separator = separator(rest);
-        return format!(r#"{before}"_meta":{{{members}{separator}{rest}"#);
-    }
-    let rest = params.strip_prefix('{').expect("params are an object");
-    format!(r#"{{"_meta":{{{members}}}{}{rest}"#, separator(rest))
 }
 
 impl ModernClient {
