@@ -123,6 +123,15 @@ impl Forwarding<'_> {
             Err(NotSent::Elsewhere) => {
                 Box::pin(self.send(progress.into_client(), state, replies)).await
             }
+            Err(NotSent::Stopped(failure)) => {
+                let next = instances::choose(upstreams, context, admitted.server(), endpoint);
+                match Box::pin(next).await {
+                    Ok(next) if !next.is_stopped() => {
+                        Box::pin(self.send(progress.into_client(), state, replies)).await
+                    }
+                    Ok(_) | Err(_) => Err(failure.into()),
+                }
+            }
             Err(NotSent::Failed(failure)) => Err(failure.into()),
         }
     }

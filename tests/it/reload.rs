@@ -71,6 +71,37 @@ async fn a_call_that_an_edit_cuts_off_says_so() {
     lacks!(text, "connects again");
 }
 
+/// Nothing of it was sent yet.
+#[tokio::test]
+async fn a_call_that_waits_for_its_server_goes_to_the_one_in_its_place() {
+    for scope in ["shared", "client"] {
+        let upstream = upstream("t").await;
+        let entry = |mark: &str| {
+            let entry = json!({ "session_scope": scope, "env": { "MARK": mark } });
+            TestDaemon::builder().upstream_with("up", &upstream, entry)
+        };
+        let daemon = entry("before").await;
+        let client = daemon.client("/mcp/all").await;
+        client.wait_for_tool("up__t").await;
+        upstream
+            .change(|script| {
+                script.answers.insert("initialize".to_owned(), hang());
+            })
+            .await;
+        upstream.crash().await;
+        let starts = upstream.received("initialize").len();
+        let replaced = async {
+            upstream.wait_for_count("initialize", starts + 1).await;
+            upstream
+                .change(|script| drop(script.answers.remove("initialize")))
+                .await;
+            daemon.home().write_config(&entry("after").text());
+        };
+        let (reply, ()) = tokio::join!(client.call("up__t", r#"{"n":1.10}"#), replaced);
+        has!(reply.result(), r#"{"n":1.10}"#, "{scope}");
+    }
+}
+
 #[tokio::test]
 async fn a_broken_edit_leaves_the_last_good_one_in_force() {
     let up = upstream("echo").await;

@@ -295,6 +295,11 @@ impl Upstream {
         self.0.own_client().is_some()
     }
 
+    /// Whether it does not run any more, by this entry or for this client: another may stand in its place.
+    pub fn is_stopped(&self) -> bool {
+        self.0.stop.is_cancelled()
+    }
+
     /// Where it stands.
     pub fn status(&self) -> Status {
         self.0.status.borrow().clone()
@@ -404,6 +409,17 @@ impl Upstream {
 }
 
 impl UpstreamShared {
+    /// Has calls that come from now on wait for the worker; not while one is in flight.
+    pub(in crate::upstream) fn take_from_calls(&self) -> bool {
+        // A call that took the connection before this line has been counted before that.
+        let live = self.live.swap(None);
+        let is_unused = self.usage.in_flight() == 0;
+        if !is_unused {
+            self.live.compare_and_swap(&None::<Arc<Live>>, live);
+        }
+        is_unused
+    }
+
     /// What must not show when the server repeats it: the secrets of its entry, and of its login.
     pub(in crate::upstream) fn secrets_of(&self, entry: &ServerEntry) -> Secrets {
         let of_login = self.login.as_ref().map(|login| login.secrets());

@@ -70,6 +70,8 @@ pub struct Outgoing<'a> {
 pub enum NotSent {
     /// From now on its client has another connection.
     Elsewhere,
+    /// The server was stopped or replaced meanwhile.
+    Stopped(Failure),
     /// It failed.
     Failed(Failure),
 }
@@ -93,13 +95,14 @@ impl Upstream {
         let question_stream = self
             .asks_its_client()
             .then(|| QuestionStream::begin(self, outgoing.number, outgoing.stream));
-        let mut live = self.live().await?;
+        let stopped = |failure| self.stopped(failure);
+        let mut live = self.live().await.map_err(stopped)?;
         // Waking has a time of its own; from here on the call's runs.
         let mut clock = CallClock::new(Instant::now(), timeout, outgoing.deadline);
         let mut slot = match bound {
             Some(bound) => {
                 let slot = self.slot(bound, &outgoing.client, &clock).await?;
-                live = self.live_again(&mut clock).await?;
+                live = self.live_again(&mut clock).await.map_err(stopped)?;
                 Some(slot)
             }
             None => None,
@@ -175,7 +178,7 @@ impl Upstream {
                     // The worker knows; what is published may still be what has just failed.
                     clock.hold(Instant::now());
                     outgoing.course.enter(CallStage::Waiting);
-                    live = self.connected().await?;
+                    live = self.connected().await.map_err(stopped)?;
                     clock.resume(Instant::now());
                 }
                 // Nothing was processed; what the server wants in headers stands in its definitions.
@@ -188,9 +191,17 @@ impl Upstream {
                 Err(error) => return Err(self.failure(&error).into()),
             }
         }
-        Err(self
-            .failure(&LinkError::NotDelivered("it was refused twice".to_owned()))
-            .into())
+        let twice = LinkError::NotDelivered("it was refused twice".to_owned());
+        Err(self.failure(&twice).into())
+    }
+
+    /// A request that was not sent, for this reason.
+    fn stopped(&self, why: Failure) -> NotSent {
+        if self.is_stopped() {
+            NotSent::Stopped(why)
+        } else {
+            NotSent::Failed(why)
+        }
     }
 
     /// Has a call's client use this connection. False where a client would lose log lines by that: the server is divided then.

@@ -136,6 +136,11 @@ impl Instances {
             .max_by_key(|(_, unused)| *unused);
         let key = giving_way.map(|(key, _)| key.clone());
         let key = key.ok_or(NotEntered::Full)?;
+        // Its client may be calling this moment.
+        let is_left = |instance: &Instance| instance.upstream().0.take_from_calls();
+        if !running.get(&key).is_some_and(is_left) {
+            return Err(NotEntered::Full);
+        }
         of_server
             .assignments
             .retain(|_, assignment| *assignment != key);

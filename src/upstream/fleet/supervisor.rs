@@ -69,6 +69,8 @@ pub struct Supervisor {
     ending: Vec<(ServerName, Ending)>,
     /// The same of instances, which nobody has to wait for but the end.
     leaving: Vec<JoinHandle<()>>,
+    /// Stops workers, once nobody finds them any more.
+    stops: Vec<CancellationToken>,
     /// How often each server is called, over all its workers.
     histories: BTreeMap<ServerName, Arc<CallHistory>>,
 }
@@ -121,6 +123,7 @@ impl Supervisor {
             instances: Instances::default(),
             ending: Vec::new(),
             leaving: Vec::new(),
+            stops: Vec::new(),
             histories: BTreeMap::new(),
         };
         (published, supervisor)
@@ -157,6 +160,7 @@ impl Supervisor {
         self.orders.close();
         let ended = self.instances.end_all();
         self.let_go(ended);
+        self.publish();
         for running in self.running.values() {
             running.stop.cancel();
         }
@@ -256,7 +260,7 @@ impl Supervisor {
         self.leaving.retain(|task| !task.is_finished());
         for running in instances {
             tracing::debug!(server = %running.upstream.name(), "an instance of the server stopped");
-            running.stop.cancel();
+            self.stops.push(running.stop);
             self.leaving.push(running.task);
         }
     }
@@ -305,7 +309,7 @@ impl Supervisor {
         let instances = self.instances.end_all_of(&name);
         self.let_go(instances);
         if let Some(running) = self.running.remove(&name) {
-            running.stop.cancel();
+            self.stops.push(running.stop);
             let ending = Ending {
                 stderr: running.upstream.stderr().clone(),
                 task: running.task,
@@ -425,12 +429,16 @@ impl Supervisor {
         }
     }
 
-    fn publish(&self) {
+    /// Publishes what runs, and stops what does not any more: a call that finds its server stopped finds what stands in its place.
+    fn publish(&mut self) {
         let servers = self.running.iter();
         let servers = servers.map(|(name, running)| (name.clone(), running.upstream.clone()));
         self.published.publish(Directory {
             servers: servers.collect(),
             instances: self.instances.published(),
         });
+        for stop in self.stops.drain(..) {
+            stop.cancel();
+        }
     }
 }

@@ -111,12 +111,8 @@ impl Worker {
         {
             return;
         }
-        // From here on calls wait for the worker. A call that took the connection before this line has been counted before that.
-        self.shared.live.store(None);
-        if usage.in_flight() > 0 {
-            self.shared.live.store(Some(connected.live.clone()));
-            return;
+        if self.shared.take_from_calls() {
+            self.event(StateEvent::Unused).await;
         }
-        self.event(StateEvent::Unused).await;
     }
 }
