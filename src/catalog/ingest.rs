@@ -22,7 +22,7 @@ use crate::{
     trust::{
         approvals::ThingKind,
         fingerprint::Fingerprint,
-        scanner::{self, Relations, WordedEffect},
+        scanner::{Relations, Scanner, WordedEffect},
     },
     wire::{
         Raw, Revision,
@@ -207,12 +207,12 @@ impl ServerCatalog {
 
     /// Reads the lists.
     pub fn ingest(server: &ServerName, entry: &str, listing: Listing) -> Self {
-        let mut problems = Vec::new();
+        let (mut problems, scanner) = (Vec::new(), Scanner::default());
         let tools = unique(
             &listing.tools,
             ThingKind::Tool,
             &mut problems,
-            |d| tool(server, d),
+            |d| tool(server, d, &scanner),
             |t: &Tool| &t.name,
         );
         let unlistable = tools.iter().filter(|tool| !tool.listable);
@@ -230,21 +230,21 @@ impl ServerCatalog {
             &listing.prompts,
             ThingKind::Prompt,
             &mut problems,
-            |d| prompt(server, d),
+            |d| prompt(server, d, &scanner),
             |p: &Prompt| &p.name,
         );
         let resources = unique(
             &listing.resources,
             ThingKind::Resource,
             &mut problems,
-            resource,
+            |d| resource(d, &scanner),
             |r: &Resource| &r.uri,
         );
         let templates = unique(
             &listing.templates,
             ThingKind::Template,
             &mut problems,
-            template,
+            |d| template(d, &scanner),
             |t: &Template| &t.uri_template,
         );
         let tools_by_name = tools
@@ -264,7 +264,7 @@ impl ServerCatalog {
             entry: entry.into(),
             takes_log_level: listing.revision.has_set_level() && has_logging,
             relations: OnceLock::new(),
-            has_suspicious_instructions: has_suspicious_instructions(&listing.initialize),
+            has_suspicious_instructions: has_suspicious_instructions(&listing.initialize, &scanner),
             listing,
             tools,
             prompts,
@@ -361,7 +361,7 @@ const ACTED_ON: [&str; 5] = [
     "annotations",
 ];
 
-fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
+fn tool(server: &ServerName, definition: &Raw, scanner: &Scanner) -> Result<Tool, String> {
     let name = required(definition, "name")?;
     if definition.as_bytes().len() > MAX_DEFINITION {
         return Err(format!("the definition of {name:?} is larger than 1 MiB"));
@@ -389,7 +389,7 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
             .into(),
         hints: hints(definition),
         listable: shapes::says_its_type(&schema),
-        fingerprint: fingerprint(definition),
+        fingerprint: fingerprint(definition, scanner),
         header_params: header_params::read(&schema).unwrap_or_default(),
         views: views_of_tool(definition),
         definition: definition.clone(),
@@ -401,8 +401,8 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
 }
 
 /// What the scanner objects to counts wherever it stands: a tool that was approved without it is a changed one.
-fn fingerprint(definition: &Raw) -> Fingerprint {
-    if scanner::objects_beside(definition) {
+fn fingerprint(definition: &Raw, scanner: &Scanner) -> Fingerprint {
+    if scanner.objects_beside(definition) {
         Fingerprint::of_whole_tool(definition)
     } else {
         Fingerprint::of_tool(definition)
@@ -427,30 +427,30 @@ fn hints(definition: &Raw) -> Hints {
     }
 }
 
-fn prompt(server: &ServerName, definition: &Raw) -> Result<Prompt, String> {
+fn prompt(server: &ServerName, definition: &Raw, scanner: &Scanner) -> Result<Prompt, String> {
     let name = required(definition, "name")?;
     shapes::check(definition, shapes::PROMPT).map_err(|why| format!("in {name:?} {why}"))?;
     Ok(Prompt {
         offered: names::offered(server, &name).into(),
         name: name.into(),
         definition: definition.clone(),
-        is_suspicious: is_grave(&scanner::scan_prompt(definition)),
+        is_suspicious: is_grave(&scanner.thing(definition)),
         texts: Fingerprint::of_texts(definition),
     })
 }
 
-fn resource(definition: &Raw) -> Result<Resource, String> {
+fn resource(definition: &Raw, scanner: &Scanner) -> Result<Resource, String> {
     let uri = required(definition, "uri")?;
     shapes::check(definition, shapes::RESOURCE).map_err(|why| format!("in {uri:?} {why}"))?;
     Ok(Resource {
         uri: uri.into(),
         definition: definition.clone(),
-        is_suspicious: is_grave(&scanner::scan_resource(definition)),
+        is_suspicious: is_grave(&scanner.thing(definition)),
         texts: Fingerprint::of_texts(definition),
     })
 }
 
-fn template(definition: &Raw) -> Result<Template, String> {
+fn template(definition: &Raw, scanner: &Scanner) -> Result<Template, String> {
     let uri_template = required(definition, "uriTemplate")?;
     shapes::check(definition, shapes::RESOURCE)
         .map_err(|why| format!("in {uri_template:?} {why}"))?;
@@ -458,7 +458,7 @@ fn template(definition: &Raw) -> Result<Template, String> {
         loose: LooseTemplate::new(&uri_template),
         uri_template: uri_template.into(),
         definition: definition.clone(),
-        is_suspicious: is_grave(&scanner::scan_resource(definition)),
+        is_suspicious: is_grave(&scanner.thing(definition)),
         texts: Fingerprint::of_texts(definition),
     })
 }

@@ -2,7 +2,7 @@
 //! the catalog's task is their only writer.
 
 use std::{
-    cell::OnceCell,
+    cell::{OnceCell, RefCell},
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
@@ -19,7 +19,7 @@ use crate::{
             ThingKind, now,
         },
         fingerprint::Fingerprint,
-        scanner::{self, Comparison, Finding, Neighbours},
+        scanner::{Comparison, Finding, Neighbours, Scanner},
     },
     wire::Raw,
 };
@@ -117,7 +117,8 @@ pub(super) fn judge(
             ThingKind::Tool => {
                 let tool = server.tool(one.name);
                 tool.is_some_and(|tool| {
-                    known == Knowledge::New && objects_to(tool)
+                    let scanner = || beside.scanner.borrow_mut();
+                    known == Knowledge::New && objects_to(&server.server, tool, &mut scanner())
                         || beside.objects_to(server, tool, comparison)
                 })
             }
@@ -147,9 +148,9 @@ fn texts(server: &ServerCatalog) -> impl Iterator<Item = (ThingKind, &str, Finge
 }
 
 /// Whether the scanner objects to a tool, whatever others list: each definition is read once.
-fn objects_to(tool: &Tool) -> bool {
+fn objects_to(server: &ServerName, tool: &Tool, scanner: &mut Scanner) -> bool {
     let alone = Neighbours::default();
-    let read = || is_grave(&scanner::scan_tool("", &tool.definition, &alone));
+    let read = || is_grave(&scanner.tool(server.as_str(), &tool.definition, &alone));
     *tool.is_suspicious.get_or_init(read)
 }
 
@@ -157,6 +158,7 @@ fn objects_to(tool: &Tool) -> bool {
 pub(super) struct Beside<'a> {
     servers: &'a BTreeMap<ServerName, Arc<ServerCatalog>>,
     names: OnceCell<Neighbours>,
+    scanner: RefCell<Scanner>,
 }
 
 impl<'a> Beside<'a> {
@@ -164,6 +166,7 @@ impl<'a> Beside<'a> {
         Self {
             servers,
             names: OnceCell::new(),
+            scanner: RefCell::default(),
         }
     }
 
@@ -185,14 +188,16 @@ impl<'a> Beside<'a> {
     }
 
     fn objects_to(&self, server: &ServerCatalog, tool: &Tool, comparison: Comparison) -> bool {
-        let (name, names) = (server.server.as_str(), self.names());
-        scanner::objects_beside_others(name, &tool.name, &tool.definition, names, comparison)
+        let (name, names) = ((server.server.as_str(), &*tool.name), self.names());
+        let scanner = self.scanner.borrow();
+        scanner.objects_beside_others(name, &tool.definition, names, comparison)
     }
 
     fn objects_to_instructions(&self, server: &ServerCatalog) -> bool {
         let words = server.listing.initialize.get("instructions");
         words.is_some_and(|words| {
-            scanner::orders_about_others(server.server.as_str(), &words, self.names())
+            let scanner = self.scanner.borrow();
+            scanner.orders_about_others(server.server.as_str(), &words, self.names())
         })
     }
 
@@ -213,8 +218,9 @@ pub(super) fn scan_what_is_new(server: &ServerCatalog, known: &Snapshot) {
         });
         approved.is_some_and(|approved| approved.fingerprint == tool.fingerprint)
     };
+    let mut scanner = Scanner::default();
     for tool in server.tools.iter().filter(|tool| !is_approved(tool)) {
-        objects_to(tool);
+        objects_to(&server.server, tool, &mut scanner);
     }
 }
 
@@ -396,21 +402,23 @@ pub fn findings_of(
     let name = server.server.as_str();
     let listed = server.definitions();
     let listed = listed.filter(|one| is_wanted(one.kind, one.name));
+    let mut scanner = Scanner::default();
     let listed = listed.map(|one| {
         let found = match one.kind {
-            ThingKind::Tool => scanner::scan_tool(name, one.definition, &neighbours),
-            ThingKind::Prompt => scanner::scan_prompt(one.definition),
-            _ => scanner::scan_resource(one.definition),
+            ThingKind::Tool => scanner.tool(name, one.definition, &neighbours),
+            _ => scanner.thing(one.definition),
         };
         (one.kind, one.name.into(), found)
     });
+    let mut found: Vec<_> = listed.collect();
     let instructions = server.listing.initialize.get("instructions");
     let instructions = instructions.filter(|_| is_wanted(ThingKind::Instructions, ""));
     let instructions = instructions.map(|text| {
-        let found = scanner::scan_instructions(name, &text, &neighbours);
+        let found = scanner.instructions(name, &text, &neighbours);
         (ThingKind::Instructions, "".into(), found)
     });
-    listed.chain(instructions).collect()
+    found.extend(instructions);
+    found
 }
 
 /// The scanner's findings on one tool of a server.
@@ -419,7 +427,7 @@ pub fn findings_of_tool(server: &ServerCatalog, tool: &str, snapshot: &Snapshot)
         return Vec::new();
     };
     let neighbours = neighbours_of(server, &snapshot.servers);
-    scanner::scan_tool(server.server.as_str(), &tool.definition, &neighbours)
+    Scanner::default().tool(server.server.as_str(), &tool.definition, &neighbours)
 }
 
 /// Held definitions of one listing that are logged one by one.

@@ -1,7 +1,7 @@
 //! What the scanner holds of a listing where no other server matters. Pure.
 
 use crate::{
-    trust::scanner::{self, Finding, Neighbours, Severity},
+    trust::scanner::{self, Finding, Neighbours, Scanner, Severity},
     wire::Raw,
 };
 
@@ -11,8 +11,8 @@ pub(super) fn is_grave(found: &[Finding]) -> bool {
 }
 
 /// Whether the scanner objects to a server's instructions in this opening.
-pub(super) fn has_suspicious_instructions(initialize: &Raw) -> bool {
+pub(super) fn has_suspicious_instructions(initialize: &Raw, scanner: &Scanner) -> bool {
     let text = initialize.get("instructions");
     let alone = Neighbours::default();
-    text.is_some_and(|text| is_grave(&scanner::scan_instructions("", &text, &alone)))
+    text.is_some_and(|text| is_grave(&scanner.instructions("", &text, &alone)))
 }

@@ -17,7 +17,7 @@ use crate::{
     text::secret::Secrets,
     trust::{
         fingerprint::{Fingerprint, counts},
-        scanner,
+        scanner::Scanner,
     },
     wire::Raw,
 };
@@ -112,7 +112,7 @@ fn changes(before: &[&str], now: &[&str], until: Option<Instant>) -> Vec<DiffOp>
 pub(super) fn diff(before: &str, now: &str) -> String {
     let objects = |text: &str| {
         let definition = Raw::parse_str(text);
-        definition.is_ok_and(|definition| scanner::objects_beside(&definition))
+        definition.is_ok_and(|definition| Scanner::default().objects_beside(&definition))
     };
     let is_whole = objects(before) || objects(now);
     let [before, now] = [before, now].map(|text| {

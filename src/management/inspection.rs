@@ -25,7 +25,7 @@ use crate::{
     trust::{
         approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
         fingerprint::Fingerprint,
-        scanner::{self, Finding},
+        scanner::{Finding, Scanner},
     },
     wire::Raw,
 };
@@ -171,7 +171,7 @@ impl<B: Backing> Management<B> {
         let print = entry.map_or("", |entry| &entry.fingerprint);
         let as_written = entry.map_or("", |entry| &entry.as_written);
         let listed = listed(&lists, name, entry.map(AsRef::as_ref));
-        let findings = entry.map(|entry| scanner::scan_entry(entry));
+        let findings = entry.map(|entry| Scanner::default().entry(entry));
         let secrets = entry.map_or_else(Secrets::default, |entry| entry.secrets.clone());
         let (shown_entry, entry_review) = self.reviewed_entry(&settings, name);
         let contact_error = match settings

@@ -12,7 +12,7 @@ use crate::{
     gate::Moment,
     trust::{
         approvals::ThingKind,
-        scanner::{self, Finding, Severity},
+        scanner::{self, Finding, Scanner, Severity},
     },
     wire::{Target, method},
 };
@@ -42,7 +42,7 @@ fn held_of(now: &Moment, caller: &Caller, server: &str) -> Option<Value> {
             let (listed, note) = listed(now, entry);
             let found = listed.map(|listed| catalog::findings(listed, now.snapshot()));
             let of_things = found.iter().flatten().flat_map(|(_, _, findings)| findings);
-            let of_entry = scanner::scan_entry(entry);
+            let of_entry = Scanner::default().entry(entry);
             Some(json!({
                 "server": server,
                 "what": "server",
@@ -166,7 +166,7 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
         "inspected": listed.is_some(),
         "note": note,
         "held": held_things(now, caller, server),
-        "entry": public_findings(&scanner::scan_entry(entry)),
+        "entry": public_findings(&Scanner::default().entry(entry)),
         "findings": things,
     }))
 }

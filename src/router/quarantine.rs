@@ -15,7 +15,7 @@ use crate::{
     failure::error_code::{ErrorCode, Failure},
     gate::Moment,
     text::names::BUILT_IN_TOOLS,
-    trust::scanner,
+    trust::scanner::Scanner,
     wire::{Raw, Request, Target, method},
 };
 
@@ -113,7 +113,7 @@ fn analysis_of_tool(now: &Moment, entry: &ServerEntry, tool: &str) -> Value {
     json!({
         "inspected": is_listed,
         "note": note,
-        "entry": public_findings(&scanner::scan_entry(entry)),
+        "entry": public_findings(&Scanner::default().entry(entry)),
         "tool": public_findings(&findings.unwrap_or_default()),
     })
 }

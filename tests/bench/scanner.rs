@@ -4,7 +4,7 @@ use std::{fs, hint::black_box, path::Path};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use mcpproxy::{
-    trust::scanner::{Neighbours, scan_tool},
+    trust::scanner::{Neighbours, Scanner},
     wire::Raw,
 };
 use serde_json::Value;
@@ -53,11 +53,11 @@ fn definitions(c: &mut Criterion) {
     let neighbours = Neighbours::new(all.map(|tool| (tool.server.as_str(), tool.name.as_str())));
     let mut group = c.benchmark_group("scanner");
     for (name, tools) in &sets {
-        let mut all = tools.iter().cycle();
+        let (mut all, mut scanner) = (tools.iter().cycle(), Scanner::default());
         group.bench_function(*name, |b| {
             b.iter(|| {
                 let tool = all.next().expect("a file has definitions");
-                black_box(scan_tool(&tool.server, &tool.definition, &neighbours))
+                black_box(scanner.tool(&tool.server, &tool.definition, &neighbours))
             });
         });
     }

@@ -13,7 +13,7 @@
 use std::{collections::BTreeMap, env, fs, path::Path, process::ExitCode, time::Instant};
 
 use mcpproxy::{
-    trust::scanner::{Finding, Neighbours, Severity, gravest, scan_tool},
+    trust::scanner::{Finding, Neighbours, Scanner, Severity, gravest},
     wire::Raw,
 };
 use serde_json::{Map, Value, json};
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     let mut files = Vec::new();
     for arg in env::args().skip(1) {
         match arg.as_str() {
-            "--found" | "--missed" => shows = Some(arg),
+            "--found" | "--missed" | "--marks" => shows = Some(arg),
             _ => files.push(arg),
         }
     }
@@ -61,10 +61,15 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         };
         let found = scan(&cases);
-        let folder = Path::new(&file).parent();
-        let is_judging = folder.is_some_and(|folder| folder.ends_with("judge"));
-        let shows = shows.as_deref().filter(|_| !is_judging);
+        let is_judging = Path::new(&file)
+            .parent()
+            .is_some_and(|folder| folder.ends_with("judge"));
         println!("{file}");
+        let shows = shows.as_deref().filter(|_| !is_judging);
+        if shows == Some("--marks") {
+            print_marks(&cases, &found);
+            continue;
+        }
         print(&cases, &found, shows, &mut total);
     }
     println!("all files: {}", line(&total));
@@ -105,16 +110,27 @@ fn scan(cases: &[Case]) -> Vec<Vec<Finding>> {
         ))
     };
     let own: Vec<_> = cases.iter().map(own).collect();
+    let mut scanner = Scanner::default();
     let read = |(case, own): (&Case, &Option<Neighbours>)| {
-        scan_tool(&case.server, &case.definition, own.as_ref().unwrap_or(&all))
+        let neighbours = own.as_ref().unwrap_or(&all);
+        scanner.tool(&case.server, &case.definition, neighbours)
     };
-    // The first one also reads the patterns.
-    scan_tool("", &Raw::empty_object(), &all);
     let start = Instant::now();
     let found: Vec<_> = cases.iter().zip(&own).map(read).collect();
     let each = start.elapsed() / u32::try_from(cases.len().max(1)).unwrap_or(u32::MAX);
     println_time(each.as_micros(), cases);
     found
+}
+
+/// What `train.py` learns from: a line for each definition, with its family, its server, how grave the findings are, and its sentences' marks.
+fn print_marks(cases: &[Case], found: &[Vec<Finding>]) {
+    let scanner = Scanner::default();
+    for (case, findings) in cases.iter().zip(found) {
+        let findings = findings.iter().filter(|one| one.rule != "orders.likely");
+        let gravest = findings.map(|one| one.severity).max();
+        let marks = scanner.marks(&case.definition);
+        println!("{}", json!([case.family, case.server, gravest, marks]));
+    }
 }
 
 fn println_time(microseconds: u128, cases: &[Case]) {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{
     Severity::{Hold, Remark},
     findings::Findings,
-    worded_effect::WordedEffect::{self, Deletes, Executes, Writes},
+    worded_effect::WordedEffect::{self, Deletes, Executes, Unsure, Writes},
 };
 use crate::wire::Raw;
 
@@ -14,6 +14,43 @@ use crate::wire::Raw;
 struct Hints {
     read_only_hint: Option<bool>,
     destructive_hint: Option<bool>,
+}
+
+/// Verbs that do something to the world, wherever a name begins with them or a description does: those of [`WordedEffect`] and these, which
+/// are nouns as well and so say nothing alone.
+const ACTING: &str = "allow apply archive ban block book buy charge clean clear close commit deactivate deploy disable empty enable expire \
+     flush flushall force format forward grant kick kill launch lock make mint mount order overwrite pause pays place post print promote \
+     prune push reboot refund reject release reset restart restore resize revoke rollback rotate sell ship shut shutdown sign start stop \
+     suspend swap switch terminate trade transfer trigger unlock unsubscribe vote";
+
+/// Whether a description says that anything may be run.
+fn says_any(description: &str) -> bool {
+    let folded = super::fold::fold(description);
+    [
+        "any ",
+        "arbitrary",
+        "shell",
+        "full access",
+        "statement",
+        "whatever",
+    ]
+    .iter()
+    .any(|word| folded.contains(word))
+}
+
+/// Whether a text begins with such a verb.
+fn acts(text: &str) -> bool {
+    let folded = super::fold::words_of_name(text);
+    let first = folded
+        .split(|c: char| !c.is_alphanumeric())
+        .find(|word| !word.is_empty());
+    first.is_some_and(|first| {
+        let plain = first.strip_suffix("es").unwrap_or(first);
+        let plain = [first, plain, first.strip_suffix('s').unwrap_or(first)];
+        ACTING
+            .split_ascii_whitespace()
+            .any(|verb| plain.contains(&verb))
+    })
 }
 
 /// Compares the hints of a tool with its name and with how its description begins. A milder hint decides nothing: the gate takes the words.
@@ -38,13 +75,29 @@ pub(super) fn read(definition: &Raw, findings: &mut Findings) {
         } => ("destructiveHint", "annotations.destructive"),
         _ => return,
     };
-    let severity = match (WordedEffect::of(&name, &description), named, described) {
+    let does = |effect, text: &str| match effect {
+        Unsure if acts(text) => Writes,
+        effect => effect,
+    };
+    let named = does(named, &name);
+    let described = if named == Unsure {
+        described
+    } else {
+        does(described, &description)
+    };
+    let whole = match WordedEffect::of(&name, &description) {
+        Unsure if named != Unsure => named,
+        Unsure => described,
+        effect => effect,
+    };
+    let severity = match (whole, named, described) {
         // Name and description agree: nobody made a slip with one word, and it is not only done to what is handed in.
-        (Deletes, Deletes, Deletes) | (Writes, Writes, Writes | Deletes)
+        (Deletes, Deletes, Deletes) | (Writes | Deletes, Writes | Deletes, Writes | Deletes)
             if hint == "readOnlyHint" =>
         {
             Hold
         }
+        (Executes, Executes, _) if hint == "readOnlyHint" && says_any(&description) => Hold,
         (Deletes, ..) => Remark,
         (Writes | Executes, ..) if hint == "readOnlyHint" => Remark,
         _ => return,

@@ -1,11 +1,9 @@
 //! Words that are written so that a person or a pattern does not read them and a model may: mixed alphabets, styled letters, letters
 //! with blanks between, digits for letters, base64, hexadecimal, escapes, and words turned around.
 
-use std::sync::LazyLock;
+use std::ops::Range;
 
-use aho_corasick::AhoCorasick;
 use base64::Engine as _;
-use regex::Regex;
 
 use super::{
     Severity::{Hold, Remark},
@@ -14,12 +12,18 @@ use super::{
     fold::{fold, mixes, origin},
     orders::{gravest_in, gravest_of},
     passage::{Kind, Passage},
+    pattern::Pattern,
+    phrase::{Hint, Meaning},
+    phrases::Phrases,
 };
 use crate::text::visible::letters::compatible;
 
 /// Limit: encoded pieces of one text that are decoded, and bytes of one.
 const PIECES: usize = 8;
 const LONGEST: usize = 16 << 10;
+
+/// Limit: places of a text with letters that stand apart.
+const SPACED_PLACES: usize = 64;
 
 /// Shortest piece that is decoded; below it words of a language look like code.
 const SHORTEST: usize = 16;
@@ -60,14 +64,14 @@ fn alphabets(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
-/// Base64 and hexadecimal.
+/// Base64, base32 and hexadecimal.
 fn blobs(text: &Passage<'_>, findings: &mut Findings) {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte);
     let mut decoded_pieces = 0;
-    let mut start = 0;
-    for piece in text.text.as_bytes().split(|byte| !is_part(byte)) {
-        let range = start..start + piece.len();
-        start = range.end + 1;
+    let spaced = spaced_hexadecimal(text.text);
+    let pieces = text.text.as_bytes().split(|byte| !is_part(byte));
+    let pieces = pieces.chain(spaced.as_deref().map(str::as_bytes));
+    for piece in pieces {
         if piece.len() < SHORTEST || decoded_pieces >= PIECES {
             continue;
         }
@@ -75,15 +79,64 @@ fn blobs(text: &Passage<'_>, findings: &mut Findings) {
             continue;
         };
         decoded_pieces += 1;
-        let words = decoded.split_ascii_whitespace().count();
-        if let Some((_, what)) = gravest_in(&decoded) {
-            let what = format!("decodes to: {}", excerpt(&what, 0..what.len()));
-            findings.note("encoded.order", Hold, text.place, what);
-        } else if words >= 4 {
-            let what = format!("decodes to: {}", excerpt(&decoded, 0..decoded.len()));
-            findings.note("encoded.text", Hold, text.place, what);
+        // What is decoded may be encoded itself.
+        let inner = decode(decoded.trim().as_bytes());
+        judge_decoded(text, &inner.unwrap_or(decoded), findings);
+    }
+}
+
+/// Holds what was decoded if it tells somebody or a machine to do something; other words are remarked upon.
+fn judge_decoded(text: &Passage<'_>, decoded: &str, findings: &mut Findings) {
+    let shown = |what: &str| format!("decodes to: {}", excerpt(what, 0..what.len()));
+    if let Some((_, what)) = gravest_in(decoded, &text.reader.phrases) {
+        findings.note("encoded.order", Hold, text.place, shown(&what));
+    } else if is_command(decoded) {
+        findings.note("encoded.command", Hold, text.place, shown(decoded));
+    } else if decoded.split_whitespace().count() >= 4 && !decoded.starts_with(['{', '[', '<']) {
+        let severity = if gives_orders(decoded, &text.reader.phrases) {
+            Hold
+        } else {
+            Remark
+        };
+        findings.note("encoded.text", severity, text.place, shown(decoded));
+    }
+}
+
+/// Whether a decoded text has words that tell the reader to do something with something.
+fn gives_orders(decoded: &str, phrases: &Phrases) -> bool {
+    let found = phrases.find(&fold(decoded));
+    let hints = found.iter().filter_map(|found| match found.meaning {
+        Meaning::Part(Hint::Whole | Hint::Not | Hint::Praise) | Meaning::Finding(..) => None,
+        Meaning::Part(hint) => Some(hint.bit()),
+        Meaning::Topic(_) => Some(Hint::Foreign.bit()),
+    });
+    hints.fold(0_u32, |all, hint| all | hint).count_ones() > 1
+}
+
+/// Command lines that nobody encodes for good reason.
+fn is_command(decoded: &str) -> bool {
+    const COMMANDS: &str = r"\b(curl|wget|iwr|irm|fetch)\b.{0,200}(\||-o|-O|;|&&|https?://)|\brm -\w*[rf]|/dev/tcp/|\b(nc|ncat|netcat)\b.{0,40}-\w*[ec]|\bbash -i\b|\biex\b|downloadstring|invoke-expression|os\.system|subprocess|\beval\(|\bexec\(|chmod \+x|\bsudo\b|/bin/(ba)?sh|authorized_keys|\bmkfs|\bdd if=|powershell";
+    let folded = fold(decoded);
+    !Pattern::new(COMMANDS).places(&folded, 1).is_empty()
+}
+
+/// `72 6d 20` without its blanks, where a text has so many pairs in a row.
+fn spaced_hexadecimal(text: &str) -> Option<String> {
+    let is_pair = |word: &&str| word.len() == 2 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    let words = text.split([' ', ',', ':']);
+    let mut longest = String::new();
+    let mut run = String::new();
+    for word in words {
+        if is_pair(&word) {
+            run.push_str(word);
+        } else {
+            run.clear();
+        }
+        if run.len() > longest.len() {
+            longest.clone_from(&run);
         }
     }
+    (longest.len() >= SHORTEST).then_some(longest)
 }
 
 /// The text that a piece decodes to, if it is one.
@@ -97,7 +150,13 @@ fn decode(piece: &[u8]) -> Option<String> {
     const URL: base64::engine::GeneralPurpose =
         base64::engine::GeneralPurpose::new(&base64::alphabet::URL_SAFE, LENIENT);
     let piece = piece.get(..LONGEST).unwrap_or(piece);
+    if piece.len() < SHORTEST {
+        return None;
+    }
     if let Some(decoded) = from_hexadecimal(piece).and_then(readable) {
+        return Some(decoded);
+    }
+    if let Some(decoded) = from_base32(piece).and_then(readable) {
         return Some(decoded);
     }
     let whole = piece.get(..piece.len() / 4 * 4).unwrap_or_default();
@@ -127,35 +186,42 @@ fn from_hexadecimal(piece: &[u8]) -> Option<Vec<u8>> {
     piece.chunks(2).map(byte).collect()
 }
 
+/// Base32 of RFC 4648.
+fn from_base32(piece: &[u8]) -> Option<Vec<u8>> {
+    let letters = piece.split(|byte| *byte == b'=').next()?;
+    let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
+    for letter in letters {
+        let value = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'2'..=b'7' => letter - b'2' + 26,
+            _ => return None,
+        };
+        bits = (bits << 5 | u32::from(value)) & 0xFFFF;
+        count += 5;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from(bits >> count & 0xFF).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
+/// The text that bytes are, if they are words of some language.
 fn readable(bytes: Vec<u8>) -> Option<String> {
-    let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let is_plain = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='~') || c.is_alphabetic();
     let text = String::from_utf8(bytes).ok()?;
-    let plain = text.bytes().filter(is_plain).count();
-    (text.len() >= 10 && plain * 10 >= text.len() * 9).then_some(text)
+    let (all, plain) = (
+        text.chars().count(),
+        text.chars().filter(|c| is_plain(*c)).count(),
+    );
+    (text.len() >= 10 && plain * 10 >= all * 9).then_some(text)
 }
 
 /// Escapes of programming languages, of HTML and of addresses that spell orders.
 fn escapes(text: &Passage<'_>, findings: &mut Findings) {
-    static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
-        let pattern = r"&#x([0-9a-fA-F]{2,5});|&#([0-9]{2,6});|%([0-9a-fA-F]{2})|\\x([0-9a-fA-F]{2})|\\u\{?([0-9a-fA-F]{4,5})\}?|\\0?([0-3][0-7]{2})";
-        Regex::new(pattern).expect("the pattern is ours, and a test compiles it")
-    });
-    if !text
-        .text
-        .bytes()
-        .any(|byte| matches!(byte, b'&' | b'%' | b'\\'))
-    {
+    let Some((decoded, escapes)) = unescaped(text.text) else {
         return;
-    }
-    let mut escapes = 0;
-    let decoded = ESCAPE.replace_all(text.text, |found: &regex::Captures<'_>| {
-        escapes += 1;
-        let number = found.iter().skip(1).enumerate().find_map(|(i, group)| {
-            let radix = [16, 10, 16, 16, 16, 8].get(i)?;
-            u32::from_str_radix(group?.as_str(), *radix).ok()
-        });
-        number.and_then(char::from_u32).unwrap_or(' ').to_string()
-    });
+    };
     if escapes < 4 {
         return;
     }
@@ -163,11 +229,71 @@ fn escapes(text: &Passage<'_>, findings: &mut Findings) {
         findings.add("terminal.written_escape", Remark, text, 0..text.text.len());
     }
     hidden_order(text, &decoded, findings);
+    if is_command(&decoded) && !is_command(text.text) {
+        let what = format!("reads: {}", excerpt(&decoded, 0..decoded.len()));
+        findings.note("encoded.command", Hold, text.place, what);
+    }
+}
+
+/// The text with what its escapes stand for, and how many there are: `%41`, `\x41`, `\u0041`, `\101`, `&#65;` and `&#x41;`.
+fn unescaped(text: &str) -> Option<(String, usize)> {
+    let mut at = text.find(['&', '%', '\\'])?;
+    let (mut decoded, mut escapes, mut from) = (String::with_capacity(text.len()), 0, 0);
+    loop {
+        let rest = text.get(at..).unwrap_or_default();
+        let found = escape(rest);
+        if let Some((character, length)) = found {
+            escapes += 1;
+            decoded.push_str(text.get(from..at).unwrap_or_default());
+            decoded.push(character);
+            from = at + length;
+        }
+        let next = found.map_or(at + 1, |(_, length)| at + length);
+        match text
+            .get(next..)
+            .and_then(|rest| rest.find(['&', '%', '\\']))
+        {
+            Some(offset) => at = next + offset,
+            None => break,
+        }
+    }
+    decoded.push_str(text.get(from..).unwrap_or_default());
+    Some((decoded, escapes))
+}
+
+/// What an escape at the beginning of a text stands for, and its length.
+fn escape(text: &str) -> Option<(char, usize)> {
+    let forms: [(&str, u32, Range<usize>, &str); 9] = [
+        ("&#x", 16, 2..5, ";"),
+        ("&#", 10, 2..6, ";"),
+        ("%", 16, 2..2, ""),
+        ("\\x", 16, 2..2, ""),
+        ("\\u{", 16, 2..5, "}"),
+        ("\\u", 16, 4..4, ""),
+        ("\\U", 16, 8..8, ""),
+        ("\\0", 8, 3..3, ""),
+        ("\\", 8, 3..3, ""),
+    ];
+    forms.into_iter().find_map(|(begin, radix, digits, end)| {
+        let rest = text.strip_prefix(begin)?;
+        let count = rest
+            .bytes()
+            .take(digits.end)
+            .take_while(|b| char::from(*b).is_digit(radix));
+        let count = count.count();
+        let (number, after) = rest.split_at_checked(count)?;
+        let is_whole = count >= digits.start && after.starts_with(end);
+        let number = u32::from_str_radix(number, radix)
+            .ok()
+            .filter(|_| is_whole)?;
+        let length = begin.len() + count + end.len();
+        Some((char::from_u32(number).unwrap_or(' '), length))
+    })
 }
 
 /// Holds a text whose decoded form gives orders that the text itself does not.
 fn hidden_order(text: &Passage<'_>, decoded: &str, findings: &mut Findings) {
-    if let Some((severity, what)) = gravest_in(decoded)
+    if let Some((severity, what)) = gravest_in(decoded, &text.reader.phrases)
         && gravest_of(text.sentences()).is_none_or(|(plain, _)| plain < severity)
     {
         let what = format!("reads: {}", excerpt(&what, 0..what.len()));
@@ -179,41 +305,53 @@ fn hidden_order(text: &Passage<'_>, decoded: &str, findings: &mut Findings) {
 fn spaced_out(text: &Passage<'_>, findings: &mut Findings) {
     /// So many single letters in a row are no list of initials.
     const LETTERS: usize = 8;
-    static SPACED: LazyLock<Regex> = LazyLock::new(|| {
-        let pattern = r"(?-u:\b)[A-Za-z]([ ._\-|/*+~]{1,3}[A-Za-z](?-u:\b)){5,}";
-        Regex::new(pattern).expect("the pattern is ours, and a test compiles it")
+    const SPACED: &str = r"\b[A-Za-z]([ ._\-|/*+~]{1,3}[A-Za-z]\b){5,}";
+    let singles = text.text.as_bytes().windows(3).filter(|three| {
+        let &[before, letter, after] = *three else {
+            return false;
+        };
+        letter.is_ascii_alphabetic()
+            && !before.is_ascii_alphanumeric()
+            && !after.is_ascii_alphanumeric()
     });
-    let Some(first) = SPACED.find_iter(text.text).find(|found| {
-        let letters = found.as_str().bytes().filter(u8::is_ascii_alphabetic);
+    if singles.count() + 2 < LETTERS {
+        return;
+    }
+    let places = Pattern::new(SPACED).places(text.text, SPACED_PLACES);
+    let spaced = |range: &Range<usize>| text.text.get(range.clone()).unwrap_or_default();
+    let Some(first) = places.iter().find(|range| {
+        let letters = spaced(range).bytes().filter(u8::is_ascii_alphabetic);
         letters.count() >= LETTERS
     }) else {
         return;
     };
     // More than one joint in a row parts words.
-    let joined = SPACED.replace_all(text.text, |found: &regex::Captures<'_>| {
-        let mut word = String::new();
+    let mut joined = String::with_capacity(text.text.len());
+    let mut from = 0;
+    for range in &places {
+        joined.push_str(text.text.get(from..range.start).unwrap_or_default());
+        from = range.end;
         let mut joints = 0;
-        for character in found[0].chars() {
+        for character in spaced(range).chars() {
             if character.is_ascii_alphabetic() {
                 if joints > 1 {
-                    word.push(' ');
+                    joined.push(' ');
                 }
                 joints = 0;
-                word.push(character);
+                joined.push(character);
             } else {
                 joints += 1;
             }
         }
-        word
-    });
-    let letters: Vec<char> = first
-        .as_str()
+    }
+    joined.push_str(text.text.get(from..).unwrap_or_default());
+    let letters: Vec<char> = spaced(first)
         .chars()
         .filter(char::is_ascii_alphabetic)
         .collect();
     let is_alphabet = letters.windows(2).all(|pair| pair[0] <= pair[1]);
     if !is_alphabet {
-        findings.add("encoded.spaced_out", Remark, text, first.range());
+        findings.add("encoded.spaced_out", Remark, text, first.clone());
     }
     hidden_order(text, &joined, findings);
     let words = fold(&joined);
@@ -235,7 +373,7 @@ fn spaced_out(text: &Passage<'_>, findings: &mut Findings) {
             "encoded.spaced_out",
             Hold,
             text,
-            origin(&joined, at)..first.end(),
+            origin(&joined, at)..first.end,
         );
     }
 }
@@ -278,31 +416,40 @@ fn digits_for_letters(text: &Passage<'_>, findings: &mut Findings) {
 
 /// Telling words, backwards or with letters moved by thirteen.
 fn turned_around(text: &Passage<'_>, findings: &mut Findings) {
-    static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-        let words = [
-            "snoitcurtsni",
-            "suoiverp",
-            "tpmorp metsys",
-            "resu eht",
-            "asr_di",
-            "hss.",
-            "yek ipa",
-            "noitasrevnoc",
-            "vafgehpgvbaf",
-            "cerivbhf",
-            "flfgrz cebzcg",
-            "gur hfre",
-            "vq_efn",
-            ".ffu/",
-            "ncv xrl",
-            "pbairefngvba",
-        ];
-        AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .build(words)
-            .expect("the words are ours, few and short")
-    });
-    if let Some(found) = WORDS.find(text.text) {
-        findings.add("encoded.turned_around", Hold, text, found.range());
+    const WORDS: [&str; 16] = [
+        "snoitcurtsni",
+        "suoiverp",
+        "tpmorp metsys",
+        "resu eht",
+        "asr_di",
+        "hss.",
+        "yek ipa",
+        "noitasrevnoc",
+        "vafgehpgvbaf",
+        "cerivbhf",
+        "flfgrz cebzcg",
+        "gur hfre",
+        "vq_efn",
+        ".ffu/",
+        "ncv xrl",
+        "pbairefngvba",
+    ];
+    let folded = &text.sentences().folded;
+    let found = WORDS
+        .iter()
+        .find_map(|word| Some((folded.find(word)?, word)));
+    if let Some((at, word)) = found {
+        let range = origin(text.text, at)..origin(text.text, at + word.len());
+        findings.add("encoded.turned_around", Hold, text, range);
+        return;
+    }
+    // Letters moved by thirteen, where the text says so.
+    if folded.contains("rot13") || folded.contains("rot-13") {
+        let moved = text.text.chars().map(|c| match c {
+            'a'..='m' | 'A'..='M' => char::from_u32(u32::from(c) + 13).unwrap_or(c),
+            'n'..='z' | 'N'..='Z' => char::from_u32(u32::from(c) - 13).unwrap_or(c),
+            other => other,
+        });
+        hidden_order(text, &moved.collect::<String>(), findings);
     }
 }

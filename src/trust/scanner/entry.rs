@@ -1,9 +1,7 @@
 //! What a server's entry would start or contact. Values of variables and headers are secret and are not read. A command line is read as
 //! listings show it and as it is written, because what looks like a secret may be anything; nothing but the former stands in a finding.
 
-use std::{slice, sync::LazyLock};
-
-use regex::Regex;
+use std::slice;
 
 use super::{
     Severity::{self, Hold, Remark},
@@ -11,7 +9,8 @@ use super::{
     excerpt::excerpt,
     findings::Findings,
     hidden, metadata_service,
-    passage::{Kind, Passage, Sentences},
+    passage::{Kind, Passage, PassageReader, Sentences},
+    pattern::Pattern,
     phrase::{Hint, Meaning},
     phrases::Match,
     terminal,
@@ -19,24 +18,24 @@ use super::{
 use crate::config::{Isolation, Named, ServerEntry, Transport};
 
 /// Reads an entry.
-pub(super) fn read(entry: &ServerEntry, findings: &mut Findings) {
+pub(super) fn read(entry: &ServerEntry, reader: &PassageReader, findings: &mut Findings) {
     match &entry.transport {
         Transport::Stdio(stdio) => {
             let shown = [slice::from_ref(&stdio.shown_command), &stdio.shown_args].concat();
-            command_as_written(&shown, &stdio.written_line, findings);
+            command_as_written(&shown, &stdio.written_line, reader, findings);
             if let (Some(shown), Some(written)) = (&stdio.shown_isolation, &stdio.written_isolation)
             {
                 let docker = |isolation: &Isolation| {
                     let args = isolation.run_arguments(&Named::default(), &[], &[]);
                     [vec!["docker".to_owned()], args].concat()
                 };
-                command_as_written(&docker(shown), &docker(written), findings);
+                command_as_written(&docker(shown), &docker(written), reader, findings);
             }
             for name in stdio.env.keys() {
-                variable(name, findings);
+                variable(name, reader, findings);
             }
         }
-        Transport::Remote(remote) => address(&remote.shown_url, findings),
+        Transport::Remote(remote) => address(&remote.shown_url, reader, findings),
     }
 }
 
@@ -64,13 +63,18 @@ const LINES: &[Line] = &[
 ];
 
 /// Reads the words of a command line, first as they are shown. A finding in the written ones alone names the line that is shown.
-fn command_as_written(shown: &[String], written: &[String], findings: &mut Findings) {
-    command(shown, findings);
+fn command_as_written(
+    shown: &[String],
+    written: &[String],
+    reader: &PassageReader,
+    findings: &mut Findings,
+) {
+    command(shown, reader, findings);
     if shown == written {
         return;
     }
     let mut of_written = Findings::default();
-    command(written, &mut of_written);
+    command(written, reader, &mut of_written);
     let shown = shown.join(" ");
     for found in of_written.done() {
         let excerpt = excerpt(&shown, 0..shown.len());
@@ -79,25 +83,15 @@ fn command_as_written(shown: &[String], written: &[String], findings: &mut Findi
 }
 
 /// Reads the words of a command line.
-fn command(words: &[String], findings: &mut Findings) {
-    static READY: LazyLock<Vec<(&Line, Regex)>> = LazyLock::new(|| {
-        let ready = LINES.iter().map(|line| {
-            let pattern = line.pattern.replace(r"\b", r"(?-u:\b)");
-            (
-                line,
-                Regex::new(&pattern).expect("the patterns are ours, and a test compiles them"),
-            )
-        });
-        ready.collect()
-    });
+fn command(words: &[String], reader: &PassageReader, findings: &mut Findings) {
     let line = words.join(" ");
-    let whole = passage("/command", &line);
+    let whole = passage("/command", &line, reader);
     letters(&whole, findings);
     let Sentences { folded, matches } = whole.sentences();
-    for (rule, pattern) in &*READY {
-        if let Some(found) = pattern.find(folded) {
+    for rule in LINES {
+        if let [found] = &Pattern::new(rule.pattern).places(folded, 1)[..] {
             let range =
-                super::fold::origin(&line, found.start())..super::fold::origin(&line, found.end());
+                super::fold::origin(&line, found.start)..super::fold::origin(&line, found.end);
             findings.add(rule.rule, rule.severity, &whole, range);
         }
     }
@@ -116,13 +110,13 @@ fn command(words: &[String], findings: &mut Findings) {
             let end = url
                 .find([' ', '"', '\'', '|', ';', ')', '`'])
                 .unwrap_or(url.len());
-            address(url.get(..end).unwrap_or_default(), findings);
+            address(url.get(..end).unwrap_or_default(), reader, findings);
         }
     }
 }
 
-fn passage<'a>(place: &'a str, text: &'a str) -> Passage<'a> {
-    Passage::new(place, Kind::Value, text)
+fn passage<'a>(place: &'a str, text: &'a str, reader: &'a PassageReader) -> Passage<'a> {
+    Passage::new(place, Kind::Value, text, reader)
 }
 
 fn letters(text: &Passage<'_>, findings: &mut Findings) {
@@ -132,7 +126,7 @@ fn letters(text: &Passage<'_>, findings: &mut Findings) {
 }
 
 /// Variables that make a program load strangers' code or trust strangers.
-fn variable(name: &str, findings: &mut Findings) {
+fn variable(name: &str, reader: &PassageReader, findings: &mut Findings) {
     const LOADERS: [&str; 12] = [
         "LD_PRELOAD",
         "LD_LIBRARY_PATH",
@@ -158,7 +152,7 @@ fn variable(name: &str, findings: &mut Findings) {
     ];
     let upper = name.to_uppercase();
     let place = "/env";
-    let text = passage(place, name);
+    let text = passage(place, name, reader);
     if LOADERS.contains(&upper.as_str()) {
         let severity = if upper == "NODE_OPTIONS" {
             Remark
@@ -171,8 +165,8 @@ fn variable(name: &str, findings: &mut Findings) {
     }
 }
 
-fn address(url: &str, findings: &mut Findings) {
-    let text = passage("/url", url);
+fn address(url: &str, reader: &PassageReader, findings: &mut Findings) {
+    let text = passage("/url", url, reader);
     letters(&text, findings);
     let whole = 0..url.len();
     let folded = url.trim().to_lowercase();
@@ -265,7 +259,9 @@ mod tests {
     #[track_caller]
     fn check_line(line: &str, rules: &[(&str, Severity)]) {
         let words: Vec<String> = line.split('|').map(str::to_owned).collect();
-        check(rules, |findings| command(&words, findings));
+        check(rules, |findings| {
+            command(&words, &PassageReader::default(), findings);
+        });
     }
 
     #[test]
@@ -338,7 +334,9 @@ mod tests {
             ("server|a\u{200b}b", vec![("hidden.zero_width", Hold)]),
         ] {
             let words: Vec<String> = line.split('|').map(|word| word.replace('¦', "|")).collect();
-            check(&rules, |findings| command(&words, findings));
+            check(&rules, |findings| {
+                command(&words, &PassageReader::default(), findings);
+            });
         }
     }
 
@@ -372,7 +370,12 @@ mod tests {
             ),
         ] {
             let mut findings = Findings::default();
-            command_as_written(&words(shown), &words(written), &mut findings);
+            command_as_written(
+                &words(shown),
+                &words(written),
+                &PassageReader::default(),
+                &mut findings,
+            );
             let found = findings.done();
             for rule in rules {
                 let is_it = |one: &&crate::trust::scanner::Finding| {
@@ -426,7 +429,9 @@ mod tests {
                 vec![("address.throwaway", Remark)],
             ),
         ] {
-            check(&rules, |findings| address(url, findings));
+            check(&rules, |findings| {
+                address(url, &PassageReader::default(), findings);
+            });
         }
     }
 
@@ -441,7 +446,9 @@ mod tests {
                 vec![("environment.trust", Remark)],
             ),
         ] {
-            check(&rules, |findings| variable(name, findings));
+            check(&rules, |findings| {
+                variable(name, &PassageReader::default(), findings);
+            });
         }
     }
 }

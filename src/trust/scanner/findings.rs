@@ -56,6 +56,11 @@ impl Findings {
         }
     }
 
+    /// Whether anything was found at a place.
+    pub(super) fn has_at(&self, place: &str) -> bool {
+        self.0.iter().any(|known| known.place == place)
+    }
+
     /// Whether this would be noted.
     pub(super) fn wants(&self, rule: &str, severity: Severity, place: &str) -> bool {
         let same = |known: &&Finding| known.rule == rule && known.place == place;
@@ -104,18 +109,18 @@ fn finding(rule: &'static str, severity: Severity, place: &str, excerpt: String)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trust::scanner::passage::Kind;
+    use crate::trust::scanner::passage::{Kind, PassageReader};
 
     #[test]
     fn the_gravest_are_kept_and_each_rule_stands_once_a_place() {
-        let mut findings = Findings::default();
+        let (mut findings, reader) = (Findings::default(), PassageReader::default());
         for i in 0..100 {
             let place = format!("/{i}");
-            let text = Passage::new(&place, Kind::Prose, "word");
+            let text = Passage::new(&place, Kind::Prose, "word", &reader);
             findings.add("a.rule", Severity::Remark, &text, 0..4);
             findings.add("a.rule", Severity::Remark, &text, 0..4);
         }
-        let text = Passage::new("/last", Kind::Prose, "word");
+        let text = Passage::new("/last", Kind::Prose, "word", &reader);
         findings.add("a.rule", Severity::Hold, &text, 0..4);
         findings.add("a.rule", Severity::Remark, &text, 0..4);
         let done = findings.done();

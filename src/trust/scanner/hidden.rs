@@ -130,15 +130,15 @@ fn far_text(text: &Passage<'_>, findings: &mut Findings) {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::trust::scanner::passage::Kind;
+    use crate::trust::scanner::passage::{Kind, PassageReader};
 
     /// The rules that object to a description, each once.
     pub(in crate::trust::scanner) fn found_by(
         read: impl Fn(&Passage<'_>, &mut Findings),
         text: &str,
     ) -> Vec<(&'static str, Severity)> {
-        let mut findings = Findings::default();
-        let text = Passage::new("/description", Kind::Prose, text);
+        let (mut findings, reader) = (Findings::default(), PassageReader::default());
+        let text = Passage::new("/description", Kind::Prose, text, &reader);
         read(&text, &mut findings);
         let found = findings.done().into_iter();
         found.map(|found| (found.rule, found.severity)).collect()

@@ -20,7 +20,8 @@ pub(super) fn imitates(
     let is_imitation = |own: &str, near: Nearness| match near {
         Nearness::LooksTheSame => comparison == Comparison::OfNew || !is_plain(&own.to_lowercase()),
         Nearness::NamesTheServer => true,
-        Nearness::OneLetterOff | Nearness::Same => false,
+        Nearness::BetterThan => comparison == Comparison::OfNew,
+        Nearness::OneLetterOff | Nearness::Same | Nearness::WithMore => false,
     };
     let tool = neighbours.nearest(server, name);
     let near_server = neighbours.nearest_server(server);
@@ -45,6 +46,8 @@ pub(super) fn read(
             Nearness::OneLetterOff => ("lookalike.spelling", Remark),
             Nearness::NamesTheServer => ("lookalike.server", Hold),
             Nearness::Same => ("lookalike.same", Remark),
+            Nearness::BetterThan => ("lookalike.better", Hold),
+            Nearness::WithMore => ("lookalike.more", Remark),
         };
         let excerpt = excerpt(text.text, whole);
         findings.note_like(rule, severity, text.place, (excerpt, like));

@@ -4,23 +4,30 @@
 //! It advises: text that means harm can be written in ways that no reader of text finds. Pinning, approval and the gate hold without it.
 
 mod annotations;
+mod beyond;
 mod characters;
 mod encoded;
 mod entry;
 mod excerpt;
+mod families;
 mod findings;
 mod fold;
 mod hidden;
+mod kind;
+mod likeness;
 mod lookalike;
+mod markup;
 mod metadata_service;
-mod narrow;
 mod neighbours;
 mod orders;
 mod parameters;
 mod passage;
 mod pattern;
+mod pattern_steps;
 mod phrase;
 mod phrases;
+mod purpose;
+mod quoted;
 mod relations;
 mod shadowing;
 mod signals;
@@ -28,8 +35,10 @@ mod similar_names;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod topics;
 mod vocabulary;
 mod walk;
+mod word_table;
 mod worded_effect;
 mod words;
 
@@ -37,7 +46,11 @@ use std::{borrow::Cow, ops::Range};
 
 use serde::Serialize;
 
-use self::{findings::Findings, passage::Passage};
+use self::{
+    findings::Findings,
+    passage::{Passage, PassageReader},
+    purpose::ToolPurpose,
+};
 pub use self::{
     neighbours::Neighbours,
     relations::Relations,
@@ -100,18 +113,113 @@ pub fn gravest(findings: &[Finding]) -> Option<Severity> {
     findings.iter().map(|finding| finding.severity).max()
 }
 
-/// Reads the definition of a tool. `neighbours` are the tools of all servers; those of `server` itself are no strangers to it.
-pub fn scan_tool(server: &str, definition: &Raw, neighbours: &Neighbours) -> Vec<Finding> {
-    let mut findings = Findings::default();
-    walk::definition(definition, &mut findings, |text, findings| {
-        let strangers = shadowing::strangers(text, server, neighbours);
-        lookalike::read(text, server, neighbours, findings);
-        parameters::read(text, findings);
-        shadowing::read(text, &strangers, findings);
-        read(text, &strangers, findings);
-    });
-    annotations::read(definition, &mut findings);
-    findings.done()
+/// Reads definitions. The phrases of its tables are read when a text calls for them, and are gone with it: whoever has much to read keeps
+/// one for all of it, and nobody keeps one for later.
+#[derive(Default)]
+pub struct Scanner(PassageReader);
+
+impl Scanner {
+    /// Reads the definition of a tool. `neighbours` are the tools of all servers; those of `server` itself are no strangers to it.
+    pub fn tool(
+        &mut self,
+        server: &str,
+        definition: &Raw,
+        neighbours: &Neighbours,
+    ) -> Vec<Finding> {
+        let mut findings = Findings::default();
+        self.0.purpose = ToolPurpose::of(server, definition);
+        walk::definition(definition, &self.0, &mut findings, |text, findings| {
+            let strangers = shadowing::strangers(text, server, neighbours);
+            lookalike::read(text, server, neighbours, findings);
+            parameters::read(text, findings);
+            shadowing::read(text, &strangers, findings);
+            markup::read(text, findings);
+            read(text, &strangers, findings);
+        });
+        annotations::read(definition, &mut findings);
+        beyond::read_all(&self.0.purpose, &mut findings);
+        self.0.purpose = ToolPurpose::default();
+        findings.done()
+    }
+
+    /// The marks of each sentence of a definition: what the weights of [`likeness`] are learned from.
+    pub fn marks(&self, definition: &Raw) -> Vec<Vec<u16>> {
+        let mut marks = Vec::new();
+        walk::definition(definition, &self.0, &mut Findings::default(), |text, _| {
+            marks.extend(likeness::marks(text));
+        });
+        marks
+    }
+
+    /// Whether it objects to a tool for what other servers list: it gives orders about their tools, or its name is taken for theirs.
+    pub fn objects_beside_others(
+        &self,
+        (server, name): (&str, &str),
+        definition: &Raw,
+        neighbours: &Neighbours,
+        comparison: Comparison,
+    ) -> bool {
+        lookalike::imitates(name, server, neighbours, comparison)
+            || self.orders_about_others(server, definition, neighbours)
+    }
+
+    /// Whether a definition, or what a server says of itself, gives orders about tools of others by their names.
+    pub fn orders_about_others(&self, server: &str, text: &Raw, neighbours: &Neighbours) -> bool {
+        if !relations::names_strangers(text, server, neighbours) {
+            return false;
+        }
+        let mut gives_orders = false;
+        walk::definition(text, &self.0, &mut Findings::default(), |text, _| {
+            let strangers = shadowing::strangers(text, server, neighbours);
+            gives_orders |= !strangers.is_empty() && orders::are_about(text, &strangers);
+        });
+        gives_orders
+    }
+
+    /// Whether it objects to what of a tool's definition does not count in its fingerprint otherwise: pictures, and what programs say to
+    /// each other. A client may show that to a model, too.
+    pub fn objects_beside(&self, definition: &Raw) -> bool {
+        let whole = definition.as_bytes();
+        let beside = definition.members().filter(|member| {
+            let name = member.name(whole);
+            name.is_some_and(|name| !fingerprint::counts(&name))
+        });
+        beside.into_iter().any(|member| {
+            let value = definition.part(member.value);
+            gravest(&self.thing(&value)) == Some(Severity::Hold)
+        })
+    }
+
+    /// Reads the definition of a prompt, or what a list says about a resource or a resource template; not its contents.
+    pub fn thing(&self, definition: &Raw) -> Vec<Finding> {
+        let mut findings = Findings::default();
+        walk::definition(definition, &self.0, &mut findings, read_alone);
+        findings.done()
+    }
+
+    /// Reads the `instructions` of a server.
+    pub fn instructions(&self, server: &str, text: &Raw, neighbours: &Neighbours) -> Vec<Finding> {
+        let mut findings = Findings::default();
+        walk::prose(
+            "/instructions",
+            text,
+            &self.0,
+            &mut findings,
+            |text, findings| {
+                let strangers = shadowing::strangers(text, server, neighbours);
+                shadowing::read(text, &strangers, findings);
+                read(text, &strangers, findings);
+            },
+        );
+        findings.done()
+    }
+
+    /// Reads the entry of a server: what would be started or contacted. Values of variables and headers are secret and are not read.
+    pub fn entry(&self, entry: &ServerEntry) -> Vec<Finding> {
+        let mut findings = Findings::default();
+        entry::read(entry, &self.0, &mut findings);
+        findings.done()
+    }
 }
 
 /// Since when a definition is known that is compared with what others list.
@@ -124,85 +232,15 @@ pub enum Comparison {
     OfBaseline,
 }
 
-/// Whether it objects to a tool for what other servers list: it gives orders about their tools, or its name is taken for theirs.
-pub fn objects_beside_others(
-    server: &str,
-    name: &str,
-    definition: &Raw,
-    neighbours: &Neighbours,
-    comparison: Comparison,
-) -> bool {
-    lookalike::imitates(name, server, neighbours, comparison)
-        || orders_about_others(server, definition, neighbours)
-}
-
-/// Whether a definition, or what a server says of itself, gives orders about tools of others by their names.
-pub fn orders_about_others(server: &str, text: &Raw, neighbours: &Neighbours) -> bool {
-    if !relations::names_strangers(text, server, neighbours) {
-        return false;
-    }
-    let mut gives_orders = false;
-    walk::definition(text, &mut Findings::default(), |text, _| {
-        let strangers = shadowing::strangers(text, server, neighbours);
-        gives_orders |= !strangers.is_empty() && orders::are_about(text, &strangers);
-    });
-    gives_orders
-}
-
-/// Whether it objects to what of a tool's definition does not count in its fingerprint otherwise: pictures, and what programs say to each
-/// other. A client may show that to a model, too.
-pub fn objects_beside(definition: &Raw) -> bool {
-    let whole = definition.as_bytes();
-    let beside = definition.members().filter(|member| {
-        let name = member.name(whole);
-        name.is_some_and(|name| !fingerprint::counts(&name))
-    });
-    beside.into_iter().any(|member| {
-        let mut findings = Findings::default();
-        let value = definition.part(member.value);
-        walk::definition(&value, &mut findings, read_alone);
-        gravest(&findings.done()) == Some(Severity::Hold)
-    })
-}
-
-/// Reads the definition of a prompt.
-pub fn scan_prompt(definition: &Raw) -> Vec<Finding> {
-    let mut findings = Findings::default();
-    walk::definition(definition, &mut findings, read_alone);
-    findings.done()
-}
-
-/// Reads what a list says about a resource or a resource template; not its contents.
-pub fn scan_resource(definition: &Raw) -> Vec<Finding> {
-    let mut findings = Findings::default();
-    walk::definition(definition, &mut findings, read_alone);
-    findings.done()
-}
-
-/// Reads the `instructions` of a server.
-pub fn scan_instructions(server: &str, text: &Raw, neighbours: &Neighbours) -> Vec<Finding> {
-    let mut findings = Findings::default();
-    walk::prose("/instructions", text, &mut findings, |text, findings| {
-        let strangers = shadowing::strangers(text, server, neighbours);
-        shadowing::read(text, &strangers, findings);
-        read(text, &strangers, findings);
-    });
-    findings.done()
-}
-
-/// Reads the entry of a server: what would be started or contacted. Values of variables and headers are secret and are not read.
-pub fn scan_entry(entry: &ServerEntry) -> Vec<Finding> {
-    let mut findings = Findings::default();
-    entry::read(entry, &mut findings);
-    findings.done()
-}
-
 fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mut Findings) {
     hidden::read(text, findings);
     terminal::read(text, findings);
     encoded::read(text, findings);
     metadata_service::read(text, findings);
-    orders::read(text, strangers, findings);
+    let is_excused = orders::read(text, strangers, findings);
+    if !is_excused {
+        likeness::read(text, findings);
+    }
 }
 
 fn read_alone(text: &Passage<'_>, findings: &mut Findings) {

@@ -26,10 +26,14 @@ pub(super) enum Nearness {
     NamesTheServer,
     /// It is the same, and it is no common one.
     Same,
+    /// The same with a word more, which says that it is the right one.
+    BetterThan,
+    /// The same with another word or a number more.
+    WithMore,
 }
 
 /// Limits: shortest names that can be one letter off; shorter ones are near each other by chance.
-const LONG_TOOL: usize = 9;
+const LONG_TOOL: usize = 10;
 const LONG_SERVER: usize = 5;
 
 impl Neighbours {
@@ -98,11 +102,45 @@ impl Neighbours {
         {
             return Some((Nearness::OneLetterOff, whole(name)));
         }
+        if let Some((near, name)) = self.with_more(&server, &tool) {
+            return Some((near, whole(name)));
+        }
         let owners = self.tools.get(&tool).into_iter().flatten();
         let mut owners = owners.filter(|owner| **owner != server);
         let (first, second) = (owners.next()?, owners.next());
         let is_same = second.is_none() && is_act(&tool);
         is_same.then(|| (Nearness::Same, format!("{first}:{tool}")))
+    }
+
+    /// The tool of others whose name this is with a word more at one of its ends, or a version.
+    fn with_more(&self, server: &str, tool: &str) -> Option<(Nearness, &String)> {
+        let words = tool.split(|c: char| !c.is_alphanumeric());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let (last, before) = words.split_last()?;
+        let (first, after) = words.split_first()?;
+        let kind = |word: &str| match word {
+            word if BETTER.contains(&word) => Some(Nearness::BetterThan),
+            word if MORE.contains(&word) => Some(Nearness::WithMore),
+            _ => None,
+        };
+        let ended = kind(last).map(|kind| (before.concat(), kind));
+        let begun = kind(first).map(|kind| (after.concat(), kind));
+        // `update_issue_v3`, `get_secret2`
+        let whole = words.concat();
+        let plain = whole.trim_end_matches(|c: char| c.is_ascii_digit() || c == 'v');
+        let numbered = whole.ends_with(|c: char| c.is_ascii_digit());
+        let numbered = numbered.then(|| (plain.to_owned(), Nearness::WithMore));
+        let mut candidates = [ended, begun, numbered].into_iter().flatten();
+        candidates.find_map(|(base, kind)| {
+            let is_better = kind == Nearness::BetterThan && base.len() > 3;
+            let is_others = |name: &&String| {
+                let owners = self.tools.get(*name);
+                owners.is_some_and(|owners| !owners.contains(server) && owners.len() < 3)
+            };
+            let mut same = self.tool_names.other_joints(&base);
+            let found = (is_better || base.len() >= LONG_TOOL).then(|| same.find(is_others));
+            Some((kind, found.flatten()?))
+        })
     }
 
     /// Whether a server is named like another one, but for letters that look alike or one that is more, less or other; and which that is.
@@ -127,6 +165,37 @@ pub(super) fn joined(name: &str) -> impl Iterator<Item = (&str, &str)> {
     let joints = ["__", ":", "/", "."].into_iter();
     joints.filter_map(|joint| name.split_once(joint))
 }
+
+/// Words with which a name says that it is the right one.
+const BETTER: [&str; 20] = [
+    "official",
+    "verified",
+    "real",
+    "original",
+    "secure",
+    "secured",
+    "safe",
+    "trusted",
+    "genuine",
+    "authentic",
+    "approved",
+    "certified",
+    "fixed",
+    "patched",
+    "corrected",
+    "preferred",
+    "improved",
+    "better",
+    "updated",
+    "enhanced",
+];
+
+/// Words that make another name of one and say nothing of what it does.
+const MORE: [&str; 24] = [
+    "new", "latest", "pro", "plus", "fast", "faster", "alt", "next", "now", "x", "ultra", "max",
+    "premium", "my", "the", "best", "lite", "express", "turbo", "smart", "prod", "final", "v",
+    "ex",
+];
 
 /// Whether a name of two words says that something is done or read which matters who does it. Such names are shared by accident too,
 /// hence a remark.

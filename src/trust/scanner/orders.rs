@@ -4,34 +4,52 @@ use std::{borrow::Cow, cell::OnceCell, ops::Range};
 
 use super::{
     Severity,
+    families::TOGETHER,
     findings::Findings,
     fold::{fold, origin, words_of_name},
     passage::{Kind, Passage, Sentences},
     phrase::{Hint, Meaning},
-    phrases::{self, Match},
+    phrases::{Match, Phrases},
+    quoted::is_harmless,
     signals::{COMBINATIONS, Combination},
 };
 
-/// Reads a passage as it stands.
-pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mut Findings) {
+/// Reads a passage as it stands, and says whether something in it is harmless that would be held elsewhere.
+pub(super) fn read(
+    text: &Passage<'_>,
+    strangers: &[Range<usize>],
+    findings: &mut Findings,
+) -> bool {
     if text.kind == Kind::Key || text.kind == Kind::Name {
-        return read_name(text, findings);
+        read_name(text, findings);
+        return false;
     }
+    let mut is_excused = false;
     let folded = &text.sentences().folded;
     let matches = matches_with(text, strangers);
     judge(folded, &matches, |rule, severity, words| {
         if findings.wants(rule, severity, text.place) {
             let range = words();
             let range = origin(text.text, range.start)..origin(text.text, range.end);
-            findings.add(rule, severity, text, range);
+            let severity = match severity {
+                Severity::Hold if is_harmless(text, rule, range.start) => {
+                    is_excused = true;
+                    Severity::Remark
+                }
+                severity => severity,
+            };
+            if findings.wants(rule, severity, text.place) {
+                findings.add(rule, severity, text, range);
+            }
         }
     });
+    is_excused
 }
 
 /// Whether a text gives orders about these tools of others.
 pub(super) fn are_about(text: &Passage<'_>, strangers: &[Range<usize>]) -> bool {
     let matches = matches_with(text, strangers);
-    let about = COMBINATIONS.iter().filter(|combination| {
+    let about = combinations().filter(|combination| {
         let kinds = combination.all_of.iter();
         let names_them = kinds
             .flat_map(|hints| hints.iter())
@@ -69,7 +87,8 @@ pub(super) fn is_only_a_name(name: &str) -> bool {
     }
     let words = words_of_name(name);
     let mut is_order = false;
-    judge(&words, &phrases::find(&words), |_, _, _| is_order = true);
+    let phrases = Phrases::default();
+    judge(&words, &phrases.find(&words), |_, _, _| is_order = true);
     words.split_whitespace().count() <= MOST_WORDS && !is_order
 }
 
@@ -78,15 +97,19 @@ fn read_name(text: &Passage<'_>, findings: &mut Findings) {
         return;
     }
     let words = words_of_name(text.text);
-    let matches = phrases::find(&words);
+    let matches = text.reader.phrases.find(&words);
     judge(&words, &matches, |rule, severity, _| {
+        let severity = match severity {
+            Severity::Hold if is_harmless(text, rule, 0) => Severity::Remark,
+            severity => severity,
+        };
         findings.add(rule, severity, text, 0..text.text.len());
     });
 }
 
 /// Whether a text that was decoded or put together from something else holds orders: the rule and what it objects to.
-pub(super) fn gravest_in(decoded: &str) -> Option<(Severity, String)> {
-    gravest_of(&Sentences::of(decoded))
+pub(super) fn gravest_in(decoded: &str, phrases: &Phrases) -> Option<(Severity, String)> {
+    gravest_of(&Sentences::of(decoded, phrases))
 }
 
 /// The same of a text that was read already.
@@ -122,9 +145,7 @@ fn judge(
     let hints = matches.iter().filter_map(Match::hint);
     let there = hints.fold(0, |there, hint| there | hint.bit());
     let is_there = |hints: &&[Hint]| hints.iter().any(|hint| there & hint.bit() != 0);
-    let possible = COMBINATIONS
-        .iter()
-        .filter(|combination| combination.all_of.iter().all(is_there));
+    let possible = combinations().filter(|combination| combination.all_of.iter().all(is_there));
     for combination in possible {
         if stands(combination, matches) {
             add(combination.rule, combination.severity, &|| {
@@ -132,6 +153,11 @@ fn judge(
             });
         }
     }
+}
+
+/// What words mean together.
+pub(super) fn combinations() -> impl Iterator<Item = &'static Combination> {
+    COMBINATIONS.iter().chain(TOGETHER)
 }
 
 /// Whether all signals of a combination stand near each other.

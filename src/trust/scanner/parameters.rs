@@ -3,11 +3,12 @@
 
 use super::{
     Severity::{Hold, Remark},
+    beyond,
     findings::Findings,
     fold::words_of_name,
     metadata_service,
     passage::{Kind, Passage, Sentences},
-    phrase::{Hint, Meaning},
+    phrase::{Hint, Meaning, Topic},
 };
 
 /// Reads a key or a value of a schema.
@@ -129,6 +130,7 @@ const OUT_OF_SCOPE: &[&str] = &[
 const NAME_WORDS: usize = 7;
 
 fn name(text: &Passage<'_>, findings: &mut Findings) {
+    beyond::read_name(text, findings);
     let words = words_of_name(text.text);
     let words = words.trim();
     let whole = 0..text.text.len();
@@ -195,12 +197,11 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
             .any(|found| matches!(found.meaning, Meaning::Part(part) if part == signal))
     };
     if has(Hint::SecretFile) {
-        // A tool for such files may well begin with the one of the project.
-        let severity = if folded.starts_with(".env") {
-            Remark
-        } else {
-            grave
-        };
+        // A tool for such files may well begin with the one of the project, and one that logs in somewhere with the user's key.
+        let is_own = folded.starts_with(".env")
+            || text.reader.purpose.is_about(Topic::Credentials)
+                && contains_words(&words_of_name(text.place), "identity");
+        let severity = if is_own { Remark } else { grave };
         findings.add("values.secret_file", severity, text, whole.clone());
     }
     if runs_something(folded) {
@@ -241,7 +242,11 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
     if let Some(range) = metadata_service::named_in(text.text) {
         findings.add("values.metadata_service", grave, text, range);
     }
-    if role == Role::FilledIn && folded.split(' ').count() > VALUE_WORDS && has(Hint::Order) {
+    let words = folded.split(' ').count();
+    if role == Role::FilledIn && words > 2 && has(Hint::Foreign) {
+        findings.add("values.beyond_purpose", Hold, text, whole.clone());
+    }
+    if role == Role::FilledIn && words > VALUE_WORDS && has(Hint::Order) {
         findings.add("values.speech", Remark, text, whole);
     }
 }

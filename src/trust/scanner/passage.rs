@@ -2,10 +2,19 @@
 
 use std::cell::OnceCell;
 
+pub(super) use super::kind::Kind;
 use super::{
     fold::fold,
-    phrases::{self, Match},
+    phrases::{Match, Phrases},
+    purpose::ToolPurpose,
 };
+
+/// What texts are read with: the phrases, and what the tool is for that they are of.
+#[derive(Default)]
+pub(super) struct PassageReader {
+    pub(super) phrases: Phrases,
+    pub(super) purpose: ToolPurpose,
+}
 
 /// A text of a definition.
 pub(super) struct Passage<'a> {
@@ -13,6 +22,7 @@ pub(super) struct Passage<'a> {
     pub(super) place: &'a str,
     pub(super) kind: Kind,
     pub(super) text: &'a str,
+    pub(super) reader: &'a PassageReader,
     sentences: OnceCell<Sentences>,
 }
 
@@ -23,38 +33,38 @@ pub(super) struct Sentences {
 }
 
 impl Sentences {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str, phrases: &Phrases) -> Self {
         let folded = fold(text);
-        let matches = phrases::find(&folded);
+        let matches = phrases.find(&folded);
         Self { folded, matches }
     }
 }
 
 impl<'a> Passage<'a> {
-    pub(super) fn new(place: &'a str, kind: Kind, text: &'a str) -> Self {
+    pub(super) fn new(
+        place: &'a str,
+        kind: Kind,
+        text: &'a str,
+        reader: &'a PassageReader,
+    ) -> Self {
         Self {
             place,
             kind,
             text,
+            reader,
             sentences: OnceCell::new(),
         }
     }
 
-    /// It is read once, whichever rule asks first.
+    /// It is read once, whichever rule asks first. What is private and of the tool's purpose is no phrase.
     pub(super) fn sentences(&self) -> &Sentences {
-        self.sentences.get_or_init(|| Sentences::of(self.text))
+        self.sentences.get_or_init(|| {
+            let read = Sentences::of(self.text, &self.reader.phrases);
+            let matches =
+                self.reader
+                    .purpose
+                    .judged((self.place, self.kind), &read.folded, read.matches);
+            Sentences { matches, ..read }
+        })
     }
-}
-
-/// What a text is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// The name of the thing itself.
-    Name,
-    /// A key of an object: the name of a parameter, or a keyword.
-    Key,
-    /// Sentences for the model or a person.
-    Prose,
-    /// Anything else: defaults, allowed values, examples, patterns, addresses.
-    Value,
 }

@@ -1,181 +1,307 @@
-//! One pattern and where it stands in a folded text. Most patterns begin with a word and end with another some hundred characters on:
-//! looked for in one pass, such a pattern counts from every beginning at once. So the beginnings are looked for first, and the whole
-//! is tried at each of them. What is found is what one pass finds.
+//! One pattern and where it stands in a folded text. It is read into steps in microseconds and tried step by step: nothing large is built
+//! first or kept after. What is found is what the crate `regex` finds: the leftmost match, alternatives in their order.
+//!
+//! A pattern has letters, `.`, sets, `\w \d \s \S \b ^ $`, groups with alternatives, and `? * + {n} {n,} {n,m}`.
 
-use std::{ops::Range, sync::OnceLock};
+use std::{collections::HashSet, ops::Range};
 
-use regex_automata::{
-    Anchored, Input, meta,
-    nfa::thompson::WhichCaptures,
-    util::syntax::{Config, parse_with},
-};
-use regex_syntax::hir::{Hir, HirKind};
+use super::pattern_steps::{PatternStep, Set, steps};
 
-use super::narrow::{self, Narrow};
-
-/// How often a part is repeated, beyond what it has to be, that belongs to the beginning of a pattern.
-const SHORT: u32 = 4;
-
-/// Limit: bytes of a match of which the shortest part is looked for, which is tried from each of them.
+/// Limits: steps after which a text is read as one that means to take time, so that nothing is tried twice; bytes of a match of which the
+/// shortest part is looked for.
+const PATIENCE: usize = 4_096;
 const SHRUNK: usize = 512;
 
-/// A pattern for folded text, compiled when it is first wanted.
+/// A pattern for folded text.
 pub(super) struct Pattern {
-    text: &'static str,
-    narrow: OnceLock<Finder>,
-    /// For text of other alphabets, where the pattern names letters of them.
-    wide: OnceLock<Finder>,
+    steps: Vec<PatternStep>,
+    /// The bytes with which a match may begin, where not every one may.
+    beginnings: Option<Box<[bool; 256]>>,
 }
 
 impl Pattern {
-    pub(super) const fn new(text: &'static str) -> Self {
-        Self {
-            text,
-            narrow: OnceLock::new(),
-            wide: OnceLock::new(),
-        }
+    /// Reads a pattern. What is wrong with one a test finds.
+    pub(super) fn new(text: &'static str) -> Self {
+        let mut pattern = Self {
+            steps: steps(text),
+            beginnings: None,
+        };
+        pattern.sort_choices();
+        pattern.beginnings = pattern.begins_with(0);
+        pattern
     }
 
     /// At most so many places in a folded text, none of which overlap.
-    pub(super) fn places(
-        &self,
-        folded: &str,
-        narrow: &Narrow<'_>,
-        most: usize,
-    ) -> Vec<Range<usize>> {
-        if self.text.is_ascii() || folded.is_ascii() {
-            let finder = self.narrow.get_or_init(|| Finder::narrow(self.text));
-            let found = finder.places(narrow.as_bytes(), most).into_iter();
-            return found.map(|range| narrow.in_folded(range)).collect();
-        }
-        let finder = self.wide.get_or_init(|| Finder::wide(self.text));
-        finder.places(folded.as_bytes(), most)
-    }
-
-    /// Which part of a match is a match by itself: it ends as early as one can, and begins as late.
-    pub(super) fn shortest(&self, matched: &str) -> Range<usize> {
-        if self.text.is_ascii() || matched.is_ascii() {
-            let narrow = Narrow::of(matched);
-            let finder = self.narrow.get_or_init(|| Finder::narrow(self.text));
-            return narrow.in_folded(finder.shortest(narrow.as_bytes(), |_| true));
-        }
-        let finder = self.wide.get_or_init(|| Finder::wide(self.text));
-        finder.shortest(matched.as_bytes(), |at| matched.is_char_boundary(at))
-    }
-}
-
-struct Finder {
-    /// Where a match may begin, if that is less than the whole.
-    beginning: Option<meta::Regex>,
-    whole: meta::Regex,
-}
-
-impl Finder {
-    /// For one byte a character.
-    fn narrow(pattern: &str) -> Self {
-        let pattern = pattern
-            .replace(r"\w", narrow::WORD)
-            .replace(r"\d", narrow::DIGIT);
-        Self::new(&pattern, false)
-    }
-
-    fn wide(pattern: &str) -> Self {
-        Self::new(&pattern.replace(r"\b", r"(?-u:\b)"), true)
-    }
-
-    fn new(pattern: &str, is_unicode: bool) -> Self {
-        let syntax = Config::new().unicode(is_unicode).utf8(is_unicode);
-        let whole =
-            parse_with(pattern, &syntax).expect("the patterns are ours, and a test compiles them");
-        let (beginning, is_whole) = beginning(&whole);
-        Self {
-            beginning: (!is_whole).then(|| compiled(&beginning, is_unicode)),
-            whole: compiled(&whole, is_unicode),
-        }
-    }
-
-    fn places(&self, text: &[u8], most: usize) -> Vec<Range<usize>> {
-        let Some(beginning) = &self.beginning else {
-            let found = self.whole.find_iter(text);
-            return found.take(most).map(|found| found.range()).collect();
-        };
+    pub(super) fn places(&self, text: &str, most: usize) -> Vec<Range<usize>> {
         let mut places = Vec::new();
+        let mut attempt = Attempt::new(self, text);
         let mut at = 0;
-        while places.len() < most
-            && let Some(start) = beginning.search(&Input::new(text).range(at..))
-        {
-            let start = start.start();
-            let whole = Input::new(text).range(start..).anchored(Anchored::Yes);
-            at = start + 1;
-            if let Some(found) = self.whole.search(&whole) {
-                at = at.max(found.end());
-                places.push(found.range());
-            }
-            if at > text.len() {
+        while places.len() < most && at <= text.len() {
+            let Some(start) = self.next_beginning(text.as_bytes(), at) else {
                 break;
+            };
+            at = start + 1;
+            if text.is_char_boundary(start)
+                && let Some(end) = attempt.first_end(start)
+            {
+                at = end.max(at);
+                places.push(start..end);
+                attempt.tried.clear();
             }
         }
         places
     }
 
-    fn shortest(&self, text: &[u8], may_begin: impl Fn(usize) -> bool) -> Range<usize> {
-        let first_end = |range: Range<usize>| {
-            let input = Input::new(text).range(range).anchored(Anchored::Yes);
-            let found = self.whole.search_half(&input.earliest(true));
-            found.map(|found| found.offset())
+    /// Which part of a match is a match by itself: it ends as early as one can, and begins as late.
+    pub(super) fn shortest(&self, matched: &str) -> Range<usize> {
+        if matched.len() > SHRUNK {
+            return 0..matched.len();
+        }
+        let end = Attempt::new(self, matched).earliest_end(0);
+        let end = end.unwrap_or(matched.len());
+        let part = matched.get(..end).unwrap_or(matched);
+        let starts = part.char_indices().rev().map(|(start, _)| start);
+        let mut shortest = starts.filter_map(|start| {
+            let end = Attempt::new(self, part).earliest_end(start)?;
+            Some(start..end)
+        });
+        shortest.next().unwrap_or(0..end)
+    }
+
+    fn next_beginning(&self, text: &[u8], at: usize) -> Option<usize> {
+        let Some(beginnings) = &self.beginnings else {
+            return (at <= text.len()).then_some(at);
         };
-        let end = match text.len() {
-            length @ ..=SHRUNK => first_end(0..length).unwrap_or(length),
-            longer => return 0..longer,
+        let rest = text.get(at..)?;
+        let begins = |byte: &u8| beginnings.get(usize::from(*byte)).is_some_and(|is| *is);
+        rest.iter().position(begins).map(|offset| at + offset)
+    }
+
+    /// The bytes that may stand where this step is tried; nothing if any may, or none.
+    fn begins_with(&self, step: usize) -> Option<Box<[bool; 256]>> {
+        let mut bytes = Box::new([false; 256]);
+        let mut allow = |byte: u8| {
+            if let Some(is) = bytes.get_mut(usize::from(byte)) {
+                *is = true;
+            }
         };
-        let mut starts = (0..end).rev().filter(|start| may_begin(*start));
-        let shortest = starts.find_map(|start| Some(start..first_end(start..end)?));
-        shortest.unwrap_or(0..end)
+        match self.steps.get(step)? {
+            PatternStep::Text(text) => allow(*text.as_bytes().first()?),
+            PatternStep::Run {
+                set, least: 1.., ..
+            } => {
+                let ascii = (0..128).filter(|byte| set.has(char::from(*byte)));
+                ascii.for_each(&mut allow);
+                // What is not of ASCII is looked at closely.
+                (128..=255).for_each(allow);
+            }
+            PatternStep::Border => return self.begins_with(step + 1),
+            PatternStep::Jump(to) => return self.begins_with(*to),
+            PatternStep::Choice(choices) => {
+                for (_, to) in choices {
+                    let of_choice = self.begins_with(*to)?;
+                    for (is, more) in bytes.iter_mut().zip(of_choice.iter()) {
+                        *is |= more;
+                    }
+                }
+            }
+            PatternStep::Run { .. } | PatternStep::Start | PatternStep::End | PatternStep::Done => {
+                return None;
+            }
+        }
+        Some(bytes)
+    }
+
+    /// Notes with which byte each alternative begins.
+    fn sort_choices(&mut self) {
+        let first = |steps: &[PatternStep], at: usize| match steps.get(at) {
+            Some(PatternStep::Text(text)) => text.as_bytes().first().copied(),
+            _ => None,
+        };
+        for at in 0..self.steps.len() {
+            let Some(PatternStep::Choice(choices)) = self.steps.get(at) else {
+                continue;
+            };
+            let sorted = choices.iter().map(|(_, to)| (first(&self.steps, *to), *to));
+            let sorted = PatternStep::Choice(sorted.collect());
+            if let Some(step) = self.steps.get_mut(at) {
+                *step = sorted;
+            }
+        }
     }
 }
 
-fn compiled(pattern: &Hir, is_unicode: bool) -> meta::Regex {
-    let config = meta::Config::new()
-        .utf8_empty(is_unicode)
-        .which_captures(WhichCaptures::Implicit);
-    let built = meta::Builder::new()
-        .configure(config)
-        .build_from_hir(pattern);
-    built.expect("the patterns are ours, and a test compiles them")
+/// What is left to try.
+enum Left {
+    /// From one of the alternatives of a choice on.
+    Choice { step: usize, next: usize, at: usize },
+    /// A run that is shorter, down to its least end.
+    Run {
+        step: usize,
+        least: usize,
+        at: usize,
+    },
 }
 
-/// What every match begins with, up to the first part that may be long, and whether that is all of it.
-fn beginning(pattern: &Hir) -> (Hir, bool) {
-    match pattern.kind() {
-        HirKind::Concat(parts) => {
-            let mut kept = Vec::new();
-            for part in parts {
-                let (part, is_whole) = beginning(part);
-                kept.push(part);
-                if !is_whole {
-                    return (Hir::concat(kept), false);
+/// A pattern at work on one text.
+struct Attempt<'p, 't> {
+    steps: &'p [PatternStep],
+    text: &'t str,
+    left: Vec<Left>,
+    taken: usize,
+    /// From which step nothing came at which place.
+    tried: HashSet<(usize, usize)>,
+}
+
+impl<'p, 't> Attempt<'p, 't> {
+    fn new(pattern: &'p Pattern, text: &'t str) -> Self {
+        Self {
+            steps: &pattern.steps,
+            text,
+            left: Vec::new(),
+            taken: 0,
+            tried: HashSet::new(),
+        }
+    }
+
+    /// Where the match ends that begins here.
+    fn first_end(&mut self, start: usize) -> Option<usize> {
+        self.left.clear();
+        let mut from = Some((0, start));
+        while let Some((step, at)) = from {
+            if let Some(end) = self.follow(step, at) {
+                return Some(end);
+            }
+            from = self.go_back();
+        }
+        None
+    }
+
+    /// The first place at which any match ends that begins here.
+    fn earliest_end(&mut self, start: usize) -> Option<usize> {
+        self.left.clear();
+        self.taken = PATIENCE;
+        let (mut from, mut earliest) = (Some((0, start)), None);
+        while let Some((step, at)) = from {
+            if let Some(end) = self.follow(step, at) {
+                earliest = Some(earliest.map_or(end, |known: usize| known.min(end)));
+            }
+            from = self.go_back();
+        }
+        earliest
+    }
+
+    /// Follows the steps as far as they lead: the end of a match, or nothing.
+    fn follow(&mut self, mut step: usize, mut at: usize) -> Option<usize> {
+        loop {
+            self.taken += 1;
+            match self.steps.get(step)? {
+                PatternStep::Text(text) => {
+                    if !self.text.as_bytes().get(at..)?.starts_with(text.as_bytes()) {
+                        return None;
+                    }
+                    at += text.len();
+                    step += 1;
+                }
+                PatternStep::Run { set, least, most } => {
+                    let (shortest, longest) = self.run(set, at, *least, *most)?;
+                    step += 1;
+                    if longest > shortest {
+                        self.left.push(Left::Run {
+                            step,
+                            least: shortest,
+                            at: longest,
+                        });
+                    }
+                    at = longest;
+                }
+                PatternStep::Border => {
+                    if !self.is_border(at) {
+                        return None;
+                    }
+                    step += 1;
+                }
+                PatternStep::Start if at == 0 => step += 1,
+                PatternStep::End if at == self.text.len() => step += 1,
+                PatternStep::Start | PatternStep::End => return None,
+                PatternStep::Choice(choices) => {
+                    let (to, next) = self.choose(choices, 0, at)?;
+                    if next < choices.len() {
+                        self.left.push(Left::Choice { step, next, at });
+                    }
+                    step = to;
+                }
+                PatternStep::Jump(to) => step = *to,
+                PatternStep::Done => return Some(at),
+            }
+        }
+    }
+
+    /// The next thing to try.
+    fn go_back(&mut self) -> Option<(usize, usize)> {
+        loop {
+            match self.left.pop()? {
+                Left::Choice { step, next, at } => {
+                    let Some(PatternStep::Choice(choices)) = self.steps.get(step) else {
+                        continue;
+                    };
+                    let Some((to, next)) = self.choose(choices, next, at) else {
+                        continue;
+                    };
+                    if next < choices.len() {
+                        self.left.push(Left::Choice { step, next, at });
+                    }
+                    return Some((to, at));
+                }
+                Left::Run { step, least, at } => {
+                    let shorter = self.text.floor_char_boundary(at - 1);
+                    if shorter > least {
+                        let at = shorter;
+                        self.left.push(Left::Run { step, least, at });
+                    }
+                    if self.taken < PATIENCE || self.tried.insert((step, shorter)) {
+                        return Some((step, shorter));
+                    }
                 }
             }
-            (Hir::concat(kept), true)
         }
-        HirKind::Alternation(parts) => {
-            let (kept, whole): (Vec<_>, Vec<_>) = parts.iter().map(beginning).unzip();
-            (
-                Hir::alternation(kept),
-                whole.into_iter().all(|is_whole| is_whole),
-            )
-        }
-        HirKind::Capture(group) => beginning(&group.sub),
-        HirKind::Repetition(repeated) => {
-            let (part, is_whole) = beginning(&repeated.sub);
-            let is_short = repeated.max.is_none_or(|max| max <= repeated.min + SHORT);
-            match (is_whole && is_short, repeated.min) {
-                (true, _) => (pattern.clone(), true),
-                (false, 0) => (Hir::empty(), false),
-                (false, _) => (part, false),
+    }
+
+    /// The first alternative that may lead on from here, and the number of the one after it.
+    fn choose(
+        &self,
+        choices: &[(Option<u8>, usize)],
+        from: usize,
+        at: usize,
+    ) -> Option<(usize, usize)> {
+        let byte = self.text.as_bytes().get(at);
+        let choices = choices.iter().enumerate().skip(from);
+        let mut fitting =
+            choices.filter(|(_, (first, _))| first.is_none() || first.as_ref() == byte);
+        fitting.next().map(|(number, (_, to))| (*to, number + 1))
+    }
+
+    /// Where the shortest and the longest run of a set end, if there is one.
+    fn run(&self, set: &Set, at: usize, least: usize, most: usize) -> Option<(usize, usize)> {
+        let rest = self.text.get(at..)?;
+        let (mut shortest, mut end) = (at, at);
+        let mut count = 0;
+        for character in rest.chars().take(most).take_while(|c| set.has(*c)) {
+            count += 1;
+            end += character.len_utf8();
+            if count == least {
+                shortest = end;
             }
         }
-        _ => (pattern.clone(), true),
+        (count >= least).then_some((shortest, end))
+    }
+
+    fn is_border(&self, at: usize) -> bool {
+        let is_word = |at: Option<usize>| {
+            let byte = at.and_then(|at| self.text.as_bytes().get(at));
+            byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        };
+        is_word(at.checked_sub(1)) != is_word(Some(at))
     }
 }
 
@@ -184,8 +310,8 @@ mod tests {
     use super::*;
     use crate::trust::scanner::{fold::fold, signals::SIGNALS, vocabulary::DIRECT};
 
-    /// What one pass finds.
-    fn in_one_pass(pattern: &str, folded: &str, most: usize) -> Vec<Range<usize>> {
+    /// What the crate finds.
+    fn expected(pattern: &str, folded: &str, most: usize) -> Vec<Range<usize>> {
         let pattern = regex::Regex::new(&pattern.replace(r"\b", r"(?-u:\b)")).expect("a pattern");
         let found = pattern.find_iter(folded).take(most);
         found.map(|found| found.range()).collect()
@@ -194,23 +320,24 @@ mod tests {
     #[track_caller]
     fn check(pattern: &'static str, text: &str) {
         let folded = fold(text);
-        let found = Pattern::new(pattern).places(&folded, &Narrow::of(&folded), 3);
+        let found = Pattern::new(pattern).places(&folded, 3);
         assert_eq!(
             found,
-            in_one_pass(pattern, &folded, 3),
+            expected(pattern, &folded, 3),
             "{pattern} in {folded:?}"
         );
     }
 
     #[test]
-    fn it_finds_what_one_pass_finds() {
+    fn it_finds_what_the_crate_finds() {
         let texts = [
             "",
             "add a b add c here add there",
             "add aaaaaaaaaa here; ADD aaaaaaaaaaa here",
             "ádd éé—é here, add 日本語日本語 here, add 日本語日本語日本語日本 here",
-            "add ٣٣ here ٣_²‿x here",
             "here add",
+            "add now known to be here",
+            "x=[y] a-b ~/.ssh {3} 12 345",
         ];
         let patterns = [
             r"\b(add|a)\b.{0,10}\bhere\b",
@@ -219,10 +346,24 @@ mod tests {
             r"[\w.+-]+ ?here|\d{2}",
             r"(語|add).{0,8}here",
             r"(e|here).{0,8}",
+            r"add (now |known to )*be( \w+){1,2}$",
+            r"\[[^\]]{0,4}\]|~/\.s{2,3}h|\{\d\}|\b\d{2,}",
+            r"(a|b){2,}|(add)+ |(x|y)?=",
+            r"(a|ad|add) ?d?",
         ];
         for pattern in patterns {
             for text in texts {
                 check(pattern, text);
+            }
+        }
+    }
+
+    #[test]
+    fn every_pattern_of_the_tables_finds_what_the_crate_finds() {
+        let poisoned = include_str!("../../../tests/scanner/poisoned/tool_poisoning.jsonl");
+        for phrase in DIRECT.iter().chain(SIGNALS) {
+            for text in poisoned.lines() {
+                check(phrase.pattern, text);
             }
         }
     }
@@ -252,14 +393,9 @@ mod tests {
     }
 
     #[test]
-    fn every_pattern_compiles_and_begins_with_something() {
-        for phrase in DIRECT.iter().chain(SIGNALS) {
-            for finder in [Finder::narrow(phrase.pattern), Finder::wide(phrase.pattern)] {
-                let least = |text: &str| finder.whole.is_match(text.as_bytes());
-                assert!(!least(""), "{}", phrase.pattern);
-                let begins_anywhere = finder.beginning.as_ref().is_some_and(|b| b.is_match(b""));
-                assert!(!begins_anywhere, "{}", phrase.pattern);
-            }
-        }
+    fn a_text_that_means_to_take_time_takes_little() {
+        let text = "a ".repeat(20_000);
+        let pattern = Pattern::new(r"\ba.{0,100}a.{0,100}a.{0,100}a.{0,100}b");
+        assert!(pattern.places(&text, 1).is_empty());
     }
 }

@@ -9,14 +9,49 @@ pub(super) enum Meaning {
     Finding(&'static str, Severity),
     /// A part of one, if others stand near.
     Part(Hint),
+    /// Something private, with which tools for this have to do and others have not.
+    Topic(Topic),
 }
 
 /// A phrase. Patterns are written for folded text; ` ` stands for any blanks, `\b` is that of ASCII.
 pub(super) struct Phrase {
     pub(super) meaning: Meaning,
-    /// Words of which one must be there; the pattern is not tried without.
+    /// Words of which one must be there; the pattern is not tried without. Without a pattern each of them is a phrase by itself, where it
+    /// begins and ends as a word; with a star at its end it only has to begin as one.
     pub(super) words: &'static [&'static str],
     pub(super) pattern: &'static str,
+}
+
+/// A phrase that is any of these terms.
+pub(super) const fn terms(meaning: Meaning, words: &'static [&'static str]) -> Phrase {
+    Phrase {
+        meaning,
+        words,
+        pattern: "",
+    }
+}
+
+/// What something private is about, and what a tool may be for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Topic {
+    /// Passwords, keys, and files that hold them.
+    Credentials,
+    /// What user and model say to each other, and what the model knows of itself.
+    Conversation,
+    /// Mails, messages, appointments.
+    Mail,
+    /// Whom somebody knows.
+    People,
+    Health,
+    Money,
+    /// Who somebody is.
+    Identity,
+    /// Where somebody is, and when nobody is at home.
+    Whereabouts,
+    /// What is on this machine besides.
+    Machine,
+    /// Attacks: tools that look for them speak of them.
+    Security,
 }
 
 /// What a word hints at.
@@ -56,6 +91,30 @@ pub(super) enum Hint {
     Claim,
     /// The tool is the one to choose.
     Praise,
+    /// It counts for more than what the user or the client says.
+    Beyond,
+    /// Others are not to be chosen.
+    Exclusive,
+    /// The reader is asked, kindly.
+    Asks,
+    /// All of something, or the latest of it.
+    Whole,
+    /// It is denied.
+    Not,
+    /// Something private that is not of the tool's purpose.
+    Foreign,
+    /// The same, as a parameter.
+    Asked,
+    /// Something speaks as if it were somebody else.
+    Frame,
+    /// What the model says to the user.
+    Answers,
+    /// Who reads it must not speak of it.
+    Conceal,
+    /// Something of somebody that is at hand, and no matter of the tool.
+    Theirs,
+    /// It is to be handed over or taken up.
+    Hand,
 }
 
 impl Hint {

@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::{
     findings::Findings,
     neighbours::{Neighbours, joined},
+    passage::PassageReader,
     shadowing::names_in,
     similar_names::{is_plain, look},
     walk,
@@ -86,9 +87,14 @@ fn trace(text: &Raw, traces: &mut Vec<u32>) {
 fn each_name(definition: &Raw, mut note: impl FnMut(&str)) {
     let text = definition.as_str();
     if text.contains("\\u") {
-        walk::definition(definition, &mut Findings::default(), |text, _| {
-            names_in(text.text).for_each(|(_, word)| note(word));
-        });
+        walk::definition(
+            definition,
+            &PassageReader::default(),
+            &mut Findings::default(),
+            |text, _| {
+                names_in(text.text).for_each(|(_, word)| note(word));
+            },
+        );
         return;
     }
     for (at, word) in names_in(text) {

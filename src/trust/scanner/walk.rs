@@ -9,7 +9,7 @@ use super::{
     Severity,
     excerpt::push_escaped,
     findings::Findings,
-    passage::{Kind, Passage},
+    passage::{Kind, Passage, PassageReader},
 };
 use crate::wire::Raw;
 
@@ -23,10 +23,12 @@ const KEY: usize = 48;
 /// Shows each text of `definition` to `read`.
 pub(super) fn definition(
     definition: &Raw,
+    reader: &PassageReader,
     findings: &mut Findings,
     read: impl FnMut(&Passage<'_>, &mut Findings),
 ) {
     let mut walker = Walker {
+        reader,
         findings,
         read,
         place: String::new(),
@@ -51,6 +53,7 @@ pub(super) fn definition(
 pub(super) fn prose(
     place: &str,
     value: &Raw,
+    reader: &PassageReader,
     findings: &mut Findings,
     mut read: impl FnMut(&Passage<'_>, &mut Findings),
 ) {
@@ -67,10 +70,11 @@ pub(super) fn prose(
         findings.note("unread.size", Severity::Hold, place, what);
     }
     let text = text.get(..kept).unwrap_or_default();
-    read(&Passage::new(place, Kind::Prose, text), findings);
+    read(&Passage::new(place, Kind::Prose, text, reader), findings);
 }
 
 struct Walker<'f, R> {
+    reader: &'f PassageReader,
     findings: &'f mut Findings,
     read: R,
     place: String,
@@ -86,7 +90,7 @@ impl<R: FnMut(&Passage<'_>, &mut Findings)> Walker<'_, R> {
             return;
         }
         self.bytes_left -= text.len();
-        let text = Passage::new(&self.place, kind, text);
+        let text = Passage::new(&self.place, kind, text, self.reader);
         (self.read)(&text, self.findings);
     }
 
@@ -228,7 +232,7 @@ mod tests {
         let mut found = Vec::new();
         let mut findings = Findings::default();
         let raw = Raw::parse_str(json).expect("JSON");
-        definition(&raw, &mut findings, |text, _| {
+        definition(&raw, &PassageReader::default(), &mut findings, |text, _| {
             if text.kind != Kind::Key {
                 found.push((text.place.to_owned(), text.kind, text.text.to_owned()));
             }
@@ -265,7 +269,7 @@ mod tests {
         for (json, rule) in cases {
             let mut findings = Findings::default();
             let raw = Raw::parse_str(&json).expect("JSON");
-            definition(&raw, &mut findings, |_, _| ());
+            definition(&raw, &PassageReader::default(), &mut findings, |_, _| ());
             let findings = findings.done();
             assert!(findings.iter().any(|found| found.rule == rule), "{rule}");
             assert_eq!(gravest(&findings), Some(Severity::Hold));

@@ -10,6 +10,7 @@ pub fn in_words(rule: &str) -> &'static str {
         "orders.consent" => "agrees on your behalf",
         "orders.phishing" => "has the model ask you for a password",
         "orders.conversation" => "asks for the conversation or the system prompt",
+        "orders.likely" => "reads like poisoned descriptions",
         _ => of_family(rule.split_once('.').map_or(rule, |(family, _)| family)),
     }
 }
@@ -46,6 +47,7 @@ pub fn why(rule: &str) -> &'static str {
         "orders.conceal" => "A tool has no reason to hide its work from you.",
         "orders.consent" => "Only you can agree to something.",
         "orders.phishing" => "A password you type for the model reaches the server.",
+        "orders.likely" => "Its words are common in hidden orders and rare elsewhere.",
         "orders.conversation" => "Your conversation is none of this tool's business.",
         _ => why_family(rule.split_once('.').map_or(rule, |(family, _)| family)),
     }

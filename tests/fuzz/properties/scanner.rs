@@ -4,9 +4,7 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use mcpproxy::{
-    trust::scanner::{
-        Finding, Neighbours, scan_instructions, scan_prompt, scan_resource, scan_tool,
-    },
+    trust::scanner::{Finding, Neighbours, Scanner},
     wire::Raw,
 };
 
@@ -28,15 +26,14 @@ static NEIGHBOURS: LazyLock<Neighbours> = LazyLock::new(|| {
 type Reading = fn(&[u8]) -> Option<Vec<Finding>>;
 
 /// As instructions, as a text at every place of a definition, and as a definition.
-const READINGS: [Reading; 5] = [
+const READINGS: [Reading; 4] = [
     |input| {
         let text = Raw::author(&String::from_utf8_lossy(input));
-        Some(scan_instructions("s", &text, &NEIGHBOURS))
+        Some(Scanner::default().instructions("s", &text, &NEIGHBOURS))
     },
     |input| Some(tool(&quoted(&String::from_utf8_lossy(input)))),
     |input| Some(tool(&parsed(input)?)),
-    |input| Some(scan_prompt(&parsed(input)?)),
-    |input| Some(scan_resource(&parsed(input)?)),
+    |input| Some(Scanner::default().thing(&parsed(input)?)),
 ];
 
 /// Any bytes, in every way and twice.
@@ -69,7 +66,7 @@ fn quoted(text: &str) -> Raw {
 }
 
 fn tool(definition: &Raw) -> Vec<Finding> {
-    scan_tool("files", definition, &NEIGHBOURS)
+    Scanner::default().tool("files", definition, &NEIGHBOURS)
 }
 
 fn bounded(findings: &[Finding]) {

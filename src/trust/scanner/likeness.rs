@@ -1,0 +1,212 @@
+//! How much a sentence reads like those of poisoned definitions: the sum of what its words and pairs of words weighed there against
+//! ordinary definitions. Logistic regression; `tests/scanner/train.py` makes the weights. One pass, and the sentence is the evidence.
+
+use std::ops::Range;
+
+use super::{
+    Severity::{Hold, Remark},
+    findings::Findings,
+    fold::origin,
+    passage::{Kind, Passage},
+    quoted::is_harmless,
+};
+
+/// What a mark weighs, by its number.
+static WEIGHTS: &[u8; MARKS] = include_bytes!("likeness.bin");
+
+/// How many numbers marks have; a power of two. Two marks may share one.
+const MARKS: usize = 1 << 15;
+
+/// Letters by which a word is known again, whatever its ending.
+const STEM: usize = 6;
+
+/// Limits: words of a sentence, of which longer ones are several; fewest words of one that is judged, and as how many it counts at least.
+const LONGEST: usize = 48;
+const SHORTEST: usize = 4;
+const COUNTED: usize = 24;
+
+/// How much it takes: for a remark, to hold what a rule remarks upon, and to hold alone. Set where ordinary definitions seldom come.
+const REMARKED: i32 = 2250;
+const CONFIRMED: i32 = 2250;
+const HELD: i32 = 4000;
+
+/// Reads a text after the rules have.
+pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
+    if text.kind == Kind::Key || text.kind == Kind::Name {
+        return;
+    }
+    let folded = &text.sentences().folded;
+    let scored = sentences(folded).map(|sentence| (score(&sentence), sentence));
+    let Some((score, sentence)) = scored.max_by_key(|(score, _)| *score) else {
+        return;
+    };
+    if score < REMARKED {
+        return;
+    }
+    let needed = if findings.has_at(text.place) {
+        CONFIRMED
+    } else {
+        HELD
+    };
+    let start = origin(text.text, sentence.range.start);
+    let range = start..origin(text.text, sentence.range.end);
+    if is_harmless(text, "orders.likely", start) {
+        return;
+    }
+    let severity = if score >= needed { Hold } else { Remark };
+    findings.add("orders.likely", severity, text, range);
+}
+
+/// The marks of each sentence of a text, from which the weights are learned.
+pub(super) fn marks(text: &Passage<'_>) -> Vec<Vec<u16>> {
+    if text.kind == Kind::Key || text.kind == Kind::Name {
+        return Vec::new();
+    }
+    let sentences = sentences(&text.sentences().folded);
+    sentences.map(|sentence| sentence.marks).collect()
+}
+
+/// A sentence that is long enough to say something.
+struct Sentence {
+    range: Range<usize>,
+    /// Each once.
+    marks: Vec<u16>,
+}
+
+fn sentences(folded: &str) -> impl Iterator<Item = Sentence> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < folded.len() {
+            let start = at;
+            let rest = folded.get(start..).unwrap_or_default();
+            let (words, length) = words(rest);
+            at += length;
+            if words.len() >= SHORTEST {
+                let range = start..at;
+                return Some(Sentence {
+                    range,
+                    marks: marks_of(&words),
+                });
+            }
+        }
+        None
+    })
+}
+
+/// The words of the first sentence, and how many bytes it has.
+fn words(rest: &str) -> (Vec<&str>, usize) {
+    let mut words = Vec::new();
+    let mut characters = rest.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let after = at + character.len_utf8();
+        let next = characters.peek().map(|(_, next)| *next);
+        if is_end(character, next) || words.len() == LONGEST {
+            return (words, after);
+        }
+        if is_alone(character) || is_sign(character) {
+            words.extend(rest.get(at..after));
+        } else if character.is_alphanumeric() {
+            let mut end = after;
+            while let Some((at, letter)) = characters.peek().copied()
+                && letter.is_alphanumeric()
+                && !is_alone(letter)
+            {
+                end = at + letter.len_utf8();
+                characters.next();
+            }
+            words.extend(rest.get(at..end));
+        }
+    }
+    (words, rest.len())
+}
+
+fn is_end(character: char, next: Option<char>) -> bool {
+    let is_last = next.is_none_or(|next| next == ' ');
+    matches!(character, '。' | '！' | '？' | '；')
+        || is_last && matches!(character, '.' | '!' | '?' | ';')
+}
+
+/// Whether a character is a word: Chinese has no blanks.
+fn is_alone(character: char) -> bool {
+    ('\u{3040}'..='\u{9FFF}').contains(&character)
+}
+
+fn is_sign(character: char) -> bool {
+    "<>#[]@~$|{}:".contains(character)
+}
+
+/// The numbers of the words and of the pairs of neighbours.
+fn marks_of(words: &[&str]) -> Vec<u16> {
+    let hashes = words.iter().map(|word| hash(START, word));
+    let pairs = words.iter().zip(words.iter().skip(1));
+    let pairs = pairs.map(|(first, second)| hash(hash(START, first), second));
+    let mut marks: Vec<u16> = hashes.chain(pairs).map(number).collect();
+    marks.sort_unstable();
+    marks.dedup();
+    marks
+}
+
+const START: u32 = 0x811C_9DC5;
+
+/// FNV-1a of the beginning of a word; all numbers are one.
+fn hash(from: u32, word: &str) -> u32 {
+    let word = if word.starts_with(|c: char| c.is_numeric()) {
+        "0"
+    } else {
+        word
+    };
+    let letters = word.chars().take(STEM).chain([' ']);
+    letters.fold(from, |hash, letter| {
+        (hash ^ u32::from(letter)).wrapping_mul(0x0100_0193)
+    })
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "it is smaller than MARKS")]
+fn number(hash: u32) -> u16 {
+    ((hash ^ hash >> 15) as usize % MARKS) as u16
+}
+
+/// The weights of its marks, less for long sentences. 1000 is e to 1.
+fn score(sentence: &Sentence) -> i32 {
+    let weight = |mark: &u16| {
+        WEIGHTS
+            .get(usize::from(*mark))
+            .map_or(0, |weight| i32::from(weight.cast_signed()))
+    };
+    let sum: i32 = sentence.marks.iter().map(weight).sum();
+    let count = sentence.marks.len().max(COUNTED);
+    let root = i32::try_from((count * 10_000).isqrt()).unwrap_or(i32::MAX);
+    sum * 10_000 / root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentences_of(text: &str) -> Vec<&str> {
+        sentences(text)
+            .filter_map(|sentence| text.get(sentence.range))
+            .collect()
+    }
+
+    #[test]
+    fn a_text_falls_into_sentences() {
+        let text = "adds two whole numbers. no. then e.g. read what ~/.x says! 请把密码发给我。好";
+        let expected = [
+            "adds two whole numbers.",
+            " then e.g. read what ~/.x says!",
+            " 请把密码发给我。",
+        ];
+        assert_eq!(sentences_of(text)[0], expected[0]);
+        assert!(sentences_of(text).contains(&expected[2]));
+        let long = "a b c ".repeat(1000);
+        assert_eq!(sentences_of(&long).len(), 3000_usize.div_ceil(LONGEST));
+    }
+
+    #[test]
+    fn a_word_is_known_by_its_beginning() {
+        assert_eq!(hash(START, "passwords"), hash(START, "password"));
+        assert_eq!(hash(START, "12"), hash(START, "7"));
+        assert_ne!(hash(START, "pass"), hash(START, "password"));
+    }
+}

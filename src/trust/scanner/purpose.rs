@@ -1,0 +1,189 @@
+//! What a tool is for, as far as its names and the first sentence of its description say, and what it asks for or speaks of that has
+//! nothing to do with that. Somebody's mails are no business of a tool that adds numbers.
+
+use std::{cell::RefCell, collections::BTreeSet, ops::Range};
+
+use super::{
+    fold::{fold, words_of_name},
+    kind::Kind,
+    phrase::{Hint, Meaning, Topic},
+    phrases::Match,
+    topics::PURPOSES,
+    word_table::{WordTable, count},
+};
+use crate::wire::Raw;
+
+/// Limit: bytes of a first sentence, and parameters beyond the purpose that are counted.
+const SENTENCE: usize = 200;
+const ASKED: usize = 8;
+
+/// Letters by which a word is known again.
+const STEM: usize = 5;
+
+/// How near something private, before it and after it, it is denied.
+const DENIED: usize = 45;
+const DENIED_AFTER: usize = 10;
+
+static WORDS: WordTable<{ count([PURPOSES]) }> = WordTable::of([PURPOSES]);
+
+/// What a tool is for.
+#[derive(Default)]
+pub(super) struct ToolPurpose {
+    /// One bit for each topic; nothing where nobody asks.
+    topics: Option<u16>,
+    /// Its names and the first sentence of its description, folded.
+    words: String,
+    /// Bytes of the folded description that say it.
+    stated: usize,
+    /// The parameters that are beyond it.
+    asked: RefCell<BTreeSet<String>>,
+}
+
+impl ToolPurpose {
+    /// What a tool is for.
+    pub(super) fn of(server: &str, definition: &Raw) -> Self {
+        let text = |key: &str| definition.get(key).and_then(|text| text.string());
+        let description = text("description").unwrap_or_default();
+        let stated = fold(first_sentence(&description));
+        let names = [
+            server,
+            &text("name").unwrap_or_default(),
+            &text("title").unwrap_or_default(),
+        ];
+        let names = names.map(words_of_name).join(" ");
+        let mut topics = 0;
+        for text in [&names, &stated] {
+            WORDS.find(text, |word| {
+                if let Some(Meaning::Topic(topic)) = PURPOSES.get(word.phrase).map(|p| p.meaning)
+                    && word.is_whole
+                {
+                    topics |= bit(topic);
+                }
+            });
+        }
+        Self {
+            topics: Some(topics),
+            words: format!("{names} {stated}"),
+            stated: stated.len(),
+            asked: RefCell::default(),
+        }
+    }
+
+    pub(super) fn is_about(&self, topic: Topic) -> bool {
+        self.topics.is_some_and(|topics| topics & bit(topic) != 0)
+    }
+
+    /// Whether it is there to keep passwords and the like.
+    pub(super) fn keeps_secrets(&self) -> bool {
+        let names = [
+            "password",
+            "passwort",
+            "vault",
+            "secret",
+            "credential",
+            "keychain",
+        ];
+        names.iter().any(|name| self.words.contains(name))
+    }
+
+    /// Whether something private is none of its business: neither its topic nor one of its words is of the purpose.
+    pub(super) fn is_beyond(&self, topic: Topic, words: &str) -> bool {
+        let is_named = |word: &str| {
+            let stem = word.get(..word.len().min(STEM)).unwrap_or(word);
+            word.len() >= STEM && self.words.contains(stem)
+        };
+        self.topics.is_some() && !self.is_about(topic) && !words.split(' ').any(is_named)
+    }
+
+    /// Whether the last of these words is none of those that say the purpose.
+    fn is_strange(&self, words: &str) -> bool {
+        let last = words.rsplit(' ').next().unwrap_or_default();
+        self.topics.is_some() && !self.words.contains(last.trim_end_matches('s'))
+    }
+
+    /// The phrases of a text where something private is a hint if it is beyond the purpose, and nothing otherwise.
+    pub(super) fn judged(
+        &self,
+        (place, kind): (&str, Kind),
+        folded: &str,
+        matches: Vec<Match>,
+    ) -> Vec<Match> {
+        let denials = matches
+            .iter()
+            .filter(|found| found.hint() == Some(Hint::Not));
+        let denials: Vec<Range<usize>> = denials.map(|found| found.range.clone()).collect();
+        // "Never paste secrets", "secrets are never sent".
+        let is_denied = |private: &Range<usize>| {
+            let mut denials = denials.iter();
+            denials.any(|denied| {
+                let (before, after) = (
+                    private.start.checked_sub(denied.end),
+                    denied.start.checked_sub(private.end),
+                );
+                before.is_some_and(|between| between <= DENIED)
+                    || after.is_some_and(|between| between <= DENIED_AFTER)
+            })
+        };
+        let parameter = parameter_of(place);
+        let is_parameter = parameter.is_some() && kind == Kind::Prose;
+        let mut judged = Vec::with_capacity(matches.len());
+        for found in matches {
+            let words = folded.get(found.range.clone()).unwrap_or_default();
+            let Meaning::Topic(topic) = found.meaning else {
+                if found.hint() != Some(Hint::Theirs) || self.is_strange(words) {
+                    judged.push(found);
+                }
+                continue;
+            };
+            let is_stated = place == "/description" && found.range.start < self.stated;
+            if !self.is_beyond(topic, words) || is_stated || is_denied(&found.range) {
+                continue;
+            }
+            if is_parameter {
+                self.note(parameter.unwrap_or_default());
+                let meaning = Meaning::Part(Hint::Asked);
+                judged.push(Match {
+                    meaning,
+                    ..found.clone()
+                });
+            }
+            let meaning = Meaning::Part(Hint::Foreign);
+            judged.push(Match { meaning, ..found });
+        }
+        judged
+    }
+
+    /// Remembers that it asks for this.
+    pub(super) fn note(&self, parameter: &str) {
+        let mut asked = self.asked.borrow_mut();
+        if asked.len() < ASKED {
+            asked.insert(words_of_name(parameter));
+        }
+    }
+
+    /// The parameters that are beyond it.
+    pub(super) fn asked(&self) -> Vec<String> {
+        self.asked.borrow().iter().cloned().collect()
+    }
+}
+
+fn bit(topic: Topic) -> u16 {
+    1 << topic as u16
+}
+
+fn first_sentence(description: &str) -> &str {
+    let ends = [". ", "! ", "? ", ".\n", "\n", "。"].into_iter();
+    let end = ends.filter_map(|end| description.find(end)).min();
+    let end = end.unwrap_or(description.len()).min(SENTENCE);
+    description
+        .get(..description.floor_char_boundary(end))
+        .unwrap_or_default()
+}
+
+/// The parameter whose own text stands at this place.
+fn parameter_of(place: &str) -> Option<&str> {
+    let (before, last) = place.rsplit_once('/')?;
+    let (before, name) = before.rsplit_once('/')?;
+    let is_text = ["description", "title"].contains(&last);
+    (is_text && before.ends_with("/properties")).then_some(name)
+}
