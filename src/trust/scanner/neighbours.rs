@@ -36,6 +36,9 @@ pub(super) enum Nearness {
 const LONG_TOOL: usize = 10;
 const LONG_SERVER: usize = 5;
 
+/// Limit: shortest name that says something without its version.
+const LONG_BASE: usize = 9;
+
 impl Neighbours {
     /// From pairs of a server's and a tool's own name.
     pub fn new<'a>(tools: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
@@ -138,7 +141,7 @@ impl Neighbours {
                 owners.is_some_and(|owners| !owners.contains(server) && owners.len() < 3)
             };
             let mut same = self.tool_names.other_joints(&base);
-            let found = (is_better || base.len() >= LONG_TOOL).then(|| same.find(is_others));
+            let found = (is_better || base.len() >= LONG_BASE).then(|| same.find(is_others));
             Some((kind, found.flatten()?))
         })
     }
@@ -268,7 +271,7 @@ mod tests {
 
     #[test]
     fn names_that_are_taken_for_others() {
-        use Nearness::{LooksTheSame, NamesTheServer, OneLetterOff, Same};
+        use Nearness::{LooksTheSame, NamesTheServer, OneLetterOff, Same, WithMore};
         for (server, tool, expected) in [
             ("mail", "send_email", None),
             ("evil", "send_email", Some(Same)),
@@ -282,7 +285,7 @@ mod tests {
             ("evil", "send_emails", None),
             ("disk", "read_file", Some(Same)),
             ("evil", "bank__balance", Some(NamesTheServer)),
-            ("evil", "transfer_money_2", None),
+            ("evil", "transfer_money_2", Some(WithMore)),
             ("evil", "get_weather", None),
         ] {
             let near = neighbours().nearest(server, tool);
