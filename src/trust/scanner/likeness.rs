@@ -20,10 +20,13 @@ const MARKS: usize = 1 << 15;
 /// Letters by which a word is known again, whatever its ending.
 const STEM: usize = 6;
 
-/// Limits: words of a sentence, of which longer ones are several; fewest words of one that is judged, and as how many it counts at least.
+/// Limits: words of a sentence, of which longer ones are several, and fewest words of one; as how many marks it counts at least.
 const LONGEST: usize = 48;
 const SHORTEST: usize = 4;
 const COUNTED: usize = 24;
+
+/// The least evidence, in marks: those of eight words. Fewer words that poison often has are in many a warning, too.
+const TELLING: usize = 15;
 
 /// How much it takes: for a remark, to hold what a rule remarks upon, and to hold alone. Set where ordinary definitions seldom come.
 const REMARKED: i32 = 2250;
@@ -36,7 +39,8 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
         return;
     }
     let folded = &text.sentences().folded;
-    let scored = sentences(folded).map(|sentence| (score(&sentence), sentence));
+    let telling = sentences(folded).filter(|sentence| sentence.marks.len() >= TELLING);
+    let scored = telling.map(|sentence| (score(&sentence), sentence));
     let Some((score, sentence)) = scored.max_by_key(|(score, _)| *score) else {
         return;
     };
