@@ -56,9 +56,10 @@ impl Findings {
         }
     }
 
-    /// Whether anything was found at a place.
-    pub(super) fn has_at(&self, place: &str) -> bool {
-        self.0.iter().any(|known| known.place == place)
+    /// How grave is what was found at a place.
+    pub(super) fn gravest_at(&self, place: &str) -> Option<Severity> {
+        let there = self.0.iter().filter(|known| known.place == place);
+        there.map(|known| known.severity).max()
     }
 
     /// Whether this would be noted.

@@ -33,9 +33,10 @@ const REMARKED: i32 = 2250;
 const CONFIRMED: i32 = 2250;
 const HELD: i32 = 4000;
 
-/// Reads a text after the rules have.
+/// Reads a text after the rules have. What they hold needs no second word.
 pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
-    if text.kind == Kind::Key || text.kind == Kind::Name {
+    let known = findings.gravest_at(text.place);
+    if text.kind == Kind::Key || text.kind == Kind::Name || known == Some(Hold) {
         return;
     }
     let folded = &text.sentences().folded;
@@ -47,11 +48,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     if score < REMARKED {
         return;
     }
-    let needed = if findings.has_at(text.place) {
-        CONFIRMED
-    } else {
-        HELD
-    };
+    let needed = if known.is_some() { CONFIRMED } else { HELD };
     let start = origin(text.text, sentence.range.start);
     let range = start..origin(text.text, sentence.range.end);
     if is_harmless(text, "orders.likely", start) {
