@@ -4,7 +4,7 @@
 use std::{
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
 
 use bytes::Bytes;
@@ -31,9 +31,9 @@ impl ServerBody {
         }
     }
 
-    fn release(&mut self, context: &mut Context<'_>) {
+    fn release(&mut self) {
         if let Some((mut connection, pool)) = self.over.take()
-            && connection.is_free(context)
+            && connection.is_free()
         {
             pool.put(connection);
         }
@@ -49,16 +49,18 @@ impl Body for ServerBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let body = self.get_mut();
-        let mut frame = Pin::new(&mut body.incoming).poll_frame(context);
+        // What comes, comes by driving.
+        let mut nobody = Context::from_waker(Waker::noop());
+        let mut frame = Pin::new(&mut body.incoming).poll_frame(&mut nobody);
         if frame.is_pending()
             && let Some((connection, _)) = &mut body.over
         {
             // Only what is polled is read.
             connection.drive(context);
-            frame = Pin::new(&mut body.incoming).poll_frame(context);
+            frame = Pin::new(&mut body.incoming).poll_frame(&mut nobody);
         }
         if matches!(frame, Poll::Ready(None)) {
-            body.release(context);
+            body.release();
         }
         frame
     }

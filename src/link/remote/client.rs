@@ -171,7 +171,7 @@ impl HttpClient {
         mut request: Request<Full<Bytes>>,
     ) -> Result<Response<ServerBody>, LinkError> {
         let address = request.uri().clone();
-        while let Some(connection) = self.idle.take().await {
+        while let Some(connection) = self.idle.take() {
             match self.send_over(connection, request, &address).await {
                 Ok(response) => return Ok(response),
                 // It was closed this moment: the request is as good as new.

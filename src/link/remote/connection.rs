@@ -1,10 +1,13 @@
 //! One HTTP/1.1 connection, driven by its user of the moment: its request, its response and its body are the business of one
 //! task, so no message has to change hands between tasks, let alone threads.
+//!
+//! Only [`Http1Connection::drive`] has anything to wait for. What it brings is looked for after it, by whoever called it; so nobody
+//! else's waker is left behind, and a task does not wake itself to run once more for nothing.
 
 use std::{
     future::poll_fn,
     pin::{Pin, pin},
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
 
 use bytes::Bytes;
@@ -15,6 +18,7 @@ use hyper::{
     client::conn::http1::{self, SendRequest},
 };
 use hyper_util::client::legacy::connect::Connection as _;
+use tokio::task::coop::unconstrained;
 
 use super::dial::Stream;
 
@@ -56,11 +60,14 @@ impl Http1Connection {
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, Unanswered> {
-        let mut response = pin!(self.sender.try_send_request(request));
+        // Without a budget: one that is spent would wake nobody here.
+        let mut response = pin!(unconstrained(self.sender.try_send_request(request)));
         let driver = &mut self.driver;
         let response = poll_fn(|context| {
             drive(driver, context);
-            response.as_mut().poll(context)
+            response
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
         });
         response.await.map_err(|mut error| Unanswered {
             unsent: error.take_message(),
@@ -73,8 +80,9 @@ impl Http1Connection {
         drive(&mut self.driver, context);
     }
 
-    /// Whether it can take a request now. Finds out if the other side has closed it.
-    pub(super) fn is_free(&mut self, context: &mut Context<'_>) -> bool {
+    /// Whether it can take a request now. Finds out if the other side has closed it. Nobody waits for it then.
+    pub(super) fn is_free(&mut self) -> bool {
+        let context = &mut Context::from_waker(Waker::noop());
         self.drive(context);
         self.driver.is_some() && matches!(self.sender.poll_ready(context), Poll::Ready(Ok(())))
     }

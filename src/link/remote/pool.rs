@@ -2,9 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    future::poll_fn,
     sync::{Arc, Weak},
-    task::Poll,
     time::Duration,
 };
 
@@ -34,15 +32,14 @@ struct Kept {
 
 impl Pool {
     /// The connection that was used last, if one is still good.
-    pub(super) async fn take(&self) -> Option<Box<Http1Connection>> {
+    pub(super) fn take(&self) -> Option<Box<Http1Connection>> {
         loop {
             let (since, mut connection) = self.0.lock().idle.pop_back()?;
             if since.elapsed() >= IDLE {
                 self.0.lock().idle.clear();
                 return None;
             }
-            let free = poll_fn(|context| Poll::Ready(connection.is_free(context)));
-            if free.await {
+            if connection.is_free() {
                 return Some(connection);
             }
         }
