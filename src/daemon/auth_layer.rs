@@ -1,5 +1,5 @@
-//! What every request passes before a route answers it: the guard, and authentication. The caller is put into the request; the route
-//! finds it there, and has no other way to one.
+//! What every request passes before it is answered: the guard, and authentication. MCP endpoints are told the caller; for a route it is
+//! put into the request, and there is no other way to one.
 //!
 //! Plain calls around the routes as a whole: a layer of the routes would clone and box them once more for each request.
 
@@ -22,19 +22,20 @@ use crate::{
     activity::Activity,
     api,
     config::ChangeAuthor,
-    inbound::{self, Presence},
+    inbound::{self, Inbound},
     wire::instance::InstanceId,
 };
 
-/// The way in to some routes.
+/// The way in to the MCP endpoints and to some routes.
 pub(super) struct AuthLayer {
+    pub(super) inbound: Inbound,
+    /// What is open to all.
     pub(super) routes: HttpRouter,
     /// The operator's API.
     pub(super) operators: HttpRouter,
     /// Whose own requests are not let in.
     pub(super) instance: InstanceId,
     pub(super) access: Access,
-    pub(super) presence: Presence,
     pub(super) reach: Reach,
     pub(super) refusals: RefusalLines,
     pub(super) activity: Activity,
@@ -84,7 +85,7 @@ impl AuthLayer {
                 request.extensions_mut().insert(caller);
                 request.extensions_mut().insert(pass);
                 // A request that is being answered is somebody who is there.
-                let _present = self.presence.enter();
+                let _present = self.inbound.presence().enter();
                 let access = self.access.clone();
                 let closing = self.closing.clone();
                 let revoked = async move {
@@ -98,14 +99,17 @@ impl AuthLayer {
                 until_revoked(answer, revoked)
             }
             Ok(Sender::Client(caller)) => {
-                request.extensions_mut().insert(caller.clone());
-                let _present = self.presence.enter();
+                if self.reach == Reach::Local {
+                    request.extensions_mut().insert(inbound::Local);
+                }
+                let _present = self.inbound.presence().enter();
                 let access = self.access.clone();
+                let answer = self.inbound.answer(caller.clone(), request).await;
                 let revoked = async move {
                     access.withdrawn(&caller).await;
                     note_revoked();
                 };
-                until_revoked(self.routed(request).await, revoked)
+                until_revoked(answer, revoked)
             }
         };
         match origin {
@@ -170,11 +174,7 @@ impl AuthLayer {
     }
 
     async fn routed(&self, request: Request) -> Response {
-        let path = request.uri().path();
-        let is_operators = match self.reach {
-            Reach::Network => api::is_below_api(path),
-            Reach::Local => !inbound::is_endpoint(path),
-        };
+        let is_operators = self.reach == Reach::Local || api::is_below_api(request.uri().path());
         let routes = if is_operators {
             &self.operators
         } else {

@@ -337,11 +337,11 @@ fn open_faces(
 ) -> JoinSet<()> {
     let auth_layer = |routes: HttpRouter, operators: HttpRouter, reach: Reach| {
         Arc::new(AuthLayer {
+            inbound: inbound.clone(),
             routes,
             operators,
             instance: instance.clone(),
             access: access.clone(),
-            presence: inbound.presence().clone(),
             reach,
             refusals: RefusalLines::default(),
             activity: activity.clone(),
@@ -364,7 +364,7 @@ fn open_faces(
     }
     if let Some(socket) = local {
         let over_socket = http::Served {
-            auth_layer: auth_layer(inbound.local_routes(), operators, Reach::Local),
+            auth_layer: auth_layer(HttpRouter::new(), operators, Reach::Local),
             // Programs of the operator's own.
             connections: over_tcp.connections.others(),
             ..over_tcp

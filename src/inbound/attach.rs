@@ -18,7 +18,7 @@ pub const LINES: &str = "mcp-stdio";
 
 /// Stands in requests that came over the local socket.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Local;
+pub struct Local;
 
 /// Whether a request wants its connection for lines. Only bridges may: they stand on this machine, before one client each.
 pub(super) fn wants_lines(request: &Request) -> bool {

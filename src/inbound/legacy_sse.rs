@@ -10,10 +10,11 @@ use bytes::Bytes;
 use http::{StatusCode, Uri};
 
 use self::address::{SESSION_ID, endpoint, session_id};
-pub(super) use self::address::{SUFFIX, is_meant, wants_stream};
+pub(super) use self::address::{is_meant, wants_stream};
 use super::{
-    AddressKind, Inbound, answer, body, bounds,
+    Inbound, answer, body, bounds,
     dispatch::{ServedClient, Unframed, Work},
+    endpoint::AddressKind,
     session::{LegacySession, SessionKind},
     stream,
 };

@@ -9,6 +9,7 @@ mod body;
 mod bounds;
 mod client_connection;
 mod dispatch;
+mod endpoint;
 mod event_id;
 mod index_page;
 mod kept_session;
@@ -36,17 +37,18 @@ mod tests;
 use std::sync::Arc;
 
 use axum::{
-    Extension, Router as HttpRouter,
-    extract::{Path, Request, State},
+    Router as HttpRouter,
+    extract::Request,
     response::Response,
-    routing::{MethodRouter, any, get as on_get},
+    routing::{any, get as on_get},
 };
 use http::Method;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use self::endpoint::{AddressKind, Endpoint};
 pub use self::{
     answer::{behind_itself, unauthorized},
-    attach::LINES,
+    attach::{LINES, Local},
     body::{LARGEST_BODY, UnreadBody, read_body, refused_as_too_large as too_large},
     presence::{Presence, Present},
     sessions::Sessions,
@@ -54,7 +56,6 @@ pub use self::{
 use crate::{
     access::{Access, Caller},
     call_context::CallIds,
-    config::RoutingMode,
     router::{Router, View},
     runtime::memory_budget::MemoryBudget,
     telemetry::log_throttle::LogThrottle,
@@ -102,21 +103,14 @@ impl Inbound {
         }))
     }
 
-    /// The MCP endpoints, and the answers that clients which probe for OAuth must get.
+    /// What is beside the MCP endpoints: the answers that clients which probe for OAuth must get, and what a browser sees.
     pub fn routes(&self) -> HttpRouter {
-        endpoints()
+        HttpRouter::new()
             .route("/", on_get(index_page::index_page))
             .route("/.well-known/{*path}", on_get(answer::not_found))
             .route("/mcp/.well-known/{*path}", on_get(answer::not_found))
             .route("/register", any(answer::not_found))
             .fallback(answer::not_found)
-            .with_state(self.clone())
-    }
-
-    /// The MCP endpoints for the local socket, where bridges can attach to each.
-    pub fn local_routes(&self) -> HttpRouter {
-        endpoints()
-            .layer(Extension(attach::Local))
             .with_state(self.clone())
     }
 
@@ -148,7 +142,35 @@ impl Inbound {
         }
     }
 
-    async fn handle(&self, caller: Caller, view: View, request: Request) -> Response {
+    /// Answers a request of this caller for an address of an MCP endpoint, there or not. Bridges can attach where it has [`Local`] in it.
+    pub async fn answer(&self, caller: Caller, request: Request) -> Response {
+        let router = &self.0.router;
+        let Some((endpoint, kind)) = Endpoint::at(request.uri().path()) else {
+            return answer::not_found().await;
+        };
+        let (caller, view) = match endpoint {
+            Endpoint::All(view) => (caller, view),
+            Endpoint::Profile(name) if router.knows_profile(&name) => {
+                (caller.in_profile(&name), View::Profile(name.into()))
+            }
+            Endpoint::Profile(name) => return answer::unknown_profile(&name),
+            Endpoint::Server(name) => match ServerName::parse(&name) {
+                Ok(server) if router.knows_server(&caller, server.as_str()) => {
+                    (caller, View::Server(server))
+                }
+                _ => return answer::unknown_server(&name),
+            },
+        };
+        self.handle(caller, view, kind, request).await
+    }
+
+    async fn handle(
+        &self,
+        caller: Caller,
+        view: View,
+        transport: AddressKind,
+        request: Request,
+    ) -> Response {
         if attach::wants_lines(&request) {
             return self.attach(caller, view, request);
         }
@@ -157,7 +179,6 @@ impl Inbound {
         {
             return refusal;
         }
-        let transport = request.extensions().get().copied().unwrap_or_default();
         let (uri, headers) = (request.uri(), request.headers());
         let legacy = match *request.method() {
             Method::GET => transport == AddressKind::LegacySse || legacy_sse::wants_stream(headers),
@@ -180,74 +201,5 @@ impl Inbound {
 pub fn is_endpoint(path: &str) -> bool {
     let below = path.strip_prefix("/mcp");
     let is_below = below.is_some_and(|below| below.is_empty() || below.starts_with('/'));
-    (is_below && !path.starts_with("/mcp/.well-known/")) || path == legacy_sse::SUFFIX
-}
-
-fn endpoints() -> HttpRouter<Inbound> {
-    let endpoints = [
-        ("/mcp", of_all(View::Configured)),
-        ("/mcp/all", of_all(View::Mode(RoutingMode::Direct))),
-        ("/mcp/call", of_all(View::Mode(RoutingMode::RetrieveTools))),
-        ("/mcp/code", of_all(View::Mode(RoutingMode::CodeExecution))),
-        ("/mcp/proxy", of_all(View::Mode(RoutingMode::Proxy))),
-        ("/mcp/p/{name}", any(profile)),
-        ("/mcp/server/{name}", any(server)),
-    ];
-    let mut routes = HttpRouter::new();
-    for (path, endpoint) in endpoints {
-        let legacy = endpoint.clone().layer(Extension(AddressKind::LegacySse));
-        routes = routes
-            .route(path, endpoint)
-            .route(&format!("{path}{}", legacy_sse::SUFFIX), legacy);
-    }
-    let legacy = of_all(View::Configured).layer(Extension(AddressKind::LegacySse));
-    routes.route(legacy_sse::SUFFIX, legacy)
-}
-
-/// Which transports an address serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum AddressKind {
-    /// Streamable HTTP, and HTTP+SSE to those who ask for it.
-    #[default]
-    Both,
-    /// HTTP+SSE only.
-    LegacySse,
-}
-
-/// Serves all servers, in this view.
-fn of_all(view: View) -> MethodRouter<Inbound> {
-    any(
-        move |State(inbound): State<Inbound>,
-              Extension(caller): Extension<Caller>,
-              request: Request| async move { inbound.handle(caller, view, request).await },
-    )
-}
-
-async fn profile(
-    State(inbound): State<Inbound>,
-    Extension(caller): Extension<Caller>,
-    Path(name): Path<String>,
-    request: Request,
-) -> Response {
-    if !inbound.0.router.knows_profile(&name) {
-        return answer::unknown_profile(&name);
-    }
-    let caller = caller.in_profile(&name);
-    inbound
-        .handle(caller, View::Profile(name.into()), request)
-        .await
-}
-
-async fn server(
-    State(inbound): State<Inbound>,
-    Extension(caller): Extension<Caller>,
-    Path(name): Path<String>,
-    request: Request,
-) -> Response {
-    match ServerName::parse(&name) {
-        Ok(name) if inbound.0.router.knows_server(&caller, name.as_str()) => {
-            inbound.handle(caller, View::Server(name), request).await
-        }
-        _ => answer::unknown_server(&name),
-    }
+    (is_below && !path.starts_with("/mcp/.well-known/")) || path == endpoint::SUFFIX
 }

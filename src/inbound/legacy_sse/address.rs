@@ -3,15 +3,12 @@
 use http::{HeaderMap, Uri, header};
 
 use crate::inbound::{
-    AddressKind,
     answer::{REVISION, SESSION},
+    endpoint::{AddressKind, SUFFIX},
 };
 
 /// The part of an address that names a session.
 pub(super) const SESSION_ID: &str = "session_id";
-
-/// What the addresses of the streams end in.
-pub(in crate::inbound) const SUFFIX: &str = "/sse";
 
 /// Whether a GET on an endpoint that has both transports asks for this one: it names no session and no revision, and takes events. A
 /// browser takes whatever there is, but waits for a page.

@@ -6,13 +6,12 @@ mod ownership;
 
 use std::{path::Path, sync::Arc};
 
-use axum::{Router as HttpRouter, body::Body, response::Response};
+use axum::{body::Body, response::Response};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use tempfile::TempDir;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tower_service::Service;
 
 use super::{Inbound, Sessions};
 use crate::{
@@ -35,7 +34,6 @@ use crate::{
 
 /// The endpoints over no servers at all.
 struct Endpoints {
-    routes: HttpRouter,
     inbound: Inbound,
     closing: CancellationToken,
     _folder: TempDir,
@@ -79,7 +77,6 @@ impl Endpoints {
             closing.clone(),
         );
         Self {
-            routes: inbound.routes(),
             inbound,
             closing,
             _folder: folder,
@@ -99,10 +96,9 @@ impl Endpoints {
         for (name, value) in headers {
             asked = asked.header(*name, *value);
         }
-        let asked = asked.extension(Caller::named(caller));
         let asked = asked.body(Body::from(body.to_owned()));
-        let answer = self.routes.clone().call(asked.expect("a request")).await;
-        answer.expect("routes always answer")
+        let asked = asked.expect("a request");
+        self.inbound.answer(Caller::named(caller), asked).await
     }
 }
 
