@@ -9,7 +9,7 @@ use super::{
     block::{NewRecord, USUAL},
     course::GateDecision,
     outcome::is_failure,
-    record::{CALL, RecordMaker, masked_in},
+    record::{ActivityRecord, CALL, RecordMaker, masked_in},
     seen_call::{CallEnd, CallEntrance, SeenCall},
 };
 use crate::wire::Raw;
@@ -31,10 +31,8 @@ pub(super) struct KindNames {
     pub(super) method: Box<str>,
     server: Option<Box<str>>,
     tool: Box<str>,
-    pub(super) shown_server: Option<String>,
-    pub(super) shown_tool: Option<String>,
-    pub(super) client: Option<String>,
-    pub(super) caller: Option<String>,
+    /// What the records have in common.
+    pub(super) shown: ActivityRecord,
 }
 
 /// What calls have in common.
@@ -82,10 +80,7 @@ impl CallKind {
             method: (*call.method).into(),
             server: call.server.clone(),
             tool: tool.into(),
-            shown_server: shared.server,
-            shown_tool: shared.tool,
-            client: shared.client,
-            caller: shared.caller,
+            shown: shared,
         };
         Some(Self {
             run,

@@ -88,13 +88,13 @@ impl CallTally {
             millis: self.millis,
             calls: u64::try_from(self.took.len()).unwrap_or(u64::MAX),
             is_caused: self.is_caused,
-            server: self.names.shown_server.as_deref(),
-            tool: self.names.shown_tool.as_deref(),
+            server: self.names.shown.server.as_deref(),
+            tool: self.names.shown.tool.as_deref(),
             method: &self.names.method,
             outcome: self.outcome,
             took: &self.took,
-            client: self.names.client.as_deref(),
-            caller: self.names.caller.as_deref(),
+            client: self.names.shown.client.as_deref(),
+            caller: self.names.shown.caller.as_deref(),
         }
     }
 }

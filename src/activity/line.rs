@@ -1,7 +1,10 @@
 //! The log line of a record: the same fact for whoever reads the log. When there are very many, some are left out and counted, because
 //! clients cause as many as they like; the records are all there.
 
-use super::record::ActivityRecord;
+use super::{
+    record::{ActivityRecord, shown_call},
+    seen_call::SeenCall,
+};
 use crate::failure::error_code::ErrorCode;
 
 /// By what these lines are told from others, and left out: `MCPPROXY_LOG=info,mcpproxy::activity=warn`.
@@ -21,33 +24,38 @@ pub(super) struct RecordLines {
 impl RecordLines {
     /// Writes that of a record of this moment.
     pub(super) fn write(&mut self, record: &ActivityRecord, millis: u64) {
-        if is_logged(record) {
-            return;
-        }
-        if self.has_room(millis) {
-            self.written += 1;
-            line_of(record);
-        } else {
-            self.left_out += 1;
+        if !is_logged(record) && self.has_room_for_one(millis) {
+            let (id, parent) = (record.call.as_deref(), record.parent.as_deref());
+            line_of(record, (id, parent), &record.outcome, record.duration_us);
         }
     }
 
-    /// Whether a line of this moment would be written.
-    fn has_room(&mut self, millis: u64) -> bool {
+    /// Writes that of a call whose record has so much in common with others, without making all of the record.
+    pub(super) fn write_call(
+        &mut self,
+        shared: &ActivityRecord,
+        call: &SeenCall,
+        (millis, outcome): (u64, &str),
+    ) {
+        if self.has_room_for_one(millis) {
+            let (id, parent) = (shown_call(call.id), call.parent.map(shown_call));
+            let duration_us = call.micros();
+            line_of(shared, (Some(&id), parent.as_deref()), outcome, duration_us);
+        }
+    }
+
+    /// Whether a line of this moment is written. It is counted, written or left out.
+    fn has_room_for_one(&mut self, millis: u64) -> bool {
         let second = millis / 1_000;
         if second != self.second {
             self.second = second;
             self.written = 0;
             self.close();
         }
-        self.written < A_SECOND
-    }
-
-    /// Counts a line that nobody would read, if this is so: then the record of a call is not needed for it.
-    pub(super) fn leaves_out_call(&mut self, millis: u64) -> bool {
-        let is_left_out = !self.has_room(millis);
-        self.left_out += u64::from(is_left_out);
-        is_left_out
+        let has_room = self.written < A_SECOND;
+        self.written += u32::from(has_room);
+        self.left_out += u64::from(!has_room);
+        has_room
     }
 
     /// Says how many were left out, if any were.
@@ -67,15 +75,19 @@ fn is_logged(record: &ActivityRecord) -> bool {
     is_elsewhere || is_unknown || record.action.as_deref() == Some("reload")
 }
 
-fn line_of(record: &ActivityRecord) {
-    let (kind, outcome) = (record.kind.as_str(), record.outcome.as_str());
-    let (id, parent) = (record.call.as_deref(), record.parent.as_deref());
+fn line_of(
+    record: &ActivityRecord,
+    (id, parent): (Option<&str>, Option<&str>),
+    outcome: &str,
+    duration_us: Option<u64>,
+) {
+    let kind = record.kind.as_str();
     let (caller, method) = (record.caller.as_deref(), record.method.as_deref());
     let (client, endpoint) = (record.client.as_deref(), record.endpoint.as_deref());
     let (server, tool) = (record.server.as_deref(), record.tool.as_deref());
     let (prompt, resource) = (record.prompt.as_deref(), record.resource.as_deref());
     let task = record.task.as_deref();
-    let (code, duration_us, times) = (record.code.as_deref(), record.duration_us, record.times);
+    let (code, times) = (record.code.as_deref(), record.times);
     match (kind, outcome) {
         ("change", _) => {
             let (action, error) = (record.action.as_deref(), record.error.as_deref());

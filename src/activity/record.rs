@@ -146,9 +146,8 @@ pub(super) struct OwnPart {
 
 impl OwnPart {
     fn put_into(self, record: &mut ActivityRecord) {
-        let shown = |id: u64| format!("{}{id}", char::from(CALL));
-        record.call = Some(shown(self.call));
-        record.parent = self.parent.map(shown);
+        record.call = Some(shown_call(self.call));
+        record.parent = self.parent.map(shown_call);
         record.data_sensitivity = self.data_sensitivity;
         record.reason = self.reason;
         record.duration_us = self.duration_us;
@@ -157,6 +156,11 @@ impl OwnPart {
         record.arguments = self.arguments;
         record.add_masked(self.masked);
     }
+}
+
+/// The number of a call as it is shown.
+pub(super) fn shown_call(id: u64) -> String {
+    format!("{}{id}", char::from(CALL))
 }
 
 /// The member of an answer of ours that repeats the arguments of the call.
@@ -274,7 +278,7 @@ impl RecordMaker<'_> {
             parent: call.parent,
             data_sensitivity: sensitivity.map(|text| redaction.name(text)),
             reason: reason.map(|text| redaction.sentence(text)),
-            duration_us: u64::try_from((call.ended - call.began).as_micros()).ok(),
+            duration_us: call.micros(),
             request_bytes: u64::try_from(call.request_bytes).ok(),
             spent: call.course.spent(call.ended),
             arguments,

@@ -69,6 +69,11 @@ impl SeenCall {
         let answer = answer.map_or(0, |raw| raw.as_bytes().len());
         self.client.as_bytes().len() + body + end + answer
     }
+
+    /// How long it took, in microseconds.
+    pub(super) fn micros(&self) -> Option<u64> {
+        u64::try_from((self.ended - self.began).as_micros()).ok()
+    }
 }
 
 /// Where a call came in.

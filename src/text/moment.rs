@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use chrono::{DateTime, NaiveDate, NaiveTime, SecondsFormat, Utc};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, SecondsFormat, Timelike, Utc};
 
 /// Milliseconds since 1970; what is before counts as 1970.
 pub fn millis(moment: SystemTime) -> u64 {
@@ -23,6 +23,28 @@ pub fn utc_millis(millis: u64) -> String {
 /// Seconds since 1970 as `2026-07-28T12:34:56Z`.
 pub fn utc_seconds(seconds: u64) -> String {
     date(seconds.saturating_mul(1_000)).to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// A moment as `2026-07-28T12:34:56.123456Z`. Digit by digit, because each line of the log has one, and a format takes ten times as long.
+pub fn utc_micros(moment: SystemTime) -> String {
+    let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let date = date(millis(moment));
+    let year = date.year().unsigned_abs();
+    let mut text = String::with_capacity(27);
+    for (digits, number, mark) in [
+        (4, year, '-'),
+        (2, date.month(), '-'),
+        (2, date.day(), 'T'),
+        (2, date.hour(), ':'),
+        (2, date.minute(), ':'),
+        (2, date.second(), '.'),
+        (6, since.subsec_micros(), 'Z'),
+    ] {
+        let digit = |place| char::from_digit(number / 10_u32.pow(place) % 10, 10);
+        text.extend((0..digits).rev().filter_map(digit));
+        text.push(mark);
+    }
+    text
 }
 
 /// Reads a date, or a date with a time in UTC, as milliseconds since 1970.
@@ -61,11 +83,15 @@ mod tests {
         ] {
             assert_eq!(utc_seconds(seconds), expected);
             assert_eq!(utc(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
+            let later = UNIX_EPOCH + Duration::new(seconds, 20_340_999);
+            assert_eq!(utc_micros(later), expected.replace('Z', ".020340Z"));
             assert_eq!(read(expected), Some(seconds * 1_000));
             let with_millis = expected.replace('Z', ".007Z");
             assert_eq!(utc_millis(seconds * 1_000 + 7), with_millis);
             assert_eq!(read(&with_millis), Some(seconds * 1_000 + 7));
         }
         assert!(!utc_millis(u64::MAX).is_empty());
+        let far = UNIX_EPOCH + Duration::from_secs(1 << 40);
+        assert_eq!(utc_micros(far).len(), 27);
     }
 }

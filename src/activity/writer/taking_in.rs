@@ -57,23 +57,18 @@ impl RecordWriter {
             let counted = (millis, moment.outcome);
             counting::count_call(&self.shared, &self.redaction, call, counted);
         }
-        // Where a line is written or a span exported, the record is needed for that.
-        if call.trace.is_some() || !self.lines.leaves_out_call(millis) {
-            return self.take_whole(event, millis);
-        }
-        if self.settings.activity.is_wanted() {
-            let known = kind.and_then(|kind| kind.record(&maker, call, moment));
-            let new = known.or_else(|| {
-                let run = moment.run;
-                NewRecord::of(
-                    millis,
-                    ActivityRecord {
-                        run,
-                        ..maker.record(event)
-                    },
-                )
-            });
-            self.keep_json(new);
+        match kind {
+            // Where a span is exported, all of the record is needed for that.
+            Some(kind) if call.trace.is_none() => {
+                let shared = &kind.names.shown;
+                self.lines
+                    .write_call(shared, call, (millis, moment.outcome));
+                if self.settings.activity.is_wanted() {
+                    let new = kind.record(&maker, call, moment);
+                    self.keep_json(new);
+                }
+            }
+            _ => self.take_whole(event, millis),
         }
     }
 

@@ -1,6 +1,9 @@
 //! How a log line looks: when, how severe, in the course of what, who says it, what.
 
-use std::fmt::{self, Debug, Display};
+use std::{
+    fmt::{self, Debug, Display},
+    time::SystemTime,
+};
 
 use serde_json::{Map, Value};
 use tracing::{
@@ -8,18 +11,14 @@ use tracing::{
     field::{Field, Visit},
 };
 use tracing_subscriber::{
-    fmt::{
-        FmtContext, FormatEvent, FormatFields,
-        format::Writer,
-        time::{FormatTime, SystemTime},
-    },
+    fmt::{FmtContext, FormatEvent, FormatFields, format::Writer},
     registry::LookupSpan,
 };
 
 use super::fields::{LONGEST, ShownFields};
 use crate::{
     telemetry::log_context::{self, ContextFields, LogContext},
-    text::visible::visible_json,
+    text::{moment, visible::visible_json},
 };
 
 /// For people: `2026-11-22T10:00:00.000000Z  INFO call{id=c1 …}: listening address=127.0.0.1:8080`; lines of debug and trace name their module.
@@ -41,10 +40,13 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let metadata = event.metadata();
-        styled(&mut line, Style::Dim, &now()?)?;
-        let level = format!("{:>5}", metadata.level().as_str());
+        styled(&mut line, Style::Dim, &now())?;
         line.write_char(' ')?;
-        styled(&mut line, Style::of(*metadata.level()), &level)?;
+        styled(
+            &mut line,
+            Style::of(*metadata.level()),
+            shown(*metadata.level()),
+        )?;
         line.write_char(' ')?;
         log_context::with_current(|context| match context {
             Some(context) => {
@@ -61,8 +63,22 @@ where
         event.record(&mut fields);
         match fields.error {
             Some(error) => Err(error),
-            None => writeln!(line, "{}", fields.text),
+            None => {
+                line.write_str(&fields.text)?;
+                line.write_char('\n')
+            }
         }
+    }
+}
+
+/// All levels are equally wide.
+fn shown(level: Level) -> &'static str {
+    match level {
+        Level::ERROR => "ERROR",
+        Level::WARN => " WARN",
+        Level::INFO => " INFO",
+        Level::DEBUG => "DEBUG",
+        Level::TRACE => "TRACE",
     }
 }
 
@@ -118,10 +134,8 @@ fn styled(line: &mut Writer<'_>, style: Style, text: &str) -> fmt::Result {
     }
 }
 
-fn now() -> Result<String, fmt::Error> {
-    let mut now = String::new();
-    SystemTime.format_time(&mut Writer::new(&mut now))?;
-    Ok(now)
+fn now() -> String {
+    moment::utc_micros(SystemTime::now())
 }
 
 impl<S, N> FormatEvent<S, N> for JsonLines
@@ -139,7 +153,7 @@ where
         let mut fields = JsonFields::default();
         event.record(&mut fields);
         let mut members = Map::new();
-        members.insert("timestamp".to_owned(), now()?.into());
+        members.insert("timestamp".to_owned(), now().into());
         members.insert("level".to_owned(), metadata.level().as_str().into());
         members.insert("fields".to_owned(), fields.0.into());
         members.insert("target".to_owned(), metadata.target().into());
