@@ -83,7 +83,7 @@ impl Pinning {
         let ledger = self.ledger(&server.server);
         let policy = self.policy(&server.server);
         let pins = judge(server, beside, &ledger, policy, self.lock.as_deref());
-        if policy == PinPolicy::Hold && pins.ledger.approved != ledger.approved {
+        if policy.holds_changes() && pins.ledger.approved != ledger.approved {
             let learnt = Ledger {
                 approved: pins.ledger.approved.clone(),
                 ..Ledger::clone(&ledger)
@@ -135,7 +135,7 @@ pub(super) fn judge(
         ledger.follow(&server.server, listed, policy, lock, &mut objects, at)
     });
     if policy != PinPolicy::Untrusted && lock.is_none() {
-        let is_replaced = policy == PinPolicy::Allow;
+        let is_replaced = policy.takes_changes();
         pins.ledger = pins.ledger.seeing(texts(server), is_replaced, at);
     }
     pins

@@ -100,6 +100,7 @@ const GUARDS: &[&str] = &[
     "enabled_tools",
     "disabled_tools",
     "tool_changes",
+    "new_tools",
     "tool_acl",
     "isolation",
 ];
@@ -131,6 +132,7 @@ fn is_open(guard: &str, value: &Value) -> bool {
         "enabled" => *value == Value::Bool(true),
         "changed_by" => *value == Value::String("person".to_owned()),
         "quarantined" | "disabled" => *value == Value::Bool(false),
+        "new_tools" => *value == Value::String("allow".to_owned()),
         "enabled_tools" => *value == serde_json::json!(["*"]),
         _ => false,
     }
@@ -158,6 +160,8 @@ mod tests {
             ("tools", "[\"*\"]", None),
             ("excludeTools", "[\"x\"]", Some("disabled_tools")),
             ("toolChanges", "\"hold\"", Some("tool_changes")),
+            ("newTools", "\"hold\"", Some("new_tools")),
+            ("newTools", "\"allow\"", None),
             ("acl", "{}", Some("tool_acl")),
             ("argz", "[]", None),
             ("timeout", "5", None),

@@ -99,8 +99,8 @@ pub use server_auth::{
     TokenHash, check_name, check_subject,
 };
 pub use server_entry::{
-    Author, IdleTimeout, ProtocolEra, Remote, RemoteKind, Root, ServerEntry, SessionScope, Start,
-    Stdio, ToolChanges, Transport,
+    Author, IdleTimeout, NewTools, ProtocolEra, Remote, RemoteKind, Root, ServerEntry,
+    SessionScope, Start, Stdio, ToolChanges, Transport,
 };
 pub use setting_change::{PlannedText, SettingEdit, WantedValue, keys_of_path, plan_edits};
 pub use settings::{

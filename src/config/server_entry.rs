@@ -44,6 +44,8 @@ pub struct ServerEntry {
     pub tools: ToolFilter,
     /// What happens when a tool's definition changes.
     pub tool_changes: ToolChanges,
+    /// What happens to a tool that it did not list before, if the entry says so; else as for all servers.
+    pub new_tools: Option<NewTools>,
     /// A person's classification of its tools.
     pub tool_acl: ToolAcl,
     /// How long connecting may take.
@@ -239,6 +241,18 @@ pub enum ToolChanges {
     Allow,
 }
 
+/// What happens to a tool that a trusted server did not list before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum NewTools {
+    /// The tool is held until a person approves.
+    Hold,
+    /// It may be used at once, unless the scanner objects.
+    #[default]
+    Allow,
+}
+
 impl ServerEntry {
     /// Whether the server may be started or contacted at all, be it for listing only. What an agent added or changed may not
     /// until a person has approved it.
@@ -295,6 +309,9 @@ impl ServerEntry {
             put("disabled_tools", json!(self.tools.disabled.patterns()));
         }
         put("tool_changes", json!(self.tool_changes));
+        if let Some(new_tools) = self.new_tools {
+            put("new_tools", json!(new_tools));
+        }
         put("init_timeout", json!(duration::show(self.init_timeout)));
         put(
             "call_tool_timeout",

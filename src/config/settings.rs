@@ -16,7 +16,7 @@ use super::{
     rate_limit::RateLimit,
     safe_variables::is_safe_variable,
     server_auth::ServerAuth,
-    server_entry::ServerEntry,
+    server_entry::{NewTools, ServerEntry},
     tool_filter::Globs,
 };
 use crate::{
@@ -51,6 +51,8 @@ pub struct Settings {
     pub code_execution: CodeExecution,
     /// Characters of text in a tool's result above which it is cut; 0 for never.
     pub tool_response_limit: usize,
+    /// What happens to a tool that a trusted server did not list before, unless its entry says otherwise.
+    pub new_tools: NewTools,
     /// How often awake servers are listed again; nothing where that is off.
     pub tool_discovery_interval: Option<Duration>,
     /// How often idle servers are looked for.

@@ -268,7 +268,7 @@ fn open_catalog(
     let known = settings.listed_entries().map(|entry| KnownServer {
         name: entry.name.clone(),
         entry: entry.fingerprint.clone(),
-        policy: gate::policy(entry),
+        policy: gate::policy(settings, entry),
     });
     let (catalog, task) = Catalog::open(data_dir, known.collect(), lock_file);
     (catalog, task.recording(activity.clone()))

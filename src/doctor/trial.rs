@@ -65,7 +65,7 @@ impl Trial<'_> {
         let known = settings.servers.values().map(|entry| KnownServer {
             name: entry.name.clone(),
             entry: entry.fingerprint.clone(),
-            policy: gate::policy(entry),
+            policy: gate::policy(&settings, entry),
         });
         let (catalog, catalog_task) = Catalog::open(&scratch.0, known.collect(), None);
         let context = ConnectContext {

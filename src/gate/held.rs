@@ -11,7 +11,7 @@ use crate::{
     wire::{Raw, Thing},
 };
 
-/// Why the thing is held; nothing if it is not. Where changes are allowed only a lock file holds.
+/// Why the thing is held; nothing if it is not. Where changes are allowed only what is new is held, and what a lock file lacks.
 pub(super) fn hold_of(
     snapshot: &Snapshot,
     entry: &ServerEntry,
@@ -28,7 +28,8 @@ pub(super) fn hold_of(
         Thing::Task(_) | Thing::Nothing => None,
     };
     found.filter(|(_, hold)| {
-        entry.tool_changes == ToolChanges::Hold || hold.reason == HoldReason::NotLocked
+        entry.tool_changes == ToolChanges::Hold
+            || matches!(hold.reason, HoldReason::New | HoldReason::NotLocked)
     })
 }
 

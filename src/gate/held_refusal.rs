@@ -57,6 +57,7 @@ fn code(reason: HoldReason) -> ErrorCode {
         HoldReason::Changed => ErrorCode::ToolChanged,
         HoldReason::Objected
         | HoldReason::Unapproved
+        | HoldReason::New
         | HoldReason::Alike
         | HoldReason::TooMany
         | HoldReason::NotLocked => ErrorCode::ToolHeld,

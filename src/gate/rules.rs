@@ -1,7 +1,8 @@
 //! The rules themselves: pure, over one state of settings and catalog. Usable without a daemon.
 
 use super::{
-    Admitted, Effect, Standing, Variant, effect, held, held_refusal, standing, standing::is_held,
+    Admitted, Effect, Standing, Variant, effect, held, held_refusal, standing,
+    standing::{holds_new, is_held},
 };
 use crate::{
     access::Caller,
@@ -158,7 +159,11 @@ impl<'a> Rules<'a> {
             return Ok((entry, access));
         }
         let is_unread = self.leaves_out(entry, ThingKind::Tool, tool);
-        if entry.tool_changes != ToolChanges::Allow || self.snapshot.is_locked() || is_unread {
+        if entry.tool_changes != ToolChanges::Allow
+            || holds_new(self.settings, entry)
+            || self.snapshot.is_locked()
+            || is_unread
+        {
             return Err(Refusal::UnknownTool(tool));
         }
         if self.may_be_off(entry, tool) {
@@ -608,6 +613,8 @@ mod tests {
         assert_eq!(decided(&allow, None), [Ok(()), Ok(())]);
         assert_eq!(decided(&json!({}), Some(empty)), [held, unknown]);
         assert_eq!(decided(&allow, Some(empty)), [held, unknown]);
+        let waits = json!({ "tool_changes": "allow", "new_tools": "hold" });
+        assert_eq!(decided(&waits, None), [Ok(()), unknown]);
         let off = json!({ "disabled_tools": ["a"] });
         assert_eq!(decided(&off, None), [Err(ErrorCode::ToolDisabled), unknown]);
     }

@@ -2,7 +2,7 @@
 //! configuration itself nobody else reads the two keys. Pure: needs no daemon.
 
 use crate::{
-    config::{BrokenEntry, ServerEntry, Settings, ToolChanges},
+    config::{BrokenEntry, NewTools, ServerEntry, Settings, ToolChanges},
     text::names::ServerName,
     trust::approvals::PinPolicy,
 };
@@ -46,19 +46,28 @@ pub fn standing(entry: &ServerEntry) -> Standing {
 }
 
 /// How the definitions of this entry's server are treated: what a server lists that may not be used is no baseline.
-pub fn policy(entry: &ServerEntry) -> PinPolicy {
-    match (standing(entry), entry.tool_changes) {
-        (Standing::Disabled | Standing::Quarantined, _) => PinPolicy::Untrusted,
-        (Standing::Usable, ToolChanges::Hold) => PinPolicy::Hold,
-        (Standing::Usable, ToolChanges::Allow) => PinPolicy::Allow,
+pub fn policy(settings: &Settings, entry: &ServerEntry) -> PinPolicy {
+    if !standing(entry).is_usable() {
+        return PinPolicy::Untrusted;
     }
+    match (entry.tool_changes, holds_new(settings, entry)) {
+        (ToolChanges::Hold, false) => PinPolicy::Hold,
+        (ToolChanges::Hold, true) => PinPolicy::HoldNew,
+        (ToolChanges::Allow, false) => PinPolicy::Allow,
+        (ToolChanges::Allow, true) => PinPolicy::AllowChanges,
+    }
+}
+
+/// Whether a tool that the server did not list before waits for a person.
+pub(super) fn holds_new(settings: &Settings, entry: &ServerEntry) -> bool {
+    entry.new_tools.unwrap_or(settings.new_tools) == NewTools::Hold
 }
 
 /// The same for each of these servers. One whose entry is broken may not be used.
 pub fn policies(settings: &Settings, servers: &[ServerName]) -> Vec<(ServerName, PinPolicy)> {
     let policy = |name: &ServerName| {
         let entry = settings.servers.get(name);
-        entry.map_or(PinPolicy::Untrusted, |entry| policy(entry))
+        entry.map_or(PinPolicy::Untrusted, |entry| policy(settings, entry))
     };
     servers
         .iter()

@@ -56,7 +56,7 @@ pub(super) fn judge(patched: &PatchedEntry) -> AgentVerdict {
 /// Judges an entry that an agent wants to add. Such a server is held whatever it says.
 /// Gives what is refused of it, and why.
 pub(super) fn judge_new(entry: &Map<String, Value>) -> Vec<(String, &'static str)> {
-    let of_a_person = ["tool_changes", "tool_acl", "changed_by"].into_iter();
+    let of_a_person = ["tool_changes", "new_tools", "tool_acl", "changed_by"].into_iter();
     let of_a_person = of_a_person.filter(|key| entry.contains_key(*key));
     let mut refused: Vec<(String, &'static str)> = of_a_person
         .map(|key| (key.to_owned(), ONLY_A_PERSON))
@@ -71,7 +71,7 @@ pub(super) fn judge_new(entry: &Map<String, Value>) -> Vec<(String, &'static str
 fn refusal(key: &str, was: Option<&Value>, is: Option<&Value>) -> Option<&'static str> {
     match key {
         "quarantined" if is != Some(&Value::Bool(true)) => Some(LIFTS),
-        "changed_by" | "tool_changes" | "tool_acl" => Some(ONLY_A_PERSON),
+        "changed_by" | "tool_changes" | "new_tools" | "tool_acl" => Some(ONLY_A_PERSON),
         "enabled_tools" if !is_fewer_enabled(was, is) => Some(WIDENS),
         "disabled_tools" if !is_more_disabled(was, is) => Some(WIDENS),
         _ => None,

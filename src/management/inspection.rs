@@ -71,7 +71,7 @@ pub struct InspectedThing {
     pub name: String,
     /// Whether it is held.
     pub held: bool,
-    /// Why: `changed`, `suspicious`, `unapproved`, `alike`, `too_many` or `not_locked`; or `unreadable`, where it is in no list and cannot be
+    /// Why: `changed`, `suspicious`, `unapproved`, `new`, `alike`, `too_many` or `not_locked`; or `unreadable`, where it is in no list and cannot be
     /// approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -340,7 +340,9 @@ impl Backing for OverFiles {
         });
         let policy = |name: &ServerName| {
             let entry = settings.servers.get(name);
-            entry.map_or(approvals::PinPolicy::Untrusted, |entry| gate::policy(entry))
+            entry.map_or(approvals::PinPolicy::Untrusted, |entry| {
+                gate::policy(settings, entry)
+            })
         };
         let known = known.collect();
         let lock = lock_of(settings);

@@ -3,6 +3,7 @@
 mod held_resources;
 mod instructions;
 mod neighbours;
+mod new_tools;
 mod pinning;
 mod quarantine;
 mod review;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::{
     config::{
         references::Text,
-        server_entry::{Author, ProtocolEra, SessionScope, Start, ToolChanges},
+        server_entry::{Author, NewTools, ProtocolEra, SessionScope, Start, ToolChanges},
         spanned,
         tool_filter::{Globs, ToolAcl},
         values::{Apart, Pairs, RawVariables, Scalar, Span, WholeNumber, Word},
@@ -78,6 +78,8 @@ pub(in crate::config) struct RawEntry {
     pub(in crate::config) disabled_tools: Globs,
     /// What happens when a tool's definition changes.
     pub(in crate::config) tool_changes: ToolChanges,
+    /// What happens to a tool that the server did not list before; as `new_tools` of the top level says by default.
+    pub(in crate::config) new_tools: Option<NewTools>,
     /// Our own classification where annotations are missing.
     pub(in crate::config) tool_acl: ToolAcl,
     /// How long connecting may take; 5m by default for the first start of npx, uvx and docker. `$MCP_TIMEOUT`, in seconds, replaces the

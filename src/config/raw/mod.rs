@@ -19,6 +19,7 @@ use super::{
     rate_limit::RateLimit,
     references::Text,
     server_auth::ServerAuth,
+    server_entry::NewTools,
     settings::{AgentManagement, RoutingMode},
     spanned,
     tool_filter::Globs,
@@ -60,6 +61,8 @@ pub(super) struct File {
     pub(super) read_only_mode: Option<bool>,
     /// Another spelling of management: off.
     pub(super) disable_management: Option<bool>,
+    /// What happens to a tool that a trusted server did not list before.
+    pub(super) new_tools: NewTools,
     /// How often awake servers are listed again; 0s is off.
     pub(super) tool_discovery_interval: Span<300_000, 0>,
     /// How often idle servers are looked for.

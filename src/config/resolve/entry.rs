@@ -183,6 +183,7 @@ fn made(
             disabled: raw.disabled_tools,
         },
         tool_changes: raw.tool_changes,
+        new_tools: raw.new_tools,
         tool_acl: raw.tool_acl,
         init_timeout,
         first_init_timeout,

@@ -75,6 +75,7 @@ impl Settings {
                 timeout_ms: file.code_execution_timeout_ms.0,
                 max_tool_calls: file.code_execution_max_tool_calls.0,
             },
+            new_tools: file.new_tools,
             tool_response_limit: if is_small { SHORTEST_RESPONSE } else { limit },
             tool_discovery_interval: (!interval.is_zero()).then_some(interval),
             idle_check_interval: file.idle_check_interval.0,

@@ -140,6 +140,7 @@ fn guarded_rows() -> Vec<Row> {
     let refused = [Refused; 4];
     vec![
         row("tool_changes", texts("hold", "allow"), refused),
+        row("new_tools", texts("hold", "allow"), refused),
         row(
             "tool_acl",
             [
@@ -266,5 +267,6 @@ fn a_new_entry_may_not_say_what_only_a_person_says() {
     check(json!({ "quarantined": "no" }), Some("quarantined"));
     check(json!({ "changed_by": "person" }), Some("changed_by"));
     check(json!({ "tool_changes": "allow" }), Some("tool_changes"));
+    check(json!({ "new_tools": "allow" }), Some("new_tools"));
     check(json!({ "tool_acl": {} }), Some("tool_acl"));
 }

@@ -39,6 +39,7 @@ const ALIASES: &[&str] = &[
     "protocol_era",
     "roots",
     "tool_changes",
+    "new_tools",
     "tool_acl",
     "changed_by",
     "max_concurrent_requests",

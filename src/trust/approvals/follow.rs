@@ -52,8 +52,28 @@ pub enum PinPolicy {
     Untrusted,
     /// What changes is held.
     Hold,
-    /// What changes is taken as it is.
+    /// What changes is held, and tools that are new.
+    HoldNew,
+    /// Whatever is listed is taken as it is.
     Allow,
+    /// What changes is taken as it is; tools that are new are held.
+    AllowChanges,
+}
+
+impl PinPolicy {
+    /// Whether what changes is held.
+    pub fn holds_changes(self) -> bool {
+        matches!(self, Self::Hold | Self::HoldNew)
+    }
+
+    /// Whether what changes is taken as it is.
+    pub fn takes_changes(self) -> bool {
+        matches!(self, Self::Allow | Self::AllowChanges)
+    }
+
+    fn holds_new(self) -> bool {
+        matches!(self, Self::HoldNew | Self::AllowChanges)
+    }
 }
 
 /// Since when a definition is known that the scanner reads.
@@ -83,7 +103,7 @@ impl Ledger {
         let mut next = self.as_ref().clone();
         next.held.clear();
         let records = policy != PinPolicy::Untrusted && lock.is_none();
-        if records && policy == PinPolicy::Allow {
+        if records && policy.takes_changes() {
             next.keep_tools(listed);
         }
         let mut remembered = Remembered::of(&next);
@@ -93,9 +113,17 @@ impl Ledger {
             let is_remembered = self.entry(one).is_some();
             let verdict = match lock {
                 Some(lock) if one.kind == ThingKind::Tool => locked(lock, server, one),
-                _ if policy == PinPolicy::Allow => None,
+                _ if policy.takes_changes() => None,
                 _ => self.verdict(one, remembered, &known_letters, objects),
             };
+            let is_new = || {
+                lock.is_none()
+                    && policy.holds_new()
+                    && self.baseline == Baseline::Taken
+                    && one.kind == ThingKind::Tool
+                    && !is_remembered
+            };
+            let verdict = verdict.or_else(|| is_new().then_some(HoldReason::New));
             if let Some(reason) = verdict {
                 let fingerprint = one.fingerprint;
                 let known = self.held.get(&(one.kind, one.name.into()));
@@ -370,6 +398,31 @@ mod tests {
         );
         house.approve(&[("a", "1"), ("x", "bad")], Which::All);
         assert_eq!(house.list(&[("a", "1"), ("x", "bad")]), []);
+    }
+
+    #[test]
+    fn where_new_tools_are_held_what_was_listed_before_stays_usable() {
+        for (policy, taken) in [
+            (PinPolicy::HoldNew, PinPolicy::Hold),
+            (PinPolicy::AllowChanges, PinPolicy::Allow),
+        ] {
+            let mut house = house();
+            house.policy = policy;
+            assert_eq!(house.list(&[("a", "1")]), [], "the baseline");
+            let more = [("a", "1"), ("b", "1")];
+            assert_eq!(house.list(&more), held("b", "new"));
+            assert_eq!(house.list(&more), held("b", "new"), "not by waiting");
+            house.policy = taken;
+            assert_eq!(house.list(&more), [], "{taken:?} takes it");
+            house.policy = policy;
+            assert_eq!(house.list(&more), [], "it was taken");
+            house.approve(&[("a", "1"), ("c", "1")], Which::All);
+            assert_eq!(house.list(&[("a", "1"), ("c", "1")]), []);
+        }
+        let mut house = house();
+        house.policy = PinPolicy::AllowChanges;
+        assert_eq!(house.list(&[("a", "1")]), []);
+        assert_eq!(house.list(&[("a", "2")]), [], "a change is taken");
     }
 
     #[test]

@@ -58,6 +58,8 @@ pub enum HoldReason {
     Objected,
     /// Which definitions were approved is lost.
     Unapproved,
+    /// It is new, and new tools of its server are held.
+    New,
     /// It is new, and its name differs from that of an approved tool by case or separators only.
     Alike,
     /// The server lists more tools than are remembered.
@@ -68,10 +70,11 @@ pub enum HoldReason {
 
 impl HoldReason {
     /// Every reason there is.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Changed,
         Self::Objected,
         Self::Unapproved,
+        Self::New,
         Self::Alike,
         Self::TooMany,
         Self::NotLocked,
@@ -83,6 +86,7 @@ impl HoldReason {
             Self::Changed => "changed",
             Self::Objected => "suspicious",
             Self::Unapproved => "unapproved",
+            Self::New => "new",
             Self::Alike => "alike",
             Self::TooMany => "too_many",
             Self::NotLocked => "not_locked",
@@ -103,6 +107,7 @@ impl HoldReason {
             Self::Changed => "its definition changed since it was approved",
             Self::Objected => "its definition looks dangerous and was never approved",
             Self::Unapproved => "its approval was lost",
+            Self::New => "it is new and was never approved",
             Self::Alike => "it is new and has almost the name of an approved tool",
             Self::TooMany => "its server lists more tools than are remembered",
             Self::NotLocked => "its definition is not in the lock file",

@@ -37,6 +37,7 @@ const ATTEMPTS: &str = r#"
     Unchanged | {"env":{"API_TOKEN":"***","NONE":null},"isolation":"null"}
     Refused | {"changed_by":"person"}
     Refused | {"tool_changes":"allow"}
+    Refused | {"new_tools":"allow"}
     Refused | {"tool_acl":{"read":["*"]}}
     Refused | {"enabled_tools":["*"]}
     Refused | {"enabled_tools":null}
@@ -77,6 +78,7 @@ const ATTEMPTS: &str = r#"
     Refused | {"operation":"add","name":"a/b","command":"sh"}
     Refused | {"operation":"add","name":"new","command":"sh","quarantined":false}
     Refused | {"operation":"add","name":"new","command":"sh","quarantined":null,"tool_changes":"allow"}
+    Refused | {"operation":"add","name":"new","command":"sh","new_tools":"allow"}
     Refused | {"operation":"add","name":"new","command":"sh","changed_by":"person"}
     Refused | {"operation":"add","name":"new","command":"sh","mood":1}
     Refused | {"operation":"add","action":"list","name":"new","command":"sh"}
