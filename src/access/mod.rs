@@ -10,6 +10,7 @@ mod seat;
 mod token_uses;
 
 use std::{
+    io,
     net::{IpAddr, SocketAddr},
     path::PathBuf,
     sync::Arc,
@@ -96,15 +97,17 @@ impl Default for Access {
     /// Over the settings of an empty file.
     fn default() -> Self {
         let (_, settings) = watch::channel(Arc::default());
-        Self::new(settings, None).0
+        Self::new(settings, None, None).0
     }
 }
 
 impl Access {
-    /// Reads the settings in force. `api_key` is the key of operators where those have none.
+    /// Reads the settings in force. `api_key` is the key of operators where those have none. Logins to the page and the last uses of tokens
+    /// are kept in the data folder, if there is one. Blocks.
     pub fn new(
         settings: watch::Receiver<Arc<Settings>>,
         api_key: Option<&Secret>,
+        data_dir: Option<PathBuf>,
     ) -> (Self, AccessTask) {
         let limit = settings.borrow().rate_limit.map(Arc::new);
         let access = Self(Arc::new(Parts {
@@ -112,14 +115,14 @@ impl Access {
             open: Caller::unnamed(Credential::Open(None)),
             local: Caller::unnamed(Credential::Local),
             operator: Caller::operator(),
-            operators: Operators::new(api_key),
+            operators: Operators::new(api_key, data_dir.clone()),
             limit: ArcSwapOption::new(limit),
             buckets: Buckets::default(),
             uses: TokenUses::default(),
         }));
         let task = AccessTask {
             access: access.clone(),
-            data_dir: None,
+            data_dir,
         };
         (access, task)
     }
@@ -219,6 +222,14 @@ impl Access {
         &self.0.operators
     }
 
+    /// Has the logins to the page on disk as they are.
+    pub async fn keep_logins(&self) {
+        let access = self.clone();
+        if let Err(error) = on_disk(move || access.0.operators.keep()).await {
+            tracing::warn!(%error, "logins to the web UI not stored");
+        }
+    }
+
     /// Returns when an operator's pass does not count any more. Cancel-safe.
     pub async fn operator_withdrawn(&self, pass: OperatorPass) {
         let settings = self.0.settings.clone();
@@ -300,15 +311,6 @@ impl Access {
 }
 
 impl AccessTask {
-    /// Keeps the last uses of tokens there, too.
-    #[must_use]
-    pub fn keeping_uses(self, data_dir: PathBuf) -> Self {
-        Self {
-            data_dir: Some(data_dir),
-            ..self
-        }
-    }
-
     /// Follows the settings until shutdown.
     pub async fn run(self, shutdown: CancellationToken) {
         let keeping = self.keep_uses(&shutdown);
@@ -323,12 +325,13 @@ impl AccessTask {
         while !is_over {
             let waiting = tokio::time::timeout(KEEP_EVERY, shutdown.cancelled());
             is_over = waiting.await.is_ok();
+            self.access.keep_logins().await;
             let (access, data_dir) = (self.access.clone(), data_dir.clone());
             let keep = move || {
                 let issued = access.settings().issued.clone();
                 access.0.uses.keep(&data_dir, &issued)
             };
-            if let Ok(Err(error)) = tokio::task::spawn_blocking(keep).await {
+            if let Err(error) = on_disk(keep).await {
                 tracing::warn!(%error, "last use of tokens not stored");
             }
         }
@@ -351,6 +354,12 @@ impl AccessTask {
         };
         shutdown.run_until_cancelled(following).await;
     }
+}
+
+/// Does it where it may wait for the disk.
+async fn on_disk(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<()> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(io::Error::other)?
 }
 
 fn by_token(auth: &ServerAuth, headers: &HeaderMap) -> Result<Caller, Refused> {

@@ -2,10 +2,11 @@
 //! decided here.
 
 mod cookie;
+mod kept_logins;
 mod page_logins;
 mod same_origin;
 
-use std::{io, sync::Arc, time::Instant};
+use std::{io, path::PathBuf, sync::Arc, time::SystemTime};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tokio::sync::watch;
@@ -69,11 +70,14 @@ impl OperatorPass {
 }
 
 impl Operators {
-    /// `kept` is the key that counts where the settings have none.
-    pub fn new(kept: Option<&Secret>) -> Self {
+    /// `kept` is the key that counts where the settings have none; sessions are kept in the data folder, if there is one. Blocks.
+    pub fn new(kept: Option<&Secret>, data_dir: Option<PathBuf>) -> Self {
+        let now = SystemTime::now();
         Self {
             kept: kept.map(|key| TokenHash::of(key.reveal())),
-            logins: PageLogins::default(),
+            logins: data_dir.map_or_else(PageLogins::default, |data_dir| {
+                PageLogins::kept_in(data_dir, now)
+            }),
         }
     }
 
@@ -106,8 +110,9 @@ impl Operators {
         if !same_origin::comes_from_the_page(method, headers) {
             return Err(NotAnOperator::OtherOrigin);
         }
-        let now = Instant::now();
-        let mut sessions = cookies.iter().map(|value| self.logins.session(value, now));
+        let (now, key) = (SystemTime::now(), self.key(settings));
+        let sessions = cookies.iter();
+        let mut sessions = sessions.map(|value| self.logins.session(value, key, now));
         let session = sessions.find_map(|session| session);
         let session = session.ok_or(NotAnOperator::SessionOver)?;
         Ok(OperatorPass(Pass::Page(session)))
@@ -121,13 +126,19 @@ impl Operators {
 
     /// What a login link has in it: it opens one session, soon.
     pub fn new_link(&self) -> io::Result<Secret> {
-        self.logins.new_link(Instant::now())
+        self.logins.new_link(SystemTime::now())
     }
 
     /// Opens a session for the bearer of a link: the value of `Set-Cookie` for its browser. Nothing if the link was used before, is too
     /// old, or is not valid.
-    pub fn log_in(&self, token: &str, headers: &HeaderMap) -> io::Result<Option<HeaderValue>> {
-        let session = self.logins.log_in(token, Instant::now())?;
+    pub fn log_in(
+        &self,
+        token: &str,
+        settings: &Settings,
+        headers: &HeaderMap,
+    ) -> io::Result<Option<HeaderValue>> {
+        let key = self.key(settings);
+        let session = self.logins.log_in(token, key, SystemTime::now())?;
         Ok(session.map(|session| cookie::set(headers, &session)))
     }
 
@@ -138,6 +149,11 @@ impl Operators {
         };
         self.logins.end(session);
         Some(cookie::clear(headers))
+    }
+
+    /// Has the sessions on disk as they are. Blocks.
+    pub(super) fn keep(&self) -> io::Result<()> {
+        self.logins.keep()
     }
 
     /// Ends every session and link.

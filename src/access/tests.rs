@@ -195,7 +195,7 @@ fn what_was_shown_counts_as_long_as_the_settings_say_so() {
 async fn a_withdrawn_token_is_noticed() {
     let first = settings(&format!(r#"{{"serverAuth": {BEARER}}}"#));
     let (keeper, receiver) = watch::channel(Arc::new(first));
-    let (access, _task) = Access::new(receiver, None);
+    let (access, _task) = Access::new(receiver, None, None);
     let network = Peer::Network(NETWORK.parse().expect("an address"));
     let ada = {
         let settings = access.settings();

@@ -78,6 +78,7 @@ async fn log_out(
     headers: HeaderMap,
 ) -> Answer {
     let removal = api.0.access.operators().log_out(pass, &headers);
+    api.0.access.keep_logins().await;
     let mut response = ok(&LoggedOut {
         ended: removal.is_some(),
     })?;
@@ -116,7 +117,12 @@ async fn log_in(
     // Who only asks for the head is not a browser that a person sees.
     let token = query.ok().filter(|_| method == Method::GET);
     let token = token.map(|Query(query)| query.token);
-    let opened = token.map(|token| api.0.access.operators().log_in(&token, &headers));
+    let access = &api.0.access;
+    let opened = token.map(|token| {
+        let settings = access.settings();
+        access.operators().log_in(&token, &settings, &headers)
+    });
+    access.keep_logins().await;
     match opened.transpose() {
         Ok(Some(Some(cookie))) => {
             tracing::info!("login to the web UI");

@@ -157,7 +157,8 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let presence = sessions.presence().clone();
     let (calls, counted) = (CallIds::traced_by(activity.spans()), sessions.clone());
     let api_key = api_key(&data_dir)?;
-    let (access, access_task) = Access::new(keeper.subscribe(), Some(api_key.secret()));
+    let kept_in = Some(data_dir.clone());
+    let (access, access_task) = Access::new(keeper.subscribe(), Some(api_key.secret()), kept_in);
     let inbound = Inbound::new(
         access.clone(),
         router.clone(),
@@ -191,7 +192,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let mut records = JoinSet::new();
     records.spawn(activity_task.run(recording.clone()));
     let exports = export_spans(&activity, &keeper, &exporting);
-    tasks.spawn(access_task.keeping_uses(data_dir).run(ending.clone()));
+    tasks.spawn(access_task.run(ending.clone()));
     let served = (&access, &inbound, &api, &activity, ledger.instance());
     let faces = open_faces(served, listeners, local, &closing);
     let keys = kept_key.into_iter().chain([api_key]).collect();

@@ -241,20 +241,11 @@ async fn the_guard_stands_before_the_api() {
 }
 
 #[tokio::test]
-async fn a_login_does_not_outlive_the_daemon_and_a_key_does() {
+async fn a_link_does_not_outlive_the_daemon_and_a_key_does() {
     let daemon = daemon().await;
-    let (key, cookie, path) = (
-        kept_key(&daemon),
-        logged_in(&daemon).await,
-        link(&daemon).await,
-    );
-    let pair: (&str, &str) = cookie.split_once('=').expect("a cookie");
-    let value = pair.1.to_owned();
+    let (key, path) = (kept_key(&daemon), link(&daemon).await);
     let daemon = TestDaemon::start_in(daemon.shutdown().await).await;
     assert_eq!(kept_key(&daemon), key);
-    let port = daemon.address().port();
-    let cookie = format!("mcpproxy_page_{port}={value}");
-    assert_eq!(status_with(&daemon, &[("cookie", &cookie)]).await, 401);
     assert_eq!(send(&daemon, "GET", &path, &[]).await.status, 401);
 }
 
@@ -279,4 +270,109 @@ async fn the_command_prints_a_link_that_works() {
         let answer = send(&daemon, "GET", &format!("/ui/{path}"), &[]).await;
         assert_eq!(answer.status, 303, "{url}");
     }
+}
+
+#[tokio::test]
+async fn a_login_outlives_the_daemon_unless_it_ended_or_the_key_is_another() {
+    let daemon = daemon().await;
+    let (kept, ended) = (logged_in(&daemon).await, logged_in(&daemon).await);
+    let origin = format!("http://{}", daemon.address());
+    let headers = [("cookie", &*ended), ("origin", &*origin)];
+    let out = send(&daemon, "POST", "/api/v1/ui/logout", &headers).await;
+    assert_eq!(out.status, 200);
+    let file = daemon.home().data_dir().join("page-logins.json");
+    let mode = fs::metadata(&file).expect("it is there").mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let text = fs::read_to_string(&file).expect("it is ours");
+    let (_, secret) = kept.split_once('=').expect("a pair");
+    assert!(!text.contains(secret), "{text}");
+    // The cookie has the port in its name.
+    let after = |daemon: &TestDaemon, cookie: &str| {
+        let (_, secret) = cookie.split_once('=').expect("a pair");
+        format!("mcpproxy_page_{}={secret}", daemon.address().port())
+    };
+    let daemon = TestDaemon::start_in(daemon.shutdown().await).await;
+    for (cookie, expected) in [(&kept, 200), (&ended, 401)] {
+        let cookie = after(&daemon, cookie);
+        let status = status_with(&daemon, &[("cookie", &cookie)]).await;
+        assert_eq!(status, expected);
+    }
+    let home = daemon.shutdown().await;
+    home.write_config(&json!({ "api_key": KEY }).to_string());
+    let daemon = TestDaemon::start_in(home).await;
+    let cookie = after(&daemon, &kept);
+    assert_eq!(status_with(&daemon, &[("cookie", &cookie)]).await, 401);
+}
+
+/// Whatever the document has is asked, so that a new route cannot be forgotten.
+#[tokio::test]
+async fn no_route_is_open_to_clients_to_their_tokens_or_to_pages_of_others() {
+    let daemon = daemon().await;
+    let document = daemon.get("/api/v1/openapi.json").await.json();
+    let token = json!({ "name": "eve", "calls": "all" }).to_string();
+    let issued = daemon.rest("POST", "/api/v1/tokens", &token).await.json();
+    let token = issued["token"].as_str().expect("a token");
+    let bearer = format!("Bearer {token}");
+    let cookie = logged_in(&daemon).await;
+    let cookie = ("cookie", &*cookie);
+    let (key, own) = (kept_key(&daemon), format!("http://{}", daemon.address()));
+    let other = ("origin", "http://127.0.0.1:3000");
+    let ways: [(&str, &[(&str, &str)], &[u16]); 9] = [
+        ("nothing", &[], &[401]),
+        ("a client's token", &[("authorization", &bearer)], &[401]),
+        ("a client's token as a key", &[("x-api-key", token)], &[401]),
+        (
+            "the key as a token",
+            &[("authorization", &format!("Bearer {key}"))],
+            &[401],
+        ),
+        (
+            "a forwarded name",
+            &[("x-forwarded-user", "operator")],
+            &[401],
+        ),
+        (
+            "a cookie that is none",
+            &[("cookie", "mcpproxy_page=x"), ("origin", &own)],
+            &[401],
+        ),
+        ("another page", &[cookie, other], &[401, 403]),
+        (
+            "another site",
+            &[cookie, ("origin", &own), ("sec-fetch-site", "cross-site")],
+            &[401, 403],
+        ),
+        (
+            "another page with the key",
+            &[("x-api-key", &key), ("origin", "http://evil.example")],
+            &[403],
+        ),
+    ];
+    let before = fs::read_to_string(daemon.home().config_file()).expect("it is ours");
+    let mut asked = 0;
+    for (path, methods) in document["paths"].as_object().expect("an object") {
+        if path == "/api/v1/openapi.json" {
+            continue;
+        }
+        let written = path.replace("{name}", "eve").replace("{client}", "cursor");
+        let written = written.replace("{id}", "1");
+        for method in methods.as_object().expect("an object").keys() {
+            let method = method.to_uppercase();
+            for (way, headers, expected) in ways {
+                let answer = send(&daemon, &method, &written, headers).await;
+                let status = answer.status;
+                assert!(
+                    expected.contains(&status),
+                    "{method} {path} by {way}: {status} {}",
+                    answer.text()
+                );
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 500, "{asked}");
+    let after = fs::read_to_string(daemon.home().config_file()).expect("it is ours");
+    assert_eq!(before, after);
+    let tokens = daemon.rest("GET", "/api/v1/tokens", "").await.json();
+    assert_eq!(tokens["tokens"][0]["name"], "eve", "{tokens}");
 }

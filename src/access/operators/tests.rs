@@ -27,7 +27,7 @@ fn ask(
 #[test]
 fn the_key_of_the_settings_counts_or_else_the_kept_one() {
     let kept = Secret::new("kept-key");
-    let operators = Operators::new(Some(&kept));
+    let operators = Operators::new(Some(&kept), None);
     let (open, mut written) = (Settings::default(), Settings::default());
     written.api_key = Some(Secret::new(KEY));
     let check = |settings: &Settings, key: &str, is_right: bool| {
@@ -57,7 +57,7 @@ fn the_key_of_the_settings_counts_or_else_the_kept_one() {
 
 #[test]
 fn what_a_client_shows_is_no_key() {
-    let operators = Operators::new(Some(&Secret::new(KEY)));
+    let operators = Operators::new(Some(&Secret::new(KEY)), None);
     let settings = Settings::default();
     for headers in [
         (header::AUTHORIZATION, format!("Bearer {KEY}")),
@@ -79,7 +79,7 @@ fn a_session_counts_where_it_comes_from_the_page() {
     let link = operators.new_link().expect("there are random bytes");
     let mut at = HeaderMap::new();
     at.insert(header::HOST, HeaderValue::from_static("127.0.0.1:8080"));
-    let set = operators.log_in(link.reveal(), &at);
+    let set = operators.log_in(link.reveal(), &settings, &at);
     let set = set.expect("there are random bytes").expect("a new link");
     let cookie = set.to_str().expect("text").split(';').next().expect("it");
     let session = ask(&operators, &settings, &[(&header::COOKIE, cookie)]);

@@ -1,0 +1,64 @@
+//! Sessions of the page on disk, by their hashes: a restart of the daemon ends none of them. Links are never kept.
+
+use std::{
+    io,
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{config::TokenHash, storage, text::moment};
+
+/// The file in the data folder.
+const FILE: &str = "page-logins.json";
+
+/// Limit: the largest file, in bytes.
+const LARGEST: u64 = 64 << 10;
+
+/// One session as it is kept: when it began and was last used, in milliseconds since 1970.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PageLogin {
+    pub(super) hash: TokenHash,
+    begun: u64,
+    used: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    version: u32,
+    sessions: Vec<PageLogin>,
+}
+
+impl PageLogin {
+    pub(super) fn of(hash: TokenHash, begun: SystemTime, used: SystemTime) -> Self {
+        let [begun, used] = [begun, used].map(moment::millis);
+        Self { hash, begun, used }
+    }
+
+    /// When it began and was last used; a moment that is still to come has been set wrong, and counts for nothing.
+    pub(super) fn times(&self, now: SystemTime) -> Option<(SystemTime, SystemTime)> {
+        let at = |millis| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(millis));
+        let (begun, used) = (at(self.begun)?, at(self.used)?);
+        (begun <= used && used <= now).then_some((begun, used))
+    }
+}
+
+/// Those in this data folder: none where the file is missing, or is none of ours. Blocks.
+pub(super) fn read(data_dir: &Path) -> Vec<PageLogin> {
+    let text = storage::read_text(&data_dir.join(FILE), LARGEST).unwrap_or_default();
+    let stored = serde_json::from_str::<Stored>(&text).ok();
+    let stored = stored.filter(|stored| stored.version == 1);
+    stored.map_or_else(Vec::new, |stored| stored.sessions)
+}
+
+/// Puts them in place of those that are there. Blocks.
+pub(super) fn write(data_dir: &Path, sessions: Vec<PageLogin>) -> io::Result<()> {
+    let stored = Stored {
+        version: 1,
+        sessions,
+    };
+    storage::write_atomically(&data_dir.join(FILE), &serde_json::to_vec(&stored)?)
+}
