@@ -21,6 +21,14 @@ pub enum NotUndone {
     /// Nobody saw the text before it, or it was too long.
     #[error("change {0} cannot be undone: the former value is not known")]
     NotKept(u64),
+    /// It revoked a token, of which nothing is kept.
+    #[error("change {id} revoked the token {name:?}, which cannot come back; issue another one")]
+    Revoked {
+        /// The change.
+        id: u64,
+        /// The name of the token.
+        name: String,
+    },
     /// A later change is about the same.
     #[error("`{path}` was changed again after change {id}")]
     ChangedSince {

@@ -149,6 +149,9 @@ impl<B: Backing> Management<B> {
     pub async fn undo_config(&self, request: UndoRequest) -> Result<ConfigChange, Failure> {
         let history = self.backing().history().clone();
         let id = request.id;
+        if let Some(issued) = self.token_issued_by(id).await? {
+            return self.undo_token(issued, request.dry_run).await;
+        }
         let decide = move |text: &str| {
             let (before, undoes) = history.undone(text, id)?;
             let after = PlannedText {

@@ -4,16 +4,19 @@ use std::time::SystemTime;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Backing, Management};
+use super::{Backing, ConfigChange, Management, writing::not_written};
 use crate::{
     access::last_uses,
     activity::OperatorChange,
-    config::{AllowedCalls, IssuedToken, IssuedTokens, Settings, TokenError, TokenHash, duration},
+    config::{
+        AllowedCalls, ChangeOf, ChangedValue, EditError, IssuedToken, IssuedTokens, Needs,
+        NotUndone, Settings, TokenError, TokenHash, duration,
+    },
     failure::error_code::{ErrorCode, Failure},
     sessions::sealing::random_secret,
-    text::moment,
+    text::{moment, secret::Secret},
 };
 
 /// What every token begins with.
@@ -131,9 +134,9 @@ impl<B: Backing> Management<B> {
         let text = format!("{PREFIX}{}", secret.reveal());
         let token = token_of(new, &text, &settings)?;
         let (added, data_dir) = (token.clone(), self.data_dir().to_owned());
-        let adding = move || IssuedTokens::add(&data_dir, added);
-        self.change_tokens("issue_token", &token.name, adding)
-            .await?;
+        let adding = move || IssuedTokens::add(&data_dir, added.clone()).map(|()| added);
+        let change = TokenChange::of("issue_token");
+        self.change_tokens(change, &token.name, adding).await?;
         let expires = token.expires.map(moment::utc_millis);
         let url = url.map_or_else(|| format!("http://{}/mcp", settings.listen), str::to_owned);
         Ok(NewlyIssued {
@@ -144,25 +147,117 @@ impl<B: Backing> Management<B> {
         })
     }
 
+    /// Issues a token to a client of this machine, under its own name or, where that is taken, that with a number. It may do all that it
+    /// could before.
+    pub async fn issue_token_to_client(&self, client: &str) -> Result<NewlyIssued, Failure> {
+        let known = IssuedTokens::read(self.data_dir()).map_err(|error| failed(&error.into()))?;
+        let is_free = |name: &String| {
+            known
+                .iter()
+                .all(|token| !token.name.eq_ignore_ascii_case(name))
+        };
+        let mut names = (1..).map(|n| {
+            if n == 1 {
+                client.to_owned()
+            } else {
+                format!("{client}-{n}")
+            }
+        });
+        let new = NewToken {
+            name: names.find(is_free).unwrap_or_default(),
+            calls: AllowedCalls::All,
+            ..NewToken::default()
+        };
+        self.issue_token(new, None).await
+    }
+
+    /// Revokes this token, if it is one that was issued; its name.
+    pub async fn revoke_shown(&self, token: &Secret) -> Result<Option<String>, Failure> {
+        let known = IssuedTokens::read(self.data_dir()).map_err(|error| failed(&error.into()))?;
+        let name = known
+            .find(&TokenHash::of(token.reveal()))
+            .map(|token| token.name.clone());
+        if let Some(name) = &name {
+            self.revoke_token(name).await?;
+        }
+        Ok(name)
+    }
+
     /// Revokes a token: what shows it is refused from now on, in every session and stream.
     pub async fn revoke_token(&self, name: &str) -> Result<TokenRow, Failure> {
         let (revoked, data_dir) = (name.to_owned(), self.data_dir().to_owned());
         let removing = move || IssuedTokens::remove(&data_dir, &revoked);
-        let token = self.change_tokens("revoke_token", name, removing).await?;
+        let change = TokenChange::of("revoke_token");
+        let (token, _) = self.change_tokens(change, name, removing).await?;
         Ok(row_of(&token, None))
     }
 
-    async fn change_tokens<T: Send + 'static>(
+    /// The change that is to be undone, if it issued a token: its number, and that token.
+    pub(super) async fn token_issued_by(
         &self,
-        action: &'static str,
+        id: Option<u64>,
+    ) -> Result<Option<(u64, ChangedValue)>, Failure> {
+        let history = self.backing().history().clone();
+        let issued = blocking(move || history.issued_by(id)).await?;
+        issued.map_err(|error| not_written(&EditError::from(error).into()))
+    }
+
+    /// Undoes the change that issued a token, which is revoked: if it is still the one that was issued.
+    pub(super) async fn undo_token(
+        &self,
+        (id, issued): (u64, ChangedValue),
+        dry_run: bool,
+    ) -> Result<ConfigChange, Failure> {
+        let name = issued.path.last().cloned().unwrap_or_default();
+        let known = IssuedTokens::read(self.data_dir()).map_err(|error| failed(&error.into()))?;
+        let is_there = known
+            .iter()
+            .any(|token| token.name == name && Some(noted(token)) == issued.after);
+        if !is_there {
+            let path = issued.path.join(".");
+            let changed = NotUndone::ChangedSince { id, path };
+            return Err(not_written(&EditError::from(changed).into()));
+        }
+        let mut number = None;
+        if !dry_run {
+            let (revoked, data_dir) = (name.clone(), self.data_dir().to_owned());
+            let removing = move || IssuedTokens::remove(&data_dir, &revoked);
+            let change = TokenChange::of("revoke_token");
+            change.by.note().undoes(Some(id));
+            (_, number) = self.change_tokens(change, &name, removing).await?;
+        }
+        Ok(ConfigChange {
+            changes: vec![ChangedValue {
+                before: issued.after,
+                after: None,
+                ..issued
+            }],
+            needs: Needs::Nothing,
+            warnings: Vec::new(),
+            id: number,
+            undoes: Some(id),
+            seen: String::new(),
+        })
+    }
+
+    /// Adds or removes one, and its number in the history.
+    async fn change_tokens(
+        &self,
+        TokenChange { action, by }: TokenChange,
         name: &str,
-        change: impl FnOnce() -> Result<T, TokenError> + Send + 'static,
-    ) -> Result<T, Failure> {
-        let changed = tokio::task::spawn_blocking(change).await;
-        let changed = changed.map_err(|fault| {
-            let error = format!("it ended with a fault: {fault}");
-            Failure::new(ErrorCode::Internal, error, "Try again.")
-        })?;
+        change: impl FnOnce() -> Result<IssuedToken, TokenError> + Send + 'static,
+    ) -> Result<(IssuedToken, Option<u64>), Failure> {
+        let history = self.backing().history().clone();
+        let changing = move || {
+            let token = change()?;
+            let (before, after) = match action {
+                "issue_token" => (None, Some(noted(&token))),
+                _ => (Some(noted(&token)), None),
+            };
+            let number = history.note_token(&token.name, before, after, &by);
+            Ok((token, number))
+        };
+        let changed = blocking(changing).await?;
         let changed = changed.map_err(|error| failed(&error));
         self.backing().reread().await;
         self.backing().note(OperatorChange {
@@ -173,6 +268,38 @@ impl<B: Backing> Management<B> {
         });
         changed
     }
+}
+
+/// Does it where it may wait for the disk.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(|fault| {
+        let error = format!("it ended with a fault: {fault}");
+        Failure::new(ErrorCode::Internal, error, "Try again.")
+    })
+}
+
+/// A change of tokens, and whose it is.
+struct TokenChange {
+    action: &'static str,
+    by: ChangeOf,
+}
+
+impl TokenChange {
+    fn of(action: &'static str) -> Self {
+        let by = ChangeOf::this_task();
+        Self { action, by }
+    }
+}
+
+/// What the history says of a token: all but what it is known by.
+fn noted(token: &IssuedToken) -> Value {
+    let row = row_of(token, None);
+    json!({
+        "subject": row.subject, "roles": row.roles, "servers": row.servers, "profile": row.profile, "calls": row.calls,
+        "created": row.created, "expires": row.expires,
+    })
 }
 
 fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToken, Failure> {

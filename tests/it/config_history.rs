@@ -187,6 +187,55 @@ async fn changes_by_all_at_once_are_all_there_and_all_in_the_history() {
     );
 }
 
+#[tokio::test]
+async fn tokens_are_in_the_history_and_undoing_one_revokes_it() {
+    let daemon = TestDaemon::builder().await;
+    let undo = async |body: Value| {
+        let path = "/api/v1/config/undo";
+        daemon.rest("POST", path, &body.to_string()).await.json()
+    };
+    let issue = async || {
+        let body = json!({ "name": "ben", "calls": "write" }).to_string();
+        let issued = daemon.rest("POST", "/api/v1/tokens", &body).await.json();
+        issued["token"].as_str().expect("a token").to_owned()
+    };
+    let names = async || {
+        let list = daemon.rest("GET", "/api/v1/tokens", "").await.json();
+        list["tokens"].as_array().expect("a list").len()
+    };
+    let token = issue().await;
+    let first = history(&daemon).await[0].clone();
+    is_like!(first, { "by": "operator", "way": "terminal", "needs": "nothing" });
+    assert_eq!(paths(&first), ["tokens.ben"]);
+    is_like!(first["changes"][0]["after"], { "calls": "write", "servers": null });
+    let kept = daemon.home().data_dir().join("config-history.jsonl");
+    let kept = std::fs::read_to_string(kept).expect("a history");
+    let hash = blake3::hash(token.as_bytes()).to_hex();
+    assert!(!kept.contains(&token) && !kept.contains(hash.as_str()));
+    is_like!(undo(json!({ "dry_run": true })).await, { "undoes": first["id"] });
+    assert_eq!(names().await, 1);
+    let undone = undo(json!({})).await;
+    is_like!(undone, { "undoes": first["id"], "needs": "nothing" });
+    assert_eq!(paths(&undone), ["tokens.ben"]);
+    assert_eq!(names().await, 0);
+    is_like!(history(&daemon).await[1], { "undone_by": undone["id"] });
+
+    // Another one of that name is not the one that was issued first.
+    issue().await;
+    let revoked = daemon.rest("DELETE", "/api/v1/tokens/ben", "").await;
+    assert_eq!(revoked.status, 200, "{}", revoked.text());
+    let entries = history(&daemon).await;
+    has!(undo(json!({})).await["error"], "cannot come back");
+    issue().await;
+    let changed = undo(json!({ "id": entries[1]["id"] })).await;
+    has!(changed["error"], "changed again");
+    assert_eq!(names().await, 1);
+    // The file has nothing to do with it.
+    daemon.home().write_config("{\"top_k\": 3}");
+    daemon.rest("POST", "/api/v1/config/reload", "").await;
+    assert_eq!(paths(&history(&daemon).await[0]), ["top_k"]);
+}
+
 /// How many changes the storm below has: `MCPPROXY_CHANGES=1000` makes it long.
 fn changes() -> usize {
     let given = std::env::var("MCPPROXY_CHANGES").ok();

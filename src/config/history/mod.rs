@@ -4,6 +4,7 @@
 mod author;
 mod difference;
 mod store;
+mod tokens;
 mod undoing;
 
 use std::{
@@ -242,7 +243,9 @@ impl History {
             }
             None => {
                 // Nobody has looked since the last process that did.
-                let last = self.stored().unwrap_or_default().pop();
+                let stored = self.stored().unwrap_or_default();
+                let mut of_file = stored.iter().filter(|change| change.token().is_none());
+                let last = of_file.next_back();
                 if last.is_some_and(|last| last.after != text_mark(text)) {
                     self.note(state, None, text, &ChangeOf::a_stranger());
                 }
