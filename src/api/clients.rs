@@ -4,7 +4,7 @@
 use axum::extract::{Path, State, rejection::BytesRejection};
 use bytes::Bytes;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     Answer, Api, FailureResponse, blocking, config, ok, read_body,
@@ -14,10 +14,12 @@ use super::{
 use crate::{
     clients::{
         Client, ClientList, ConnectRequest, Connected, Reaching, check_endpoint, client_of_word,
-        client_rows, connect, disconnect, endpoint_path, entry_name, home_places, our_address,
+        client_rows, connect, disconnect, endpoint_path, entry_name, give_token, home_places,
+        our_address, take_token,
     },
     failure::error_code::{ErrorCode, Failure},
     management::{Management, OverFiles},
+    text::secret::Secret,
 };
 
 const FAILURES: &[ErrorCode] = &[ErrorCode::UnknownClient, ErrorCode::ClientUnchanged];
@@ -34,6 +36,14 @@ pub(super) fn routes() -> Routes {
     let take_out = About::new(
         "disconnectClient",
         "Removes mcpproxy from a client's file; a file not changed since becomes what it was.",
+    );
+    let give = About::new(
+        "giveClientToken",
+        "Issues a token to a client that connects without one, and writes it into its entry; with `dry_run` shows the change only.",
+    );
+    let take = About::new(
+        "takeClientToken",
+        "Puts a client's file back as it was without its token, and revokes that.",
     );
     Routes::new()
         .get(
@@ -52,6 +62,18 @@ pub(super) fn routes() -> Routes {
                 .fails(FAILURES),
         )
         .post(
+            "/api/v1/clients/{client}/token",
+            give_own_token,
+            give.may_take::<OwnTokenBody>()
+                .gives::<OwnToken>()
+                .fails(FAILURES),
+        )
+        .delete(
+            "/api/v1/clients/{client}/token",
+            take_own_token,
+            take.gives::<OwnToken>().fails(FAILURES),
+        )
+        .post(
             "/api/v1/clients/{client}/disconnect",
             disconnect_one,
             take_out
@@ -59,6 +81,25 @@ pub(super) fn routes() -> Routes {
                 .gives::<Connected>()
                 .fails(FAILURES),
         )
+}
+
+/// Whether a client's own token is only looked at.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OwnTokenBody {
+    /// Only says what would change.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// A client that got a token of its own, or lost it.
+#[derive(Serialize, JsonSchema)]
+struct OwnToken {
+    #[serde(flatten)]
+    connected: Connected,
+    /// The name of the token; none where nothing was issued or revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
 }
 
 /// How a client is to be connected.
@@ -146,6 +187,54 @@ async fn disconnect_one(
         disconnect(&home_places()?, &reaching(files, api)?, &request)
     });
     ok(&done.await?)
+}
+
+async fn give_own_token(
+    State(api): State<Api>,
+    Path(client): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
+    let body: OwnTokenBody = body_or_default(body)?;
+    let client = known(&client)?;
+    let write = async |token: Secret, is_dry: bool| {
+        let writing = with_files(&api, move |files, api| {
+            let us = our_address(files, Some(&api.0.location));
+            give_token(&home_places()?, &us, client, &token, is_dry)
+        });
+        writing.await
+    };
+    // What cannot be written is known before there is a token.
+    let connected = write(Secret::new("mcpp_0000"), true).await?;
+    if body.dry_run {
+        let token = None;
+        return ok(&OwnToken { connected, token });
+    }
+    let management = &api.0.management;
+    let issued = management.issue_token_to_client(client.id()).await?;
+    match write(Secret::new(issued.token), false).await {
+        Ok(connected) => ok(&OwnToken {
+            connected,
+            token: Some(issued.name),
+        }),
+        Err(failure) => {
+            management.revoke_token(&issued.name).await?;
+            Err(failure)
+        }
+    }
+}
+
+async fn take_own_token(State(api): State<Api>, Path(client): Path<String>) -> Answer {
+    let client = known(&client)?;
+    let (connected, shown) = with_files(&api, move |files, api| {
+        let us = our_address(files, Some(&api.0.location));
+        take_token(&home_places()?, &us, client)
+    })
+    .await?;
+    let token = match &shown {
+        Some(token) => api.0.management.revoke_shown(token).await?,
+        None => None,
+    };
+    ok(&OwnToken { connected, token })
 }
 
 fn reaching(files: &Management<OverFiles>, api: &Api) -> Result<Reaching, Failure> {

@@ -8,15 +8,17 @@ use serde_json::Value;
 use super::{
     connection,
     failure::CommandFailure,
+    import,
     output::{self, Output},
     table::{name, text},
 };
 use crate::{
+    clients::{client_rows, home_places, our_address},
     config::{self, ChangeWay, ChangedValue, Needs},
     daemon_client::{self, AnswerDeadline},
     management::{
-        ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, EditPath, Management, OverFiles,
-        UndoRequest,
+        ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, DaemonLocation, EditPath, Management,
+        OverFiles, UndoRequest,
     },
 };
 
@@ -167,6 +169,9 @@ async fn change(
     for warning in &change.warnings {
         out.warning(warning);
     }
+    if change.changes.iter().any(requires_tokens) {
+        warn_of_clients(files, import::location_of(&daemon).as_ref(), out);
+    }
     match (change.id, change.changes.is_empty()) {
         (None, true) => out.note("nothing to change"),
         (None, false) => out.note("nothing was written"),
@@ -184,6 +189,33 @@ async fn change(
         let columns = [name("KEY"), text("BEFORE", 1), text("AFTER", 1)];
         output::table(columns, change.changes.iter().map(cells))
     })
+}
+
+/// Whether clients have to show a token from then on.
+fn requires_tokens(change: &ChangedValue) -> bool {
+    let keys: Vec<&str> = change.path.iter().map(String::as_str).collect();
+    match (&keys[..], &change.after) {
+        (["serverAuth", "required"], Some(value)) => *value == true,
+        (["serverAuth"], Some(value)) => value["required"] == true,
+        _ => false,
+    }
+}
+
+/// Names the clients of this machine that show no token.
+fn warn_of_clients(files: &Management<OverFiles>, location: Option<&DaemonLocation>, out: Output) {
+    let Ok(places) = home_places() else {
+        return;
+    };
+    let rows = client_rows(&places, &our_address(files, location), true);
+    for row in rows {
+        if row.connected && row.shows_token == Some(false) {
+            out.warning(&format!(
+                "{} shows no token and gets 401; next: `mcpproxy connect {} --token`",
+                row.title,
+                row.client.id()
+            ));
+        }
+    }
 }
 
 fn cells(change: &ChangedValue) -> [String; 3] {

@@ -253,7 +253,7 @@ pub fn disconnect(
     carry_out(places, asked, change, outcomes)
 }
 
-fn carry_out(
+pub(super) fn carry_out(
     places: &ClientPlaces,
     asked: &ConnectRequest<'_>,
     change: FileChange,
@@ -296,7 +296,10 @@ fn done(
     }
 }
 
-fn file_of(places: &ClientPlaces, asked: &ConnectRequest<'_>) -> Result<ClientFile, Failure> {
+pub(super) fn file_of(
+    places: &ClientPlaces,
+    asked: &ConnectRequest<'_>,
+) -> Result<ClientFile, Failure> {
     let file = places.file_to_connect(asked.client, asked.is_for_project);
     file.ok_or_else(|| {
         let what = format!("{} has no file for a project", asked.client.name());
@@ -308,7 +311,7 @@ fn left_alone(what: impl Into<String>, hint: impl Into<String>) -> Failure {
     Failure::new(ErrorCode::ClientUnchanged, what, hint)
 }
 
-fn refused(client: Client, file: &ClientFile, error: &ClientFileError) -> Failure {
+pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError) -> Failure {
     let path = file.path.display();
     let what = format!("{path} of {} was left unchanged: {error}", client.name());
     let step = match error {

@@ -28,14 +28,15 @@ pub(super) struct FileChange {
     pub after: Option<String>,
     /// Whether the entry may be of somebody else: no copy of the file is without it.
     pub is_found: bool,
-    puts_back_another: bool,
+    /// Whether the entry that comes back was written by somebody else.
+    pub puts_back_another: bool,
     /// What becomes of copies.
-    copies: CopiesAfter,
+    pub copies: CopiesAfter,
 }
 
 /// What becomes of the copies beside a file when it was written.
 #[derive(Clone, PartialEq)]
-enum CopiesAfter {
+pub(super) enum CopiesAfter {
     /// They stay, and one of what was there comes.
     OneMore,
     /// The file is what one of them was: that one and those after it are of no more use, and none comes.

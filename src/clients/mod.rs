@@ -23,6 +23,7 @@ mod needs;
 mod our_entry;
 mod our_text;
 mod ours;
+mod own_token;
 mod pasted;
 mod pasted_lines;
 mod placeholders;
@@ -53,6 +54,7 @@ pub use self::{
     keeping::to_keyring,
     moving::{move_back, move_out},
     needs::{NeededKind, NeededValue},
+    own_token::{give_token, take_token},
     placeholders::Placeholder,
     places::ClientPlaces,
     plan::plan,

@@ -2,11 +2,12 @@
 
 mod file;
 mod list;
+mod own_token;
 
 use clap::Args;
 
-use self::file::say_done;
 pub(super) use self::file::say_token;
+use self::{file::say_done, own_token::own_token};
 use super::{
     connection,
     failure::CommandFailure,
@@ -52,6 +53,9 @@ pub(super) struct ConnectCommand {
     /// Let the client start `mcpproxy stdio` instead of HTTP
     #[arg(long)]
     stdio: bool,
+    /// Give it a token of its own, in its file
+    #[arg(long, requires = "clients", conflicts_with_all = ["project", "name", "endpoint", "stdio"])]
+    token: bool,
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -67,6 +71,7 @@ Examples:
   mcpproxy connect --all --dry-run          show the change in every found client's file
   mcpproxy connect codex --endpoint /mcp/all
   mcpproxy connect claude-code --project    this project only (.mcp.json)
+  mcpproxy connect cursor --token           give it a token of its own
   mcpproxy connect cursor --undo            remove it again";
 
 /// Connects one client, and says so to people.
@@ -118,6 +123,14 @@ impl ConnectCommand {
             return Err(CommandFailure::usage(what).next(next));
         }
         let files = location.files()?;
+        if self.token {
+            // Only the daemon knows the file's entry and the token together.
+            let mut daemon = connection::open(&files, out).await?;
+            for client in self.clients {
+                own_token(&mut daemon, client, self.undo, self.dry_run, out).await?;
+            }
+            return Ok(());
+        }
         let daemon = connection::open_if_running(&files, out).await?;
         let location = daemon.as_ref().and_then(import::location_of);
         let places = home_places()?;

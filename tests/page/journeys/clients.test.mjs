@@ -208,8 +208,23 @@ test("the page and an import name a secret by one rule", async () => {
   await here.end();
 });
 
-test("requiring tokens names the clients that would get 401, and lets them go on in the same step", async () => {
+test("requiring tokens names the clients that would get 401, and gives each a token of its own in the same step", async () => {
   const here = await furnished({ entries: () => ({}) });
+  const before_ = here.read(".cursor/mcp.json");
+  const status = async (authorization) => (await fetch(`${here.base}/mcp`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...(authorization && { authorization }) },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }),
+  })).status;
+  for (const looks of [{ width: 1440 }, { theme: "dark", width: 1024 }, { width: 390 }]) {
+    const other = await visitor(here, looks);
+    await other.go("/ui/access");
+    await other.page.getByRole("button", { name: "Require tokens…" }).click();
+    await other.page.getByText("Cursor has none and would get 401.").waitFor();
+    await isSound(other, `requiring tokens at ${looks.width}`);
+    await shot(other, "access-first");
+    await other.close();
+  }
   const { page, go, title, close } = await visitor(here);
   await go("/ui/clients");
   await page.locator("tr[data-key='client cursor']").getByText("has not called yet").waitFor();
@@ -217,11 +232,21 @@ test("requiring tokens names the clients that would get 401, and lets them go on
   await page.getByRole("button", { name: "Require tokens…" }).click();
   const question = page.getByRole("group", { name: "Require tokens?" });
   await question.getByText("Cursor has none and would get 401.").waitFor();
-  await isSound({ page, width: 1280 }, "tokens are to be required");
+  assert.ok(await question.getByLabel("Give each a token of its own, in its file").isChecked());
   await question.getByRole("button", { name: "Require tokens" }).click();
   await page.locator("#toast", { hasText: "Tokens are required; restart Cursor" }).waitFor();
-  assert.match(here.read(".cursor/mcp.json"), /"command":[^]*"stdio"/);
-  assert.equal((await fetch(`${here.base}/mcp`, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" })).status, 401);
+  const token = /"Authorization": "(Bearer mcpp_[\w-]+)"/.exec(here.read(".cursor/mcp.json"))?.[1];
+  assert.deepEqual([await status(), await status(token)], [401, 200]);
+  await page.locator("tr[data-key='token cursor']").waitFor();
+  assert.ok(!(await page.content()).includes(token.slice("Bearer ".length)), "nobody needs to see it");
+  // Nobody is let in again before a restart, so whoever has a token keeps it until then.
+  await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
+  await page.locator("#toast", { hasText: "Tokens are required until a restart" }).waitFor();
+  assert.deepEqual([await status(), await status(token)], [401, 200]);
+  await here.rest("DELETE", "/clients/cursor/token");
+  assert.equal(here.read(".cursor/mcp.json"), before_);
+  assert.equal(await status(token), 401);
+  await here.rest("POST", "/clients/cursor/token");
   await go("/ui/clients");
   await title("Clients");
   assert.equal(await page.getByText("gets 401").count(), 0);

@@ -1,16 +1,17 @@
 // Who may use which tools: tokens, whether one is needed, rules in words, and profiles.
 
-import { Failure, ask, part, patch, post } from "./api.js";
+import { ask, part, patch, post, remove } from "./api.js";
 import { accessCheck } from "./access_check.js";
 import { h } from "./dom.js";
-import { button, cell, copying, failed, head, note, row, section, table, toast } from "./parts.js";
+import { acting, button, cell, copying, failed, head, note, row, section, table, toast } from "./parts.js";
 import { tokens } from "./tokens.js";
 import { said, some } from "./words.js";
 
 export function access(_, frame) {
-  let file, status, clients, failure;
+  let file, status, clients;
+  const it = acting(frame);
   let asking = false;
-  /** Whether clients of this machine are changed so that they go on. */
+  /** Whether clients of this machine get a token each, so that they go on. */
   let keepsIn = true;
   /** The profile that is edited: `{name, isNew, servers}`. */
   let editing = null;
@@ -24,48 +25,42 @@ export function access(_, frame) {
   /** Clients of this machine that come over the network and show no token. */
   const shutOut = () => (clients?.clients ?? []).filter((one) => one.connected && one.shows_token === false);
 
-  /** Lets each of them start `mcpproxy stdio` in place of the address: a program of this machine needs no token. */
-  async function letIn(out) {
-    for (const one of out) await post(`clients/${part(one.client)}/connect`, { stdio: true });
-  }
-
-  async function require() {
+  /** Gives each of them a token of its own, in its file, and requires tokens then. Undone, the files and the setting go back together. */
+  function require() {
     const out = keepsIn ? shutOut() : [];
-    try {
-      await letIn(out);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      failure = error;
-      return frame.paint();
-    }
     const restart = out.length ? `; restart ${some(out.map((one) => one.title), 5)}` : "";
-    return save([{ path: "serverAuth.required", value: true }], `Tokens are required${restart}`);
+    return it.act("Requiring tokens…", async () => {
+      const given = [];
+      try {
+        for (const one of out) {
+          await post(`clients/${part(one.client)}/token`, {});
+          given.push(one.client);
+        }
+        await change([{ path: "serverAuth.required", value: true }], `Tokens are required${restart}`, given);
+      } catch (error) {
+        await takeBack(given);
+        throw error;
+      }
+    });
   }
 
-  async function save(changes, word) {
-    failure = null;
-    try {
-      const done = await patch("config", { changes });
-      [asking, editing] = [false, null];
+  const takeBack = async (given) => { for (const client of given) await remove(`clients/${part(client)}/token`); };
+
+  async function change(changes, word, given = []) {
+    const done = await patch("config", { changes });
+    [asking, editing] = [false, null];
+    await load();
+    toast(word, done.id ? () => it.act("Undoing…", async () => {
+      await post("config/undo", { id: done.id });
       await load();
-      toast(word, done.id ? () => undo(done.id) : undefined);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      failure = error;
-    }
-    frame.paint();
+      // Nobody is let in again before a restart: until then they need theirs.
+      if (given.length && list.required()) return toast("Tokens are required until a restart");
+      await takeBack(given);
+      await load();
+    }) : undefined);
   }
 
-  async function undo(id) {
-    try {
-      await post("config/undo", { id });
-      await load();
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      failure = error;
-    }
-    frame.paint();
-  }
+  const save = (changes, word) => it.act("Saving…", () => change(changes, word));
 
   function requiring() {
     const isOn = list.required();
@@ -75,7 +70,7 @@ export function access(_, frame) {
       return section("Without a token", null, h("p", "A client without a token gets 401. Programs that start ", h("code", "mcpproxy stdio"), " on this machine need none."));
     }
     const question = h("div.confirm", { role: "group", "aria-label": "Require tokens?" },
-      h("div", h("b", "Require tokens from now on?"), h("br"), h("span.soft", names, out.length ? h("label", " ", h("input", { type: "checkbox", checked: keepsIn, on: { change: (event) => { keepsIn = event.target.checked; } } }), " Change their files: they start mcpproxy stdio and need none") : null, list.count() ? "" : " There are no tokens yet, so nothing could connect over the network.")),
+      h("div", h("b", "Require tokens from now on?"), h("br"), h("span.soft", names, out.length ? h("label", " ", h("input", { type: "checkbox", checked: keepsIn, on: { change: (event) => { keepsIn = event.target.checked; } } }), " Give each a token of its own, in its file") : null, list.count() ? "" : " There are no tokens yet, so nothing could connect over the network.")),
       button("Not now", () => { asking = false; frame.paint(); }, "btn", { "data-safe": "" }),
       button("Require tokens", require, "btn primary"));
     return section("Without a token", null,
@@ -144,7 +139,7 @@ export function access(_, frame) {
     const sub = list.required() ? "Who may use which tools. A client without a token gets 401." : "Who may use which tools. A client without a token is let in as anonymous.";
     return [
       h("div.title", h("div", h("h1", "Access"), h("p.sub", sub)), h("div.acts", h("a.btn", { href: "/ui/clients" }, "Clients"))),
-      failure ? failed(failure) : null,
+      it.failure ? failed(it.failure) : null,
       status.warnings.filter((warning) => warning.includes("serverAuth")).map((warning) => note("warn", warning)),
       h("div.cols.wide", h("div", list.render(), requiring(), rules(), profiles()),
         h("aside.rail", { "aria-labelledby": "h-new-token" }, h("h2", { id: "h-new-token" }, "New token"), h("p.hint", "For a colleague, another machine or a job."), list.rail())),

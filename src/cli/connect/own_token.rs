@@ -1,0 +1,59 @@
+//! `mcpproxy connect CLIENT --token`: a token of its own in a client's entry, and the file as it was before that.
+
+use http::Method;
+use serde::Deserialize;
+
+use crate::{
+    cli::{
+        failure::CommandFailure,
+        output::{self, Output},
+    },
+    clients::Client,
+    daemon_client::{self, AnswerDeadline, DaemonClient},
+};
+
+/// What the daemon did.
+#[derive(Deserialize)]
+struct Done {
+    file: String,
+    #[serde(default)]
+    diff: Vec<String>,
+    token: Option<String>,
+}
+
+/// Has the daemon give a client its token, or take it again.
+pub(super) async fn own_token(
+    daemon: &mut DaemonClient,
+    client: Client,
+    is_undo: bool,
+    is_dry: bool,
+    out: Output,
+) -> Result<(), CommandFailure> {
+    let path = format!("/api/v1/clients/{}/token", client.id());
+    let (method, body) = if is_undo {
+        (Method::DELETE, Vec::new())
+    } else {
+        let body = output::as_json(&serde_json::json!({ "dry_run": is_dry }))?;
+        (Method::POST, body)
+    };
+    let sending = daemon.send(method, &path, body, AnswerDeadline::Daemon);
+    let body = sending.await?;
+    if out.is_json() {
+        return output::json(&body);
+    }
+    let Done { file, diff, token } = daemon_client::read(&path, &body)?;
+    let (name, id) = (client.name(), client.id());
+    if is_undo {
+        let revoked = token.map(|token| format!("; revoked its token {token:?}"));
+        out.done(&format!("restored {file}{}", revoked.unwrap_or_default()));
+    } else if let Some(token) = token {
+        out.done(&format!(
+            "{name} shows the token {token:?} now, in {file}; undo: `mcpproxy connect {id} --token --undo`"
+        ));
+    } else {
+        out.note(&format!("would change {file}; nothing was written"));
+        return output::foreign_text(&diff.join("\n"));
+    }
+    out.next(&format!("restart {name}"));
+    Ok(())
+}

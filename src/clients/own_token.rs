@@ -1,0 +1,180 @@
+//! A token of its own in the entry of a client that connects to our address, and the file as it was before that. Only the entry is changed.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    client::Client,
+    connect::{ConnectOutcome, ConnectRequest, Connected, carry_out, file_of, refused},
+    edit,
+    file::ClientFile,
+    file_change::{ClientFileError, CopiesAfter, FileChange, our_entry_in},
+    places::ClientPlaces,
+    replace::{self, CopyKind},
+    servers::ClientServer,
+    table::TokenPlace,
+};
+use crate::{config::OurAddress, failure::error_code::Failure, text::secret::Secret};
+
+const AUTHORIZATION: &str = "Authorization";
+
+/// Has the entry of a client show this token. Blocks.
+pub fn give_token(
+    places: &ClientPlaces,
+    us: &OurAddress,
+    client: Client,
+    token: &Secret,
+    is_dry: bool,
+) -> Result<Connected, Failure> {
+    let change = |file: &ClientFile| {
+        let (text, ours) = our_entry(file, us)?;
+        let entry = with_token(client, &ours, token.reveal());
+        let after = edit::put(client, file.format, &text, &ours.name, &entry)?;
+        Ok(changed(file, ours.name, text, after, CopiesAfter::OneMore))
+    };
+    carried_out(places, client, is_dry, change)
+}
+
+/// Puts the file back as it was without the token: byte for byte if nothing else was changed since. The token that it showed. Blocks.
+pub fn take_token(
+    places: &ClientPlaces,
+    us: &OurAddress,
+    client: Client,
+) -> Result<(Connected, Option<Secret>), Failure> {
+    let mut shown = None;
+    let change = |file: &ClientFile| {
+        let (text, ours) = our_entry(file, us)?;
+        shown = token_of(&ours);
+        let entry = members(&ours);
+        let is_what_was = |before: &str| {
+            let others = file.servers_in(before).ok();
+            let other = others
+                .as_ref()
+                .and_then(|found| our_entry_in(found, file, us));
+            let is_without = other.is_some_and(|it| it.name == ours.name && !it.shows_token());
+            is_without
+                && edit::put(client, file.format, before, &ours.name, &entry).as_deref()
+                    == Ok(&text)
+        };
+        let copies: Vec<(PathBuf, String)> = replace::backups(&file.path, CopyKind::Connect)
+            .into_iter()
+            .filter_map(|copy| Some((copy.clone(), std::fs::read_to_string(copy).ok()?)))
+            .collect();
+        let restored = copies.iter().position(|(_, before)| is_what_was(before));
+        if let Some(at) = restored
+            && let (spent, Some((_, before))) =
+                (copies.get(..=at).unwrap_or_default(), copies.get(at))
+        {
+            let spent = spent.iter().map(|(copy, _)| copy.clone()).collect();
+            let copies = CopiesAfter::WithoutRestored(spent);
+            return Ok(changed(
+                file,
+                ours.name.clone(),
+                text,
+                before.clone(),
+                copies,
+            ));
+        }
+        let entry = without_token(entry);
+        let after = edit::put(client, file.format, &text, &ours.name, &entry)?;
+        Ok(changed(file, ours.name, text, after, CopiesAfter::OneMore))
+    };
+    let done = carried_out(places, client, false, change)?;
+    Ok((done, shown))
+}
+
+fn carried_out(
+    places: &ClientPlaces,
+    client: Client,
+    is_dry: bool,
+    change: impl FnOnce(&ClientFile) -> Result<FileChange, ClientFileError>,
+) -> Result<Connected, Failure> {
+    let asked = ConnectRequest {
+        is_dry,
+        ..ConnectRequest::usual(client)
+    };
+    let file = file_of(places, &asked)?;
+    let change = change(&file).map_err(|error| refused(client, &file, &error))?;
+    let outcomes = [ConnectOutcome::WouldConnect, ConnectOutcome::Connected];
+    carry_out(places, &asked, change, outcomes)
+}
+
+/// The text of the file, and the entry in it that leads to our address: a program that it starts needs no token.
+fn our_entry(
+    file: &ClientFile,
+    us: &OurAddress,
+) -> Result<(String, ClientServer), ClientFileError> {
+    let text = file.text()?.ok_or(ClientFileError::NotThere)?;
+    let found = file.servers_in(&text)?;
+    let ours = our_entry_in(&found, file, us).filter(|ours| us.is_us(ours));
+    let ours = ours.filter(|ours| ours.command().is_none()).cloned();
+    Ok((text, ours.ok_or(ClientFileError::NotThere)?))
+}
+
+fn changed(
+    file: &ClientFile,
+    name: String,
+    before: String,
+    after: String,
+    copies: CopiesAfter,
+) -> FileChange {
+    FileChange {
+        path: file.path.clone(),
+        name,
+        before: Some(before),
+        after: Some(after),
+        is_found: true,
+        puts_back_another: false,
+        copies,
+    }
+}
+
+fn members(ours: &ClientServer) -> Map<String, Value> {
+    ours.entry.as_object().cloned().unwrap_or_default()
+}
+
+/// Where entries of a client have headers that stand for themselves.
+fn headers_of(client: Client) -> &'static str {
+    let place = client.0.entry.as_ref().map(|shape| &shape.token);
+    match place {
+        Some(TokenPlace::Key(_)) => "http_headers",
+        _ => "headers",
+    }
+}
+
+fn with_token(client: Client, ours: &ClientServer, token: &str) -> Map<String, Value> {
+    let mut entry = without_token(members(ours));
+    let key = headers_of(client);
+    let headers = entry.entry(key).or_insert_with(|| json!({}));
+    if !headers.is_object() {
+        *headers = json!({});
+    }
+    if let Value::Object(headers) = headers {
+        headers.insert(AUTHORIZATION.to_owned(), json!(format!("Bearer {token}")));
+    }
+    entry
+}
+
+fn without_token(mut entry: Map<String, Value>) -> Map<String, Value> {
+    entry.remove("bearer_token_env_var");
+    for key in ["headers", "http_headers"] {
+        if let Some(Value::Object(headers)) = entry.get_mut(key) {
+            headers.retain(|name, _| !name.eq_ignore_ascii_case(AUTHORIZATION));
+            if headers.is_empty() {
+                entry.remove(key);
+            }
+        }
+    }
+    entry
+}
+
+/// The token that stands in an entry.
+fn token_of(ours: &ClientServer) -> Option<Secret> {
+    let lists = ["headers", "http_headers"].iter();
+    let mut headers = lists
+        .filter_map(|key| ours.entry.get(key)?.as_object())
+        .flatten();
+    let (_, value) = headers.find(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION))?;
+    Some(Secret::new(value.as_str()?.strip_prefix("Bearer ")?))
+}
