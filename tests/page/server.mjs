@@ -149,6 +149,7 @@ const tools = () => {
     case "large": return filled(2_000, marker && existsSync(marker));
     case "wordy": return WORDY;
     case "pair": return pair(marker && existsSync(marker) ? "Other words" : "Words");
+    case "growing": return pair("Words").slice(0, marker && existsSync(marker) ? 2 : 1);
     case "numbers": return NUMBERS;
     case "many": return Array.from({ length: Number(marker) }, (_, i) => ({ name: `tool_${i}`, description: `Number ${i}.`, annotations: { readOnlyHint: true }, inputSchema: object({}) }));
     case "leaky": return LEAKY();

@@ -84,6 +84,7 @@ pub(super) const ASSETS: &[Asset] = assets![
     "tool.js",
     "tool_switch.js",
     "tools_list.js",
+    "trust.js",
     "try_it.js",
     "usage.js",
     "variables.js",

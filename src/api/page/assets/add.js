@@ -4,7 +4,7 @@ import { Failure, ask, part, post, query } from "./api.js";
 import { h, icon } from "./dom.js";
 import { imports } from "./imports.js";
 import { KNOWN, asText } from "./known.js";
-import { button, cell, crumbs, failed, go, head, row, state, table, toast } from "./parts.js";
+import { acting, button, cell, crumbs, failed, go, head, row, state, table, toast } from "./parts.js";
 import { capital, count, said } from "./words.js";
 
 /** Milliseconds of silence before what is typed is read. */
@@ -20,8 +20,7 @@ export function add(frame) {
   const others = imports(frame);
   let text = "";
   let found = null;
-  let failure = null;
-  let doing = "";
+  const it = acting(frame);
   let isHeld = false;
   let keeps = true;
   let lacking = "";
@@ -39,7 +38,7 @@ export function add(frame) {
   async function read() {
     asking?.abort();
     const mine = asking = new AbortController();
-    [found, failure, lacking] = [null, null, ""];
+    [found, it.failure, lacking] = [null, null, ""];
     if (!text.trim()) return frame.paint();
     try {
       const answer = await post("import/pasted", { text }, { signal: mine.signal });
@@ -50,7 +49,7 @@ export function add(frame) {
     } catch (error) {
       if (mine.signal.aborted) return;
       if (!(error instanceof Failure)) throw error;
-      failure = error;
+      it.failure = error;
     }
     frame.paint();
   }
@@ -82,7 +81,8 @@ export function add(frame) {
   async function submit(event) {
     event.preventDefault();
     const chosen = picked();
-    if (doing || !chosen.length) return;
+    // The same once more is no other choice.
+    if (it.doing || !chosen.length) return;
     const blanks = chosen.flatMap((one) => (one.placeholders ?? []).map((blank) => ({ one, blank })));
     const missing = blanks.filter(({ one, blank }) => !valueOf(one, blank));
     if (missing.length) {
@@ -92,28 +92,20 @@ export function add(frame) {
     }
     const given = {};
     for (const { one, blank } of blanks) (given[one.name] ??= {})[blank.place] = valueOf(one, blank);
-    [doing, failure, lacking] = ["Adding…", null, ""];
-    frame.paint();
-    try {
+    lacking = "";
+    await it.act("Adding…", async () => {
       const body = { servers: chosen.map((one) => one.name), pasted: { text }, values: given, keyring: keeps, quarantined: isHeld };
       const answer = await post("import", body, { patience: 90_000 });
       const added = answer.servers.filter((one) => one.imported).map((one) => one.name);
       const wrong = answer.servers.filter((one) => one.error);
       if (added.length) toast(`Added ${added.length === 1 ? added[0] : count(added.length, "server")}`, () => takeBack(added));
       if (!wrong.length) return frame.visit(added.length > 1 ? "/ui/" : isHeld ? `/ui/review/${part(added[0])}` : `/ui/servers/${part(added[0])}`);
-      doing = "";
       await read();
       for (const one of wrong) {
         const same = found?.servers.find((other) => other.written_name === one.written_name);
         if (same) same.error = one.error;
       }
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      failure = error;
-    }
-    doing = "";
-    frame.paint();
-    frame.soon();
+    });
   }
 
   async function takeBack(servers) {
@@ -135,7 +127,7 @@ export function add(frame) {
     if (one.error) return h("span.bad", capital(one.error));
     if (one.outcome === "same") return h("span.dim", "same as ", said(one.name ?? ""));
     if (!canCome(one)) return h("span.dim", one.outcome === "ourselves" ? "mcpproxy itself" : capital(one.reason ?? "cannot be used"));
-    if (!one.command) return h("span.dim", "a URL; reached once it is added");
+    if (!one.command) return one.warning ? [state("err", "Not reached"), h("div.sub", capital(one.warning))] : h("span.dim", "a URL; reached once it is added");
     const it = checks.get(one.name);
     if (!it) return null;
     if (it.found) return [state("ready", "Found"), h("div.sub", h("code", said(it.file)))];
@@ -147,7 +139,7 @@ export function add(frame) {
     const can = canCome(one);
     const id = `p-${one.written_name}`.replace(/[^\w-]/g, "_");
     const box = h("input", {
-      type: "checkbox", id, checked: can && !left.has(one.name), disabled: !can || Boolean(doing),
+      type: "checkbox", id, checked: can && !left.has(one.name), disabled: !can || Boolean(it.doing),
       on: { change: (event) => { if (event.target.checked) left.delete(one.name); else left.add(one.name); frame.paint(); } },
     });
     const blanks = can ? one.placeholders ?? [] : [];
@@ -162,14 +154,14 @@ export function add(frame) {
   }
 
   function results() {
-    if (failure) return failed(failure);
+    if (it.failure) return failed(it.failure);
     if (!found) return null;
     const n = picked().length;
     const hasSecret = picked().some((one) => one.literal_secrets?.length || (one.placeholders ?? []).some(isSecret));
     return h("section.sec", { "aria-labelledby": "found-h" },
       h("header", h("h2", { id: "found-h" }, `${count(found.servers.length, "server")} found`), h("p", "nothing is started yet")),
       table("fold", [["Add", "", true], ["Name"], ["Runs or reaches"], ["Missing"], ["Check"]], [found.servers.map(line)]),
-      h("div.bar.sec", doing ? h("span.wait", { role: "status" }, doing) : h("button.btn.primary", { type: "submit" }, `Add ${count(n, "server")}`),
+      h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : h("button.btn.primary", { type: "submit" }, `Add ${count(n, "server")}`),
         h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold for review: tools are listed, none is offered"),
         hasSecret ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), " store secrets in the keyring") : null),
       lacking ? h("p.hint.bad", { role: "alert" }, icon("s-err"), h("span", lacking)) : n ? null : h("p.hint", open().length ? "Nothing is chosen." : "Nothing new to add."));

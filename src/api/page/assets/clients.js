@@ -2,7 +2,7 @@
 
 import { ask, part, post, query } from "./api.js";
 import { h } from "./dom.js";
-import { button, cell, failed, head, row, state, table, toast } from "./parts.js";
+import { acting, button, cell, failed, head, row, state, table, toast } from "./parts.js";
 import { ago, capital, said } from "./words.js";
 
 /** Programs whose last call is looked up. */
@@ -16,10 +16,10 @@ export function clients(frame) {
   /** When programs called last, and whether who shows no token is refused. */
   let seen = new Map();
   let isRequired = false;
-  let failure = null;
+  const it = acting(frame);
+  const { act } = it;
   /** The client whose change is looked at: `{client, verb, change}`. */
   let looking = null;
-  let doing = null;
   let isAll = false;
 
   async function load() {
@@ -33,21 +33,8 @@ export function clients(frame) {
       })));
     } catch (error) {
       if (error.isSignedOut || error.isGone) throw error;
-      failure = error;
+      it.failure = error;
     }
-  }
-
-  async function act(word, doIt) {
-    if (doing) return;
-    [doing, failure] = [word, null];
-    frame.paint();
-    try {
-      await doIt();
-    } catch (error) {
-      failure = error;
-    }
-    doing = null;
-    frame.paint();
   }
 
   const send = (client, verb, body) => post(`clients/${part(client)}/${verb}`, body);
@@ -85,7 +72,7 @@ export function clients(frame) {
   }
 
   function line(one) {
-    const isBusy = doing === one.client;
+    const isBusy = it.doing === one.client;
     const what = one.connected ? ["as ", h("code", said(one.name ?? ""))] : one.error ? h("span.bad", capital(one.error)) : null;
     const verb = one.connected ? "disconnect" : "connect";
     const press = isBusy ? h("span.wait", { role: "status" }, "Looking…")
@@ -114,11 +101,11 @@ export function clients(frame) {
   }
 
   function render() {
-    if (!list) return failure ? failed(failure) : null;
+    if (!list) return it.failure ? failed(it.failure) : null;
     const shown = list.clients.filter((one) => isAll || one.found || one.connected);
     const absent = list.clients.length - shown.length;
     return [
-      failure ? failed(failure) : null,
+      it.failure ? failed(it.failure) : null,
       shown.length ? table("fold", [["Client"], ["State"], ["File"], ["Action", "", true]], [shown.map(line)]) : h("div.empty", h("b", "No client found."), "Looked below ", h("code", said(list.home)), "."),
       absent || isAll ? h("p.hint", button(isAll ? "Show only those found" : `Show ${absent} more, not found here`, () => { isAll = !isAll; frame.paint(); }, "link small")) : null,
     ];

@@ -1,13 +1,15 @@
-// Whether the command of an entry is there: looked for where the daemon starts servers, when the field is left. It says so and forbids nothing.
+// Whether the command or the address of an entry is there, when its field is left: looked for where the daemon starts servers, and on this
+// machine alone. It says so and forbids nothing.
 
-import { Failure, ask, query } from "./api.js";
+import { Failure, ask, post, query } from "./api.js";
 import { fill, h, icon } from "./dom.js";
+import { urlFault } from "./entry.js";
 import { checked } from "./leaving.js";
 import { button } from "./parts.js";
 import { capital, said } from "./words.js";
 
-/** `control` is the field; `about` gives `{command, cwd, path}` of the entry as it stands, or nothing where there is nothing to look for. */
-export function commandCheck(control, about) {
+/** `wanted` gives what is to be looked for, or nothing; `ask_` asks for it, and `told` says what came of it. */
+function fieldCheck(control, wanted, ask_, told) {
   const box = h("div", { role: "status" });
   let asked = "";
   let asking = null;
@@ -19,15 +21,14 @@ export function commandCheck(control, about) {
   }
 
   async function look() {
-    const wanted = about();
-    if (!wanted?.command) return clear();
-    const question = query("commands", wanted);
-    if (question === asked) return;
+    const now = wanted();
+    if (!now) return clear();
+    if (now === asked) return;
     asking?.abort();
     const mine = new AbortController();
-    [asked, asking] = [question, mine];
+    [asked, asking] = [now, mine];
     try {
-      const found = await ask(question, { signal: mine.signal });
+      const found = await ask_(now, { signal: mine.signal });
       if (asking === mine) fill(box, told(found, use));
     } catch (failure) {
       if (asking === mine && failure instanceof Failure) clear();
@@ -47,6 +48,13 @@ export function commandCheck(control, about) {
   control.addEventListener("input", clear);
   return { node: box, look };
 }
+
+/** `control` is the field; `about` gives `{command, cwd, path}` of the entry as it stands, or nothing where there is nothing to look for. */
+export const commandCheck = (control, about) => fieldCheck(control, () => { const it = about(); return it?.command ? query("commands", it) : ""; }, ask, told);
+
+/** The same of an address. Only this machine is asked whether something listens. */
+export const addressCheck = (control) => fieldCheck(control, () => (urlFault(control.value.trim()) ? "" : control.value.trim()), (text, options) => post("import/pasted", { text }, options),
+  ({ servers: [one] }) => (one?.warning ? h("p.hint.warn", icon("s-auth"), h("span", capital(one.warning), ". It can be saved all the same.")) : null));
 
 function told({ found, judged, file, reason, next_step: step, closest }, use) {
   // A reference may have its value elsewhere.

@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { h } from "./dom.js";
-import { button, cell, failed, head, row, section, state, table } from "./parts.js";
+import { acting, button, cell, failed, head, row, section, state, table } from "./parts.js";
 import { capital, count, said } from "./words.js";
 
 /** Milliseconds that it may take: a login shell is asked for its PATH. */
@@ -13,22 +13,9 @@ const STATES = { fail: ["err", "fails"], warn: ["auth", "warning"], ok: ["ready"
 
 export function doctor(frame) {
   let report = null;
-  let failure = null;
-  let doing = false;
   let isAll = false;
-
-  async function look() {
-    if (doing) return;
-    [doing, failure] = [true, null];
-    frame.paint();
-    try {
-      report = await ask("doctor", { patience: PATIENCE });
-    } catch (error) {
-      failure = error;
-    }
-    doing = false;
-    frame.paint();
-  }
+  const it = acting(frame);
+  const look = () => it.act("Looking…", async () => { report = await ask("doctor", { patience: PATIENCE }); });
 
   function line(finding, i) {
     const [kind, word] = STATES[finding.severity] ?? ["off", finding.severity];
@@ -41,14 +28,14 @@ export function doctor(frame) {
   }
 
   function render() {
-    const press = doing ? h("span.end.wait", { role: "status" }, "Looking…") : button(report ? "Look again" : "Find problems", look, "end link small");
+    const press = it.doing ? h("span.end.wait", { role: "status" }, it.doing) : button(report ? "Look again" : "Find problems", look, "end link small");
     const aside = [h("p", "the program, its port and files, secrets, servers and clients; nothing is started"), press];
-    if (!report) return section("Doctor", aside, failure ? failed(failure) : null);
+    if (!report) return section("Doctor", aside, it.failure ? failed(it.failure) : null);
     const sorted = [...report.findings].sort((a, b) => WORST.indexOf(a.severity) - WORST.indexOf(b.severity));
     const wrong = sorted.filter((finding) => finding.severity !== "ok");
     const shown = isAll ? sorted : wrong;
     const rest = sorted.length - wrong.length;
-    return section("Doctor", aside, failure ? failed(failure) : null,
+    return section("Doctor", aside, it.failure ? failed(it.failure) : null,
       h("p", { role: "status" }, wrong.length ? `${count(wrong.length, "problem")}, ${rest} checks pass.` : `All ${rest} checks pass.`),
       shown.length ? table("fold", [["Check"], ["Result"], ["What"], ["What to do"]], [shown.map(line)]) : null,
       h("p.hint", button(isAll ? "Show only problems" : "Show everything", () => { isAll = !isAll; frame.paint(); }, "link small")));

@@ -1,6 +1,6 @@
 // The fields of an entry. `entryForm` gives `{node, read, first}`: `read(isStrict)` gives the entry and what is to be corrected.
 
-import { commandCheck } from "./command_check.js";
+import { addressCheck, commandCheck } from "./command_check.js";
 import { fill, h, icon } from "./dom.js";
 import { durationFault, freeName, keyFault, looksSecret, nameFault, schemeOf, secretName, urlFault } from "./entry.js";
 import { checked } from "./leaving.js";
@@ -144,7 +144,7 @@ const MORE = [
 /** `name` is that of the entry that is edited, or null; `takenSecrets` are names of secrets that are stored or referred to; `changed` hears of every change. */
 export function entryForm({ name, entry, taken, takenSecrets, changed }) {
   const isNew = name === null;
-  const known = new Set(["command", "args", "env", "cwd", "url", "headers", "type", "oauth", "quarantined", "start", "session_scope", "tool_changes", "enabled_tools", "disabled_tools", ...MORE.map(([key]) => key)]);
+  const known = new Set(["command", "args", "env", "cwd", "url", "headers", "type", "oauth", "quarantined", "start", "session_scope", "tool_changes", "new_tools", "enabled_tools", "disabled_tools", ...MORE.map(([key]) => key)]);
   let isRemote = entry.url !== undefined;
   const nameField = field("Name", text(name ?? entry.name), {
     check(value) {
@@ -160,7 +160,8 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
   const args = field("Arguments", area((entry.args ?? []).join("\n"), 3), { aside: "one per line, never split by a shell" });
   const env = pairs("Environment", entry.env, { isHeader: false, serverName: () => nameField.control.value, takenSecrets, changed });
   const cwd = field("Working folder", text(entry.cwd), { aside: "the home folder if empty" });
-  const url = field("URL", text(entry.url), { check: urlFault });
+  const urlText = text(entry.url);
+  const url = field("URL", urlText, { hint: addressCheck(urlText).node, check: urlFault });
   const kind = field("It speaks", choice(["sse", "auto"].includes(entry.type) ? entry.type : "", [["", "Streamable HTTP"], ["auto", "either, detected"], ["sse", "HTTP+SSE, the older one"]]));
   const headers = pairs("Headers", entry.headers, { isHeader: true, serverName: () => nameField.control.value, takenSecrets, changed });
   const oauth = entry.oauth ?? {};
@@ -175,6 +176,7 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
   const start = field("Started", choice(entry.start, [["", "by the first call that needs it"], ["eager", "with the daemon, and kept"]]));
   const scope = field("Shared by", choice(entry.session_scope, [["", "all clients, unless it asks them questions"], ["shared", "all clients, always"], ["client", "no one: one for each client"], ["workspace", "clients with the same folders"]]));
   const changes = field("Changed tools", choice(entry.tool_changes, [["", "are held until you approve them"], ["allow", "are accepted unreviewed"]]));
+  const fresh = field("New tools", choice(entry.new_tools, [["", "as for all servers"], ["hold", "are held until you approve them"], ["allow", "are usable at once"]]));
   const only = field("Only these tools", area((entry.enabled_tools ?? []).join("\n"), 2), { aside: "one per line, * for any characters; all if empty" });
   const not = field("Not these tools", area((entry.disabled_tools ?? []).join("\n"), 2), { aside: "one per line" });
   const trust = ["start", "hold"].map((value) => h("input", { type: "radio", name: "trust", value, checked: value === "start" }));
@@ -198,7 +200,7 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
     isNew ? h("fieldset.field", h("legend", "When added"),
       h("label.radio", trust[0], h("span", "Start it now and offer its tools ", h("span.dim", "you trust it"))),
       h("label.radio", trust[1], h("span", "Quarantine it ", h("span.dim", "list its tools for review, offer none")))) : null,
-    h("details.field", h("summary", "Timing, working folder, sharing, tools ", h("span.dim", isNew ? "all at their defaults" : "")), h("div", cwd.node, h("div.pair", more.map(([, one]) => one.node), start.node, scope.node, changes.node), only.node, not.node)));
+    h("details.field", h("summary", "Timing, working folder, sharing, tools ", h("span.dim", isNew ? "all at their defaults" : "")), h("div", cwd.node, h("div.pair", more.map(([, one]) => one.node), start.node, scope.node, changes.node, fresh.node), only.node, not.node)));
   node.addEventListener("input", changed);
   // What else says where it is looked for.
   cwd.control.addEventListener("change", there.look);
@@ -209,7 +211,7 @@ export function entryForm({ name, entry, taken, takenSecrets, changed }) {
     const kept = Object.fromEntries(Object.entries(entry).filter(([key]) => !known.has(key) && key !== "name"));
     const now = isRemote ? remote() : { command: command.control.value.trim(), args: linesOf(args.control.value), env: env.read(), cwd: cwd.control.value.trim() };
     for (const [key, one] of more) now[key] = one.control.value.trim();
-    Object.assign(now, { start: start.control.value, session_scope: scope.control.value, tool_changes: changes.control.value, enabled_tools: linesOf(only.control.value), disabled_tools: linesOf(not.control.value) });
+    Object.assign(now, { start: start.control.value, session_scope: scope.control.value, tool_changes: changes.control.value, new_tools: fresh.control.value, enabled_tools: linesOf(only.control.value), disabled_tools: linesOf(not.control.value) });
     if (isNew && trust[1].checked) now.quarantined = true;
     if (!isNew && entry.quarantined !== undefined) now.quarantined = entry.quarantined;
     return { ...now, ...kept };

@@ -1,9 +1,10 @@
-// What ends a failure where it is said: a field for the secret or variable that a server lacks, stored in the keyring.
+// What ends a failure where it is said: a field for the secret or variable that a server lacks, stored in the keyring, or for the command
+// that is not here.
 
 import { ask, part, patch, put, query } from "./api.js";
 import { h } from "./dom.js";
 import { state } from "./parts.js";
-import { said } from "./words.js";
+import { capital, said } from "./words.js";
 
 /** Lines of the log that are looked at. */
 const LINES = 40;
@@ -21,31 +22,39 @@ export async function complaint(server, entry) {
   return name && entry?.env?.[name] === undefined ? { name, line } : null;
 }
 
+/** What is said of the command of an entry that is not here: `{command, reason, closest}`. One that cannot be judged is not. */
+export async function absent(entry) {
+  const { command, cwd, env } = entry ?? {};
+  if (!command || /\*\*\*/.test(`${command} ${env?.PATH}`)) return null;
+  const found = await ask(query("commands", { command, cwd, path: env?.PATH })).catch(() => null);
+  return found?.judged && !found.found ? { command, ...found } : null;
+}
+
 /** The part of an entry at a path of keys, as the file has it. */
 const at = (entry, key) => key.split(".").reduce((value, one) => value?.[one], entry);
 
 /** A form for what is lacking, or nothing. `act(word, doIt)` does it and shows what came of it. */
-export function fixForm(name, details, said_, act, restart) {
+export function fixForm(name, details, { said_, absent }, act, restart) {
   const lacks = details.missing?.[0];
-  const wanted = lacks ? asked(name, details.entry, lacks) : said_ ? inEnv(name, said_.name, said_) : null;
+  const wanted = lacks ? asked(name, details.entry, lacks) : absent ? inCommand(absent) : said_ ? inEnv(name, said_.name) : null;
   if (!wanted) return null;
-  const field = h("input.mono", { type: "password", id: "fix-value", autocomplete: "off", "aria-describedby": "fix-hint", "data-kept": "" });
+  const field = h("input.mono", { type: wanted.secret ? "password" : "text", value: wanted.value ?? "", spellcheck: "false", id: "fix-value", autocomplete: "off", "aria-describedby": "fix-hint", "data-kept": "" });
   const submit = (event) => {
     event.preventDefault();
     const given = document.getElementById("fix-value");
     if (!given.value) return given.focus();
     const value = given.value;
     return act("Saving…", async () => {
-      await put(`secrets/${part(wanted.secret)}`, { value });
-      if (wanted.change) await patch(`servers/${part(name)}`, wanted.change);
+      if (wanted.secret) await put(`secrets/${part(wanted.secret)}`, { value });
+      if (wanted.change) await patch(`servers/${part(name)}`, wanted.secret ? wanted.change : wanted.change(value));
       await restart();
     });
   };
-  return h(`form.fix${lacks ? ".warn" : ""}`, { "aria-label": wanted.title, "data-key": "fix", on: { submit } },
+  return h(`form.fix${lacks ? ".warn" : ""}`, { "aria-label": wanted.secret ? wanted.title : "Correct the command", "data-key": "fix", on: { submit } },
     h("p", lacks ? state("auth", wanted.title) : h("b", wanted.title)),
-    said_ && !lacks ? h("p.said", said(said_.line)) : null,
+    said_ && !lacks && !absent ? h("p.said", said(said_.line)) : null,
     h("div.line", h("div.field", h("label.mono", { for: "fix-value" }, said(wanted.label)), field), h("button.btn.primary", { type: "submit" }, "Save and restart")),
-    h("p.hint", { id: "fix-hint" }, wanted.change ? ["Stored in the keyring as ", h("code", said(wanted.secret)), "; its entry gets the reference."] : "Stored in the keyring; its entry refers to it."));
+    h("p.hint", { id: "fix-hint" }, wanted.hint ?? (wanted.change ? ["Stored in the keyring as ", h("code", said(wanted.secret)), "; its entry gets the reference."] : "Stored in the keyring; its entry refers to it.")));
 }
 
 function asked(server, entry, { kind, name, key }) {
@@ -61,4 +70,9 @@ function asked(server, entry, { kind, name, key }) {
 function inEnv(server, name) {
   const secret = `${server}-${name}`;
   return { title: "It exited on start and wrote:", label: name, secret, change: { env: { [name]: `\${keyring:${secret}}` } } };
+}
+
+function inCommand({ command, reason, closest }) {
+  const hint = closest ? ["The closest that exists is ", h("code", said(closest)), "."] : [capital(reason ?? ""), "."];
+  return { title: ["There is no program ", h("code", said(command)), " here."], label: "Command", value: closest ?? command, hint, change: (value) => ({ command: value.trim() }) };
 }

@@ -2,8 +2,8 @@
 
 import { ask, part, post } from "./api.js";
 import { h } from "./dom.js";
-import { button, cell, failed, head, row, state, table, toast } from "./parts.js";
-import { capital, count, said } from "./words.js";
+import { acting, button, cell, failed, head, row, state, table, toast } from "./parts.js";
+import { capital, count, said, sentence } from "./words.js";
 
 /** What is so of a server that was found, as far as it is nothing to choose. */
 const WHY = { same: "here already", ourselves: "mcpproxy itself", unusable: "cannot be used" };
@@ -11,34 +11,31 @@ const WHY = { same: "here already", ourselves: "mcpproxy itself", unusable: "can
 /** `done` is called when something was taken over. */
 export function imports(frame, done = () => {}) {
   let found = null;
-  let failure = null;
-  let doing = false;
+  const it = acting(frame);
   let isHeld = false;
+  let keeps = true;
   const left = new Set();
 
   const canCome = (one) => one.outcome === "new" || one.outcome === "renamed";
 
   async function load() {
-    [found, failure] = [null, null];
+    [found, it.failure] = [null, null];
     try {
       found = await ask("import");
     } catch (error) {
       if (error.isSignedOut || error.isGone) throw error;
-      failure = error;
+      it.failure = error;
     }
   }
 
   const open = () => (found?.servers ?? []).filter(canCome);
   const picked = () => open().filter((one) => !left.has(one.name));
 
-  async function take() {
-    if (doing) return;
-    const names = picked().map((one) => one.name);
-    if (!names.length) return;
-    [doing, failure] = [true, null];
-    frame.paint();
-    try {
-      const answer = await post("import", { servers: names, quarantined: isHeld }, { patience: 90_000 });
+  function take() {
+    return it.act("Importing…", async () => {
+      const names = picked().map((one) => one.name);
+      if (!names.length) return;
+      const answer = await post("import", { servers: names, quarantined: isHeld, keyring: keeps }, { patience: 90_000 });
       const taken = answer.servers.filter((one) => one.imported).map((one) => one.name);
       await load();
       for (const one of answer.servers.filter((row) => row.error)) {
@@ -47,34 +44,25 @@ export function imports(frame, done = () => {}) {
       }
       if (taken.length) toast(`Imported ${count(taken.length, "server")}`, () => takeBack(taken));
       await done();
-    } catch (error) {
-      failure = error;
-    }
-    doing = false;
-    frame.paint();
-    frame.soon();
+    });
   }
 
   /** Takes them out again. A place of one of them is left first: what the daemon would answer there is that there is no such server. */
   async function takeBack(servers) {
     const here = location.pathname;
     if (servers.some((name) => here.includes(`/${part(name)}`))) await frame.visit("/ui/add");
-    try {
+    return it.act("Removing…", async () => {
       await post("changes", { verb: "remove", servers }, { patience: 90_000 });
       await load();
       await done();
-    } catch (error) {
-      failure = error;
-    }
-    frame.paint();
-    frame.soon();
+    });
   }
 
   function line(one) {
     const id = `take-${one.file}-${one.project ?? ""}-${one.written_name}`.replace(/[^A-Za-z0-9_-]/g, "_");
     const can = canCome(one);
     const box = h("input", {
-      type: "checkbox", id, checked: can && !left.has(one.name), disabled: !can || doing,
+      type: "checkbox", id, checked: can && !left.has(one.name), disabled: !can || Boolean(it.doing),
       "aria-describedby": `${id}-why`,
       on: { change: (event) => { if (event.target.checked) left.delete(one.name); else left.add(one.name); frame.paint(); } },
     });
@@ -91,18 +79,18 @@ export function imports(frame, done = () => {}) {
     const parts = [];
     if (one.error) parts.push(h("span.bad", capital(one.error)));
     if (one.outcome === "new") parts.push("new");
-    else if (one.outcome === "renamed") parts.push("new; ", said(one.reason ?? "renamed"));
+    else if (one.outcome === "renamed") parts.push("new; ", sentence(one.reason ?? "renamed"));
     else if (one.outcome === "same") parts.push(h("span.dim", "same as ", said(one.name ?? ""), one.differing ? [", which has another value for ", said(one.differing.join(", "))] : null));
-    else parts.push(h("span.dim", WHY[one.outcome] ?? "", one.reason ? [": ", said(one.reason)] : null));
+    else parts.push(h("span.dim", WHY[one.outcome] ?? "", one.reason ? [": ", sentence(one.reason)] : null));
     if (one.disabled) parts.push(", disabled as it is there");
     if (one.quarantined) parts.push(", quarantined as it is there");
     if (one.warning) parts.push(h("div.sub", state("err", said(one.warning))));
     for (const need of one.needs ?? []) {
       if (need.is_set) continue;
       const what = need.not_given ? `needs a secret; ${JSON.stringify(need.not_given)} is stored for something else` : need.kind === "secret" ? "needs a secret" : "needs a variable";
-      parts.push(h("div.sub", state("auth", what), " ", h("code", said(need.name)), ": ", said(need.next_step)));
+      parts.push(h("div.sub", state("auth", what), " ", h("code", said(need.name)), ": ", sentence(need.next_step)));
     }
-    if (one.literal_secrets?.length) parts.push(h("div.sub", h("code", said(one.literal_secrets.join(", "))), " is a secret in plain text; to store it in the keyring: ", said((one.secret_steps ?? []).join("; "))));
+    if (one.literal_secrets?.length) parts.push(h("div.sub", h("code", said(one.literal_secrets.join(", "))), " is a secret in plain text"));
     if (one.left_behind?.length) parts.push(h("div.sub", "Left behind: ", said(one.left_behind.join(", "))));
     return parts;
   }
@@ -112,7 +100,7 @@ export function imports(frame, done = () => {}) {
   function render() {
     const title = h("h2", { id: "im-h" }, "Or import what your clients already have");
     const box = (aside, ...children) => h("section.sec", { id: "import", "aria-labelledby": "im-h" }, h("header", title, aside), children);
-    if (!found) return box(null, failure ? failed(failure, button("Look again", () => load().then(frame.paint, () => {}))) : null);
+    if (!found) return box(null, it.failure ? failed(it.failure, button("Look again", () => load().then(frame.paint, () => {}))) : null);
     const faults = found.faults.map((fault) => h("p.hint.bad", h("span", h("code", said(short(fault.file))), " was not read: ", said(fault.error))));
     for (const twice of found.repeated ?? []) {
       faults.push(h("p.hint.bad", h("span", h("code", said(short(twice.file))), ": ", h("code", said(twice.key)), " is there twice; the last one counts.")));
@@ -123,8 +111,9 @@ export function imports(frame, done = () => {}) {
     }
     const n = picked().length;
     const held = h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold them for review");
-    const act = doing ? h("span.wait", { role: "status" }, "Importing…") : open().length ? [button(`Import ${count(n, "server")}`, take), held, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
-    return box(where, faults, failure ? failed(failure) : null,
+    const stored = picked().some((one) => one.literal_secrets?.length) ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), " store secrets in the keyring") : null;
+    const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`Import ${count(n, "server")}`, take), held, stored, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
+    return box(where, faults, it.failure ? failed(it.failure) : null,
       table("fold", [["Take", "", true], ["Name"], ["From"], ["Runs or reaches"], ["What happens"]], [found.servers.map(line)]),
       h("div.bar.sec", act));
   }

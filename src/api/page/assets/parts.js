@@ -1,5 +1,6 @@
 // Parts that more than one place has: states, tables, notices, empties, confirmations, toasts.
 
+import { Failure } from "./api.js";
 import { fill, h, icon, svg } from "./dom.js";
 import { write } from "./exact.js";
 import { capital, said } from "./words.js";
@@ -23,11 +24,10 @@ export function serverState(row) {
   if (row.quarantined) return state("held", "Quarantined");
   switch (row.state) {
     case "Ready": return state("ready", "Ready");
-    case "Connecting": return state("work", "Connecting");
-    case "Authenticating": return state("auth", "Authenticating");
-    case "Error": return state("err", "Error");
-    case "Disconnected": return state("off", "Disconnected");
-    default: return state("off", row.state);
+    case "Connecting": return state("work", "Starting");
+    case "Authenticating": return state("auth", "Needs a login");
+    case "Error": return /^Needs/.test(row.shown_state) ? state("auth", row.shown_state) : state("err", "Error");
+    default: return state("off", row.shown_state ?? row.state);
   }
 }
 
@@ -152,6 +152,29 @@ export function button(word, click, classes = "btn", attributes = {}) {
 export const go = (word, href, classes = "btn") => h(`a.${classes.split(" ").join(".")}`, { href }, word);
 
 let ending;
+
+/** What is done in a place, one thing after the other: what is chosen meanwhile follows. `doing` says what is under way, `failure` what the
+ * last came to; `after` is awaited before that is shown. */
+export function acting(frame, after = () => {}) {
+  let before = Promise.resolve();
+  const now = async (word, doIt) => {
+    [it.doing, it.failure] = [word, null];
+    frame.paint();
+    try {
+      await doIt();
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      it.failure = error;
+    } finally {
+      it.doing = null;
+      await after();
+      frame.paint();
+      frame.soon();
+    }
+  };
+  const it = { doing: null, failure: null, act: (word, doIt) => (before = before.catch(() => {}).then(() => now(word, doIt))) };
+  return it;
+}
 
 /** Something that can be undone or was copied. Never an error. */
 export function toast(text, undo) {

@@ -1,13 +1,14 @@
 // What waits for a person: quarantined servers, and definitions that are held. What is approved is what was shown: `seen` of the inspection
 // goes back with the approval, and what changed meanwhile is not shown in its place but announced.
 
-import { Failure, ask, part, post, remove as take } from "./api.js";
+import { ask, part, post, remove as take } from "./api.js";
 import { h, icon } from "./dom.js";
 import { decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
-import { button, confirm, empty, facts, failed, go, json, noServer, note, section, serverState, state, textBox, toast, variant } from "./parts.js";
+import { acting, button, confirm, empty, facts, failed, go, json, noServer, note, section, serverState, state, textBox, toast, variant } from "./parts.js";
 import { changed, contacted, entryFacts, found, locked, matters, risk } from "./review_parts.js";
+import { trust, trustOfAll } from "./trust.js";
 import { at, capital, count, said, when } from "./words.js";
 
 /** Limit: things of one kind that are listed at first. */
@@ -21,9 +22,10 @@ export function review(wanted, frame) {
   let name = null;
   let shown = null;
   let decided = [];
+  /** What the file says; nothing where it cannot be used. */
+  let settings = null;
   let isStale = false;
-  let doing = null;
-  let failure = null;
+  const it = acting(frame);
   let asked = null;
   let approved = null;
   // What was approved here: it keeps its place, so that nothing else comes under the pointer that approved it.
@@ -35,7 +37,8 @@ export function review(wanted, frame) {
 
   /** Reads what waits, and what was decided. */
   async function look() {
-    const [{ servers }, of] = await Promise.all([ask("servers"), decisions()]);
+    const [{ servers }, of, file] = await Promise.all([ask("servers"), decisions(), ask("config").catch(() => null)]);
+    settings = file?.settings;
     waiting = servers.filter((one) => waits(one) || (one.quarantined && !one.enabled));
     decided = of;
   }
@@ -53,7 +56,7 @@ export function review(wanted, frame) {
 
   /** What is shown stays as it is while somebody reads it. */
   async function refresh() {
-    if (doing) return;
+    if (it.doing) return;
     await look();
     if (name === null) {
       if (waiting.length) await load();
@@ -67,25 +70,20 @@ export function review(wanted, frame) {
     if (!isStale) shown = { ...shown, server: now.server, things: now.things };
   }
 
-  async function act(word, doIt) {
-    [doing, failure, asked] = [word, null, null];
-    frame.paint();
-    try {
-      await doIt();
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      failure = error;
-    }
-    doing = null;
-    frame.paint();
-    frame.soon();
+  function act(word, doIt) {
+    asked = null;
+    return it.act(word, doIt);
   }
 
   /** Leaves what is held as it is, and goes on to what waits after it. */
   const next = () => waiting[waiting.findIndex((one) => one.name === name) + 1];
   const goOn = () => frame.visit(next() ? `/ui/review/${part(next().name)}` : "/ui/");
   /** It settles the matter: nothing of it is offered, and it leaves the review. */
-  const disable = () => post(`servers/${part(name)}/disable`).then(() => { toast(`Disabled ${name}`, () => post(`servers/${part(name)}/enable`)); frame.soon(); return goOn(); }).catch((error) => { failure = error; frame.paint(); });
+  const disable = () => act("Disabling…", async () => {
+    await post(`servers/${part(name)}/disable`);
+    toast(`Disabled ${name}`, () => post(`servers/${part(name)}/enable`));
+    await goOn();
+  });
 
   function keepBlocked(thing) {
     const held = thing ? inPlace().filter((one) => !one.isApproved).map((one) => one.thing) : [];
@@ -102,8 +100,9 @@ export function review(wanted, frame) {
 
   /** Approves what was shown. It stays there, with a way to the next one: whoever presses twice has looked at nothing else. */
   async function approve(body, what, thing) {
+    const { seen } = shown;
     await act("Approving…", async () => {
-      await post(`servers/${part(name)}/approve`, { seen: shown.seen, ...body });
+      await post(`servers/${part(name)}/approve`, { seen, ...body });
       toast(`Approved ${what}`);
       if (thing) done.push({ thing, place: inPlace().findIndex((one) => keyOf(one.thing) === keyOf(thing)) });
       [wanted, approved] = [name, what];
@@ -111,7 +110,7 @@ export function review(wanted, frame) {
       await look();
       shown = await ask(`servers/${part(name)}/inspect`);
     });
-    if (!failure) document.querySelector("[data-approved]")?.focus();
+    if (!it.failure) document.querySelector("[data-approved]")?.focus();
   }
 
   /** What is held, and in its old place what was and is approved. */
@@ -127,9 +126,11 @@ export function review(wanted, frame) {
     const n = waiting.length;
     const title = h("div.title", h("div", h("h1", n === 0 ? "Nothing waits for you" : n === 1 ? "1 server waits for you" : `${n} servers wait for you`),
       h("p.sub", "Agents cannot see or call what is held. Only you can approve it.")));
-    if (!shown) return [title, failure ? failed(failure) : null, empty("All is approved.", "A new server that an agent adds, a tool that changes and a definition that looks dangerous are held here until you approve them.", go("Servers", "/ui/")), decidedList(decided)];
-    return [title, h("div.cols.left", list(), h("div", article()))];
+    if (!shown) return [title, it.failure ? failed(it.failure) : null, empty("All is approved.", "A new server that an agent adds, a tool that changes and a definition that looks dangerous are held here until you approve them.", go("Servers", "/ui/")), ofAll(), decidedList(decided)];
+    return [title, h("div.cols.left", list(), h("div", article(), shown.entry && !shown.server.quarantined && !shown.server.demo ? trust(name, shown.entry, act) : null, ofAll()))];
   }
+
+  const ofAll = () => (settings ? trustOfAll(settings, act) : null);
 
   function list() {
     const rows = waiting.some((one) => one.name === name) ? waiting : [shown.server, ...waiting];
@@ -143,11 +144,11 @@ export function review(wanted, frame) {
     const rows = inPlace();
     return h("article", { tabindex: "-1", "data-focus": "", "aria-labelledby": "srv-h", "data-key": name },
       isStale ? note("warn", [h("b", "Its list has changed."), " You see its list of before, which can no longer be approved."], button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
-      failure ? failed(failure, button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
+      it.failure ? failed(it.failure, button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
       h("header.title", h("div", h("h2", { id: "srv-h" }, h("a.u", { href: `/ui/servers/${part(name)}` }, said(name)), " ", h("span.dim", shown.server.quarantined ? "held server" : "")), h("p.tags", serverState(shown.server)))),
-      doing ? h("p.wait", { role: "status" }, icon("s-work", true), doing) : null,
+      it.doing ? h("p.wait", { role: "status" }, icon("s-work", true), it.doing) : null,
       locked(shown),
-      approved === null || doing ? null : wasApproved(),
+      approved === null || it.doing ? null : wasApproved(),
       shown.server.quarantined ? whole() : [rows.length ? rows.map(({ thing, isApproved }) => one(thing, isApproved)) : h("p.soft", "Nothing is held."), listing(shown.things.filter((thing) => !thing.held))]);
   }
 
@@ -192,23 +193,14 @@ export function review(wanted, frame) {
   });
 
   /** What was tried and is not wanted. */
-  async function removeIt() {
-    [doing, failure, asked] = ["Removing…", null, null];
-    frame.paint();
-    try {
-      await take(`servers/${part(name)}`);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      [doing, failure] = [null, error];
-      frame.paint();
-      return;
-    }
+  const removeIt = () => act("Removing…", async () => {
+    await take(`servers/${part(name)}`);
     toast(`Removed ${name}`);
-    frame.visit("/ui/review");
-  }
+    await frame.visit("/ui/review");
+  });
 
   function decideWhole(dangerous, tools) {
-    if (shown.lock_file || doing || (!shown.inspected && isStarting())) return null;
+    if (shown.lock_file || it.doing || (!shown.inspected && isStarting())) return null;
     if (asked === "remove") {
       const back = () => { asked = null; frame.paint(); document.querySelector("[data-remove]")?.focus(); };
       return h("div.sec", confirm(`Remove ${name}?`, "Deletes its entry and its log.", `Remove ${name}`, removeIt, back));
@@ -229,9 +221,9 @@ export function review(wanted, frame) {
     const title = thing.kind === "instructions" ? "instructions" : thing.name;
     const dangerous = thing.findings.filter(isHigh).length;
     return h("section.held-thing", { "data-key": key, "aria-label": title },
-      h("header.title", h("div", h("h3.big", { id: headingOf(thing), tabindex: "-1" }, h("span.mono", said(title)), " ", h("span.dim", [isApproved ? "approved" : thing.reason === "changed" ? "changed" : "held", word].filter(Boolean).join(" "))),
+      h("header.title", h("div", h("h3.big", { id: headingOf(thing), tabindex: "-1" }, h("span.mono", said(title)), " ", h("span.dim", [isApproved ? "approved" : ["changed", "new"].includes(thing.reason) ? thing.reason : "held", word].filter(Boolean).join(" "))),
         isApproved ? null : h("p.soft", capital(thing.explanation ?? "It is held"), thing.held_since ? [". Held since ", at(thing.held_since)] : null, thing.approved_at ? ["; approved ", when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : null] : null, "."))),
-      thing.diff ? note("held", [h("b", "What matters: "), matters(told(thing.diff)), "."]) : null,
+      thing.diff ? note("held", [h("b", "What matters: "), said(matters(told(thing.diff))), "."]) : null,
       thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
       thing.diff ? diffTable(told(thing.diff), ["Approved ", thing.approved_at ? when(thing.approved_at) : ""], ["Offered now ", h("span.dim.mono", print(thing))], "Definition before and after") : null,
       thing.diff ? folded(thing) : definition(thing),
@@ -239,7 +231,7 @@ export function review(wanted, frame) {
   }
 
   function decideOne(thing, key, title, dangerous) {
-    if (shown.lock_file || doing) return null;
+    if (shown.lock_file || it.doing) return null;
     const body = thing.kind === "instructions" ? { instructions: true } : { names: [thing.name] };
     const yes = () => approve(body, title, thing);
     if (asked === key) {

@@ -2,14 +2,15 @@
 
 import { ask, part, post, query, remove as take } from "./api.js";
 import { h } from "./dom.js";
-import { complaint, fixForm } from "./fix.js";
+import { absent, complaint, fixForm } from "./fix.js";
 import { logView } from "./log.js";
 import { reason } from "./overview.js";
-import { button, cell, confirm, crumbs, facts, failed, go, head, json, labelled, noServer, note, row, section, serverState, state, strip, table, toast, variant } from "./parts.js";
+import { acting, button, cell, confirm, crumbs, facts, failed, go, head, json, labelled, noServer, note, row, section, serverState, state, strip, table, toast, variant } from "./parts.js";
 import { PAGE, counted, figures } from "./records.js";
 import { startsSection } from "./starts.js";
 import { globOf, offerTools } from "./tool_switch.js";
-import { trust, variables } from "./variables.js";
+import { trust } from "./trust.js";
+import { variables } from "./variables.js";
 import { bytes, capital, count, number, said, some, span, took } from "./words.js";
 
 /** Tools that are shown at first. */
@@ -30,11 +31,10 @@ export function server(name, frame, first) {
   let details, tools, calls, starts, others;
   /** What it says that it lacks. */
   let said_ = null;
+  let wrong = null;
   let isAll = false;
   let asked = null;
-  let doing = null;
-  let before = Promise.resolve();
-  let failure = null;
+  const it = acting(frame, () => load().catch((error) => { it.failure ??= error; }));
   const vars = variables(name, frame, (word, doIt) => act(word, doIt));
   let reading = Promise.resolve();
   let isEnding = false;
@@ -53,26 +53,17 @@ export function server(name, frame, first) {
     ]);
     others = [...changes.records, ...daemon.records];
     const { server: one, entry } = details;
-    said_ = one.state === "Error" && one.transport === "stdio" && !one.unusable ? await complaint(name, entry) : null;
+    [said_, wrong] = one.state === "Error" && one.transport === "stdio" && !one.unusable ? await Promise.all([complaint(name, entry), absent(entry)]) : [null, null];
     await log.load();
   }
 
-  /** Does something, says so meanwhile, and shows what came of it. What is chosen while something else is done follows that. */
-  const act = (word, doIt, undo) => (before = before.catch(() => {}).then(() => actNow(word, doIt, undo)));
-
-  async function actNow(word, doIt, undo) {
-    [doing, failure, asked] = [word, null, null];
-    frame.paint();
-    try {
+  /** Does something, says so meanwhile, and shows what came of it. */
+  function act(word, doIt, undo) {
+    asked = null;
+    return it.act(word, async () => {
       await doIt();
       if (undo) toast(undo.text, undo.act);
-    } catch (error) {
-      failure = error;
-    }
-    doing = null;
-    await load().catch((error) => { failure ??= error; });
-    frame.paint();
-    frame.soon();
+    });
   }
 
   const verb = (verb) => post(`${path}/${verb}`, undefined, { patience: RESTART });
@@ -86,7 +77,7 @@ export function server(name, frame, first) {
   });
 
   function actions(one) {
-    if (doing) return [h("span.wait", { role: "status" }, doing)];
+    if (it.doing) return [h("span.wait", { role: "status" }, it.doing)];
     if (!one.transport || (one.unusable && !one.quarantined)) return [];
     // It has no entry that could be changed.
     if (one.demo) return [button("Restart", () => act("Restarting…", () => verb("restart")))];
@@ -94,7 +85,7 @@ export function server(name, frame, first) {
     const remote = one.transport !== "stdio";
     return [
       one.quarantined ? go("Review", `/ui/review/${part(name)}`, "btn primary") : null,
-      !one.quarantined && one.held ? go("Compare", `/ui/review/${part(name)}`, "btn primary") : null,
+      !one.quarantined && one.held ? go("Review", `/ui/review/${part(name)}`, "btn primary") : null,
       usable && one.state === "Authenticating" ? go("Log in", `/ui/servers/${part(name)}/login`, "btn primary") : null,
       usable ? button("Restart", () => act("Restarting…", () => verb("restart"))) : null,
       one.enabled ? button("Disable", disable) : button("Enable", enable),
@@ -126,8 +117,8 @@ export function server(name, frame, first) {
         h("div", crumbs(["Servers", "/ui/"], "server"), h("h1", said(name)), h("p.tags", serverState(one), h("span.dim", upSince(one, starts.records)))),
         h("div.acts", actions(one))),
       question(one),
-      failure ? failed(failure) : null,
-      fixForm(name, details, said_, act, () => verb("restart")),
+      it.failure ? failed(it.failure) : null,
+      fixForm(name, details, { said_, absent: wrong }, act, () => verb("restart")),
       why(one),
       one.demo ? note("plain", ["This is the bundled demo server. It has no entry in the file, so it cannot be edited, disabled or held. ", endOf[one.demo]]) : null,
       strip([
@@ -170,7 +161,7 @@ export function server(name, frame, first) {
     const isByName = (details.entry.disabled_tools ?? []).includes(globOf(own));
     if (tool.code === "tool_disabled" && !isByName) return h("a.small", { href: `/ui/servers/${part(name)}/edit` }, "off in the entry");
     const offer = (isOffered) => act(isOffered ? "Offering it…" : "Hiding it…", () => offerTools(name, [own], isOffered), { text: isOffered ? `Agents get ${own} again` : `Hidden from agents: ${own}`, act: () => offer(!isOffered) });
-    return h("label.sw", h("input", { type: "checkbox", role: "switch", checked: !isByName, disabled: Boolean(doing), "aria-label": `Offer ${own} to agents`, "data-key": `offer ${own} ${isByName}`, on: { change: (event) => offer(event.target.checked) } }));
+    return h("label.sw", h("input", { type: "checkbox", role: "switch", checked: !isByName, disabled: Boolean(it.doing), "aria-label": `Offer ${own} to agents`, "data-key": `offer ${own} ${isByName}`, on: { change: (event) => offer(event.target.checked) } }));
   }
 
   function toolSection() {
@@ -213,6 +204,7 @@ export function server(name, frame, first) {
           ["May connect for", said(entry.init_timeout)],
           ["Call limit", [said(entry.call_tool_timeout), " of silence"]],
           ["Changed tools", entry.tool_changes === "allow" ? "accepted unreviewed" : "held until approved"],
+          ["New tools", { hold: "held until approved", allow: "usable at once" }[entry.new_tools] ?? "as for all servers"],
           ["Log file", details.log_file ? h("code", said(details.log_file)) : undefined],
         ]), h("div.sec", removing))));
   }
@@ -221,22 +213,22 @@ export function server(name, frame, first) {
 
   /** Removes it. From then on nothing of it is asked for: what the daemon would answer is that there is no such server. */
   async function removeIt() {
-    if (doing) return;
-    [doing, failure, asked, isEnding] = ["Removing…", null, null, true];
+    if (isEnding) return;
+    [it.doing, it.failure, asked, isEnding] = ["Removing…", null, null, true];
     frame.paint();
     await reading.catch(() => {});
     log.leave();
     try {
       await take(path);
     } catch (error) {
-      [doing, failure, isEnding] = [null, error, false];
+      [it.doing, it.failure, isEnding] = [null, error, false];
       frame.paint();
       return;
     }
     frame.visit("/ui/");
   }
 
-  return { title: name, tab: "servers", waiting: `Reading ${name}…`, load, refresh: () => (doing ? undefined : load()), render, leave: log.leave, ways, navigate: (now) => log.from(now.get("log") ?? ""), painted: () => isEnding || log.painted() };
+  return { title: name, tab: "servers", waiting: `Reading ${name}…`, load, refresh: () => (it.doing ? undefined : load()), render, leave: log.leave, ways, navigate: (now) => log.from(now.get("log") ?? ""), painted: () => isEnding || log.painted() };
 }
 
 /** Why agents cannot call a tool, in a word. */

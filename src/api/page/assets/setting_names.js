@@ -19,6 +19,7 @@ export const GROUPS = [
     ["rate_limit.burst", "Requests of one caller at once"],
   ]],
   ["Servers", [
+    ["new_tools", "New tools of a trusted server", { hold: "held until you approve", allow: "usable at once" }],
     ["tool_discovery_interval", "Ask servers for their tools every"],
     ["idle_check_interval", "Look for idle servers every"],
     ["health_check_interval", "Ask a silent server for a sign of life after"],

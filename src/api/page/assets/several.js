@@ -1,8 +1,8 @@
 // Several servers at once: a choice of rows, and one verb for all of them.
 
-import { Failure, post } from "./api.js";
+import { post } from "./api.js";
 import { h } from "./dom.js";
-import { button, failed, note, toast } from "./parts.js";
+import { acting, button, failed, note, toast } from "./parts.js";
 import { count, number, said } from "./words.js";
 
 const DONE = { enable: "Enabled", disable: "Disabled", restart: "Restarted" };
@@ -13,8 +13,7 @@ const PATIENCE = 300_000;
 
 export function several(frame) {
   let isOpen = false;
-  let doing = "";
-  let failure = null;
+  const it = acting(frame);
   let refused = [];
   const picked = new Set();
 
@@ -22,26 +21,18 @@ export function several(frame) {
   function box(one) {
     if (!isOpen) return null;
     const pick = (event) => { if (event.target.checked) picked.add(one.name); else picked.delete(one.name); frame.paint(); };
-    return [h("input", { type: "checkbox", "aria-label": `Choose ${one.name}`, checked: picked.has(one.name), disabled: Boolean(doing || one.demo), on: { change: pick } }), " "];
+    return [h("input", { type: "checkbox", "aria-label": `Choose ${one.name}`, checked: picked.has(one.name), disabled: Boolean(it.doing || one.demo), on: { change: pick } }), " "];
   }
 
-  async function act(verb, servers, isAgain = false) {
-    if (doing || !servers.length) return;
-    [doing, failure, refused] = [`${verb === "restart" ? "Restarting" : verb === "enable" ? "Enabling" : "Disabling"} ${count(servers.length, "server")}…`, null, []];
-    frame.paint();
-    try {
+  function act(verb, servers, isAgain = false) {
+    return servers.length && it.act(`${verb === "restart" ? "Restarting" : verb === "enable" ? "Enabling" : "Disabling"} ${count(servers.length, "server")}…`, async () => {
+      refused = [];
       const { changes } = await post("changes", { verb, servers }, { patience: PATIENCE });
       refused = changes.filter((one) => one.error);
       const names = servers.filter((name) => !refused.some((one) => one.name === name));
       if (names.length) toast(`${DONE[verb]} ${count(names.length, "server")}`, UNDO[verb] && !isAgain ? () => act(UNDO[verb], names, true) : undefined);
       picked.clear();
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      failure = error;
-    }
-    doing = "";
-    frame.paint();
-    frame.soon();
+    });
   }
 
   /** What can be done with those that were chosen, of the rows that are shown. */
@@ -54,14 +45,14 @@ export function several(frame) {
     const verb = (word, key) => button(word, () => act(key, names), "btn small");
     return [
       h("div.bar", { role: "group", "aria-label": "Several at once" },
-        h("label", h("input", { type: "checkbox", checked: all, disabled: Boolean(doing) || !free.length, on: { change: pickAll } }), ` all ${number(free.length)}`),
-        doing ? h("span.wait", { role: "status" }, doing) : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), verb("Enable", "enable"), verb("Disable", "disable"), verb("Restart", "restart")] : h("span.dim", "Choose servers.")),
-      failure ? failed(failure) : null,
+        h("label", h("input", { type: "checkbox", checked: all, disabled: Boolean(it.doing) || !free.length, on: { change: pickAll } }), ` all ${number(free.length)}`),
+        it.doing ? h("span.wait", { role: "status" }, it.doing) : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), verb("Enable", "enable"), verb("Disable", "disable"), verb("Restart", "restart")] : h("span.dim", "Choose servers.")),
+      it.failure ? failed(it.failure) : null,
       refused.length ? note("err", refused.map((one) => h("div", h("b", said(one.name)), ": ", said(one.error)))) : null,
     ];
   }
 
-  const toggle = () => button(isOpen ? "Done" : "Choose several", () => { isOpen = !isOpen; picked.clear(); [failure, refused] = [null, []]; frame.paint(); }, "btn", { "aria-pressed": String(isOpen) });
+  const toggle = () => button(isOpen ? "Done" : "Choose several", () => { isOpen = !isOpen; picked.clear(); [it.failure, refused] = [null, []]; frame.paint(); }, "btn", { "aria-pressed": String(isOpen) });
 
   return { box, bar, toggle };
 }

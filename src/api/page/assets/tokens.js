@@ -1,8 +1,8 @@
 // Tokens of clients: made, shown once with a text to send, listed with their last use, revoked.
 
-import { Failure, ask, part, post, remove } from "./api.js";
+import { ask, part, post, remove } from "./api.js";
 import { h } from "./dom.js";
-import { button, cell, confirm, copying, failed, head, labelled, note, row, section, state, table, textBox, toast } from "./parts.js";
+import { acting, button, cell, confirm, copying, failed, head, labelled, note, row, section, state, table, textBox, toast } from "./parts.js";
 import { ago, at, said } from "./words.js";
 
 const MAY = [
@@ -19,7 +19,7 @@ export function tokens(frame) {
   let list = null;
   let names = { servers: [], profiles: [] };
   let revoking = null;
-  let failure = null;
+  const it = acting(frame);
   /** The token that was just made: it is shown until this place is left. */
   let made = null;
   const form = newToken();
@@ -30,18 +30,7 @@ export function tokens(frame) {
     names = { servers: servers.servers.map((one) => one.name), profiles: callers.profiles };
   }
 
-  async function act(doIt) {
-    failure = null;
-    try {
-      await doIt();
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      failure = error;
-    }
-    frame.paint();
-  }
-
-  const revoke = (name) => act(async () => {
+  const revoke = (name) => it.act("Revoking…", async () => {
     await remove(`tokens/${part(name)}`);
     revoking = null;
     if (made?.name === name) made = null;
@@ -113,7 +102,7 @@ export function tokens(frame) {
         ticks.querySelector("input")?.focus();
         return;
       }
-      act(async () => {
+      it.act("Creating…", async () => {
         made = await post("tokens", body);
         name.value = "";
         await load();
@@ -138,7 +127,7 @@ export function tokens(frame) {
     const columns = [["Caller"], ["May"], ["Servers"], ["Expires", "r"], ["Last call", "r"], ["Action", "", true]];
     const inFile = list.in_file.length ? h("p.hint", `Also in the configuration file: ${list.in_file.join(", ")}.`) : null;
     return [
-      failure ? failed(failure) : null,
+      it.failure ? failed(it.failure) : null,
       shownOnce(),
       section("Tokens", h("p", "mcpproxy keeps only their hashes"),
         list.tokens.length ? table("fold", columns, [list.tokens.map(line)]) : h("div.empty", h("b", "No tokens yet."), "Create one for a colleague, another machine or a job."),

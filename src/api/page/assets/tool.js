@@ -4,7 +4,7 @@ import { argumentsOf } from "./again.js";
 import { Failure, ask, askExact, part, post, query } from "./api.js";
 import { h } from "./dom.js";
 import { write } from "./exact.js";
-import { button, cell, crumbs, facts, failed, go, head, json, note, outcome, row, state, table, toast, variant } from "./parts.js";
+import { acting, button, cell, crumbs, facts, failed, go, head, json, note, outcome, row, state, table, toast, variant } from "./parts.js";
 import { asker, counted, detail, figures, rowsOf } from "./records.js";
 import { limits, resolved, typeWord } from "./schema.js";
 import { globOf, offerTools } from "./tool_switch.js";
@@ -31,8 +31,7 @@ export function tool(name, frame, first) {
   let most = ROWS;
   let size = 0;
   let entry = null;
-  let doing = null;
-  let failure = null;
+  const it = acting(frame);
   let who = [];
   let others = 0;
   // Of a tool that there is not: whether it was ever called, and whether its server is there.
@@ -107,25 +106,17 @@ export function tool(name, frame, first) {
   }
 
   /** Changes the entry, so that agents do not get the tool any more, or get it again. */
-  async function offer(isOffered) {
-    if (doing) return;
+  function offer(isOffered) {
     const own = known.name.slice(known.server.length + 1);
-    [doing, failure] = [isOffered ? "Offering it…" : "Hiding it…", null];
-    frame.paint();
-    try {
+    return it.act(isOffered ? "Offering it…" : "Hiding it…", async () => {
       await offerTools(known.server, [own], isOffered);
       toast(isOffered ? `Agents get ${own} again` : `Hidden from agents: ${own}`, () => offer(!isOffered));
       await load();
-    } catch (error) {
-      failure = error;
-    }
-    doing = null;
-    frame.paint();
-    frame.soon();
+    });
   }
 
   function hide() {
-    if (doing) return h("div.acts", h("span.wait", { role: "status" }, doing));
+    if (it.doing) return h("div.acts", h("span.wait", { role: "status" }, it.doing));
     if (!entry) return null;
     const by = hiding();
     if (by === "name") return h("div.acts", button("Offer to agents", () => offer(true)));
@@ -144,7 +135,7 @@ export function tool(name, frame, first) {
         crumbs(["Servers", "/ui/"], [said(server), `/ui/servers/${part(server)}`], "tool"),
         h("h1.mono", said(own)),
         h("p.tags", variant(kind), h("span.dim", "offered as"), " ", h("code", said(known.offered_name)), h("span.dim", "·"), standing())), hide()),
-      failure ? failed(failure) : null,
+      it.failure ? failed(it.failure) : null,
       known.callable ? null : note("held", [h("b", "Agents cannot call it: "), said(known.reason ?? "")], thing?.held ? go("Review", `/ui/review/${part(server)}`, "btn small") : go("Server", `/ui/servers/${part(server)}`, "btn small")),
       h("div.cols.wide", h("div", description(definition), parameters(schema), pin(kind, definition)), form.isConnected ? h("aside.rail", { "data-kept": "" }) : form),
       past(),

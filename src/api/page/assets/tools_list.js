@@ -1,8 +1,8 @@
 // All tools, where nothing is searched: by call type, state and use, and several at once.
 
-import { Failure, ask, part, query } from "./api.js";
+import { ask, part, query } from "./api.js";
 import { h } from "./dom.js";
-import { button, empty, failed, go, toast, variant } from "./parts.js";
+import { acting, button, empty, failed, go, toast, variant } from "./parts.js";
 import { offerTools } from "./tool_switch.js";
 import { count, number, plain, said } from "./words.js";
 
@@ -31,7 +31,8 @@ export function name(tool) {
 
 /** `asked` gives the filters that stand in the address, `change` sets some of them. */
 export function toolsList(frame, asked, change) {
-  let tools = [], called = new Set(), most = LISTED, doing = "", failure = null;
+  let tools = [], called = new Set(), most = LISTED;
+  const it = acting(frame);
   const picked = new Set();
 
   async function load() {
@@ -57,24 +58,15 @@ export function toolsList(frame, asked, change) {
   }
 
   /** Hides those that are picked from agents, or offers them again: one change for each server. */
-  async function offer(names, isOffered) {
-    if (doing || !names.length) return;
-    [doing, failure] = [isOffered ? "Enabling…" : "Disabling…", null];
-    frame.paint();
+  function offer(names, isOffered) {
     const by = new Map();
     for (const tool of tools.filter((one) => names.includes(one.name))) by.set(tool.server, [...(by.get(tool.server) ?? []), tool.name.slice(tool.server.length + 1)]);
-    try {
+    return it.act(isOffered ? "Enabling…" : "Disabling…", async () => {
       for (const [server, own] of by) await offerTools(server, own, isOffered);
       toast(`${isOffered ? "Enabled" : "Disabled"} ${count(names.length, "tool")}`, () => offer(names, !isOffered));
       picked.clear();
       await load();
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      failure = error;
-    }
-    doing = "";
-    frame.paint();
-    frame.soon();
+    });
   }
 
   function several(rows) {
@@ -82,13 +74,13 @@ export function toolsList(frame, asked, change) {
     const all = rows.length > 0 && rows.every((tool) => picked.has(tool.name));
     const pickAll = () => { for (const tool of rows) if (all) picked.delete(tool.name); else picked.add(tool.name); frame.paint(); };
     return h("div.bar", { role: "group", "aria-label": "Several at once" },
-      h("label", h("input", { type: "checkbox", checked: all, disabled: Boolean(doing) || !rows.length, on: { change: pickAll } }), ` all ${number(rows.length)}`),
-      doing ? h("span.wait", { role: "status" }, doing) : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), button("Disable", () => offer(names, false), "btn small"), button("Enable", () => offer(names, true), "btn small")] : null);
+      h("label", h("input", { type: "checkbox", checked: all, disabled: Boolean(it.doing) || !rows.length, on: { change: pickAll } }), ` all ${number(rows.length)}`),
+      it.doing ? h("span.wait", { role: "status" }, it.doing) : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), button("Disable", () => offer(names, false), "btn small"), button("Enable", () => offer(names, true), "btn small")] : null);
   }
 
   function line(tool) {
     const pick = (event) => { if (event.target.checked) picked.add(tool.name); else picked.delete(tool.name); frame.paint(); };
-    const box = h("input", { type: "checkbox", "aria-label": `Choose ${tool.name}`, checked: picked.has(tool.name), disabled: Boolean(doing), on: { change: pick } });
+    const box = h("input", { type: "checkbox", "aria-label": `Choose ${tool.name}`, checked: picked.has(tool.name), disabled: Boolean(it.doing), on: { change: pick } });
     return h("li.hit", { "data-row": "", "data-key": tool.name }, h("span.n", box), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))), h("div"));
   }
 
@@ -104,7 +96,7 @@ export function toolsList(frame, asked, change) {
     return h("section", { "aria-labelledby": "all-h" },
       h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), h("span.small.dim", others.length ? `${number(others.length)} more are hidden from agents (below). ` : "", "Type words above to see what an agent would find.")),
       filters(), several([...offered.slice(0, most), ...rest]),
-      failure ? failed(failure) : null,
+      it.failure ? failed(it.failure) : null,
       rows.length ? null : empty("No tool fits these filters.", "", go("All tools", "/ui/tools")),
       lines(offered.slice(0, most)),
       rest.length ? [h("h2.sec", `${count(others.length, "tool")} hidden from agents`), lines(rest)] : null,

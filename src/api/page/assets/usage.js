@@ -1,8 +1,8 @@
 // What is used: by tool, server and caller, over a day, a week or a month. The daemon adds it up from the activity log when this is opened.
 
-import { Failure, ask, part, query } from "./api.js";
+import { ask, part, query } from "./api.js";
 import { h, svg } from "./dom.js";
-import { button, cell, empty, failed, go, head, labelled, row, segments, strip, table, toast, variant } from "./parts.js";
+import { acting, button, cell, empty, failed, go, head, labelled, row, segments, strip, table, toast, variant } from "./parts.js";
 import { offerTools } from "./tool_switch.js";
 import { ago, bytes, count, number, plain, said, short, some, tokens, took } from "./words.js";
 
@@ -14,7 +14,8 @@ const SHOWN = 20;
 const NAMED = 8;
 
 export function usage(first, frame) {
-  let asked, sums, tools = [], most = SHOWN, doing = "", failure = null;
+  let asked, sums, tools = [], most = SHOWN;
+  const it = acting(frame);
   const left = new Set();
 
   const read = (now) => {
@@ -88,25 +89,14 @@ export function usage(first, frame) {
     return by;
   }
 
-  async function disable(by) {
+  function disable(by) {
     const servers = [...by].filter(([server]) => !left.has(server));
-    if (doing || !servers.length) return;
-    [doing, failure] = ["Disabling…", null];
-    frame.paint();
-    try {
-      for (const [server, names] of servers) await offerTools(server, names, false);
-      toast(`Disabled ${count(servers.reduce((n, [, names]) => n + names.length, 0), "tool")}`, async () => {
-        for (const [server, names] of servers) await offerTools(server, names, true);
-        await load();
-        frame.paint();
-      });
+    const offer = (word, isOffered) => it.act(word, async () => {
+      for (const [server, names] of servers) await offerTools(server, names, isOffered);
+      if (!isOffered) toast(`Disabled ${count(servers.reduce((n, [, names]) => n + names.length, 0), "tool")}`, () => offer("Enabling…", true));
       await load();
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      failure = error;
-    }
-    doing = "";
-    frame.paint();
+    });
+    return servers.length && offer("Disabling…", false);
   }
 
   function unused() {
@@ -119,7 +109,7 @@ export function usage(first, frame) {
     const line = ([server, names]) => {
       const id = `nv-${server}`.replace(/[^\w-]/g, "_");
       return row(`never ${server}`, [
-        cell("tight", h("input", { type: "checkbox", id, checked: !left.has(server), disabled: Boolean(doing), on: { change: (event) => { if (event.target.checked) left.delete(server); else left.add(server); frame.paint(); } } })),
+        cell("tight", h("input", { type: "checkbox", id, checked: !left.has(server), disabled: Boolean(it.doing), on: { change: (event) => { if (event.target.checked) left.delete(server); else left.add(server); frame.paint(); } } })),
         head("grow", h("label", { for: id }, said(server))),
         labelled("r", "tools", `${number(names.length)} of ${number(all.get(server))}`),
         cell("full soft", names.slice(0, 4).map((name, i) => [i ? ", " : "", h("code", said(name))]), names.length > 4 ? ` and ${number(names.length - 4)} more` : ""),
@@ -128,9 +118,9 @@ export function usage(first, frame) {
     const n = [...by].filter(([server]) => !left.has(server)).reduce((sum, [, names]) => sum + names.length, 0);
     return h("section.sec", { "aria-labelledby": "nv-h" },
       h("header", h("h2", { id: "nv-h" }, asked.days === "1" ? "Never called in 24 hours" : `Never called in ${asked.days} days`), h("p", sums.complete ? "agents still find them" : "as far as the log goes back; agents still find them")),
-      failure ? failed(failure) : null,
+      it.failure ? failed(it.failure) : null,
       table("fold", [["Disable", "", true], ["Server"], ["Tools", "r"], ["Which"]], [[...by].map(line)]),
-      h("div.bar.sec", doing ? h("span.wait", { role: "status" }, doing) : button(`Disable ${count(n, "tool")}`, () => disable(by)), h("span.small.dim", "Hides them from agents. Undo, or enable each on its server’s page.")));
+      h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : button(`Disable ${count(n, "tool")}`, () => disable(by)), h("span.small.dim", "Hides them from agents. Undo, or enable each on its server’s page.")));
   }
 
   function by(title, key, rows, href) {

@@ -6,16 +6,6 @@ import { freeName, looksSecret, schemeOf, secretName } from "./entry.js";
 import { button, cell, head, row, section, table } from "./parts.js";
 import { said } from "./words.js";
 
-const CHANGES = [["hold", "Hold changed tools", "until you approve the new definition"], ["allow", "Take changed tools", "as they come, without a look"]];
-
-/** What happens when the server changes a tool, as a choice. */
-export function trust(server, entry, act) {
-  const now = entry.tool_changes ?? "hold";
-  const choose = (value) => act("Saving…", () => patch(`servers/${part(server)}`, { tool_changes: value === "hold" ? null : value }));
-  const radio = ([value, word, aside]) => h("label.radio", h("input", { type: "radio", name: "trust", value, checked: value === now, "data-key": `${value} ${now}`, on: { change: () => choose(value) } }), h("span", word, " ", h("span.dim", aside)));
-  return section("Trust", null, h("fieldset.field", h("legend.sr", "Changed tools"), CHANGES.map(radio)), h("p.hint", "New tools are offered at once, unless something dangerous is found in them."));
-}
-
 /** `act(word, doIt, undo)` does it and shows what came of it; the server restarts by itself when its entry changes. */
 export function variables(server, frame, act) {
   let open = null;

@@ -1,0 +1,155 @@
+// Whom one trusts, and what of that lasts: new tools, logins, tokens in the history, and a command or an address that is wrong.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { writeFileSync } from "node:fs";
+import { endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
+
+let here;
+before(async () => {
+  here = await world({ entries: (of) => ({ shop: kind("growing", `${of.marker}-shop`), till: kind("growing", `${of.marker}-till`), lost: { command: "bashh", args: ["-c", "exit 0"] } }) });
+  for (const name of ["shop", "till"]) await here.rest("POST", `/servers/${name}/restart`);
+});
+after(async () => {
+  await endBrowser();
+  await here.end();
+});
+
+const kind = (...args) => ({ command: process.execPath, args: [new URL("../server.mjs", import.meta.url).pathname, ...args] });
+const LOOKS = [{ width: 1440 }, { theme: "dark", width: 1440 }, { theme: "dark", width: 1024 }, { width: 1024 }, { width: 390 }, { theme: "dark", width: 390 }];
+
+/** Has a server list one more tool. */
+async function grow(name) {
+  writeFileSync(`${here.marker}-${name}`, "");
+  await here.rest("POST", `/servers/${name}/restart`);
+}
+const held = async (name) => (await here.rest("GET", `/servers/${name}/inspect`)).things.filter((thing) => thing.held).map((thing) => `${thing.name} ${thing.reason}`);
+
+test("new tools of all servers wait once that is chosen in the review, and one server can say otherwise", async () => {
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  await go("/ui/review");
+  await isSound(who, "trust of all servers");
+  const all = page.getByRole("group", { name: "New tools of all servers" });
+  assert.ok(await all.getByRole("radio", { name: /^Take new tools/ }).isChecked());
+  await all.getByRole("radio", { name: /^Hold new tools/ }).check();
+  await eventually("the setting", () => here.text().includes("\"new_tools\": \"hold\""));
+  await go("/ui/servers/till");
+  await page.getByRole("group", { name: "New tools" }).getByRole("radio", { name: /^Take new tools/ }).check();
+  await eventually("the choice of one", async () => (await here.rest("GET", "/servers/till")).entry.new_tools === "allow");
+  await Promise.all([grow("shop"), grow("till")]);
+  await eventually("the new tool", async () => (await held("shop")).join() === "second new");
+  assert.deepEqual(await held("till"), []);
+  await go("/ui/review/shop");
+  await page.getByText("It is new and was never approved").waitFor();
+  for (const looks of LOOKS) {
+    const other = await visitor(here, looks);
+    await other.go("/ui/review/shop");
+    await isSound(other, `a new tool at ${looks.width}`);
+    await shot(other, "review-new");
+    await other.go("/ui/servers/till");
+    await isSound(other, `a server at ${looks.width}`);
+    await shot(other, "server-trust");
+    await other.close();
+  }
+  await page.getByRole("button", { name: "Approve this definition" }).click();
+  await eventually("the approval", async () => (await held("shop")).length === 0);
+  await page.getByRole("group", { name: "New tools of all servers" }).getByRole("radio", { name: /^Take new tools/ }).check();
+  await eventually("the setting to be gone", async () => (await here.rest("GET", "/config")).settings.new_tools === undefined);
+  await close();
+});
+
+test("whoever is logged in stays so when the daemon is started again, and whoever logged out does not", async () => {
+  const GONE = { expected: [/ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|status of 401/] };
+  const [stays, leaves] = [await visitor(here, GONE), await visitor(here, GONE)];
+  await stays.go("/ui/settings");
+  await leaves.go("/ui/settings");
+  await leaves.page.getByRole("button", { name: "Log out" }).click();
+  await leaves.page.getByText("Logged out").first().waitFor();
+  await here.stop();
+  await stays.page.getByText("The daemon does not answer.").waitFor();
+  await here.start(here.port);
+  await stays.page.locator("#live", { hasText: "Live" }).waitFor();
+  await stays.go("/ui/");
+  await stays.title(/server/);
+  await leaves.page.goto(`${here.base}/ui/`);
+  await leaves.page.getByText("mcpproxy ui").first().waitFor();
+  await stays.close();
+  await leaves.close();
+});
+
+test("a token is in the history, and undoing that revokes it", async () => {
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  await here.rest("POST", "/tokens", { name: "ben" });
+  await go("/ui/settings");
+  const row = page.locator("tr[data-key^='change ']", { hasText: "tokens.ben" }).first();
+  await row.getByRole("button", { name: /^Undo/ }).click();
+  await page.locator("#toast", { hasText: "Undid" }).waitFor();
+  assert.deepEqual((await here.rest("GET", "/tokens")).tokens, []);
+  await isSound(who, "tokens in the history");
+  await here.rest("POST", "/tokens", { name: "eve" });
+  await here.rest("DELETE", "/tokens/eve");
+  await go("/ui/settings");
+  await page.locator("tr[data-key^='change ']", { hasText: "tokens.eve" }).first().getByText("cannot be undone").waitFor();
+  await close();
+});
+
+test("a command that is not there is corrected where that is said, with the closest that exists", async () => {
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  await eventually("its failure", async () => (await here.rest("GET", "/servers/lost")).server.state === "Error");
+  await go("/ui/servers/lost");
+  const form = page.getByRole("form", { name: "Correct the command" });
+  await form.getByText("There is no program bashh here.").waitFor();
+  const field = form.getByLabel("Command");
+  assert.equal(await field.inputValue(), "bash");
+  await isSound(who, "a command that is not there");
+  for (const looks of LOOKS) {
+    const other = await visitor(here, looks);
+    await other.go("/ui/servers/lost");
+    await other.page.getByRole("form", { name: "Correct the command" }).waitFor();
+    await isSound(other, `a wrong command at ${looks.width}`);
+    await shot(other, "server-command");
+    await other.close();
+  }
+  await field.fill("sh");
+  await form.getByRole("button", { name: "Save and restart" }).click();
+  await eventually("the command", async () => (await here.rest("GET", "/servers/lost")).entry.command === "sh");
+  await form.waitFor({ state: "detached" });
+  await close();
+});
+
+test("an address at which nothing listens is named before it is saved, and saved all the same", async () => {
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  await go("/ui/add");
+  await page.getByLabel("Paste anything").fill("http://127.0.0.1:9/mcp");
+  await page.getByText("Nothing listens at 127.0.0.1:9").waitFor();
+  await isSound(who, "an address that is pasted");
+  await go("/ui/add/form");
+  await page.getByLabel("a URL").check();
+  await page.getByLabel("Name", { exact: true }).fill("far");
+  const url = page.getByLabel("URL", { exact: true });
+  await url.fill("http://127.0.0.1:9/mcp");
+  await url.press("Tab");
+  await page.getByText("Nothing listens at 127.0.0.1:9. It can be saved all the same.").waitFor();
+  await isSound(who, "an address in the form");
+  await page.getByRole("button", { name: "Add server" }).click();
+  await eventually("the server", async () => (await here.rest("GET", "/servers")).servers.some((one) => one.name === "far"));
+  await close();
+});
+
+test("what is chosen while something else is done is done after it", async () => {
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  await go("/ui/clients");
+  await page.getByRole("button", { name: /more, not found here/ }).click();
+  let free;
+  const waits = new Promise((next) => { free = next; });
+  await page.route("**/api/v1/clients/cursor/connect", async (route) => { await waits; await route.continue(); });
+  await page.getByRole("button", { name: "Connect Cursor" }).click();
+  await page.getByRole("button", { name: "Connect VS Code" }).click();
+  free();
+  await page.getByRole("group", { name: "Connect VS Code?" }).waitFor();
+  await close();
+});
