@@ -18,8 +18,9 @@ test("the overview says of each server how it is, why, and what to do", async ()
   await title(/6 servers, 4 need you/);
   const row = (name) => page.locator("tr", { has: page.getByRole("link", { name, exact: true }) });
   await row("broken").getByText("Error", { exact: true }).first().waitFor();
-  assert.match(await row("broken").innerText(), /Exited with code 1: .*No module named.*Next: .*upstream logs broken/s);
-  assert.match(await row("tickets").innerText(), /(?:Authenticating|Needs a login).*a login.*Log in/s);
+  assert.match(await row("broken").innerText(), /Exited with code 1: .*No module named.*Next: read its log, then restart it/s);
+  assert.match(await row("tickets").innerText(), /Needs a login.*a login.*Log in/s);
+  assert.doesNotMatch(await page.locator("main").innerText(), /mcpproxy (?:upstream|secret)|Disconnected|Authenticating/);
   assert.match(await row("clipper").innerText(), /Quarantined.*Next: review it/s);
   assert.match(await row("crm").innerText(), /Disabled/);
   assert.equal(await page.locator("#waiting").innerText().then((text) => text[0]), "2");
@@ -55,7 +56,7 @@ test("by keyboard alone one finds a tool, reads why, and opens it", async () => 
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/ui\/tools\/bookings/);
   await page.getByRole("heading", { name: "Try it" }).waitFor();
-  for (const [key, heading] of [["s", /servers/], ["r", /waits? for you/], ["a", "Activity"], ["n", "Add a server"], ["t", "What an agent gets"]]) {
+  for (const [key, heading] of [["s", /servers/], ["r", /waits? for you/], ["a", "Activity"], ["n", "Add a server"], ["t", "Tools"]]) {
     await page.keyboard.press("g");
     await page.keyboard.press(key);
     await title(heading);
@@ -103,7 +104,8 @@ test("activity comes by itself, is filtered by the address, and a record opens b
   await here.rest("POST", "/call", { name: "bookings:fail", variant: "read", args: {} });
   const { page, go, close } = await visitor(here);
   await go("/ui/activity");
-  await page.getByRole("link", { name: "bookings:fail" }).first().click();
+  // Anywhere in its row.
+  await page.locator("tbody tr", { hasText: "bookings:fail" }).first().locator("td").first().click();
   await page.waitForURL(/\/ui\/activity\/\d+/);
   const drawer = page.getByRole("complementary");
   await drawer.getByText("tool error").waitFor();
@@ -120,6 +122,17 @@ test("activity comes by itself, is filtered by the address, and a record opens b
   await eventually("only errors", async () => (await page.locator("tbody tr").count()) > 0 && !(await page.locator("tbody").innerText()).includes("find_rooms"));
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Export these" }).click()]);
   assert.equal(download.suggestedFilename(), "activity.jsonl");
+  await close();
+});
+
+test("a short place is no higher than the window, and its footer is in view", async () => {
+  const { page, go, close } = await visitor(here);
+  await go("/ui/nowhere");
+  await page.getByRole("heading", { level: 1, name: "Not found" }).waitFor();
+  await page.getByText("/ui/nowhere", { exact: true }).waitFor();
+  assert.equal(await page.evaluate(() => document.scrollingElement.scrollHeight - innerHeight), 0);
+  const foot = await page.locator(".foot").boundingBox();
+  assert.ok(foot.y + foot.height <= 900, JSON.stringify(foot));
   await close();
 });
 

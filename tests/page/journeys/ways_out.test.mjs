@@ -41,7 +41,7 @@ for (const looks of [{}, { width: 390 }]) {
     await page.locator("tbody tr").first().waitFor();
     await go("/ui/tools/nosuch:x");
     await page.getByRole("link", { name: "All tools" }).click();
-    await page.getByRole("heading", { name: "What an agent gets" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Tools" }).waitFor();
     await go("/ui/activity/999999");
     await page.getByText("There is no activity record 999999.").waitFor();
     await page.getByRole("link", { name: "All activity" }).click();

@@ -171,12 +171,12 @@ export function activity(id, first, frame) {
       h("div.title", h("div", h("h1", "Activity"), h("p.sub.behind", "Every call and every change, the refused ones too. Times are local.")),
         h("div.acts.behind", pause, exporting())),
       filters(rows),
-      h("div.cols.mid", { "data-open": open === null ? undefined : "" },
+      h(drawn ? "div.cols.mid" : "div", { "data-open": open === null ? undefined : "" },
         h("section.behind", { "aria-labelledby": "rows-h", "data-calls": "" }, h("h2.sr", { id: "rows-h" }, "Calls"),
           waits ? h("button.newrows", { type: "button", on: { click: () => { take(); frame.paint(); } } }, icon("up"), ` ${count(waits, "new row")}, show ${waits === 1 ? "it" : "them"} `, h("kbd.phone-no", ".")) : null,
           failure ? refused() : rows.length ? list(rows) : nothing(),
           next === null ? null : h("p.bar.sec", button("Show older", older), h("span.dim.small", "back to ", at(records[records.length - 1]?.time ?? new Date().toISOString())))),
-        drawn ? drawn.render() : h("aside.drawer.dim.phone-no", { "aria-label": "Detail" }, h("p", "Choose a row for its details."))),
+        drawn ? drawn.render() : null),
     ];
   }
 
@@ -195,17 +195,20 @@ export function activity(id, first, frame) {
   }
 
   function list(rows) {
+    const href = (record) => `/ui/activity/${record.id}${address({}).slice("/ui/activity".length)}`;
+    // The whole row opens it, unless a text in it is being selected.
+    const opens = (record) => ({ click: (event) => !event.target.closest("a") && getSelection().isCollapsed && frame.visit(href(record)) });
     const line = (record) => row(`a${record.id}`, [
       cell("nowrap dim", at(record.time)),
-      head("mono grow", h("a", { href: `/ui/activity/${record.id}${address({}).slice("/ui/activity".length)}`, "aria-current": String(record.id) === open ? "true" : undefined }, thingShown(record))),
+      head("mono grow", h("a", { href: href(record), "aria-current": String(record.id) === open ? "true" : undefined }, thingShown(record))),
       cell("l2", variant(record.variant)),
       cell("", outcome(record)),
       cell("dim l2", record.masked ? [h("span.kind.masked", `${count(record.masked, "secret")} masked`), " "] : null, said(detail(record).slice(0, 80))),
       cell("soft nowrap l2", said(asker(record))),
       cell("r l2", record.duration_us === undefined ? "" : took(record.duration_us)),
       cell("r dim hide", record.answer_bytes === undefined ? "" : short(tokens(record.answer_bytes))),
-    ], { "aria-selected": String(record.id) === open ? "true" : undefined });
-    return table("fold.two.dense", [["Time"], ["What"], ["Class"], ["Result"], ["Detail"], ["Caller"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)]);
+    ], { "aria-selected": String(record.id) === open ? "true" : undefined, on: opens(record) });
+    return table("fold.two.dense.opens", [["Time"], ["What"], ["Class"], ["Result"], ["Detail"], ["Caller"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)]);
   }
 
   return {

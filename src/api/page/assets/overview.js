@@ -66,13 +66,13 @@ export function overview(query, frame) {
     all: () => true,
     you: needsYou,
     ready: (one) => one.enabled && !one.quarantined && one.state === "Ready",
-    disconnected: (one) => one.enabled && !one.quarantined && one.state === "Disconnected",
+    asleep: (one) => one.enabled && !one.quarantined && one.state === "Disconnected",
     disabled: (one) => !one.enabled,
   };
 
   function filters() {
     const href = (key) => address(key, wanted);
-    const words = { all: "All", you: "Need you", ready: "Ready", disconnected: "Disconnected", disabled: "Disabled" };
+    const words = { all: "All", you: "Need you", ready: "Ready", asleep: "Asleep", disabled: "Disabled" };
     const items = Object.entries(words)
       .map(([key, word]) => ({ word, key, n: rows.filter(matches[key]).length, href: href(key), current: which === key }))
       .filter(({ key, n }) => key !== "disabled" || n > 0 || which === "disabled");
@@ -149,7 +149,7 @@ export function overview(query, frame) {
     if (one.state === "Error" && one.transport === "stdio" && !one.unusable) return go("Open log", `/ui/servers/${name}#log`, small);
     if (one.state === "Error" && one.transport && !one.unusable) return button("Try again", () => again(one.name), small);
     if (one.state === "Error") return go("Open", `/ui/servers/${name}`, small);
-    if (one.held) return go("Compare", `/ui/review/${name}`, small);
+    if (one.held) return go("Review", `/ui/review/${name}`, small);
     if (needsYou(one)) return go("Open", `/ui/servers/${name}`, small);
     return null;
   }
@@ -192,14 +192,32 @@ export function reason(one) {
     return [one.last_error ? capital(one.last_error) : "Quarantined until you approve it", next("review it; agents see none of its tools until you approve")];
   }
   if (one.state === "Authenticating") return [capital(one.last_error ?? "Needs a login"), next("log in; your browser opens its page")];
-  if (one.last_error) return [capital(one.last_error), one.next_step ? next(sentence(one.next_step)) : null];
+  if (one.last_error) return [capital(one.last_error), one.next_step ? next(stepWords(one)) : null];
   if (one.held) {
     const working = Math.max(0, (one.tools ?? 0) - one.held);
     return [state("held", `${number(one.held)} held`), " until you approve", next(`review what is held${working ? `; ${count(working, "tool")} still work${working === 1 ? "s" : ""}` : ""}`)];
   }
-  if (one.left_out) return ["Some of its definitions cannot be used", one.next_step ? next(sentence(one.next_step)) : null];
+  if (one.left_out) return ["Some of its definitions cannot be used", one.next_step ? next(stepWords(one)) : null];
   if (one.detail) return [capital(one.detail), one.last_output ? h("div.sub", said(one.last_output)) : null];
   if (one.state === "Disconnected") return h("span.dim", "Asleep; the next call wakes it");
   if (one.instances) return h("span.dim", count(one.instances, "instance runs", "instances run"));
-  return h("span.dim", one.state === "Ready" ? "Connected" : "");
+  return null;
+}
+
+/** What to do next, where this page can do it: the terminal has a command for it. */
+function stepWords({ step, next_step: told }) {
+  switch (step?.do) {
+    case "read_log": return "read its log, then restart it";
+    case "run_by_hand": return "its log is empty: correct its command, then restart it";
+    case "set_secret": return ["store the secret ", h("code", said(step.name))];
+    case "log_in": return "log in; your browser opens its page";
+    case "review": return "review it";
+    case "enable": return "enable it";
+    case "restart": return "restart it";
+    case "remove": return "remove it";
+    case "find_type": return "check the path of its URL, or let it find the transport";
+    case "allow_longer_calls": return "the call was cancelled; let its calls take longer";
+    case "fix_entry": return step.how ? sentence(step.how) : "correct its entry";
+    default: return sentence(told);
+  }
 }

@@ -14,11 +14,13 @@ import { settings } from "./settings.js";
 import { story } from "./story.js";
 import { tool } from "./tool.js";
 import { usage } from "./usage.js";
+import { h } from "./dom.js";
 import { empty, go } from "./parts.js";
+import { said } from "./words.js";
 
 const nowhere = () => ({
   title: "Not found",
-  render: () => empty("There is no such page.", "The address may be from another version.", go("Servers", "/ui/")),
+  render: () => [h("h1", "Not found"), empty("There is no such page.", ["The address ", h("code", said(location.pathname)), " may be from another version."], go("Servers", "/ui/"))],
 });
 
 /** A place: `{title, tab, load, render, refresh?, navigate?, leave?, escape?, painted?}`. `frame` is `{visit, rename, paint, soon}`. */

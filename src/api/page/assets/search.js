@@ -99,8 +99,8 @@ export function search(first, frame) {
   }
 
   function render() {
-    const title = h("div.title", h("div", h("h1", "What an agent gets"),
-      h("p.sub", "The answer of ", h("code", "retrieve_tools"), " to your words, in the agent’s order, with the reason for each place.")));
+    const title = h("div.title", h("div", h("h1", asked.q ? "What an agent gets" : "Tools"),
+      h("p.sub", asked.q ? ["The answer of ", h("code", "retrieve_tools"), " to your words, in the agent’s order, with the reason for each place."] : `${count(known.length, "tool")} of ${count(servers.length, "server")}. Type what you want to do, and see what an agent would find.`)));
     if (failure) return [title, settings(), refused()];
     return [title, settings(), h("div.cols.wide", found ? ranking() : whole.render(), aside())];
   }
@@ -126,7 +126,7 @@ export function search(first, frame) {
     const out = known.filter((tool) => !tool.callable && (!asked.server || tool.server === asked.server) && has(tool));
     if (!out.length) return null;
     const one = (tool, i) => [i ? "; " : "", h("a.u", { href: `/ui/tools/${part(tool.name)}` }, h("code", said(tool.name))), tool.reason ? [": ", said(tool.reason)] : null];
-    return note("held", [h("b", `${count(out.length, "matching tool")} ${out.length === 1 ? "is" : "are"} left out. `), out.slice(0, NAMED).map(one), out.length > NAMED ? ` and ${out.length - NAMED} more` : null, "."]);
+    return h("details.small", { "data-key": "left out" }, h("summary", `${count(out.length, "matching tool")} ${out.length === 1 ? "is" : "are"} left out`), h("p.hint", out.slice(0, NAMED).map(one), out.length > NAMED ? ` and ${out.length - NAMED} more` : null, "."));
   }
 
   function ranking() {
