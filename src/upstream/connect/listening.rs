@@ -330,9 +330,7 @@ impl Listener {
 
     /// Hands a notification on as if it had come of itself.
     fn hand_on(&self, notice: Notification) {
-        let params = notice.params.map(|params| without_subscription(&params));
-        let notice = Notification { params, ..notice };
-        self.link.news().post(News::Notification(notice));
+        self.link.news().post(News::Notification(untagged(&notice)));
     }
 }
 
@@ -371,15 +369,22 @@ fn is_end(notice: &Notification) -> bool {
     &*notice.method == method::CANCELLED
 }
 
+/// A notification as if it had come of itself.
+pub(in crate::upstream) fn untagged(notice: &Notification) -> Notification {
+    Notification {
+        method: notice.method.clone(),
+        params: notice.params.as_ref().map(without_subscription),
+    }
+}
+
 fn without_subscription(params: &Raw) -> Raw {
-    let only_that = params
-        .get(meta::META)
-        .is_some_and(|inner| inner.members().count() == 1);
+    let tagged = params.get(meta::META);
+    let tagged = tagged.filter(|inner| inner.get(meta::SUBSCRIPTION_ID).is_some());
     let inner = [(meta::SUBSCRIPTION_ID, Edit::Remove)];
-    let edit = if only_that {
-        Edit::Remove
-    } else {
-        Edit::Within(&inner)
+    let edit = match tagged.map(|inner| inner.members().count()) {
+        None => return params.clone(),
+        Some(1) => Edit::Remove,
+        Some(_) => Edit::Within(&inner),
     };
     splice(params, &[(meta::META, edit)]).unwrap_or_else(|_| params.clone())
 }
@@ -435,5 +440,7 @@ mod tests {
             r#"{"_meta":{"x":1.10},"uri":"a:1"}"#,
         );
         check(r#"{"uri":"a:1"}"#, r#"{"uri":"a:1"}"#);
+        let other = r#"{"_meta":{"x":1.10},"uri":"a:1"}"#;
+        check(other, other);
     }
 }

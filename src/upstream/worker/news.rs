@@ -7,7 +7,10 @@ use futures_util::future::FutureExt;
 use super::Worker;
 use crate::{
     link::{News, Unattributed},
-    upstream::calls::questions::{ANSWERS, deliver},
+    upstream::{
+        calls::questions::{ANSWERS, deliver},
+        connect::listening::untagged,
+    },
     wire::{LogLevel, Notification, Outcome, Request, RpcError, bridge, method},
 };
 
@@ -61,10 +64,11 @@ impl Worker {
                 }
             }
             method::RESOURCE_UPDATED => {
-                let notified = self.shared.subscriptions.updated(notice);
+                let notified = self.shared.subscriptions.updated(&untagged(notice));
                 tracing::debug!(%server, told = notified, "a resource of the server was updated");
             }
-            method::TASK_CHANGED if self.shared.subscriptions.updated(notice) > 0 => (),
+            // On pipes a subscription may bring the last when it has been replaced.
+            method::TASK_CHANGED if self.shared.subscriptions.updated(&untagged(notice)) > 0 => (),
             // Answers to what nobody asks any more.
             method::PROGRESS | method::CANCELLED => (),
             _ if self.tell_client(notice) => (),
