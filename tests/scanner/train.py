@@ -18,7 +18,7 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(HERE, "../../src/trust/scanner/likeness.bin")
-MARKS, COUNTED, FOLDS = 1 << 15, 24, 5
+MARKS, COUNTED, TELLING, FOLDS = 1 << 15, 24, 15, 5
 # What no sentence of theirs says, so that none is learned from.
 WORDLESS = {"annotations", "encoded", "suffix", "name_overlap", "lookalike", "excess_params", "ansi_smuggling", "unicode_smuggling"}
 
@@ -55,7 +55,7 @@ def learn(sentences, owners, poison, strength=0.4, rounds=3, steps=120):
 
 def scores(weight, sentences, owners, count):
     whole = np.clip(np.round(weight * 10), -127, 127)
-    score = np.array([100 * whole[s].sum() / np.sqrt(max(len(s), COUNTED)) for s in sentences])
+    score = np.array([100 * whole[s].sum() / np.sqrt(max(len(s), COUNTED)) if len(s) >= TELLING else -1e9 for s in sentences])
     best = np.full(count, -1e9)
     np.maximum.at(best, owners, score)
     return best

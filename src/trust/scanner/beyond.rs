@@ -6,26 +6,42 @@ use super::{
     findings::Findings,
     fold::words_of_name,
     passage::Passage,
-    phrase::Meaning,
+    phrase::{Hint, Meaning},
     purpose::ToolPurpose,
 };
 
 /// Reads the name of a parameter.
 pub(super) fn read_name(text: &Passage<'_>, findings: &mut Findings) {
     let purpose = &text.reader.purpose;
-    let words = words_of_name(text.text);
+    // No apostrophe is in a name: `users_inbox`.
+    let words = words_of_name(text.text).replace("users ", "user's ");
     let found = text.reader.phrases.find(&words);
-    let is_beyond = found.iter().any(|found| match found.meaning {
-        Meaning::Topic(topic) => {
-            let found = words.get(found.range.clone()).unwrap_or_default();
-            purpose.is_beyond(topic, found)
+    let is_beyond = found.iter().any(|found| {
+        let words = words.get(found.range.clone()).unwrap_or_default();
+        match found.meaning {
+            Meaning::Topic(topic) => purpose.is_beyond(topic, words),
+            Meaning::Part(Hint::Theirs) => {
+                ["user", "agent", "assistant", "model"]
+                    .iter()
+                    .any(|owner| words.starts_with(owner))
+                    && purpose.is_strange(words)
+            }
+            _ => false,
         }
-        _ => false,
     });
     if is_beyond {
         purpose.note(text.text);
-        let whole = 0..text.text.len();
-        findings.add("parameters.beyond_purpose", Remark, text, whole);
+        let severity = if purpose.is_by_consent() {
+            Remark
+        } else {
+            Hold
+        };
+        findings.add(
+            "parameters.beyond_purpose",
+            severity,
+            text,
+            0..text.text.len(),
+        );
     }
 }
 

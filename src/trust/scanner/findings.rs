@@ -62,6 +62,13 @@ impl Findings {
         there.map(|known| known.severity).max()
     }
 
+    /// Whether what was found at a place is more than a command, or manners.
+    pub(super) fn confirms_at(&self, place: &str) -> bool {
+        let mild = |rule: &str| rule.starts_with("command.") || rule == "orders.answers";
+        let mut there = self.0.iter().filter(|known| known.place == place);
+        there.any(|known| !mild(known.rule))
+    }
+
     /// Whether this would be noted.
     pub(super) fn wants(&self, rule: &str, severity: Severity, place: &str) -> bool {
         let same = |known: &&Finding| known.rule == rule && known.place == place;

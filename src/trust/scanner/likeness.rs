@@ -29,8 +29,8 @@ const COUNTED: usize = 24;
 const TELLING: usize = 15;
 
 /// How much it takes: for a remark, to hold what a rule remarks upon, and to hold alone. Set where ordinary definitions seldom come.
-const REMARKED: i32 = 2250;
-const CONFIRMED: i32 = 2250;
+const REMARKED: i32 = 2000;
+const CONFIRMED: i32 = 2000;
 const HELD: i32 = 4000;
 
 /// Reads a text after the rules have. What they hold needs no second word.
@@ -48,10 +48,14 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     if score < REMARKED {
         return;
     }
-    let needed = if known.is_some() { CONFIRMED } else { HELD };
+    let needed = if findings.confirms_at(text.place) {
+        CONFIRMED
+    } else {
+        HELD
+    };
     let start = origin(text.text, sentence.range.start);
     let range = start..origin(text.text, sentence.range.end);
-    if is_harmless(text, "orders.likely", start) {
+    if is_harmless(text, "orders.likely", range.clone()) {
         return;
     }
     let severity = if score >= needed { Hold } else { Remark };

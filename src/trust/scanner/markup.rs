@@ -5,7 +5,9 @@ use super::{
     findings::Findings,
     fold::fold,
     passage::{Kind, Passage},
-    phrase::Hint,
+    phrase::{Hint, Meaning},
+    phrases::Match,
+    quoted::{is_harmless, is_wanted},
 };
 
 /// The most words of a title; a longer one is a sentence.
@@ -63,6 +65,17 @@ const HIDES: [&str; 14] = [
     " hidden>",
 ];
 
+/// What a text that is not shown would have done with what it speaks of.
+const ACTS: [Hint; 7] = [
+    Hint::Send,
+    Hint::Give,
+    Hint::Take,
+    Hint::Hand,
+    Hint::Order,
+    Hint::EveryTime,
+    Hint::Model,
+];
+
 /// Limit: bytes of what is not shown that are looked at.
 const HIDDEN: usize = 600;
 
@@ -77,19 +90,31 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
-/// What words of a text hint at that is no matter of a name.
-fn hints(text: &Passage<'_>) -> u32 {
-    let matches = text.sentences().matches.iter();
-    let hints = matches.filter_map(super::phrases::Match::hint);
-    let telling = hints.filter(|hint| !matches!(hint, Hint::Whole | Hint::Not | Hint::Praise));
-    let all = telling.fold(0_u32, |all, hint| all | hint.bit());
-    all.count_ones()
+/// How many kinds of hints a part of a text has that are no matter of a name.
+fn hints_in(text: &Passage<'_>, part: &str) -> u32 {
+    count(text.reader.phrases.find(&fold(part)).iter())
+}
+
+fn count<'m>(matches: impl Iterator<Item = &'m Match>) -> u32 {
+    let telling = matches
+        .filter_map(Match::hint)
+        .filter(|hint| !matches!(hint, Hint::Whole | Hint::Not | Hint::Praise));
+    telling
+        .fold(0_u32, |all, hint| all | hint.bit())
+        .count_ones()
 }
 
 fn title(text: &Passage<'_>, findings: &mut Findings) {
     let words = text.text.split_whitespace().count();
-    let severity = match (hints(text), words) {
-        (3.., _) | (2, 6..) => Hold,
+    let matches = &text.sentences().matches;
+    let acts = matches
+        .iter()
+        .filter_map(Match::hint)
+        .any(|hint| ACTS.contains(&hint));
+    let is_about_more = matches.iter().any(is_wanted) && acts;
+    let severity = match (count(matches.iter()), words) {
+        _ if is_about_more && words > 3 => Hold,
+        (3.., _) | (2, 6..) | (1.., TITLE_WORDS..) => Hold,
         (1.., 5..) | (_, TITLE_WORDS..) => Remark,
         _ => return,
     };
@@ -118,7 +143,14 @@ fn blocks(text: &Passage<'_>, findings: &mut Findings) {
             .or_else(|| line.strip_prefix("~~~"))
         {
             if SPEAKERS.contains(&&*first(rest)) {
-                let severity = if hints(text) > 1 { Hold } else { Remark };
+                let inside = text.text.get(range.end..).unwrap_or_default();
+                let inside = inside.split("```").next().unwrap_or_default();
+                let is_example = is_harmless(text, "orders.frame", range.clone());
+                let severity = if is_example || hints_in(text, inside) < 2 {
+                    Remark
+                } else {
+                    Hold
+                };
                 findings.add("orders.frame", severity, text, range);
             }
         } else if line.starts_with('#') {
@@ -141,17 +173,19 @@ fn hidden(text: &Passage<'_>, findings: &mut Findings) {
     let words = text.text.get(at..end).unwrap_or_default();
     let words = words.split_once("-->").map_or(words, |(inside, _)| inside);
     let found = text.reader.phrases.find(&fold(words));
-    let hints = found.iter().filter_map(super::phrases::Match::hint);
-    let telling = hints.filter(|hint| !matches!(hint, Hint::Whole | Hint::Not | Hint::Order));
-    let all = telling.fold(0_u32, |all, hint| all | hint.bit());
-    let is_finding = found.iter().any(|found| match found.meaning {
-        super::phrase::Meaning::Topic(_) => words.split_whitespace().count() > 3,
-        super::phrase::Meaning::Finding(_, severity) => severity == Hold,
-        super::phrase::Meaning::Part(_) => false,
-    });
-    let severity = match all.count_ones() {
-        _ if is_finding => Hold,
+    let is_order = found
+        .iter()
+        .any(|found| matches!(found.meaning, Meaning::Finding(_, Hold)));
+    let wanted = found.iter().filter(|found| is_wanted(found)).count();
+    let acts = found
+        .iter()
+        .filter_map(Match::hint)
+        .any(|hint| ACTS.contains(&hint));
+    let severity = match wanted {
+        _ if is_harmless(text, "hidden.markup", at..at + words.len()) => Remark,
+        _ if is_order => Hold,
         2.. => Hold,
+        1 if acts => Hold,
         _ if words.split_whitespace().count() > 4 => Remark,
         _ => return,
     };

@@ -121,13 +121,13 @@ impl Neighbours {
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         let (last, before) = words.split_last()?;
         let (first, after) = words.split_first()?;
-        let kind = |word: &str| match word {
+        let kind = |word: &str, rest: &[&str]| match word {
             word if BETTER.contains(&word) => Some(Nearness::BetterThan),
-            word if MORE.contains(&word) => Some(Nearness::WithMore),
+            word if MORE.contains(&word) || is_act(&rest.join("_")) => Some(Nearness::WithMore),
             _ => None,
         };
-        let ended = kind(last).map(|kind| (before.concat(), kind));
-        let begun = kind(first).map(|kind| (after.concat(), kind));
+        let ended = kind(last, before).map(|kind| (before.concat(), kind));
+        let begun = kind(first, after).map(|kind| (after.concat(), kind));
         // `update_issue_v3`, `get_secret2`
         let whole = words.concat();
         let plain = whole.trim_end_matches(|c: char| c.is_ascii_digit() || c == 'v');
@@ -228,7 +228,7 @@ fn is_act(tool: &str) -> bool {
         "commit",
     ];
     const COMMON: [&str; 4] = ["directory", "files", "directories", "tools"];
-    let mut words = tool.split(['_', '-']);
+    let mut words = tool.split(['_', '-']).filter(|word| !word.is_empty());
     let is_act = words.next().is_some_and(|verb| ACTS.contains(&verb));
     let object = words.next();
     is_act && object.is_some_and(|object| !COMMON.contains(&object)) && words.next().is_none()

@@ -32,7 +32,7 @@ pub(super) fn read(
             let range = words();
             let range = origin(text.text, range.start)..origin(text.text, range.end);
             let severity = match severity {
-                Severity::Hold if is_harmless(text, rule, range.start) => {
+                Severity::Hold if is_harmless(text, rule, range.clone()) => {
                     is_excused = true;
                     Severity::Remark
                 }
@@ -100,7 +100,7 @@ fn read_name(text: &Passage<'_>, findings: &mut Findings) {
     let matches = text.reader.phrases.find(&words);
     judge(&words, &matches, |rule, severity, _| {
         let severity = match severity {
-            Severity::Hold if is_harmless(text, rule, 0) => Severity::Remark,
+            Severity::Hold if is_harmless(text, rule, 0..text.text.len()) => Severity::Remark,
             severity => severity,
         };
         findings.add(rule, severity, text, 0..text.text.len());

@@ -169,7 +169,12 @@ fn name(text: &Passage<'_>, findings: &mut Findings) {
         && words.split(' ').count() >= 3
         && keys.iter().any(|key| contains_words(words, key))
     {
-        findings.add("parameters.asks_secret", Hold, text, whole);
+        let severity = if text.reader.purpose.keeps_secrets() {
+            Remark
+        } else {
+            Hold
+        };
+        findings.add("parameters.asks_secret", severity, text, whole);
     } else if words.split(' ').count() > NAME_WORDS {
         findings.add("parameters.sentence", Remark, text, whole);
     }
@@ -199,6 +204,7 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
     if has(Hint::SecretFile) {
         // A tool for such files may well begin with the one of the project, and one that logs in somewhere with the user's key.
         let is_own = folded.starts_with(".env")
+            || text.reader.purpose.keeps_secrets()
             || text.reader.purpose.is_about(Topic::Credentials)
                 && contains_words(&words_of_name(text.place), "identity");
         let severity = if is_own { Remark } else { grave };

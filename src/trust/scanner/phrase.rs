@@ -115,6 +115,12 @@ pub(super) enum Hint {
     Theirs,
     /// It is to be handed over or taken up.
     Hand,
+    /// Whoever offers the tool wants something.
+    Us,
+    /// The user, or whoever else the model works for.
+    Person,
+    /// The model is spoken of where the tool has nothing to do with models.
+    Addressed,
 }
 
 impl Hint {

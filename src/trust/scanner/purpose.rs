@@ -8,6 +8,7 @@ use super::{
     kind::Kind,
     phrase::{Hint, Meaning, Topic},
     phrases::Match,
+    quoted::asks_for_consent,
     topics::PURPOSES,
     word_table::{WordTable, count},
 };
@@ -35,6 +36,10 @@ pub(super) struct ToolPurpose {
     words: String,
     /// Bytes of the folded description that say it.
     stated: usize,
+    /// Whether it is there to keep passwords and the like.
+    keeps_secrets: bool,
+    /// Whether its description leaves something to the user.
+    is_by_consent: bool,
     /// The parameters that are beyond it.
     asked: RefCell<BTreeSet<String>>,
 }
@@ -52,10 +57,11 @@ impl ToolPurpose {
         ];
         let names = names.map(words_of_name).join(" ");
         let mut topics = 0;
-        for text in [&names, &stated] {
+        for (text, is_sentence) in [(&names, false), (&stated, true)] {
             WORDS.find(text, |word| {
                 if let Some(Meaning::Topic(topic)) = PURPOSES.get(word.phrase).map(|p| p.meaning)
                     && word.is_whole
+                    && (topic != Topic::Security || !is_sentence || says_what_it_does(text))
                 {
                     topics |= bit(topic);
                 }
@@ -65,6 +71,9 @@ impl ToolPurpose {
             topics: Some(topics),
             words: format!("{names} {stated}"),
             stated: stated.len(),
+            keeps_secrets: names_secrets(&names)
+                || says_what_it_does(&stated) && names_secrets(&stated),
+            is_by_consent: asks_for_consent(&description.to_lowercase()),
             asked: RefCell::default(),
         }
     }
@@ -73,17 +82,14 @@ impl ToolPurpose {
         self.topics.is_some_and(|topics| topics & bit(topic) != 0)
     }
 
+    /// Whether its description leaves something to the user.
+    pub(super) fn is_by_consent(&self) -> bool {
+        self.is_by_consent
+    }
+
     /// Whether it is there to keep passwords and the like.
     pub(super) fn keeps_secrets(&self) -> bool {
-        let names = [
-            "password",
-            "passwort",
-            "vault",
-            "secret",
-            "credential",
-            "keychain",
-        ];
-        names.iter().any(|name| self.words.contains(name))
+        self.keeps_secrets
     }
 
     /// Whether something private is none of its business: neither its topic nor one of its words is of the purpose.
@@ -92,13 +98,42 @@ impl ToolPurpose {
             let stem = word.get(..word.len().min(STEM)).unwrap_or(word);
             word.len() >= STEM && self.words.contains(stem)
         };
-        self.topics.is_some() && !self.is_about(topic) && !words.split(' ').any(is_named)
+        // Who keeps passwords keeps cards and addresses, too.
+        let is_kept = || {
+            matches!(topic, Topic::Credentials | Topic::Money | Topic::Identity)
+                && self.keeps_secrets()
+        };
+        self.topics.is_some()
+            && !self.is_about(topic)
+            && !words.split(' ').any(is_named)
+            && !is_kept()
     }
 
     /// Whether the last of these words is none of those that say the purpose.
-    fn is_strange(&self, words: &str) -> bool {
+    pub(super) fn is_strange(&self, words: &str) -> bool {
         let last = words.rsplit(' ').next().unwrap_or_default();
         self.topics.is_some() && !self.words.contains(last.trim_end_matches('s'))
+    }
+
+    /// Whether words that speak of an assistant are none of its business.
+    fn is_no_matter_of_models(&self, words: &str) -> bool {
+        let names = [
+            "assist",
+            "agent",
+            "llm",
+            "language model",
+            "claude",
+            "gpt",
+            "copilot",
+            "asistente",
+            "assistent",
+            "ассистент",
+            "助手",
+        ];
+        words != "agent:"
+            && names.iter().any(|name| words.contains(name))
+            && !self.is_about(Topic::Conversation)
+            && self.is_strange(words)
     }
 
     /// The phrases of a text where something private is a hint if it is beyond the purpose, and nothing otherwise.
@@ -129,6 +164,12 @@ impl ToolPurpose {
         let mut judged = Vec::with_capacity(matches.len());
         for found in matches {
             let words = folded.get(found.range.clone()).unwrap_or_default();
+            if found.hint() == Some(Hint::Model) && self.is_no_matter_of_models(words) {
+                judged.push(Match {
+                    meaning: Meaning::Part(Hint::Addressed),
+                    ..found.clone()
+                });
+            }
             let Meaning::Topic(topic) = found.meaning else {
                 if found.hint() != Some(Hint::Theirs) || self.is_strange(words) {
                     judged.push(found);
@@ -165,6 +206,36 @@ impl ToolPurpose {
     pub(super) fn asked(&self) -> Vec<String> {
         self.asked.borrow().iter().cloned().collect()
     }
+}
+
+/// Whether a sentence begins with a verb in the third person. An order does not.
+fn says_what_it_does(stated: &str) -> bool {
+    stated
+        .split(' ')
+        .next()
+        .is_some_and(|verb| verb.ends_with('s'))
+}
+
+/// Whether words are of those who keep secrets.
+fn names_secrets(words: &str) -> bool {
+    const KEPT: [&str; 14] = [
+        "password",
+        "passwort",
+        "passphrase",
+        "vault",
+        "secret",
+        "credential",
+        "keychain",
+        "keyring",
+        "otp",
+        "token",
+        "tresor",
+        "contrasena",
+        "парол",
+        "密码",
+    ];
+    let mut words = words.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| KEPT.iter().any(|kept| word.starts_with(kept)))
 }
 
 fn bit(topic: Topic) -> u16 {

@@ -179,7 +179,11 @@ pub(super) const DIRECT: &[Phrase] = &[
         r"!\[[^\]]{0,80}\]\(\s?https?://[^)\s]{0,200}([?&=][^)]{0,80}(\{|\$|<|\[|%7b|data|content|secret|history|context|token|base64|encoded|message|conversation)|(\{|<|\[)[a-z_ ]+(\}|>|\]))"),
     phrase("exfiltration.link", Hold,
         &["](http", "<img", "<iframe", "<script", "onerror=", "javascript:"],
-        r"\]\(https?://[^)]{0,200}[?&][\w-]+=(\{|\$|<|\[|%7b)|<(img|iframe|script|object|embed)\b[^>]{0,120}(src|data) ?= ?'?(https?:|//|data:)|\bonerror ?="),
+        r"\]\(https?://[^)]{0,200}[?&][\w-]+=(\{|\$|<|\[|%7b)|<(iframe|script|object|embed)\b[^>]{0,120}(src|data) ?= ?'?(https?:|//|data:)|<img\b[^>]{0,160}[?&][\w-]+=|\bonerror ?="),
+    // One with a constant address carries nothing but that it was looked at.
+    phrase("exfiltration.link", Remark,
+        &["<img"],
+        r"<img\b[^>]{0,120}src ?= ?'?(https?:|//|data:)"),
     phrase("exfiltration.host", Hold,
         &["webhook.site", "requestbin", "pipedream.net", "interact.sh", "oast.", "burpcollaborator", "canarytokens", "requestcatcher", "beeceptor", "hookbin", "requestrepo", "dnslog", "ngrok", "trycloudflare", "serveo", "transfer.sh", "pastebin.com/api", "discord.com/api/webhooks", "discordapp.com/api/webhooks", "api.telegram.org/bot", "hooks.slack.com/services", "loca.lt", "file.io", "0x0.st"],
         r"https?://\S{0,80}(webhook\.site|requestbin\.\w+|pipedream\.net|interact\.sh|oast\.\w+|burpcollaborator|canarytokens|requestcatcher|beeceptor|hookbin|requestrepo|dnslog|ngrok(-free)?\.(io|app|dev)|trycloudflare\.com|serveo\.net|transfer\.sh|loca\.lt|0x0\.st|//file\.io)|\b(send|post|upload|forward|report|copy|submit)\b.{0,80}(discord(app)?\.com/api/webhooks|api\.telegram\.org/bot|hooks\.slack\.com/services|pastebin\.com)"),
