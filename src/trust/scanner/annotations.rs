@@ -21,7 +21,7 @@ struct Hints {
 const ACTING: &str = "allow apply archive ban block book buy charge clean clear close commit deactivate deploy disable empty enable expire \
      flush flushall force format forward grant kick kill launch lock make mint mount order overwrite pause pays place post print promote \
      prune push reboot refund reject release reset restart restore resize revoke rollback rotate sell ship shut shutdown sign start stop \
-     suspend swap switch terminate trade transfer trigger unlock unsubscribe vote";
+     suspend swap switch terminate trade transfer unlock unsubscribe vote";
 
 /// Whether a description says that anything may be run.
 fn says_any(description: &str) -> bool {

@@ -36,7 +36,8 @@ const HELD: i32 = 4000;
 /// Reads a text after the rules have. What they hold needs no second word.
 pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     let known = findings.gravest_at(text.place);
-    if text.kind == Kind::Key || text.kind == Kind::Name || known == Some(Hold) {
+    let is_one_word = text.kind == Kind::Value && !text.text.contains(' ');
+    if text.kind == Kind::Key || text.kind == Kind::Name || is_one_word || known == Some(Hold) {
         return;
     }
     let folded = &text.sentences().folded;

@@ -8,7 +8,6 @@ use super::{
     kind::Kind,
     phrase::{Hint, Meaning, Topic},
     phrases::Match,
-    quoted::asks_for_consent,
     topics::PURPOSES,
     word_table::{WordTable, count},
 };
@@ -236,6 +235,29 @@ fn names_secrets(words: &str) -> bool {
     ];
     let mut words = words.split(|c: char| !c.is_alphanumeric());
     words.any(|word| KEPT.iter().any(|kept| word.starts_with(kept)))
+}
+
+/// How something is left to the user.
+const CONSENT: [&str; 14] = [
+    "user's consent",
+    "user's explicit",
+    "user's permission",
+    "user's approval",
+    "user agrees",
+    "user allows",
+    "user permits",
+    "user ticked",
+    "user confirms",
+    "confirmation by the user",
+    "wait for a yes",
+    "wait for the user",
+    "a clear yes",
+    "asks the user first",
+];
+
+/// Whether a text in small letters leaves something to the user.
+pub(super) fn asks_for_consent(text: &str) -> bool {
+    CONSENT.iter().any(|consent| text.contains(consent))
 }
 
 fn bit(topic: Topic) -> u16 {

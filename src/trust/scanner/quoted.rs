@@ -8,6 +8,7 @@ use super::{
     passage::Passage,
     phrase::{Hint, Meaning, Topic},
     phrases::Match,
+    purpose::asks_for_consent,
 };
 
 /// Words with which somebody who looks for attacks speaks to the reader after all.
@@ -43,24 +44,6 @@ const DENIALS: [&str; 9] = [
 ];
 const TURNS: [&str; 8] = [
     "forget", "fail", "hesitate", "omit", "neglect", "skip", "only", "miss",
-];
-
-/// How something is left to the user.
-const CONSENT: [&str; 14] = [
-    "user's consent",
-    "user's explicit",
-    "user's permission",
-    "user's approval",
-    "user agrees",
-    "user allows",
-    "user permits",
-    "user ticked",
-    "user confirms",
-    "confirmation by the user",
-    "wait for a yes",
-    "wait for the user",
-    "a clear yes",
-    "asks the user first",
 ];
 
 /// How the model is to be open with the user. Poison is not.
@@ -189,7 +172,8 @@ fn is_of_models(text: &str, at: usize) -> bool {
         "system:",
         "### system",
     ];
-    let mark = text.get(at..).unwrap_or_default().to_lowercase();
+    let mark = text.get(at..text.floor_char_boundary(at + BEGINNING));
+    let mark = mark.unwrap_or_default().to_lowercase();
     let mark = mark.trim_start_matches(|c: char| c.is_whitespace() || ".!?;:-*".contains(c));
     MARKS.iter().any(|begin| mark.starts_with(begin))
 }
@@ -276,11 +260,6 @@ fn sentence(text: &str, range: Range<usize>) -> &str {
     text.get(start..range.end).unwrap_or_default()
 }
 
-/// Whether a text in small letters leaves something to the user.
-pub(super) fn asks_for_consent(text: &str) -> bool {
-    CONSENT.iter().any(|consent| text.contains(consent))
-}
-
 /// Whether all that a text would have handed over is denied, or left to the user.
 fn is_left(text: &str) -> bool {
     let text = text.to_lowercase();
@@ -346,7 +325,10 @@ fn is_quoted(text: &Passage<'_>, rule: &str, at: usize) -> bool {
     let sentence = lower
         .rsplit_once(". ")
         .map_or(lower.as_str(), |(_, sentence)| sentence);
-    let rest = text.text.get(at..).unwrap_or_default().to_lowercase();
+    let rest = text
+        .text
+        .get(at..text.text.floor_char_boundary(at + BEFORE));
+    let rest = rest.unwrap_or_default().to_lowercase();
     let rest = rest
         .split_once(". ")
         .map_or(rest.as_str(), |(rest, _)| rest);
