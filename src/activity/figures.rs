@@ -320,7 +320,7 @@ impl RunningFigures {
 }
 
 /// The program of a client: its name without the version, which is a last word with a digit in it.
-pub(super) fn program(client: &str) -> &str {
+pub fn program(client: &str) -> &str {
     match client.rsplit_once(' ') {
         Some((name, version)) if version.contains(|c: char| c.is_ascii_digit()) => name,
         _ => client,

@@ -57,7 +57,7 @@ pub use self::{
     },
     event::{OperatorChange, RefusedNotice, ServerStep, TouchedThing},
     export::ExportFormat,
-    figures::{CallFigures, FigurePeriod, WantedFigures},
+    figures::{CallFigures, FigurePeriod, WantedFigures, program},
     open_call::{CallBody, NewCall, OpenCall},
     query::{BadQuery, PAGE, RecordQuery},
     reading::{ActivityReader, UnreadableActivity},

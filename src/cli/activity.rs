@@ -60,6 +60,9 @@ struct ActivityFilter {
     /// Only records of this caller
     #[arg(long)]
     caller: Option<String>,
+    /// Only calls of this client, such as claude-code
+    #[arg(long, value_name = "NAME")]
+    client: Option<String>,
     /// Only this outcome: ok, refused, failed, withdrawn, …, or an error code
     #[arg(long)]
     outcome: Option<String>,
@@ -118,6 +121,7 @@ impl ActivityFilter {
             server: self.server,
             tool: self.tool,
             caller: self.caller,
+            client: self.client,
             outcome: self.outcome,
             call: self.call,
             run: self.run,
@@ -298,6 +302,12 @@ mod tests {
         };
         assert_eq!(what(only(&read)), "resources/read a://b");
         assert_eq!([took(999), took(61_250_000)], ["999µs", "61.2s"]);
+        let named = ActivityRecord {
+            client: text("claude-code 2.1"),
+            ..read
+        };
+        let caller = &row(only(&named), "2026-11-21T21:00:00Z")[2];
+        assert_eq!(caller, "anonymous (claude-code)");
     }
 
     fn only(record: &ActivityRecord) -> ShownRecord<'_> {

@@ -2,7 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{activity::ActivityRecord, cli::output};
+use crate::{
+    activity::{ActivityRecord, program},
+    cli::output,
+    config::ANONYMOUS,
+};
 
 /// What the names of the tools begin with that make one call and nothing else.
 const CALLS_ONE: &str = "call_tool";
@@ -66,11 +70,23 @@ pub(super) fn row(shown: ShownRecord<'_>, today: &str) -> [String; 6] {
     [
         record.id.to_string(),
         time(&record.time, today),
-        record.caller.clone().unwrap_or_else(absent),
+        who(record).unwrap_or_else(absent),
         output::shortened(&what(shown)),
         outcome,
         record.duration_us.map_or_else(absent, took),
     ]
+}
+
+/// The caller. One who showed no token has at least a program that says what it is called.
+fn who(record: &ActivityRecord) -> Option<String> {
+    let caller = record.caller.as_deref()?;
+    match &record.client {
+        Some(client) if caller == ANONYMOUS => Some(output::shortened(&format!(
+            "{caller} ({})",
+            program(client)
+        ))),
+        _ => Some(caller.to_owned()),
+    }
 }
 
 /// `20:44:19` of today, `11-20 20:44` of this year, and otherwise the date.
