@@ -118,13 +118,16 @@ impl<B: Backing> Management<B> {
         let (caller, roles) = caller_of(question, &settings)?;
         let mut judged = gated::judge(&settings, &lists, &caller, question.asked());
         judged.refusal = question.names_no_built_in().or(judged.refusal);
-        let notes = notes::notes(
-            question,
-            &settings,
-            &lists,
-            &caller,
-            judged.refusal.is_none(),
-        );
+        // A list that is not known yet says nothing of what may be had.
+        judged.refusal.take_if(|refusal| {
+            let server = question.server.as_deref().unwrap_or_default();
+            refusal.code == ErrorCode::UnknownTool
+                && question.profile.is_none()
+                && question.kind != AskedKind::BuiltIn
+                && !lists.servers.contains_key(server)
+        });
+        let refusal = judged.refusal.as_ref();
+        let notes = notes::notes(question, &settings, &lists, &caller, refusal);
         let verdict = verdict(question, roles, &settings, judged, notes);
         Ok(under_lock(verdict, question, &lists))
     }
@@ -294,20 +297,9 @@ fn verdict(
     roles: Vec<String>,
     settings: &Settings,
     judged: Judged,
-    mut notes: Vec<String>,
+    notes: Vec<String>,
 ) -> AccessVerdict {
     let Judged { refusal, decision } = judged;
-    // A list that is not known yet says nothing of what may be had.
-    let (unlisted, refusal) = match refusal {
-        Some(refusal)
-            if refusal.code == ErrorCode::UnknownTool
-                && question.profile.is_none()
-                && question.kind != AskedKind::BuiltIn =>
-        {
-            (Some(refusal), None)
-        }
-        refusal => (None, refusal),
-    };
     let acl = settings
         .server_auth
         .as_ref()
@@ -342,7 +334,6 @@ fn verdict(
         (_, "default", ..) => format!("{word} by serverAuth.acl.default: no rule matches"),
         _ => format!("{word}: there are no access rules"),
     };
-    notes.extend(unlisted.map(|unlisted| format!("as far as known, {}", unlisted.error)));
     AccessVerdict {
         subject: question.subject.clone(),
         roles,

@@ -5,6 +5,7 @@ use crate::{
     access::{Caller, acl::Asked},
     catalog::Snapshot,
     config::{ANONYMOUS, OPERATOR, Provider, RoutingMode, Settings},
+    failure::error_code::{ErrorCode, Failure},
     management::gated,
     text::names,
 };
@@ -23,14 +24,39 @@ pub(super) fn notes(
     settings: &Settings,
     lists: &Snapshot,
     caller: &Caller,
-    is_allowed: bool,
+    refusal: Option<&Failure>,
 ) -> Vec<String> {
-    let needs = is_allowed.then(|| also_needed(question, settings, lists, caller));
+    let needs = refusal
+        .is_none()
+        .then(|| also_needed(question, settings, lists, caller));
     let notes = [
         unknown_subject(&question.subject, settings),
         needs.flatten(),
+        unlisted(question, lists, refusal),
     ];
     notes.into_iter().flatten().collect()
+}
+
+/// What is said of a tool that no list has: that there is no list yet, or the closest name in it.
+fn unlisted(
+    question: &AccessQuestion,
+    lists: &Snapshot,
+    refusal: Option<&Failure>,
+) -> Option<String> {
+    let server = question.server.as_deref()?;
+    if question.kind != AskedKind::Tool {
+        return None;
+    }
+    let Some(known) = lists.servers.get(server) else {
+        return refusal
+            .is_none()
+            .then(|| format!("the tools of {server:?} are not known yet"));
+    };
+    refusal
+        .filter(|refusal| refusal.code == ErrorCode::UnknownTool && question.profile.is_none())?;
+    let listed = known.tools.iter().map(|tool| &*tool.name);
+    let close = names::closest(&question.name, listed)?;
+    Some(format!("did you mean {server}:{close}?"))
 }
 
 /// What is said of a subject that no token has, where only tokens say who somebody is.
