@@ -11,6 +11,7 @@ use super::{
     rows::CLIENTS,
     table::{ClientSpec, TokenPlace},
 };
+use crate::text::names;
 
 /// A program that keeps MCP servers in a file.
 #[derive(Clone, Copy)]
@@ -70,6 +71,21 @@ impl Client {
         let is_named = |client: &Self| plain(client.id()) == word || plain(client.name()) == word;
         let mut others = Self::all().filter(|client| client.0.words.contains(&&*word));
         Self::all().find(is_named).or_else(|| others.next())
+    }
+
+    /// Which of these a word may mean that is none of them, `claude` say.
+    pub fn meant_by(word: &str, known: &[&'static str]) -> Option<String> {
+        let word = word.to_ascii_lowercase();
+        let longer = known.iter().filter(|id| {
+            let rest = id.strip_prefix(word.as_str());
+            rest.is_some_and(|rest| rest.starts_with('-'))
+        });
+        let longer: Vec<&str> = longer.copied().collect();
+        if !longer.is_empty() {
+            return Some(format!("did you mean {}?", longer.join(" or ")));
+        }
+        let close = names::closest(&word, known.iter().copied())?;
+        Some(format!("did you mean {close}?"))
     }
 
     /// Whose a file is by what stands in it.
@@ -157,7 +173,7 @@ mod tests {
             assert_eq!(Client::from_word(client.name()), Some(client));
         }
         for (word, expected) in [
-            ("Claude", Some("claude-code")),
+            ("Claude", None),
             ("VS_Code", Some("vscode")),
             ("copilot", Some("vscode")),
             ("emacs", None),
@@ -165,6 +181,12 @@ mod tests {
         ] {
             assert_eq!(Client::from_word(word).map(Client::id), expected, "{word}");
         }
+        let known: Vec<&str> = Client::all().map(Client::id).collect();
+        let meant = |word| Client::meant_by(word, &known);
+        let both = "did you mean claude-code or claude-desktop?";
+        assert_eq!(meant("Claude").as_deref(), Some(both));
+        assert_eq!(meant("cursr").as_deref(), Some("did you mean cursor?"));
+        assert_eq!(meant("emacs"), None);
     }
 
     #[test]

@@ -116,8 +116,8 @@ pub fn client_of_word(word: &str) -> Result<Client, String> {
     let found = Client::from_word(word).filter(|client| client.can_connect());
     found.ok_or_else(|| {
         let known: Vec<&str> = known.map(Client::id).collect();
-        let meant = names::closest(word, known.iter().copied());
-        let meant = meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "));
+        let meant = Client::meant_by(word, &known).map(|meant| format!("{meant} "));
+        let meant = meant.unwrap_or_default();
         format!("{meant}known are {}", known.join(", "))
     })
 }

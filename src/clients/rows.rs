@@ -61,7 +61,7 @@ pub(super) static CLIENTS: [ClientSpec; 23] = [
     ClientSpec {
         id: "claude-code",
         title: "Claude Code",
-        words: &["claude"],
+        words: &[],
         files: &[(
             Folder::Variable("CLAUDE_CONFIG_DIR", Some("")),
             ".claude.json",

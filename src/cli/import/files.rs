@@ -72,7 +72,11 @@ fn named(
             }
             None => {
                 let known: Vec<&str> = Client::all().map(Client::id).collect();
-                let what = format!("{word:?} is neither a file nor a known client");
+                let meant = Client::meant_by(word, &known).map(|meant| format!("; {meant}"));
+                let what = format!(
+                    "{word:?} is neither a file nor a known client{}",
+                    meant.unwrap_or_default()
+                );
                 return Err(CommandFailure::usage(what)
                     .next(format!("name a file, or one of {}", known.join(", "))));
             }

@@ -40,7 +40,12 @@ pub(super) fn undo(from: &[String], out: Output) -> Result<(), CommandFailure> {
     let mut clients = Vec::new();
     for word in from {
         let client = Client::from_word(word);
-        let unknown = || CommandFailure::usage(format!("no client {word:?}"));
+        let unknown = || {
+            let known: Vec<&str> = Client::all().map(Client::id).collect();
+            let meant = Client::meant_by(word, &known).map(|meant| format!("; {meant}"));
+            let meant = meant.unwrap_or_default();
+            CommandFailure::usage(format!("no client {word:?}{meant}"))
+        };
         clients.push(client.ok_or_else(unknown)?);
     }
     let is_meant = |client| clients.is_empty() || clients.contains(&client);
