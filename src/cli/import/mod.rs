@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 pub(super) use self::{
     files::{check_words, gather, location_of, pasted},
-    notes::{say_faults, say_needs, say_readable, show_table},
+    notes::{say_beside_missing, say_faults, say_needs, say_readable, show_table},
     pick::pick,
 };
 use super::{

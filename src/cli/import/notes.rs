@@ -81,7 +81,16 @@ pub(in crate::cli) fn say_needs(report: &ImportReport, is_taken: bool, out: Outp
             server.chosen
         }
     }) {
-        say_needs_of(server, is_taken, out);
+        say_missing(server, is_taken, out);
+        say_rest(server, is_taken, out);
+    }
+}
+
+/// The same without values that are missing: those are among what is left to do at the end of a setup.
+pub(in crate::cli) fn say_beside_missing(report: &ImportReport, out: Output) {
+    let servers = report.servers.iter();
+    for server in servers.filter(|server| server.imported) {
+        say_rest(server, true, out);
     }
 }
 
@@ -97,7 +106,7 @@ pub(in crate::cli) fn say_readable(file: &Path, report: &ImportReport, out: Outp
     }
 }
 
-fn say_needs_of(server: &FoundServer, is_taken: bool, out: Output) {
+fn say_missing(server: &FoundServer, is_taken: bool, out: Output) {
     let name = server.new_name().unwrap_or_default();
     for need in server.needs.iter().filter(|need| !need.is_set) {
         // A secret that is stored before is not given to a server that is imported later, so not even that is a step before.
@@ -105,6 +114,10 @@ fn say_needs_of(server: &FoundServer, is_taken: bool, out: Output) {
         let step = step.map_or_else(String::new, |step| format!("; next: {step}"));
         out.note(&format!("{name} {}{step}", wants(need)));
     }
+}
+
+fn say_rest(server: &FoundServer, is_taken: bool, out: Output) {
+    let name = server.new_name().unwrap_or_default();
     for (secret, step) in server.literal_secrets.iter().zip(&server.secret_steps) {
         let place = &secret.place;
         let step = if is_taken {

@@ -52,7 +52,7 @@ pub(super) async fn import_servers(
     import::add(&mut daemon, &mut found, false, out).await;
     import::say_readable(files.config_file(), &found, out);
     if !out.is_json() {
-        import::say_needs(&found, true, out);
+        import::say_beside_missing(&found, out);
     }
     for server in found.servers.iter().filter(|server| server.chosen) {
         let name = server.new_name().unwrap_or_default().to_owned();
@@ -93,7 +93,7 @@ pub(super) fn move_servers(
     let left = found.taken().count() - if is_wanted { twice } else { 0 };
     if left > 0 {
         report.next_steps.push(format!(
-            "{} also in a client's file and would run twice: `mcpproxy import --move`",
+            "remove {} from clients' files, so that nothing runs twice: `mcpproxy import --move`",
             output::count(left, "imported server")
         ));
     }

@@ -166,12 +166,13 @@ pub(super) async fn wait_until_listed(
     }
 }
 
-/// Whether its tools may be known in a moment.
+/// Whether its tools may be known in a moment, or its start be over.
 fn is_awaited(row: &ServerRow) -> bool {
     let is_listed = row.tools.is_some_and(|tools| tools > 0);
-    let is_on_its_way = matches!(
-        row.state,
-        ServerState::Connecting | ServerState::Disconnected
-    );
-    !is_listed && is_on_its_way && row.last_error.is_none()
+    let is_on_its_way = match row.state {
+        ServerState::Connecting => true,
+        ServerState::Disconnected => !is_listed,
+        _ => false,
+    };
+    is_on_its_way && row.last_error.is_none()
 }
