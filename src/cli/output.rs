@@ -8,6 +8,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use clap::error::ContextKind;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -65,6 +66,20 @@ impl Output {
             format: Format::Table,
             quiet: false,
             verbose: false,
+        }
+    }
+
+    /// As the command line asks for it that cannot be read as a whole.
+    fn requested() -> Self {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let format = if requests_json(&arguments) {
+            Format::Json
+        } else {
+            Format::Table
+        };
+        Self {
+            format,
+            ..Self::plain()
         }
     }
 
@@ -207,6 +222,12 @@ impl Output {
 
 /// Prints the help that was asked for, or what is wrong with the arguments.
 pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
+    let command = help_or_mistake.get(ContextKind::InvalidSubcommand);
+    if command.is_some_and(|command| command.to_string() == "uninstall") {
+        let step = "`mcpproxy connect --all --undo`; docs/how-to/uninstall.md has the rest";
+        let failure = CommandFailure::usage("uninstalling takes several commands").next(step);
+        return Output::requested().failure(&failure);
+    }
     let printed = help_or_mistake.print();
     let is_lost = printed.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
     let code = match u8::try_from(help_or_mistake.exit_code()).unwrap_or(1) {
@@ -214,11 +235,10 @@ pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
         code => code,
     };
     if help_or_mistake.use_stderr() {
-        let arguments: Vec<String> = std::env::args().skip(1).collect();
         let text = help_or_mistake.to_string();
         let text = text.strip_prefix("error: ").unwrap_or(&text);
         let mistake = CommandFailure::with_code(text.trim_end(), code);
-        if requests_json(&arguments) {
+        if Output::requested().is_json() {
             let _ = write(&failure_json(&mistake));
         }
     }
