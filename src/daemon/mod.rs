@@ -14,6 +14,7 @@ mod response_body;
 mod revocation;
 mod running;
 mod serve_error;
+mod shared_file;
 mod shutdown;
 mod span_export;
 mod watchdog;

@@ -21,7 +21,7 @@ use super::{
     http,
     local_socket::LocalSocket,
     lock::DataLock,
-    operator_bodies,
+    operator_bodies, shared_file,
     span_export::SpanExport,
     url_of,
 };
@@ -171,6 +171,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let location = location_of(background, &data_dir, &addresses);
     let unanswered = router.clone().give_up_unanswered();
     let api = (management, router, access.clone(), calls);
+    let config_file = places.config_file.clone();
     let places = (location.clone(), places, login_path.clone());
     let api = Api::new(api, places, move || counted.count());
 
@@ -179,6 +180,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     tasks.spawn(sweep(ledger.clone()));
     tasks.spawn(async move { drop(login_path.get().await) });
     tasks.spawn(keeper_task.run(ending.clone()));
+    tasks.spawn(shared_file::keep(config_file, ending.clone()));
     tasks.spawn(catalog_task.run(ending.clone()));
     tasks.spawn(hide_secrets(keeper.subscribe(), ending.clone()));
     supervisor.begin();

@@ -77,6 +77,7 @@ const SPAWNS: &[Exception] = &[
     ("config/keeper.rs", 3, "waited for at once"),
     ("daemon/background.rs", 1, "waited for at once"),
     ("daemon/data_folder.rs", 2, "waited for at once"),
+    ("daemon/shared_file.rs", 1, "waited for at once"),
     (
         "daemon_client/mod.rs",
         1,
