@@ -76,8 +76,8 @@ fn of_the_whole(text: &str) -> Option<String> {
         return Some(format!("{value} is not a whole number"));
     }
     let (name, known) = text.strip_prefix("unknown field ")?.split_once(", ")?;
-    let known = choices(known).map(|known| format!(": there are {known}"));
-    Some(format!("there is no {name}{}", known.unwrap_or_default()))
+    let known = choices(known).map(|known| format!("; known are {known}"));
+    Some(format!("{name} is unknown{}", known.unwrap_or_default()))
 }
 
 /// The words for one value.
@@ -147,7 +147,7 @@ mod tests {
             ),
             (
                 "unknown field `foo`, expected one of `a`, `b`",
-                "there is no `foo`: there are `a`, `b`",
+                "`foo` is unknown; known are `a`, `b`",
             ),
             (
                 "kind: unknown variant `x`, expected `a` or `b`",

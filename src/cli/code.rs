@@ -11,7 +11,10 @@ use super::{
     failure::{self, CommandFailure},
     output::{self, Output},
 };
-use crate::daemon_client::{self, DaemonError};
+use crate::{
+    config::json_mistake,
+    daemon_client::{self, DaemonError},
+};
 
 /// Run a JavaScript file that calls tools
 ///
@@ -142,7 +145,8 @@ fn read_input(given: &str) -> Result<Box<RawValue>, CommandFailure> {
         None => given.to_owned(),
     };
     RawValue::from_string(text.trim().to_owned()).map_err(|error| {
-        CommandFailure::usage(format!("the input is not JSON: {error}"))
+        let why = json_mistake(&error);
+        CommandFailure::usage(format!("the input is not JSON: {why}"))
             .next("give JSON, in single quotes for the shell: --input '{\"text\":\"hello\"}'")
     })
 }

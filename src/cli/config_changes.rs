@@ -20,6 +20,7 @@ use crate::{
         ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, DaemonLocation, EditPath, Management,
         OverFiles, UndoRequest,
     },
+    text::names,
 };
 
 /// Show what the file says, or one value of it
@@ -103,7 +104,9 @@ impl ConfigGet {
         match value {
             None => {
                 let step = "`mcpproxy config schema` has every key";
-                Err(CommandFailure::failed(format!("`{key}` is not set")).next(step))
+                let meant = meant_by(&path).map(|meant| format!("; did you mean `{meant}`?"));
+                let what = format!("`{key}` is not set{}", meant.unwrap_or_default());
+                Err(CommandFailure::failed(what).next(step))
             }
             Some(Value::String(text)) if !out.is_json() => output::exactly(&text),
             Some(value) => output::json(&output::as_json(&value)?),
@@ -118,6 +121,14 @@ fn default_of(path: &[String]) -> Option<Value> {
         .iter()
         .try_fold(&schema, |of, key| of.get("properties")?.get(key));
     found?.get("default").cloned()
+}
+
+/// The key of the top level that a path may mean that begins with none.
+fn meant_by(path: &[String]) -> Option<String> {
+    let schema: Value = serde_json::from_str(config::schema()).ok()?;
+    let known = schema.get("properties")?.as_object()?;
+    let first = path.first().filter(|key| !known.contains_key(*key))?;
+    names::closest(first, known.keys().map(String::as_str)).map(str::to_owned)
 }
 
 impl ConfigSet {

@@ -147,6 +147,6 @@ fn verdict(report: &DoctorReport) -> Result<(), CommandFailure> {
         n => format!("{n} problems"),
     };
     Err(CommandFailure::failed(what)
-        .next("see WHAT TO DO in its row")
+        .next("see WHAT TO DO in each row")
         .shown())
 }

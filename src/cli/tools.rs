@@ -157,9 +157,12 @@ fn print_definition(tool: &ShownTool, out: Output) -> Result<(), CommandFailure>
 }
 
 /// Checks the form, `SERVER:TOOL` or `server__tool`; server and tool themselves are the daemon's to know.
-pub(super) fn tool_name(text: &str) -> Result<String, String> {
+pub(super) fn tool_name(text: &str) -> Result<String, CommandFailure> {
     match text.split_once(':').or_else(|| text.split_once("__")) {
         Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Ok(text.to_owned()),
-        _ => Err("write it as SERVER:TOOL, as `mcpproxy tools list` shows it".to_owned()),
+        _ => {
+            let what = format!("{text:?} is not of the form SERVER:TOOL");
+            Err(CommandFailure::usage(what).next("`mcpproxy tools list` shows the names"))
+        }
     }
 }

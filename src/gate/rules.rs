@@ -332,7 +332,7 @@ impl<'a> Rules<'a> {
         let lists = Target::method_alone(method::TOOLS_LIST);
         let is_visible = |name: &str| self.permit(caller, name, &lists).is_ok();
         let hint = match names::closest_allowed(server, known, is_visible) {
-            Some(close) => format!("The closest configured name is {close:?}."),
+            Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
             None => self.usable_servers(caller),
         };
         let error = format!("no server {server:?} is configured");
@@ -369,7 +369,7 @@ impl<'a> Rules<'a> {
         };
         let names = known.iter().map(|tool| &*tool.name);
         let hint = match names::closest_allowed(tool, names, is_visible) {
-            Some(close) => format!("The closest name among its tools is {close:?}."),
+            Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
             None if known.is_empty() => {
                 "The server lists no tools. Use another one, or ask the user to look at it."
                     .to_owned()
@@ -389,7 +389,7 @@ impl<'a> Rules<'a> {
         };
         let names = names.map(|prompt| &*prompt.name);
         let hint = match names::closest_allowed(prompt, names, is_visible) {
-            Some(close) => format!("The closest name among its prompts is {close:?}."),
+            Some(close) => format!("Did you mean {close:?}?"),
             None => "Look the name up in the list of prompts.".to_owned(),
         };
         let error = format!("the server {server:?} has no prompt {prompt:?}");

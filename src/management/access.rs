@@ -194,7 +194,7 @@ impl AccessQuestion {
             return None;
         }
         let close = names::closest(name, BUILT_IN_TOOLS.iter().copied());
-        let close = close.map(|close| format!("; the closest one is {close:?}"));
+        let close = close.map(|close| format!("; did you mean {close:?}?"));
         let error = format!(
             "mcpproxy has no tool {name:?}{}; a server's is SERVER:TOOL",
             close.unwrap_or_default()

@@ -70,7 +70,7 @@ impl Management {
         };
         let error = format!("there is a server {name:?} already");
         let hint = format!(
-            "`mcpproxy upstream remove {}` takes it out.",
+            "`mcpproxy upstream remove {}` removes it.",
             as_argument(&name)
         );
         Failure::new(ErrorCode::ServerExists, error, hint).of_server(name)

@@ -80,7 +80,7 @@ impl Management {
         let known = known.map(|known| &known.tools[..]).unwrap_or_default();
         let wanted = failure.tool.as_deref().unwrap_or_default();
         match names::closest(wanted, known.iter().map(|tool| &*tool.name)) {
-            Some(close) => format!("the closest known name is {server}:{close}"),
+            Some(close) => format!("did you mean {server}:{close}?"),
             None if known.is_empty() => {
                 format!("it lists no tools; `mcpproxy upstream restart {server}` reads them again")
             }
@@ -120,7 +120,8 @@ impl Management {
 pub(super) fn closest_server(settings: &Settings, wanted: &str) -> String {
     let known = settings.servers.keys().map(ServerName::as_str);
     let known = known.chain(settings.broken.iter().map(|broken| &*broken.name));
-    let close = names::closest(wanted, known)
-        .map(|close| format!("; the closest configured name is {close:?}"));
-    format!("`mcpproxy upstream list`{}", close.unwrap_or_default())
+    match names::closest(wanted, known) {
+        Some(close) => format!("did you mean {close}? `mcpproxy upstream list` shows all"),
+        None => "`mcpproxy upstream list`".to_owned(),
+    }
 }

@@ -181,7 +181,7 @@ fn unknown_tool(lists: &Snapshot, name: &str) -> Failure {
     };
     let known: Vec<String> = lists.servers.values().flat_map(|s| of_server(s)).collect();
     let hint = match names::closest(name, known.iter().map(String::as_str)) {
-        Some(close) => format!("The closest known name is {close}."),
+        Some(close) => format!("Did you mean {close}?"),
         None => "`mcpproxy tools list`".to_owned(),
     };
     let error = format!("no tool {name:?} is known");

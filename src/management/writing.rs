@@ -53,7 +53,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         WriteError::Edit(EditError::Refused(failure)) => Failure::clone(failure),
         WriteError::Edit(EditError::ServerExists(name)) => {
             let hint = format!(
-                "Choose another name, or change it: `mcpproxy upstream patch {name} KEY=VALUE`; `mcpproxy upstream remove {name}` takes it out."
+                "Choose another name, or change it: `mcpproxy upstream patch {name} KEY=VALUE`."
             );
             failure(ErrorCode::ServerExists, &hint).of_server(name)
         }
@@ -70,6 +70,10 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         WriteError::Edit(EditError::Unreadable(_)) => failure(
             ErrorCode::ConfigUnusable,
             "`mcpproxy config check` shows the mistake.",
+        ),
+        WriteError::Edit(EditError::NotUndone(_)) => failure(
+            ErrorCode::InvalidArguments,
+            "`mcpproxy config history` lists the changes.",
         ),
         WriteError::Edit(_) => failure(ErrorCode::InvalidArguments, "Correct the request."),
         WriteError::Accident(_) => failure(

@@ -223,7 +223,7 @@ impl Router {
         let known = built_in::names().chain(snapshot.offered_tool_names());
         let message = match names::closest_allowed(offered, known, is_visible) {
             Some(close) => {
-                format!("Unknown tool: {offered:?}. The closest known name is {close:?}.")
+                format!("Unknown tool: {offered:?}. Did you mean {close:?}?")
             }
             None => format!("Unknown tool: {offered:?}"),
         };
@@ -252,7 +252,7 @@ impl Router {
         };
         let known = snapshot.offered_prompt_names();
         let hint = match names::closest_allowed(offered, known, is_visible) {
-            Some(close) => format!("The closest known name is {close:?}."),
+            Some(close) => format!("Did you mean {close:?}?"),
             None => "Look the name up in the list of prompts.".to_owned(),
         };
         Err(Failure::new(
@@ -282,7 +282,7 @@ fn check_spelling(params: &Raw) -> Result<(), RpcError> {
         return Ok(());
     }
     let error = format!(
-        "tools/call: `{key}` is not known in the params; the arguments of the tool go into `arguments`"
+        "tools/call: `{key}` is unknown in the params; the arguments of the tool go into `arguments`"
     );
     Err(RpcError::invalid_params(error))
 }

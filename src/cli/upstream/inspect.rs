@@ -22,7 +22,7 @@ use crate::{
     text::names::as_argument,
 };
 
-/// Review a server and what is held of it
+/// Review a server and its held definitions
 ///
 /// Contacts nothing, except with --connect.
 #[derive(Debug, Args)]

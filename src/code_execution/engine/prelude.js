@@ -152,7 +152,7 @@
         const names = keys(known);
         for (let i = 0; i < names.length; i += 1) {
             if (names[i] !== 'max_parallel') {
-                return wrong(`\`${names[i]}\` is not known in the options; there is \`max_parallel\``);
+                return wrong(`\`${names[i]}\` is unknown in the options; known is \`max_parallel\``);
             }
         }
         const parallel = known.max_parallel ?? PARALLEL;

@@ -219,7 +219,7 @@ fn what_is_no_call_is_an_answer_that_says_so() {
         (
             "call_tools([], {maxParallel: 1})",
             "INVALID_ARGS",
-            "`maxParallel` is not known in the options",
+            "`maxParallel` is unknown in the options",
         ),
         (
             "call_tools([], {max_parallel: 0})",

@@ -82,7 +82,7 @@ enum Owner {
 struct User {
     /// Whose it is.
     subject: Subject,
-    /// What these are, for rules.
+    /// The roles of its holder, which rules can name.
     #[serde(default)]
     roles: Vec<Role>,
 }

@@ -61,15 +61,15 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         (r#"{"providr": "bearer"}"#, "did you mean `provider`?"),
         (
             r#"{"tokens": {}}"#,
-            "`serverAuth` has an unknown key; there are `provider`",
+            "`serverAuth` has an unknown key; known are `provider`",
         ),
         (
             r#"{"rules": []}"#,
-            "has an unknown key; there are `provider`",
+            "has an unknown key; known are `provider`",
         ),
         (
             r#"{"rate_limit": {}}"#,
-            "has an unknown key; there are `provider`",
+            "has an unknown key; known are `provider`",
         ),
         (
             r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "servers": ["x"]}]}}"#,

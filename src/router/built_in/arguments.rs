@@ -81,10 +81,10 @@ fn is_longer(value: &Raw, most: usize) -> bool {
 
 fn unknown(key: &str, place: &str, known: &[impl AsRef<str>]) -> String {
     let close = names::closest(key, known.iter().map(AsRef::as_ref));
-    let close = close.map(|close| format!("; the closest name is `{close}`"));
+    let close = close.map(|close| format!("; did you mean `{close}`?"));
     let shown = key.get(..key.floor_char_boundary(SHOWN));
     format!(
-        "`{}` is not known {place}{}",
+        "`{}` is unknown {place}{}",
         shown.unwrap_or_default(),
         close.unwrap_or_default()
     )
@@ -256,17 +256,16 @@ mod tests {
         };
         check("{}", Ok(()));
         check(r#"{"args":1,"n\u0061me":null}"#, Ok(()));
-        let near = "`nam` is not known here; the closest name is `name`";
+        let near = "`nam` is unknown here; did you mean `name`?";
         check(r#"{"args":1,"nam":1}"#, Err(near));
-        check(r#"{"day":1}"#, Err("`day` is not known here"));
-        let both =
-            "`day` is not known here; and `nam` is not known here; the closest name is `name`";
+        check(r#"{"day":1}"#, Err("`day` is unknown here"));
+        let both = "`day` is unknown here; and `nam` is unknown here; did you mean `name`?";
         check(r#"{"day":1,"nam":1}"#, Err(both));
         check(r#"{"args":1,"args":1}"#, Err("`args` is here twice"));
         let hidden = r#"{"name":1,"n\u0061me":1}"#;
         check(hidden, Err("`name` is here twice"));
         let long = format!(r#"{{"{}":1}}"#, "ä".repeat(1000));
-        let shown = format!("`{}` is not known here", "ä".repeat(32));
+        let shown = format!("`{}` is unknown here", "ä".repeat(32));
         check(&long, Err(&shown));
     }
 
@@ -314,7 +313,7 @@ mod tests {
             r#","args":{},"args":{}"#,
             Err("`args` is in the request twice"),
         );
-        let near = "`argz` is not known in the request; the closest name is `args`";
+        let near = "`argz` is unknown in the request; did you mean `args`?";
         check(r#","argz":{}"#, Err(near));
     }
 }

@@ -169,7 +169,7 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure>
     let hint = if closest.is_empty() {
         "Find the tool with retrieve_tools and use its `name`.".to_owned()
     } else {
-        format!("The closest names are {}.", closest.join(", "))
+        format!("Nothing ran. Did you mean {}?", closest.join(" or "))
     };
     Err(Failure::new(ErrorCode::UnknownTool, error, hint))
 }

@@ -125,7 +125,9 @@ async fn run(call: Call<'_>) -> Result<Reply, RequestError> {
     if !OPERATIONS.contains(&&*operation) {
         let known = OPERATIONS.join(", ");
         let shown: String = operation.chars().take(64).collect();
-        return Err(call.wrong(format_args!("`operation` is {shown:?}; there are {known}")));
+        return Err(call.wrong(format_args!(
+            "`operation` is {shown:?}; it is one of {known}"
+        )));
     }
     if operation == "list" {
         no_others(&call, &operation, &[])?;

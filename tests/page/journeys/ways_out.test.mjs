@@ -29,7 +29,7 @@ for (const looks of [{}, { width: 390 }]) {
     for (const [place, meant] of Object.entries(links)) {
       await go(place);
       const said = page.locator("main .empty");
-      assert.match(await said.innerText(), /^No (server|tool) "[^"]+" is (configured|known)\.\s+(It was called before; its server no longer lists it\. )?The closest name is \S+\. unknown_(server|tool)/, place);
+      assert.match(await said.innerText(), /^No (server|tool) "[^"]+" is (configured|known)\.\s+(It was called before; its server no longer lists it\. )?Did you mean \S+\? unknown_(server|tool)/, place);
       assert.doesNotMatch(await said.innerText(), /mcpproxy |Try again/, place);
       await isSound(who, place);
       await said.getByRole("link", { name: meant, exact: true }).click();

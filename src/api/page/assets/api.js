@@ -24,7 +24,7 @@ export class Failure extends Error {
 
   /** The name that there is and that may have been meant, where the daemon says one. */
   get closest() {
-    return /closest (?:known|configured) name is "?(.+?)"?\.?$/.exec(this.hint)?.[1];
+    return /did you mean "?(.+?)"?\?/i.exec(this.hint)?.[1];
   }
 
   /** Whether the daemon could not be reached. */

@@ -130,7 +130,7 @@ export function unreadable(failure, again, ways) {
 export function noServer(failure, to, ...links) {
   if (failure.status !== 404) return null;
   const { closest } = failure;
-  const meant = closest ? ["The closest name is ", h("a.u", { href: to(closest) }, said(closest)), "."] : null;
+  const meant = closest ? ["Did you mean ", h("a.u", { href: to(closest) }, said(closest)), "?"] : null;
   return { text: meant, links: [go("Servers", "/ui/"), ...links] };
 }
 

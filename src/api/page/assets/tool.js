@@ -64,7 +64,7 @@ export function tool(name, frame, first) {
     if (error.status !== 404) return null;
     const { closest } = error;
     return {
-      text: [was.isCalled ? "It was called before; its server no longer lists it. " : null, closest ? ["The closest name is ", h("a.u", { href: `/ui/tools/${part(closest)}` }, h("code", said(closest))), "."] : null],
+      text: [was.isCalled ? "It was called before; its server no longer lists it. " : null, closest ? ["Did you mean ", h("a.u", { href: `/ui/tools/${part(closest)}` }, h("code", said(closest))), "?"] : null],
       links: [
         was.isCalled ? go("Its calls", query("/ui/activity", { tool: name })) : null,
         was.server === null ? null : go(["Server ", said(was.server)], `/ui/servers/${part(was.server)}`),

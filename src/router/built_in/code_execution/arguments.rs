@@ -190,7 +190,7 @@ mod tests {
     fn what_is_wrong_is_named() {
         check("{}", MOST, Err("`code` is missing"));
         check(r#"{"code":1}"#, MOST, Err("`code` is not a string"));
-        let near = "`timeout` is not known in `options`; the closest name is `timeout_ms`";
+        let near = "`timeout` is unknown in `options`; did you mean `timeout_ms`?";
         check(r#"{"code":"","options":{"timeout":1}}"#, MOST, Err(near));
         let zero = "`timeout_ms` is 0; it is at least 1";
         check(r#"{"code":"","options":{"timeout_ms":0}}"#, MOST, Err(zero));
@@ -243,10 +243,10 @@ mod tests {
         check(r#","args_json":{}"#, Err(object));
         let both = "`args` and `arguments` are both there; give one";
         check(r#","args":{},"arguments":{"day":1.0}"#, Err(both));
-        let near = "`Args` is not known in the call; the closest name is `args`";
+        let near = "`Args` is unknown in the call; did you mean `args`?";
         check(r#","Args":{"day":1.0}"#, Err(near));
-        check(r#","day":"D""#, Err("`day` is not known in the call"));
-        let beside = "`foo` is not known in the call";
+        check(r#","day":"D""#, Err("`day` is unknown in the call"));
+        let beside = "`foo` is unknown in the call";
         check(r#","args":{},"foo":1"#, Err(beside));
         check(r#","tool":"save""#, Err("`tool` is in the call twice"));
         let deep = format!(r#","args":{{"a":{}1{}}}"#, "[".repeat(128), "]".repeat(128));

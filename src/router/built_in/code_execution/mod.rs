@@ -152,7 +152,7 @@ fn check_servers(call: &Call<'_>, allowed: &[String]) -> Result<(), String> {
     };
     let known = now.settings().servers.keys().map(ServerName::as_str);
     let close = names::closest_allowed(unknown, known, is_known);
-    let close = close.map(|close| format!("; the closest name is {close:?}"));
+    let close = close.map(|close| format!("; did you mean {close:?}?"));
     Err(format!(
         "`options.allowed_servers` names {unknown:?}, and there is no such server{}",
         close.unwrap_or_default()
