@@ -9,7 +9,7 @@ pub(super) const SUFFIX: &str = "/sse";
 
 /// What an address leads to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Endpoint {
+pub(super) enum ClientEndpoint {
     /// All servers, in this view.
     All(View),
     /// Those of the profile of this name, if there is one.
@@ -27,7 +27,7 @@ pub(super) enum AddressKind {
     LegacySse,
 }
 
-impl Endpoint {
+impl ClientEndpoint {
     /// The endpoint at a path, and how it is reached there.
     pub(super) fn at(path: &str) -> Option<(Self, AddressKind)> {
         if let Some(endpoint) = Self::of_both(path) {
@@ -60,7 +60,7 @@ impl Endpoint {
 }
 
 /// The last part of a path, if it is one.
-fn named(part: &str, endpoint: fn(String) -> Endpoint) -> Option<Endpoint> {
+fn named(part: &str, endpoint: fn(String) -> ClientEndpoint) -> Option<ClientEndpoint> {
     if part.is_empty() || part.contains('/') {
         return None;
     }
@@ -74,10 +74,10 @@ mod tests {
 
     #[test]
     fn an_address_leads_to_one_endpoint() {
-        let all = |mode| Some(Endpoint::All(View::Mode(mode)));
-        let configured = || Some(Endpoint::All(View::Configured));
-        let profile = |name: &str| Some(Endpoint::Profile(name.to_owned()));
-        let server = |name: &str| Some(Endpoint::Server(name.to_owned()));
+        let all = |mode| Some(ClientEndpoint::All(View::Mode(mode)));
+        let configured = || Some(ClientEndpoint::All(View::Configured));
+        let profile = |name: &str| Some(ClientEndpoint::Profile(name.to_owned()));
+        let server = |name: &str| Some(ClientEndpoint::Server(name.to_owned()));
         for (path, expected) in [
             ("/mcp", configured()),
             ("/mcp/all", all(RoutingMode::Direct)),
@@ -92,7 +92,7 @@ mod tests {
             ("/mcp/server/a%2Fb", server("a/b")),
         ] {
             let expected = expected.map(|endpoint| (endpoint, AddressKind::Both));
-            assert_eq!(Endpoint::at(path), expected, "{path}");
+            assert_eq!(ClientEndpoint::at(path), expected, "{path}");
         }
         for (path, expected) in [
             ("/sse", configured()),
@@ -102,7 +102,7 @@ mod tests {
             ("/mcp/server/sse/sse", server("sse")),
         ] {
             let expected = expected.map(|endpoint| (endpoint, AddressKind::LegacySse));
-            assert_eq!(Endpoint::at(path), expected, "{path}");
+            assert_eq!(ClientEndpoint::at(path), expected, "{path}");
         }
         for path in [
             "",
@@ -121,7 +121,7 @@ mod tests {
             "/mcp/sse/sse",
             "/sse/",
         ] {
-            assert_eq!(Endpoint::at(path), None, "{path}");
+            assert_eq!(ClientEndpoint::at(path), None, "{path}");
         }
     }
 }

@@ -45,7 +45,7 @@ use axum::{
 use http::Method;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::endpoint::{AddressKind, Endpoint};
+use self::endpoint::{AddressKind, ClientEndpoint};
 pub use self::{
     answer::{behind_itself, unauthorized},
     attach::{LINES, Local},
@@ -145,16 +145,16 @@ impl Inbound {
     /// Answers a request of this caller for an address of an MCP endpoint, there or not. Bridges can attach where it has [`Local`] in it.
     pub async fn answer(&self, caller: Caller, request: Request) -> Response {
         let router = &self.0.router;
-        let Some((endpoint, kind)) = Endpoint::at(request.uri().path()) else {
+        let Some((endpoint, kind)) = ClientEndpoint::at(request.uri().path()) else {
             return answer::not_found().await;
         };
         let (caller, view) = match endpoint {
-            Endpoint::All(view) => (caller, view),
-            Endpoint::Profile(name) if router.knows_profile(&name) => {
+            ClientEndpoint::All(view) => (caller, view),
+            ClientEndpoint::Profile(name) if router.knows_profile(&name) => {
                 (caller.in_profile(&name), View::Profile(name.into()))
             }
-            Endpoint::Profile(name) => return answer::unknown_profile(&name),
-            Endpoint::Server(name) => match ServerName::parse(&name) {
+            ClientEndpoint::Profile(name) => return answer::unknown_profile(&name),
+            ClientEndpoint::Server(name) => match ServerName::parse(&name) {
                 Ok(server) if router.knows_server(&caller, server.as_str()) => {
                     (caller, View::Server(server))
                 }
