@@ -14,6 +14,7 @@ use super::{
     report::{FoundOutcome, FoundServer, ImportReport, MovedServers},
     servers::ClientServer,
 };
+use crate::config::OurAddress;
 
 /// Removes those servers of the report from their files that are here now, of these clients.
 pub fn move_out(report: &ImportReport, is_meant: impl Fn(Client) -> bool) -> Vec<MovedServers> {
@@ -72,15 +73,26 @@ fn without<'a>(
     Ok(text)
 }
 
-/// Puts back what was removed from the files of these clients, byte for byte where nothing else was changed since.
-pub fn move_back(places: &ClientPlaces, is_meant: impl Fn(Client) -> bool) -> Vec<MovedServers> {
+fn places_of<'a>(servers: &'a [&ClientServer]) -> impl Iterator<Item = (&'a [String], &'a str)> {
+    servers
+        .iter()
+        .map(|server| (&server.list[..], &*server.name))
+}
+
+/// Puts back what was removed from the files of these clients, byte for byte where nothing else was changed since. An entry of ours that
+/// went meanwhile stays away.
+pub fn move_back(
+    places: &ClientPlaces,
+    us: &OurAddress,
+    is_meant: impl Fn(Client) -> bool,
+) -> Vec<MovedServers> {
     let files = places.files().into_iter();
     let files = files.filter_map(|file| Some((file.client?, file)));
     let meant = files.filter(|(client, _)| is_meant(*client));
     let put_back = meant.filter_map(|(client, file)| {
         let mut copies = replace::backups(&file.path, CopyKind::Move);
         let newest = (!copies.is_empty()).then(|| copies.swap_remove(0))?;
-        let (servers, error) = match put(&file, &newest) {
+        let (servers, error) = match put(&file, &newest, us) {
             Ok(servers) => (servers, None),
             Err(error) => (Vec::new(), Some(error)),
         };
@@ -96,7 +108,7 @@ pub fn move_back(places: &ClientPlaces, is_meant: impl Fn(Client) -> bool) -> Ve
 }
 
 /// Puts back the servers that the copy has and the file has not.
-fn put(file: &ClientFile, copy: &Path) -> Result<Vec<String>, String> {
+fn put(file: &ClientFile, copy: &Path, us: &OurAddress) -> Result<Vec<String>, String> {
     let fault = |fault: FileFault| fault.to_string();
     let before = std::fs::read_to_string(copy).map_err(|error| error.to_string())?;
     let now = file.text().map_err(fault)?.unwrap_or_default();
@@ -107,9 +119,11 @@ fn put(file: &ClientFile, copy: &Path) -> Result<Vec<String>, String> {
         !present.iter().any(is_it)
     };
     let copied = file.servers_in(&before).map_err(fault)?.servers;
-    let gone: Vec<&ClientServer> = copied.iter().filter(is_gone).collect();
-    let entries = gone.iter().map(|server| (&server.list[..], &*server.name));
-    let is_untouched = without(file.format, &before, entries).as_deref() == Ok(&now);
+    let gone = copied.iter().filter(is_gone);
+    let (ours, gone): (Vec<&ClientServer>, Vec<&ClientServer>) =
+        gone.partition(|server| us.is_us(server));
+    let before = without(file.format, &before, places_of(&ours)).map_err(fault)?;
+    let is_untouched = without(file.format, &before, places_of(&gone)).as_deref() == Ok(&now);
     let mut after = now.clone();
     if is_untouched {
         after = before;

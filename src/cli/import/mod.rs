@@ -90,7 +90,7 @@ impl ImportCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         if self.undo {
-            return moving::undo(&self.from, out);
+            return moving::undo(&files, &self.from, out);
         }
         let mut daemon = connection::open_or_files(&files, out).await?;
         let is_pasted = self.from.iter().any(|word| word == "-");
@@ -162,7 +162,8 @@ impl ImportCommand {
                 n(chosen)
             )
         });
-        if takes && report.imported > 0 {
+        // A client whose servers are removed has none until it is connected.
+        if takes && (report.imported > 0 || !report.moved.is_empty()) {
             out.next("`mcpproxy connect`");
         }
     }

@@ -6,11 +6,14 @@ use super::super::{
     failure::CommandFailure,
     output::{self, Output},
 };
-use crate::clients::{Client, ImportReport, MovedServers, home_places, move_back};
+use crate::{
+    clients::{Client, ImportReport, MovedServers, home_places, move_back, our_address},
+    management::{Management, OverFiles},
+};
 
 /// Whether the person at the terminal wants them removed.
 pub(in crate::cli) fn is_wanted(out: Output) -> bool {
-    out.agrees("Remove them from the clients' files, so that nothing runs twice?")
+    out.agrees("Remove the imported servers from the clients' files, so that nothing runs twice?")
 }
 
 /// Says what was removed.
@@ -36,7 +39,11 @@ struct PutBack {
 }
 
 /// Puts back what was removed from the files of these clients, or of all.
-pub(super) fn undo(from: &[String], out: Output) -> Result<(), CommandFailure> {
+pub(super) fn undo(
+    files: &Management<OverFiles>,
+    from: &[String],
+    out: Output,
+) -> Result<(), CommandFailure> {
     let mut clients = Vec::new();
     for word in from {
         let client = Client::from_word(word);
@@ -49,7 +56,7 @@ pub(super) fn undo(from: &[String], out: Output) -> Result<(), CommandFailure> {
         clients.push(client.ok_or_else(unknown)?);
     }
     let is_meant = |client| clients.is_empty() || clients.contains(&client);
-    let put_back = move_back(&home_places()?, is_meant);
+    let put_back = move_back(&home_places()?, &our_address(files, None), is_meant);
     let failed = put_back.iter().find_map(|one| one.error.clone());
     if put_back.is_empty() {
         return Err(CommandFailure::failed(
