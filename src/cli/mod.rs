@@ -25,6 +25,7 @@ mod import;
 mod location;
 mod log_part;
 mod logs;
+mod mistake;
 mod outcome;
 mod output;
 mod platform;

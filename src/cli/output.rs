@@ -8,13 +8,12 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use clap::error::ContextKind;
 use serde::{Deserialize, Serialize};
 
 use super::{
     escapes::{visible, visible_json},
     failure::CommandFailure,
-    platform, pretty_json,
+    mistake, platform, pretty_json,
     table::{self, Column},
 };
 use crate::{daemon_client, failure::error_code::ErrorCode};
@@ -168,18 +167,21 @@ impl Output {
 
     /// Asks the person at the terminal, for whom an empty answer is yes; no where there is none.
     pub(super) fn agrees(self, question: &str) -> bool {
-        let answer = self.answer_to(&format!("{question} [Y/n]"));
-        let answer = answer.map(|answer| answer.trim().to_ascii_lowercase());
-        matches!(answer.as_deref(), Some("" | "y" | "yes"))
+        self.decides(&format!("{question} [Y/n]"), true)
     }
 
-    /// Asks the person at the terminal; no where there is none, or where data are for programs.
+    /// Asks the person at the terminal, for whom an empty answer is no; no where there is none, or where data are for programs.
     pub(super) fn asks(self, question: &str) -> bool {
+        self.decides(&format!("{question} [y/N]"), false)
+    }
+
+    /// Asks until the answer is a decision.
+    fn decides(self, question: &str, by_default: bool) -> bool {
         loop {
-            let Some(answer) = self.answer_to(&format!("{question} [y/N]")) else {
+            let Some(answer) = self.answer_to(question) else {
                 return false;
             };
-            if let Some(decided) = yes_or_no(&answer) {
+            if let Some(decided) = yes_or_no(&answer, by_default) {
                 return decided;
             }
             self.note(&format!("{:?} is neither y nor n", answer.trim()));
@@ -222,10 +224,7 @@ impl Output {
 
 /// Prints the help that was asked for, or what is wrong with the arguments.
 pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
-    let command = help_or_mistake.get(ContextKind::InvalidSubcommand);
-    if command.is_some_and(|command| command.to_string() == "uninstall") {
-        let step = "`mcpproxy connect --all --undo`; docs/how-to/uninstall.md has the rest";
-        let failure = CommandFailure::usage("uninstalling takes several commands").next(step);
+    if let Some(failure) = mistake::failure_of(help_or_mistake) {
         return Output::requested().failure(&failure);
     }
     let printed = help_or_mistake.print();
@@ -405,11 +404,12 @@ pub(super) fn escaped_text(text: &str) -> Result<(), CommandFailure> {
     exactly(&lines.join("\n"))
 }
 
-/// What a person answered; an empty answer is no, and of what is neither nobody can tell.
-fn yes_or_no(answer: &str) -> Option<bool> {
+/// What a person answered; of what is neither nobody can tell.
+fn yes_or_no(answer: &str, by_default: bool) -> Option<bool> {
     match &*answer.trim().to_ascii_lowercase() {
+        "" => Some(by_default),
         "y" | "yes" => Some(true),
-        "" | "n" | "no" => Some(false),
+        "n" | "no" => Some(false),
         _ => None,
     }
 }
@@ -443,10 +443,14 @@ mod tests {
     fn only_a_yes_is_a_yes() {
         for (answers, expected) in [
             (&["y", "Yes\n", " Y\r\n"][..], Some(true)),
-            (&["", "\n", "n", "NO\n"], Some(false)),
+            (&["n", "NO\n"], Some(false)),
             (&["yess", "ja", "maybe\n"], None),
         ] {
-            assert!(answers.iter().all(|answer| yes_or_no(answer) == expected));
+            for by_default in [true, false] {
+                let decided = |answer: &&str| yes_or_no(answer, by_default) == expected;
+                assert!(answers.iter().all(decided));
+                assert_eq!(yes_or_no(" \n", by_default), Some(by_default));
+            }
         }
     }
 }
