@@ -330,7 +330,7 @@ impl Listener {
 
     /// Hands a notification on as if it had come of itself.
     fn hand_on(&self, notice: Notification) {
-        self.link.news().post(News::Notification(untagged(&notice)));
+        self.link.news().post(News::Notification(untagged(notice)));
     }
 }
 
@@ -370,11 +370,9 @@ fn is_end(notice: &Notification) -> bool {
 }
 
 /// A notification as if it had come of itself.
-pub(in crate::upstream) fn untagged(notice: &Notification) -> Notification {
-    Notification {
-        method: notice.method.clone(),
-        params: notice.params.as_ref().map(without_subscription),
-    }
+pub(in crate::upstream) fn untagged(notice: Notification) -> Notification {
+    let params = notice.params.as_ref().map(without_subscription);
+    Notification { params, ..notice }
 }
 
 fn without_subscription(params: &Raw) -> Raw {
