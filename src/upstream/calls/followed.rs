@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 
 use super::{
     subscriptions::{Notifier, Subscription, Subscriptions},
-    topic::Topic,
+    topic::NewsTopic,
 };
 use crate::{link::ClientKey, runtime::sync::Guarded, text::names::ServerName};
 
@@ -42,7 +42,7 @@ struct Kin {
 }
 
 struct Interest {
-    topic: Topic,
+    topic: NewsTopic,
     tell: Notifier,
     /// Where it was subscribed to in the first place.
     first: Subscriptions,
@@ -108,7 +108,7 @@ impl Followed {
     pub(in crate::upstream) async fn follow(
         &self,
         client: &ClientKey,
-        topic: &Topic,
+        topic: &NewsTopic,
         tell: Notifier,
         first: &Subscriptions,
         patience: Duration,

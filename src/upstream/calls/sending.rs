@@ -16,7 +16,7 @@ use super::{
     log_subscriptions::{LogSubscription, LogTerm},
     request_slots::{NoSlot, RequestSlot},
     subscriptions::{NotSubscribed, Notifier, Subscription},
-    topic::Topic,
+    topic::NewsTopic,
 };
 use crate::{
     access::ClientSeat,
@@ -258,7 +258,7 @@ impl Upstream {
     ) -> Result<Subscription, NotSubscribed> {
         self.check_recipient(admitted)
             .map_err(NotSubscribed::Failed)?;
-        let Some(topic) = Topic::of(admitted.target().thing()) else {
+        let Some(topic) = NewsTopic::of(admitted.target().thing()) else {
             return Err(NotSubscribed::Failed(misdirected(self.name())));
         };
         // Until it is in the table it has to be counted elsewhere.

@@ -9,7 +9,7 @@ use std::{
 
 use tokio::sync::{Notify, watch};
 
-use super::topic::Topic;
+use super::topic::NewsTopic;
 use crate::{
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
@@ -46,7 +46,7 @@ struct SharedSubscriptions {
 
 #[derive(Default)]
 struct Table {
-    by_topic: BTreeMap<Topic, Followers>,
+    by_topic: BTreeMap<NewsTopic, Followers>,
     last: u64,
 }
 
@@ -71,9 +71,9 @@ enum SubscriptionState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::upstream) enum SubscriptionRequest {
     /// To this.
-    Subscribe(Topic),
+    Subscribe(NewsTopic),
     /// To do so no more.
-    Unsubscribe(Topic),
+    Unsubscribe(NewsTopic),
 }
 
 /// What the server said of one topic.
@@ -92,7 +92,7 @@ pub(in crate::upstream) enum SubscriptionAnswer {
 /// Keeps a subscription alive; the last one of a topic ends it at the server.
 pub struct Subscription {
     of: Subscriptions,
-    topic: Topic,
+    topic: NewsTopic,
     number: u64,
     /// What else ends with it.
     pub(in crate::upstream) along: Option<Box<dyn Send + Sync>>,
@@ -133,7 +133,7 @@ impl Subscriptions {
     /// Adds a subscriber, and notifies the worker.
     pub(in crate::upstream) fn add(
         &self,
-        topic: Topic,
+        topic: NewsTopic,
         tell: Notifier,
     ) -> Result<Subscription, Failure> {
         let mut table = self.lock();
@@ -201,7 +201,7 @@ impl Subscriptions {
     }
 
     /// Notes what the server answered of some topics.
-    pub(in crate::upstream) fn settle(&self, answers: Vec<(Topic, SubscriptionAnswer)>) {
+    pub(in crate::upstream) fn settle(&self, answers: Vec<(NewsTopic, SubscriptionAnswer)>) {
         let mut table = self.lock();
         for (topic, answer) in answers {
             let Some(followers) = table.by_topic.get_mut(&topic) else {
@@ -222,7 +222,7 @@ impl Subscriptions {
     }
 
     /// All topics with subscribers, for a server that takes them in one request; it counts as sent.
-    pub(in crate::upstream) fn wanted(&self) -> BTreeSet<Topic> {
+    pub(in crate::upstream) fn wanted(&self) -> BTreeSet<NewsTopic> {
         let mut table = self.lock();
         table.by_topic.retain(|_, f| !f.subscribers.is_empty());
         for followers in table.by_topic.values_mut() {
@@ -234,7 +234,7 @@ impl Subscriptions {
     }
 
     /// The same, if the server does not know all of them, or knows more.
-    pub(in crate::upstream) fn unheard(&self) -> Option<BTreeSet<Topic>> {
+    pub(in crate::upstream) fn unheard(&self) -> Option<BTreeSet<NewsTopic>> {
         let has_changed = {
             let table = self.lock();
             table
@@ -260,7 +260,7 @@ impl Subscriptions {
 
     /// Tells whom it concerns; to how many that was.
     pub(in crate::upstream) fn updated(&self, notice: &Notification) -> usize {
-        let Some(news) = Topic::of_notice(notice) else {
+        let Some(news) = NewsTopic::of_notice(notice) else {
             return 0;
         };
         let tells: Vec<Notifier> = {
@@ -280,7 +280,7 @@ impl Subscriptions {
     /// Waits until the server has agreed, and says why if it does not.
     pub(in crate::upstream) async fn settled(
         &self,
-        topic: &Topic,
+        topic: &NewsTopic,
         timeout: Duration,
     ) -> Result<(), NotSubscribed> {
         let mut answered = self.0.answered.subscribe();
@@ -330,8 +330,8 @@ mod tests {
         Arc::new(|_| ())
     }
 
-    fn resource(uri: &str) -> Topic {
-        Topic::Resource(uri.into())
+    fn resource(uri: &str) -> NewsTopic {
+        NewsTopic::Resource(uri.into())
     }
 
     fn add(table: &Subscriptions, uri: &str) -> Subscription {
@@ -345,9 +345,9 @@ mod tests {
         }]);
     }
 
-    fn agreed(table: &Subscriptions, topics: &BTreeSet<Topic>, accepted: &[&str]) {
+    fn agreed(table: &Subscriptions, topics: &BTreeSet<NewsTopic>, accepted: &[&str]) {
         let why = || NotSubscribed::Refused(Raw::empty_object());
-        let answer = |topic: &Topic| {
+        let answer = |topic: &NewsTopic| {
             let answer = if accepted.iter().any(|uri| *topic == resource(uri)) {
                 SubscriptionAnswer::Agreed
             } else {
@@ -458,7 +458,7 @@ mod tests {
     #[test]
     fn what_is_said_of_a_task_is_for_who_follows_that_task() {
         let table = Subscriptions::default();
-        let task = |id: &str| Topic::Task(id.into());
+        let task = |id: &str| NewsTopic::Task(id.into());
         let _kept = table.add(task("1"), silent()).expect("room");
         let _other = table.add(task("1/2"), silent()).expect("room");
         let _resource = add(&table, "1");

@@ -2,16 +2,16 @@
 
 use crate::wire::{Notification, Thing, method};
 
-/// What is followed.
+/// Something that is followed, of which there is news.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::upstream) enum Topic {
+pub(in crate::upstream) enum NewsTopic {
     /// The updates of the resource with this URI.
     Resource(Box<str>),
     /// The states of the task with this id.
     Task(Box<str>),
 }
 
-impl Topic {
+impl NewsTopic {
     /// The topic that a thing is, if it can be followed.
     pub(in crate::upstream) fn of(thing: &Thing<'_>) -> Option<Self> {
         match thing {

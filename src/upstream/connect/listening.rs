@@ -15,7 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::own_requests;
 use crate::{
     link::{Exchange, Incoming, Link, LinkError, News},
-    upstream::calls::topic::Topic,
+    upstream::calls::topic::NewsTopic,
     wire::{Edit, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice},
 };
 
@@ -52,8 +52,8 @@ pub(in crate::upstream) struct ChangeSubscription {
 
 /// What to hear of besides lists, and where to say what of it the server agrees to.
 struct ListenRequest {
-    topics: BTreeSet<Topic>,
-    done: oneshot::Sender<Result<BTreeSet<Topic>, ListenError>>,
+    topics: BTreeSet<NewsTopic>,
+    done: oneshot::Sender<Result<BTreeSet<NewsTopic>, ListenError>>,
 }
 
 /// Why a server does not announce changes.
@@ -109,8 +109,8 @@ impl ChangeSubscription {
     /// acknowledged the new one. Gives the topics that the server agreed to.
     pub(in crate::upstream) fn listen(
         &self,
-        topics: BTreeSet<Topic>,
-    ) -> impl Future<Output = Result<BTreeSet<Topic>, ListenError>> + Send + use<> {
+        topics: BTreeSet<NewsTopic>,
+    ) -> impl Future<Output = Result<BTreeSet<NewsTopic>, ListenError>> + Send + use<> {
         let requests = self.requests.clone();
         async move {
             let over = || ListenError::Link(LinkError::Lost("the link was closed".to_owned()));
@@ -128,7 +128,7 @@ struct Listener {
     revision: Revision,
     /// What a filter calls the lists that the server has.
     lists: Vec<&'static str>,
-    topics: BTreeSet<Topic>,
+    topics: BTreeSet<NewsTopic>,
     inbox: mpsc::Receiver<ListenRequest>,
     /// For who waits for the first attempt.
     first: Option<oneshot::Sender<()>>,
@@ -138,7 +138,7 @@ struct Listener {
 struct Subscription {
     exchange: Exchange,
     /// The topics that the server agreed to.
-    accepted: BTreeSet<Topic>,
+    accepted: BTreeSet<NewsTopic>,
     since: Instant,
 }
 
@@ -231,7 +231,7 @@ impl Listener {
     async fn renew(
         &mut self,
         current: &mut Option<Subscription>,
-    ) -> Result<BTreeSet<Topic>, ListenError> {
+    ) -> Result<BTreeSet<NewsTopic>, ListenError> {
         let new = loop {
             let Some(filter) = self.filter() else {
                 *current = None;
@@ -258,8 +258,8 @@ impl Listener {
     /// does not have, and then all; whether there were any.
     fn leave_tasks_out(&mut self, current: Option<&Subscription>) -> bool {
         let before = self.topics.len();
-        let is_task = |topic: &Topic| matches!(topic, Topic::Task(_));
-        let stands = |topic: &Topic| current.is_some_and(|old| old.accepted.contains(topic));
+        let is_task = |topic: &NewsTopic| matches!(topic, NewsTopic::Task(_));
+        let stands = |topic: &NewsTopic| current.is_some_and(|old| old.accepted.contains(topic));
         self.topics.retain(|topic| !is_task(topic) || stands(topic));
         if self.topics.len() == before {
             self.topics.retain(|topic| !is_task(topic));
@@ -275,8 +275,8 @@ impl Listener {
         }
         for topic in &self.topics {
             let (key, name) = match topic {
-                Topic::Resource(uri) => (RESOURCES, uri),
-                Topic::Task(id) => (TASKS, id),
+                NewsTopic::Resource(uri) => (RESOURCES, uri),
+                NewsTopic::Task(id) => (TASKS, id),
             };
             let named = filter.entry(key).or_insert_with(|| json!([]));
             if let Some(named) = named.as_array_mut() {
@@ -335,15 +335,15 @@ impl Listener {
 }
 
 /// The resources and tasks of a filter.
-fn topics_in(filter: &Raw) -> BTreeSet<Topic> {
+fn topics_in(filter: &Raw) -> BTreeSet<NewsTopic> {
     let named = |key| {
         let named = filter
             .get(key)
             .and_then(|all| all.read::<Vec<Box<str>>>().ok());
         named.unwrap_or_default().into_iter()
     };
-    let resources = named(RESOURCES).map(Topic::Resource);
-    resources.chain(named(TASKS).map(Topic::Task)).collect()
+    let resources = named(RESOURCES).map(NewsTopic::Resource);
+    resources.chain(named(TASKS).map(NewsTopic::Task)).collect()
 }
 
 /// The lists that a server declares, as a filter calls them.

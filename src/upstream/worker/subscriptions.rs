@@ -11,7 +11,7 @@ use crate::{
     upstream::{
         calls::{
             subscriptions::{NotSubscribed, SubscriptionAnswer, SubscriptionRequest},
-            topic::Topic,
+            topic::NewsTopic,
         },
         connect::{listening::ListenError, own_requests},
     },
@@ -25,7 +25,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 const AT_ONCE: usize = 16;
 
 /// What the server answered, by topic.
-pub(super) type SubscriptionAnswers = Vec<(Topic, SubscriptionAnswer)>;
+pub(super) type SubscriptionAnswers = Vec<(NewsTopic, SubscriptionAnswer)>;
 
 impl Worker {
     /// Whether something is subscribed to, so that the server must be connected.
@@ -85,7 +85,7 @@ impl Worker {
     }
 }
 
-async fn ask(link: &Link, request: SubscriptionRequest) -> (Topic, SubscriptionAnswer) {
+async fn ask(link: &Link, request: SubscriptionRequest) -> (NewsTopic, SubscriptionAnswer) {
     let (name, topic, done) = match request {
         SubscriptionRequest::Subscribe(topic) => (
             method::RESOURCES_SUBSCRIBE,
@@ -99,9 +99,9 @@ async fn ask(link: &Link, request: SubscriptionRequest) -> (Topic, SubscriptionA
         ),
     };
     let uri = match &topic {
-        Topic::Resource(uri) => uri,
+        NewsTopic::Resource(uri) => uri,
         // A server with a handshake speaks of its tasks by itself.
-        Topic::Task(_) => {
+        NewsTopic::Task(_) => {
             let refused = SubscriptionAnswer::Refused(not_offered(&topic));
             return (topic, refused);
         }
@@ -115,10 +115,10 @@ async fn ask(link: &Link, request: SubscriptionRequest) -> (Topic, SubscriptionA
 
 /// What an answer to one request for all of these topics says of each.
 fn answers_to(
-    topics: &BTreeSet<Topic>,
-    agreed: &Result<BTreeSet<Topic>, ListenError>,
+    topics: &BTreeSet<NewsTopic>,
+    agreed: &Result<BTreeSet<NewsTopic>, ListenError>,
 ) -> SubscriptionAnswers {
-    let answer = |topic: &Topic| match agreed {
+    let answer = |topic: &NewsTopic| match agreed {
         Ok(agreed) if agreed.contains(topic) => SubscriptionAnswer::Agreed,
         Ok(_) => SubscriptionAnswer::Refused(not_offered(topic)),
         Err(error) => {
@@ -129,14 +129,14 @@ fn answers_to(
     answers.collect()
 }
 
-fn not_offered(topic: &Topic) -> NotSubscribed {
+fn not_offered(topic: &NewsTopic) -> NotSubscribed {
     let (code, error, hint) = match topic {
-        Topic::Resource(uri) => (
+        NewsTopic::Resource(uri) => (
             ErrorCode::UnknownResource,
             format!("the server does not tell of updates of {uri:?}"),
             "Read the resource when its contents are needed.",
         ),
-        Topic::Task(id) => (
+        NewsTopic::Task(id) => (
             ErrorCode::InvalidArguments,
             format!("the server does not tell of states of the task {id:?}"),
             "Ask for its state with tasks/get.",
