@@ -6,15 +6,18 @@ use crate::{
     access::Caller,
     call_context::CallContext,
     failure::error_code::{ErrorCode, Failure},
-    gate::Admitted,
+    gate::{self, Admitted},
     upstream::State,
     wire::Target,
 };
 
 impl Router {
-    /// Makes sure that a server's lists are known, if that takes waking it.
+    /// Makes sure that a server's lists are known, if that takes waking it. One that waits for approval is started by no request of a client:
+    /// the gate says what it is.
     pub(super) async fn ensure_listed(&self, server: &str) -> Result<(), Failure> {
-        if self.0.catalog.glance().servers.contains_key(server) {
+        if self.0.catalog.glance().servers.contains_key(server)
+            || gate::is_quarantined(&self.settings(), server)
+        {
             return Ok(());
         }
         match self.0.upstreams.get(server) {

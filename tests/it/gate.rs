@@ -60,6 +60,24 @@ async fn a_tool_is_called_or_refused_on_every_way_in() {
 }
 
 #[tokio::test]
+async fn a_held_server_that_never_listed_is_named_as_held_and_not_as_down() {
+    let entry = json!({ "command": "nothing-here", "quarantined": true });
+    let daemon = TestDaemon::builder().entry("held", entry).await;
+    let client = TestClient::speaking("2025-06-18")
+        .connect(&daemon, "/mcp")
+        .await;
+    for (tool, arguments) in [
+        ("call_tool_read", json!({ "name": "held:echo" })),
+        ("call_tool", json!({ "server": "held", "tool": "echo" })),
+    ] {
+        let called = client.call(tool, &arguments.to_string()).await.failure();
+        assert_eq!(called["status"], "QUARANTINED_SERVER_BLOCKED", "{called}");
+    }
+    let (code, _, _) = daemon.home().cli(&["call", "held:echo"]).await;
+    assert_eq!(code, 4, "refused");
+}
+
+#[tokio::test]
 async fn what_is_unknown_is_refused_on_every_way_in() {
     let house = house().await;
     for way in WAYS {
