@@ -191,9 +191,10 @@ async fn change(
                 "change {id}; it counts after a restart: `mcpproxy restart`"
             ));
         }
-        (Some(id), _) => out.note(&format!(
-            "change {id}; `mcpproxy config undo {id}` undoes it"
-        )),
+        (Some(id), _) => out.note(&match change.undoes {
+            Some(undone) => format!("change {id} undoes change {undone}"),
+            None => format!("change {id}; `mcpproxy config undo {id}` undoes it"),
+        }),
     }
     out.answer(path, &body, |change: ConfigChange| {
         if change.changes.is_empty() {

@@ -10,7 +10,10 @@ use super::{
     splice::{self, NewMember},
     tree::{Place, container, property, remove, remove_member, set, value_at, with_a_value},
 };
-use crate::{failure::error_code::Failure, text::names::ServerName};
+use crate::{
+    failure::error_code::Failure,
+    text::names::{BadServerName, ServerName},
+};
 
 /// One change. Values may hold secrets, so it has no `Debug`.
 #[derive(Clone, PartialEq)]
@@ -83,6 +86,9 @@ pub enum EditError {
     /// No key was named.
     #[error("no key to change was named")]
     NoKey,
+    /// A server cannot have this name.
+    #[error(transparent)]
+    BadName(#[from] BadServerName),
     /// A mask that stands for no stored value.
     #[error("{0}")]
     Masked(String),

@@ -109,7 +109,7 @@ fn new_in(after: &[String], before: &[String]) -> Vec<String> {
     new.cloned().collect()
 }
 
-/// What was typed, as what the key takes: as JSON, unless only the text itself is right.
+/// What was typed, as what the key takes: as JSON, unless only the text itself is right. `null` takes the key away.
 fn typed_in(
     text: &str,
     path: &[String],
@@ -121,7 +121,7 @@ fn typed_in(
         return as_text();
     };
     let as_json = set(text, path, &value)?;
-    if value.is_string() || is_right(&as_json) {
+    if value.is_string() || value.is_null() || is_right(&as_json) {
         return Ok(as_json);
     }
     // A server's entry cannot be a text at all.
@@ -142,8 +142,7 @@ fn set(text: &str, path: &[String], value: &Value) -> Result<String, EditError> 
             let Value::Object(entry) = value else {
                 return Err(EditError::NotAnEntry(name.clone()));
             };
-            let name = ServerName::parse(name);
-            let name = name.map_err(|_| EditError::NoKey)?;
+            let name = ServerName::parse(name)?;
             Change::AddServer { name, entry }
         }
         [servers, name, rest @ ..] if servers == SERVERS => Change::SetKey {
@@ -272,6 +271,14 @@ mod tests {
             &text.replace("\"x\"", "\"y\""),
         );
         check(text, "mcpServers.a.b", "null", r#"{"mcpServers": {}}"#);
+        let path = "mcpServers.a.b.command";
+        let planned = plan(text, path, WantedValue::Typed("null".to_owned()));
+        let planned = planned.expect("it can be edited");
+        assert!(!planned.text.contains("command"), "{}", planned.text);
+        assert_eq!(planned.problems.len(), 1, "it has no command any more");
+        let entry = WantedValue::Typed(r#"{"command": "x"}"#.to_owned());
+        let bad = plan(text, "mcpServers.a__b", entry);
+        assert!(matches!(bad, Err(EditError::BadName(_))), "{bad:?}");
     }
 
     #[test]

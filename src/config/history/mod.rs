@@ -16,6 +16,7 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use self::{
     author::{ChangeAuthor, ChangeWay},
@@ -148,6 +149,15 @@ pub enum Needs {
     Restart,
 }
 
+/// Whether tokens would be required no more: that counts after a restart alone, so that access control does not fall away by an accident.
+fn opens_up(change: &ChangedValue) -> bool {
+    match change.path.get(1..) {
+        Some([]) => change.after.is_none(),
+        Some([key]) if key == "required" => change.before == Some(Value::Bool(true)),
+        _ => false,
+    }
+}
+
 impl Needs {
     /// What changes of these values need.
     pub fn of(changes: &[ChangedValue]) -> Self {
@@ -156,6 +166,7 @@ impl Needs {
             .map(|change| match change.path.first().map(String::as_str) {
                 Some(key) if AFTER_RESTART.contains(&key) => Self::Restart,
                 Some(SERVERS | "environment" | "docker_isolation") => Self::Reload,
+                Some("serverAuth") if opens_up(change) => Self::Restart,
                 _ => Self::Nothing,
             });
         needs.max().unwrap_or(Self::Nothing)
@@ -305,5 +316,34 @@ impl History {
         let remembered = remembered.find(|(known, _)| *known == meant.entry.id);
         let back = meant.back.as_ref().or(remembered.map(|(_, back)| back));
         Ok((undoing::undo(text, meant, back)?, meant.entry.id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Needs, changed_values};
+
+    #[test]
+    fn what_changes_need_is_said_before_they_are_made() {
+        let required = r#"{"serverAuth": {"required": true}}"#;
+        for (before, after, needs) in [
+            ("{}", r#"{"top_k": 3}"#, Needs::Nothing),
+            (
+                "{}",
+                r#"{"mcpServers": {"a": {"command": "x"}}}"#,
+                Needs::Reload,
+            ),
+            ("{}", r#"{"data_dir": "/x"}"#, Needs::Restart),
+            ("{}", required, Needs::Nothing),
+            (
+                required,
+                r#"{"serverAuth": {"required": false}}"#,
+                Needs::Restart,
+            ),
+            (required, "{}", Needs::Restart),
+        ] {
+            let changes = changed_values(before, after);
+            assert_eq!(Needs::of(&changes), needs, "{before} to {after}");
+        }
     }
 }
