@@ -57,9 +57,10 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
         }
         ErrorKind::ValueValidation => {
             let cause = std::error::Error::source(mistake)?;
-            let why = match cause.is::<ParseIntError>() {
-                true => "write a whole number".to_owned(),
-                false => cause.to_string(),
+            let why = if cause.is::<ParseIntError>() {
+                "write a whole number".to_owned()
+            } else {
+                cause.to_string()
             };
             let argument = text(ContextKind::InvalidArg)?;
             let value = value()?;

@@ -159,13 +159,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let api_key = api_key(&data_dir)?;
     let kept_in = Some(data_dir.clone());
     let (access, access_task) = Access::new(keeper.subscribe(), Some(api_key.secret()), kept_in);
-    let inbound = Inbound::new(
-        access.clone(),
-        router.clone(),
-        calls.clone(),
-        sessions.clone(),
-        closing.clone(),
-    );
+    let inbound = inbound_over((&access, &router, &calls), &sessions, &closing);
 
     let addresses = addresses_of(&listeners, &keeper);
     let location = location_of(background, &data_dir, &addresses);
@@ -258,6 +252,20 @@ fn router_over(
         activity.clone(),
         management.clone(),
         scripts,
+    )
+}
+
+fn inbound_over(
+    (access, router, calls): (&Access, &Router, &CallIds),
+    sessions: &Sessions,
+    closing: &CancellationToken,
+) -> Inbound {
+    Inbound::new(
+        access.clone(),
+        router.clone(),
+        calls.clone(),
+        sessions.clone(),
+        closing.clone(),
     )
 }
 

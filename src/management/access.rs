@@ -128,7 +128,7 @@ impl<B: Backing> Management<B> {
         });
         let refusal = judged.refusal.as_ref();
         let notes = notes::notes(question, &settings, &lists, &caller, refusal);
-        let verdict = verdict(question, roles, &settings, judged, notes);
+        let verdict = verdict(question, roles, &settings, judged, &notes);
         Ok(under_lock(verdict, question, &lists))
     }
 
@@ -297,7 +297,7 @@ fn verdict(
     roles: Vec<String>,
     settings: &Settings,
     judged: Judged,
-    notes: Vec<String>,
+    notes: &[String],
 ) -> AccessVerdict {
     let Judged { refusal, decision } = judged;
     let acl = settings
@@ -321,7 +321,8 @@ fn verdict(
     let word = if allowed { "allowed" } else { "denied" };
     let reason = match (&refusal, by_rules, rule, &rule_text) {
         (Some(refusal), ..) if is_guard => {
-            let hidden = notes::hidden_by_profile(question, settings);
+            let token = token_of(&question.subject, settings);
+            let hidden = notes::hidden_by(token, question, settings);
             let why = hidden.unwrap_or_else(|| refusal.error.clone());
             format!("denied: {why}")
         }

@@ -93,7 +93,7 @@ impl PageLogins {
         let Some(data_dir) = data_dir.as_deref() else {
             return Ok(());
         };
-        let Some(sessions) = self.state.lock().to_keep() else {
+        let Some(sessions) = self.state.lock().take_news() else {
             return Ok(());
         };
         let written = kept_logins::write(data_dir, sessions);
@@ -234,7 +234,7 @@ impl State {
     }
 
     /// The sessions, where the disk has others.
-    fn to_keep(&mut self) -> Option<Vec<PageLogin>> {
+    fn take_news(&mut self) -> Option<Vec<PageLogin>> {
         std::mem::take(&mut self.is_new).then(|| {
             let kept = self.sessions.iter_mut().map(|one| {
                 one.kept = one.used;

@@ -4,7 +4,7 @@ use super::{AccessQuestion, AskedKind};
 use crate::{
     access::{Caller, acl::Asked},
     catalog::Snapshot,
-    config::{ANONYMOUS, OPERATOR, Provider, RoutingMode, Settings},
+    config::{ANONYMOUS, IssuedToken, OPERATOR, Provider, RoutingMode, Settings},
     failure::error_code::{ErrorCode, Failure},
     management::gated,
     text::names,
@@ -124,11 +124,24 @@ fn also_needed(
     ))
 }
 
-/// What the profile in question does not show, though it is configured.
-pub(super) fn hidden_by_profile(question: &AccessQuestion, settings: &Settings) -> Option<String> {
-    let (name, server) = (question.profile.as_ref()?, question.server.as_deref()?);
-    let profile = settings.profiles.get(name)?;
+/// What the profile in question, or the token of who wants it, does not show, though it is configured.
+pub(super) fn hidden_by(
+    token: Option<&IssuedToken>,
+    question: &AccessQuestion,
+    settings: &Settings,
+) -> Option<String> {
+    let server = question.server.as_deref()?;
     settings.servers.get(server)?;
+    let limited = token.and_then(|token| token.servers.as_ref());
+    if limited.is_some_and(|servers| !servers.iter().any(|one| one == server)) {
+        let subject = &question.subject;
+        return Some(format!(
+            "the token of {subject} is not for the server {server:?}"
+        ));
+    }
+    let of_token = token.and_then(|token| token.profile.as_ref());
+    let name = question.profile.as_ref().or(of_token)?;
+    let profile = settings.profiles.get(name)?;
     if !profile.has_server(server) {
         return Some(format!(
             "the profile {name:?} does not show the server {server:?}"

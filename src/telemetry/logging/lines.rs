@@ -61,13 +61,11 @@ where
         }
         let mut fields = ShownFields::default();
         event.record(&mut fields);
-        match fields.error {
-            Some(error) => Err(error),
-            None => {
-                line.write_str(&fields.text)?;
-                line.write_char('\n')
-            }
+        if let Some(error) = fields.error {
+            return Err(error);
         }
+        line.write_str(&fields.text)?;
+        line.write_char('\n')
     }
 }
 
