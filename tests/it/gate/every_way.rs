@@ -46,7 +46,7 @@ const LISTING: [&str; 4] = [
 ];
 
 /// Methods that bring nothing of a server which a gate could hold, or that servers send.
-const HARMLESS: [&str; 19] = [
+const HARMLESS: [&str; 20] = [
     "elicitation/create",
     "initialize",
     "logging/setLevel",
@@ -59,6 +59,7 @@ const HARMLESS: [&str; 19] = [
     "notifications/resources/updated",
     "notifications/roots/list_changed",
     "notifications/subscriptions/acknowledged",
+    "notifications/tasks",
     "notifications/tasks/status",
     "notifications/tools/list_changed",
     "ping",
@@ -68,18 +69,12 @@ const HARMLESS: [&str; 19] = [
     "server/discover",
 ];
 
-/// Subscribes modern clients to resources; `modern_clients` asks what it refuses.
+/// Subscribes modern clients to resources and tasks; `modern_clients` and `tasks` ask what it refuses.
 const LISTENING: [&str; 1] = ["subscriptions/listen"];
 
-/// Endpoints of MCP clients. Each mode answers every name, whatever it lists; `/mcp/all` and `/mcp/server/NAME` stand for all.
-const ENDPOINTS: [&str; 6] = [
-    "/mcp",
-    "/mcp/all",
-    "/mcp/call",
-    "/mcp/code",
-    "/mcp/proxy",
-    "/mcp/server/{name}",
-];
+/// What the addresses of MCP clients have after `/mcp`. Each mode answers every name, whatever it lists; `/mcp/all` and `/mcp/server/NAME`
+/// stand for all.
+const ENDPOINTS: [&str; 6] = ["/all", "/call", "/code", "/p/", "/proxy", "/server/"];
 
 /// What else is served.
 const BESIDE: [&str; 9] = [
@@ -163,12 +158,18 @@ fn sources(folder: &str) -> String {
             let below = Path::new(folder).join(entry.file_name().expect("a name"));
             text.push_str(&sources(below.to_str().expect("text")));
         } else if entry.extension().is_some_and(|end| end == "rs") {
-            let whole = fs::read_to_string(&entry).expect("it can be read");
-            let own = whole.split("#[cfg(test)]").next().unwrap_or_default();
-            text.push_str(own);
+            text.push_str(&own_part(entry.to_str().expect("text")));
         }
     }
     text
+}
+
+/// A file of the sources without its tests.
+fn own_part(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let whole = fs::read_to_string(path).expect("it can be read");
+    let own = whole.split("#[cfg(test)]").next().unwrap_or_default();
+    own.to_owned()
 }
 
 /// What stands between these two, wherever the first one stands.
@@ -217,7 +218,15 @@ fn every_endpoint_is_a_way_or_reaches_no_tool() {
     let split = between(&text, "            \"/api/", '"');
     found.extend(split.into_iter().map(|path| format!("/api/{path}")));
     assert!(found.len() >= 15, "{found:?}");
+    let endpoints = own_part("src/inbound/endpoint.rs");
+    let mut below = between(&endpoints, "            \"/", '"');
+    below.extend(between(&endpoints, "strip_prefix(\"/", '"'));
+    assert!(below.len() >= 6, "{below:?}");
+    let below: BTreeSet<String> = below.into_iter().map(|path| format!("/{path}")).collect();
+    check("the endpoints", &below, &[&ENDPOINTS, &["/mcp"]]);
     // What a path begins with is none.
-    found.remove("/api/");
-    check("the paths", &found, &[&ENDPOINTS, &BESIDE, &REST]);
+    for beginning in ["/api/", "/mcp", "/p/", "/server/"] {
+        found.remove(beginning);
+    }
+    check("the paths", &found, &[&BESIDE, &REST]);
 }
