@@ -304,6 +304,9 @@ async fn a_login_outlives_the_daemon_unless_it_ended_or_the_key_is_another() {
     assert_eq!(status_with(&daemon, &[("cookie", &cookie)]).await, 401);
 }
 
+/// What a way is called, its headers, and how it may be answered.
+type Hostile<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [u16]);
+
 /// Whatever the document has is asked, so that a new route cannot be forgotten.
 #[tokio::test]
 async fn no_route_is_open_to_clients_to_their_tokens_or_to_pages_of_others() {
@@ -317,7 +320,7 @@ async fn no_route_is_open_to_clients_to_their_tokens_or_to_pages_of_others() {
     let cookie = ("cookie", &*cookie);
     let (key, own) = (kept_key(&daemon), format!("http://{}", daemon.address()));
     let other = ("origin", "http://127.0.0.1:3000");
-    let ways: [(&str, &[(&str, &str)], &[u16]); 9] = [
+    let ways: [Hostile; 9] = [
         ("nothing", &[], &[401]),
         ("a client's token", &[("authorization", &bearer)], &[401]),
         ("a client's token as a key", &[("x-api-key", token)], &[401]),

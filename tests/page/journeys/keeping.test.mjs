@@ -1,7 +1,7 @@
 // What somebody types outlives what happens meanwhile: a daemon that is started anew, another who changes or removes the same entry.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
 
@@ -22,7 +22,7 @@ const timing = async (page) => {
   return page.getByLabel(/^A call may be silent/);
 };
 
-test("what was typed outlives a new start of the daemon, and is saved after a new login in another tab", async () => {
+test("what was typed outlives a new start of the daemon without its logins, and is saved after a new login in another tab", async () => {
   const who = await visitor(here, { expected: GONE });
   const { page, context, go, close } = who;
   await go("/ui/servers/rooms/edit");
@@ -35,6 +35,7 @@ test("what was typed outlives a new start of the daemon, and is saved after a ne
   await here.stop();
   await page.locator("#live", { hasText: "Lost" }).waitFor();
   assert.equal(await page.locator("#foot-up").innerText(), "");
+  rmSync(join(here.folder, "data", "page-logins.json"));
   await here.start(here.port);
   await page.getByText("You are logged out.").waitFor();
   await page.locator("#live", { hasText: "Logged out" }).waitFor();
