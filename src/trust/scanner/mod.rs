@@ -142,7 +142,7 @@ impl Scanner {
         findings.done()
     }
 
-    /// The marks of each sentence of a definition: what the weights of [`likeness`] are learned from.
+    /// The marks of each sentence of a definition: what the weights of `likeness` are learned from.
     pub fn marks(&self, definition: &Raw) -> Vec<Vec<u16>> {
         let mut marks = Vec::new();
         walk::definition(definition, &self.0, &mut Findings::default(), |text, _| {
