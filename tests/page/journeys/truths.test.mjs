@@ -1,4 +1,5 @@
 // What is offered works, what is said is so: of the demo server, of failed starts, of access, of commands, of findings and of the header.
+import { rmSync } from "node:fs";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agentCalls, endBrowser, eventually, isSound, visitor, world } from "../world.mjs";
@@ -140,6 +141,7 @@ test("the header says that the daemon is there again although the login is not",
   await title(/no servers yet/);
   await here.stop();
   await page.locator("#live", { hasText: "Lost" }).waitFor();
+  rmSync(`${here.folder}/data/page-logins.json`);
   await here.start(here.port);
   await title("This page is logged out");
   await eventually("the header", async () => (await page.locator("#live").innerText()).includes("Logged out"));
