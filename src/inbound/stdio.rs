@@ -51,7 +51,10 @@ impl Inbound {
         let mut conversation = Conversation::new(self, view, caller, out);
         let talking = async move {
             match conversation.listen_to(input).await {
-                End::Input => drop(timeout(GRACE, conversation.answered()).await),
+                End::Input => {
+                    conversation.requests.announce_no_more();
+                    drop(timeout(GRACE, conversation.answered()).await);
+                }
                 // The caller of the end sets the deadline.
                 End::Closing => {
                     conversation.requests.streams_ended().await;

@@ -1,7 +1,7 @@
 """One way to say it for both major versions of the official Python SDK."""
 
 import json
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import anyio
 from mcp import ClientSession, StdioServerParameters
@@ -26,11 +26,20 @@ def transport(target: dict):
 async def connect(to: str | dict, **callbacks):
     """A session with a URL of Streamable HTTP, or with a target as doors.py makes it. The callbacks answer what servers ask."""
     target = {"transport": "http", "url": to} if isinstance(to, str) else to
-    async with AsyncExitStack() as stack:
+    async with anyio.create_task_group() as leaving, AsyncExitStack() as stack:
         streams = await stack.enter_async_context(transport(target))
-        session = await stack.enter_async_context(ClientSession(streams[0], streams[1], **callbacks))
+        # SDKs of the first major version fail if a message comes while they leave, so somebody takes it.
+        stack.callback(leaving.start_soon, drain, streams[0])
+        session = await stack.enter_async_context(ClientSession(streams[0].clone(), streams[1], **callbacks))
         await session.initialize()
         yield session
+
+
+async def drain(stream) -> None:
+    """Takes what comes until the stream is closed."""
+    with suppress(anyio.ClosedResourceError):
+        async for _ in stream:
+            pass
 
 
 def plain(model) -> dict:

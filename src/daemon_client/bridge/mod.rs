@@ -79,12 +79,13 @@ pub async fn carry(
     let bridge = Bridge {
         socket,
         host,
-        gone,
         shared: Arc::new(Shared {
+            gone: gone.clone(),
             state: Guarded::default(),
             lost: Notify::new(),
             out,
         }),
+        gone,
         attached: None,
     };
     let mut writing = pin!(lines::write(frames, output));
@@ -124,6 +125,8 @@ struct Attached {
 }
 
 struct Shared {
+    /// The client's input has ended: it gets the answers to what it asked, and nothing else.
+    gone: CancellationToken,
     state: Guarded<State>,
     /// The daemon is gone, and there is something to ask again.
     lost: Notify,
@@ -303,7 +306,11 @@ impl Shared {
             }
             match line {
                 Line::Text(line) => {
-                    let passes = self.state.lock().requests.answered(&line);
+                    let passes = {
+                        let mut state = self.state.lock();
+                        let is_wanted = !self.gone.is_cancelled() || state.requests.any_open();
+                        state.requests.answered(&line) && is_wanted
+                    };
                     if passes {
                         self.tell(line).await;
                     }
@@ -324,6 +331,10 @@ impl Shared {
             state.again = lost.again;
             lost.failed
         };
+        if self.gone.is_cancelled() {
+            // The daemon has ended the requests because their client left.
+            return;
+        }
         for id in failed {
             self.tell(requests::lost(&id)).await;
         }
@@ -368,10 +379,11 @@ async fn write(to_daemon: &mut WriteHalf<DaemonConnection>, line: &Bytes) -> io:
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn half_an_answer_of_a_daemon_that_is_gone_is_no_answer() {
-        let (out, mut frames) = mpsc::channel(WAITING);
+    /// A client that has asked one question, and what it gets.
+    fn asking() -> (Shared, mpsc::Receiver<Bytes>) {
+        let (out, frames) = mpsc::channel(WAITING);
         let shared = Shared {
+            gone: CancellationToken::new(),
             state: Guarded::default(),
             lost: Notify::new(),
             out,
@@ -382,6 +394,12 @@ mod tests {
             panic!("a request");
         };
         assert!(shared.note(requests, &line, false).is_ok());
+        (shared, frames)
+    }
+
+    #[tokio::test]
+    async fn half_an_answer_of_a_daemon_that_is_gone_is_no_answer() {
+        let (shared, mut frames) = asking();
         shared
             .hear(&br#"{"jsonrpc":"2.0","id":1,"result":{"con"#[..])
             .await;
@@ -389,5 +407,34 @@ mod tests {
         let told = String::from_utf8_lossy(&told);
         assert!(told.contains("connection_lost"), "{told}");
         assert!(frames.try_recv().is_err(), "nothing else");
+    }
+    #[tokio::test]
+    async fn a_client_that_has_left_gets_its_answers_and_no_news() {
+        let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#;
+        let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+        let news = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        let said = [progress, answer, news, ""].join("\n");
+        for (has_left, expected) in [(false, &[progress, answer, news][..]), (true, &[progress, answer])] {
+            let (shared, mut frames) = asking();
+            if has_left {
+                shared.gone.cancel();
+            }
+            shared.hear(said.as_bytes()).await;
+            drop(shared);
+            let mut got = Vec::new();
+            while let Some(frame) = frames.recv().await {
+                got.push(String::from_utf8_lossy(&frame).into_owned());
+            }
+            assert_eq!(got, expected, "has left: {has_left}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_that_has_left_hears_of_no_lost_daemon() {
+        let (shared, mut frames) = asking();
+        shared.gone.cancel();
+        shared.hear(&b""[..]).await;
+        drop(shared);
+        assert_eq!(frames.recv().await, None);
     }
 }

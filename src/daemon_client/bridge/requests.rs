@@ -150,6 +150,11 @@ impl PendingRequests {
         }
     }
 
+    /// Whether any is unanswered.
+    pub(super) fn any_open(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
     /// Takes note of a line of the daemon, and says whether the client gets it.
     pub(super) fn answered(&mut self, line: &Bytes) -> bool {
         if line.first() == Some(&b'[') {

@@ -86,6 +86,11 @@ impl Requests {
         }
     }
 
+    /// Ends the announcements: a client whose input has ended cannot ask for what they announce.
+    pub(super) fn announce_no_more(&mut self) {
+        self.listening.abort_all();
+    }
+
     /// Waits until all are answered.
     pub(super) async fn all_ended(&mut self) {
         join_all(&mut self.running).await;
