@@ -414,7 +414,10 @@ mod tests {
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
         let news = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
         let said = [progress, answer, news, ""].join("\n");
-        for (has_left, expected) in [(false, &[progress, answer, news][..]), (true, &[progress, answer])] {
+        for (has_left, expected) in [
+            (false, &[progress, answer, news][..]),
+            (true, &[progress, answer]),
+        ] {
             let (shared, mut frames) = asking();
             if has_left {
                 shared.gone.cancel();

@@ -12,6 +12,12 @@ fn answer_of(client: &str) -> String {
 /// The token, the course and the params of a call.
 type NextCall = (String, &'static [&'static str], Value);
 
+/// What a call does until it is answered.
+fn in_course<'a>(course: &'a [&'a str]) -> &'a [&'a str] {
+    let mut parts = course.split(|step| *step == "reply");
+    parts.next().unwrap_or_default()
+}
+
 /// What both kinds of clients have.
 pub struct Part {
     scene: Arc<Scene>,
@@ -140,7 +146,14 @@ impl LegacyClient {
         let exchange = self.client.start("tools/call", &params.to_string()).await;
         self.finish(exchange, &token).await;
         let part = &self.part;
-        part.scene.expect(&token, course, part.is_owner);
+        // The process that all shared until its first question ends when its calls are answered: then nobody is asked after them.
+        let is_divided = part.is_owner && part.used == Use::All;
+        let asked = if is_divided {
+            course
+        } else {
+            in_course(course)
+        };
+        part.scene.expect(&token, asked, part.is_owner);
     }
 
     async fn finish(&self, mut exchange: Exchange, token: &str) {
@@ -277,8 +290,7 @@ impl Modern {
             scene.blame(format!("{token} was answered {}", reply.frame));
         }
         // Outside of its calls nobody can ask it, and the server may end with its connection.
-        let in_course = course.split(|step| *step == "reply").next();
-        scene.expect(&token, in_course.unwrap_or_default(), self.part.is_owner);
+        scene.expect(&token, in_course(course), self.part.is_owner);
     }
 
     async fn go_on(&mut self, at: usize) {
