@@ -179,6 +179,7 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         .with_upgrades();
     let mut serving = pin!(serving);
     let ended = tokio::select! {
+        biased;
         ended = &mut serving => ended,
         () = connection.over().cancelled() => {
             tracing::debug!("a connection gave way to another: too many are open");
@@ -206,6 +207,7 @@ fn protocol() -> http1::Builder {
 
 async fn either(one: &CancellationToken, other: &CancellationToken) {
     tokio::select! {
+        biased;
         () = one.cancelled() => (),
         () = other.cancelled() => (),
     }

@@ -3,7 +3,9 @@
 
 use bytes::Bytes;
 
-use crate::wire::{Edit, Notification, Raw, RpcError, meta, method, notification_frame, splice};
+use crate::wire::{
+    Edit, Id, Notification, Raw, RpcError, meta, method, notification_frame, splice,
+};
 
 /// The client's token. It must be found wherever the upstream would find one: a token that passed could be that of another call.
 pub(super) fn token_in(params: Option<&Raw>) -> Result<Option<Raw>, RpcError> {
@@ -31,7 +33,7 @@ impl ProgressTokens {
 
     /// What a client's token becomes in the params. Those of a client that sent none stay as they are.
     pub(super) fn edit(&self) -> Option<Edit<'static>> {
-        let ours = || Edit::Set(Raw::author(&format!("p{}", self.number)));
+        let ours = || Edit::Set(Id::ours(self.number).to_raw());
         self.client.is_some().then(ours)
     }
 

@@ -78,10 +78,12 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Response> {
     };
     let content_type = content_type.to_str().unwrap_or_default();
     let kind = content_type.split(';').next().unwrap_or_default();
-    let kind = kind.trim().to_ascii_lowercase();
-    let is_json =
-        kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"));
-    if is_json {
+    let kind = kind.trim();
+    if kind.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    let kind = kind.to_ascii_lowercase();
+    if kind.starts_with("application/") && kind.ends_with("+json") {
         return Ok(());
     }
     let error = format!(

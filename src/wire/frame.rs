@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{
     Id, MemberSpan, Raw, RpcError, check,
-    raw::{FEW_MEMBERS, KNOWN_MEMBERS, WORTH_KNOWING},
+    raw::{FEW_MEMBERS, KNOWN_MEMBERS, WORTH_KNOWING, text_of},
     reader::Reader,
 };
 
@@ -147,6 +147,7 @@ impl Message {
         };
         if let Some(method) = envelope.method {
             let method = text_of(method).ok_or(not_a_message("`method` is not a string"))?;
+            let method = method.into_boxed_str();
             let params = envelope.params.map(object);
             if let (Some(_), Some(params)) = (&id, &params) {
                 // A request's metadata are looked up at many places.
@@ -278,15 +279,6 @@ impl<'a> Envelope<'a> {
     fn id(&self, frame: &Bytes) -> Option<Id> {
         Id::of(frame, self.id?)
     }
-}
-
-/// The text of a string.
-fn text_of(json: &[u8]) -> Option<Box<str>> {
-    let inside = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    if inside.contains(&b'\\') {
-        return serde_json::from_slice(json).ok();
-    }
-    str::from_utf8(inside).ok().map(Into::into)
 }
 
 fn not_a_message(why: &'static str) -> FrameError {

@@ -28,7 +28,14 @@ impl Id {
 
     /// The id of an own request: `"p17"`.
     pub fn ours(number: u64) -> Self {
-        Self(format!("\"p{number}\"").into())
+        /// Bytes of the longest.
+        const LONGEST: usize = 23;
+        let mut text = Vec::with_capacity(LONGEST);
+        text.extend_from_slice(b"\"p");
+        serde_json::to_writer(&mut text, &number).expect("writing a number to memory");
+        text.push(b'"');
+        // Of its own size, not of the longest.
+        Self(Bytes::copy_from_slice(&text))
     }
 
     /// Reads [`Id::ours`] back.

@@ -268,10 +268,17 @@ impl Raw {
 
     /// The text of a string value, unescaped; `None` for any other value.
     pub fn string(&self) -> Option<String> {
-        // The library makes an error of whatever else it is.
-        let is_string = self.text.first() == Some(&b'"');
-        is_string.then(|| self.read().ok()).flatten()
+        text_of(&self.text)
     }
+}
+
+/// The text of a string, unescaped. Most have no escapes, and are not read again.
+pub(super) fn text_of(json: &[u8]) -> Option<String> {
+    let inside = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if inside.contains(&b'\\') {
+        return serde_json::from_slice(json).ok();
+    }
+    str::from_utf8(inside).ok().map(str::to_owned)
 }
 
 impl fmt::Debug for Raw {

@@ -30,7 +30,8 @@ const SEGMENTS: usize = 6;
 /// Builds the index. Its methods block; call them on a blocking thread.
 pub struct Writer {
     index: Index,
-    documents: IndexWriter,
+    /// While something changes: three threads, and 2.4 MiB for documents on their way.
+    documents: Option<IndexWriter>,
     reader: IndexReader,
     fields: IndexFields,
     known: HashMap<Key, Known>,
@@ -81,14 +82,6 @@ impl Writer {
             .create_in_ram()
             .map_err(&failed)?;
         index.tokenizers().register(analyser::NAME, Analyser);
-        let options = IndexWriterOptions::builder()
-            .num_worker_threads(1)
-            .num_merge_threads(1)
-            .memory_budget_per_thread(BUDGET)
-            .build();
-        let writer = index.writer_with_options(options).map_err(&failed)?;
-        // `update` merges, so that merging is done before the searcher is published.
-        writer.set_merge_policy(Box::new(NoMergePolicy));
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
@@ -96,7 +89,7 @@ impl Writer {
             .map_err(&failed)?;
         Ok(Self {
             index,
-            documents: writer,
+            documents: None,
             reader,
             fields: IndexFields { number, texts },
             known: HashMap::new(),
@@ -110,7 +103,8 @@ impl Writer {
         snapshot: Arc<Snapshot>,
     ) -> Result<(Searcher, IndexChanges), IndexError> {
         let mut changes = IndexChanges::default();
-        self.remove_unknown(&snapshot, &mut changes);
+        self.remove_unknown(&snapshot, &mut changes)
+            .map_err(IndexError::new("remove tools from the index"))?;
         for server in snapshot.servers.values() {
             for tool in &server.tools {
                 let is_hidden = snapshot.hides(server.server.as_str(), ThingKind::Tool, &tool.name);
@@ -129,17 +123,20 @@ impl Writer {
         Ok((searcher, changes))
     }
 
-    fn remove_unknown(&mut self, snapshot: &Snapshot, changes: &mut IndexChanges) {
-        let (writer, number, free) = (&self.documents, self.fields.number, &mut self.free);
-        self.known.retain(|(server, tool), known| {
-            let kept = snapshot.tool(server.as_str(), tool).is_some();
-            if !kept {
-                writer.delete_term(Term::from_field_u64(number, known.number));
-                free.push(known.number);
-                changes.removed += 1;
-            }
-            kept
-        });
+    fn remove_unknown(
+        &mut self,
+        snapshot: &Snapshot,
+        changes: &mut IndexChanges,
+    ) -> tantivy::Result<()> {
+        let is_unknown = |(server, tool): &Key| snapshot.tool(server.as_str(), tool).is_none();
+        let removed = self.known.extract_if(|key, _| is_unknown(key));
+        for (_, known) in removed {
+            let term = Term::from_field_u64(self.fields.number, known.number);
+            writer(&mut self.documents, &self.index)?.delete_term(term);
+            self.free.push(known.number);
+            changes.removed += 1;
+        }
+        Ok(())
     }
 
     fn put(
@@ -150,6 +147,7 @@ impl Writer {
         changes: &mut IndexChanges,
     ) -> tantivy::Result<()> {
         let key = (server.clone(), tool.name.clone());
+        let documents = &mut self.documents;
         let number = match self.known.get(&key) {
             Some(known)
                 if known.fingerprint == tool.fingerprint && known.is_hidden == is_hidden =>
@@ -158,8 +156,8 @@ impl Writer {
             }
             Some(known) => {
                 // Deletes what was added before, not what follows.
-                self.documents
-                    .delete_term(Term::from_field_u64(self.fields.number, known.number));
+                let term = Term::from_field_u64(self.fields.number, known.number);
+                writer(documents, &self.index)?.delete_term(term);
                 known.number
             }
             None => self.free.pop().unwrap_or(self.known.len() as u64),
@@ -178,7 +176,7 @@ impl Writer {
         for (field, text) in self.fields.texts.iter().zip(&texts) {
             document.add_text(*field, text);
         }
-        self.documents.add_document(document)?;
+        writer(documents, &self.index)?.add_document(document)?;
         self.known.insert(
             key,
             Known {
@@ -193,11 +191,35 @@ impl Writer {
     }
 
     fn commit(&mut self) -> tantivy::Result<()> {
-        self.documents.commit()?;
+        let Some(mut documents) = self.documents.take() else {
+            return Ok(());
+        };
+        documents.commit()?;
         let segments = self.index.searchable_segment_ids()?;
         if segments.len() > SEGMENTS {
-            self.documents.merge(&segments).wait()?;
+            documents.merge(&segments).wait()?;
         }
         self.reader.reload()
     }
+}
+
+/// The writer of documents, which begins with the first.
+fn writer<'w>(
+    documents: &'w mut Option<IndexWriter>,
+    index: &Index,
+) -> tantivy::Result<&'w mut IndexWriter> {
+    let open = if let Some(open) = documents.take() {
+        open
+    } else {
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(1)
+            .num_merge_threads(1)
+            .memory_budget_per_thread(BUDGET)
+            .build();
+        let begun = index.writer_with_options(options)?;
+        // `update` merges, so that merging is done before the searcher is published.
+        begun.set_merge_policy(Box::new(NoMergePolicy));
+        begun
+    };
+    Ok(documents.insert(open))
 }

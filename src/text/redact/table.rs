@@ -271,6 +271,13 @@ fn is_plain(json: &[u8]) -> bool {
             b'{' | b'[' if !is_text => nested += 1,
             _ => begins = false,
         }
+        if is_text && !begins {
+            // Nothing else matters in a text.
+            let matters = |byte: &u8| matches!(byte, 0..b' ' | b'"' | b'\\');
+            let rest = bytes.as_slice();
+            let next = rest.iter().position(matters).unwrap_or(rest.len());
+            bytes = rest.get(next..).unwrap_or_default().iter();
+        }
     }
     nested <= MOST
 }
