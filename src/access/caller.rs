@@ -195,6 +195,14 @@ impl Caller {
         }
     }
 
+    /// Whether it showed something that another may take from it.
+    pub fn has_credential(&self) -> bool {
+        matches!(
+            self.credential(),
+            Credential::Issued(_) | Credential::Token(_) | Credential::Forwarded(_)
+        )
+    }
+
     /// The limits of the token that the caller showed, if a person issued it.
     pub fn token<'a>(&self, settings: &'a Settings) -> ShownToken<'a> {
         match self.credential() {

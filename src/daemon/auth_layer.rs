@@ -104,7 +104,14 @@ impl AuthLayer {
                 }
                 let _present = self.inbound.presence().enter();
                 let access = self.access.clone();
-                let answer = self.inbound.answer(caller.clone(), request).await;
+                let answer = tokio::select! {
+                    biased;
+                    answer = self.inbound.answer(caller.clone(), request) => answer,
+                    () = access.withdrawn(&caller), if caller.has_credential() => {
+                        note_revoked();
+                        inbound::unauthorized(&Refused::UnknownToken)
+                    }
+                };
                 let revoked = async move {
                     access.withdrawn(&caller).await;
                     note_revoked();

@@ -35,9 +35,9 @@ pub(super) fn until_revoked(
     })
 }
 
-/// Says why a stream ends.
+/// Says why a request or a stream ends.
 pub(super) fn note_revoked() {
-    tracing::info!("a stream was ended: the credential of its reader does not count any more");
+    tracing::info!("a request was ended: the credential of its sender does not count any more");
 }
 
 impl HttpBody for UntilRevoked {

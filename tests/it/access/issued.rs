@@ -84,6 +84,38 @@ async fn a_revoked_token_ends_everything_within_a_second() {
 }
 
 #[tokio::test]
+async fn a_call_that_runs_when_its_token_is_revoked_is_refused_and_withdrawn() {
+    let upstream = FakeUpstream::stdio().tool("hang", hang()).await;
+    let daemon = TestDaemon::builder().upstream("up", &upstream).await;
+    let ben = issue(&daemon, &json!({ "name": "ben", "calls": "all" })).await;
+    let client = as_subject(&daemon, "/mcp/all", &ben).await;
+    client.wait_for_tool("up__hang").await;
+    let headers = [
+        ("authorization", &*ben),
+        ("mcp-session-id", client.session()),
+        ("content-type", "application/json"),
+        ("accept", "application/json"),
+    ];
+    let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"up__hang","arguments":{}}}"#;
+    let calling = http::send(daemon.address(), "POST", "/mcp/all", &headers, call);
+    let revoking = async {
+        until("the call to arrive", || {
+            (!upstream.received("tools/call").is_empty()).then_some(())
+        })
+        .await;
+        let revoked = daemon.rest("DELETE", "/api/v1/tokens/ben", "").await;
+        assert_eq!(revoked.status, 200, "{}", revoked.text());
+    };
+    let (answer, ()) = tokio::join!(calling, revoking);
+    assert_eq!(answer.status, 401, "{}", answer.text());
+    until("the call to be withdrawn", || {
+        let cancelled = upstream.received("notifications/cancelled");
+        (!cancelled.is_empty()).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_time_of_a_token_ends_its_streams_too() {
     let (_upstream, daemon) = plain().await;
     let ben = issue(&daemon, &json!({ "name": "ben", "expires": "2s" })).await;
