@@ -6,8 +6,8 @@ use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::{
-    ApprovalRequest, Difference, Listing, OwnDifference, Searcher, ServerCatalog, ServerHabits,
-    Snapshot,
+    ApprovalRequest, ApprovalWithdrawal, Difference, Listing, OwnDifference, Searcher,
+    ServerCatalog, ServerHabits, Snapshot,
     own_listings::{OwnKey, OwnListing, OwnListings, SeenSnapshot},
     pinning,
     saver::Saver,
@@ -17,7 +17,7 @@ use crate::{
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
     text::names::ServerName,
-    trust::approvals::{PinPolicy, Pins},
+    trust::approvals::{ApprovalStep, PinPolicy, Pins},
 };
 
 /// Reads and feeds the catalog. Cheap to clone.
@@ -37,6 +37,9 @@ pub struct Catalog {
 /// The lists are published; where the ledger changed, a receiver of the outcome on disk.
 pub(super) type Published = Option<oneshot::Receiver<Result<(), Failure>>>;
 
+/// What a decision changed of the ledger, and a receiver of the outcome on disk.
+pub(super) type Decided = Result<(ApprovalStep, oneshot::Receiver<Result<(), Failure>>), Failure>;
+
 /// What the task is to do.
 pub(super) enum CatalogCommand {
     Put {
@@ -53,7 +56,11 @@ pub(super) enum CatalogCommand {
     },
     Approve {
         request: ApprovalRequest,
-        done: oneshot::Sender<Result<(), Failure>>,
+        done: oneshot::Sender<Decided>,
+    },
+    Withdraw {
+        withdrawal: ApprovalWithdrawal,
+        done: oneshot::Sender<Decided>,
     },
     Forget {
         server: ServerName,
@@ -139,15 +146,31 @@ impl Catalog {
     }
 
     /// Takes what a person saw for approved, if it still is what is listed. Returns when that is published and on disk.
-    pub async fn approve(&self, request: ApprovalRequest) -> Result<(), Failure> {
+    pub async fn approve(&self, request: ApprovalRequest) -> Result<ApprovalStep, Failure> {
+        self.decide(|done| CatalogCommand::Approve { request, done })
+            .await
+    }
+
+    /// Takes approvals back, if nothing later was decided about the same. Returns when that is published and on disk.
+    pub async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result<ApprovalStep, Failure> {
+        self.decide(|done| CatalogCommand::Withdraw { withdrawal, done })
+            .await
+    }
+
+    async fn decide(
+        &self,
+        command: impl FnOnce(oneshot::Sender<Decided>) -> CatalogCommand,
+    ) -> Result<ApprovalStep, Failure> {
         let ending = || {
             let error = "the daemon is shutting down";
             Failure::new(ErrorCode::ShuttingDown, error, "Start it again.")
         };
-        let (done, approved) = oneshot::channel();
-        let command = CatalogCommand::Approve { request, done };
-        self.commands.send(command).await.map_err(|_| ending())?;
-        approved.await.map_err(|_| ending())?
+        let (done, decided) = oneshot::channel();
+        let sent = self.commands.send(command(done)).await;
+        sent.map_err(|_| ending())?;
+        let (step, saved) = decided.await.map_err(|_| ending())??;
+        saved.await.map_err(|_| ending())??;
+        Ok(step)
     }
 
     /// Forgets what was approved of a server that a person took out.

@@ -25,6 +25,7 @@ mod thesaurus;
 mod tokenizer;
 mod trust_changes;
 mod uri_templates;
+mod withdrawal;
 pub mod without_values;
 
 pub use definitions::ListedDefinition;
@@ -44,3 +45,4 @@ pub use server_habits::ServerHabits;
 pub use snapshot::Snapshot;
 pub use task::CatalogTask;
 pub use uri_templates::{ComparedUri, fits, literal_length};
+pub use withdrawal::{ApprovalWithdrawal, withdraw_in_files};

@@ -15,8 +15,8 @@ use crate::{
     text::names::{ServerName, as_argument},
     trust::{
         approvals::{
-            self, Approval, Knowledge, Ledger, Listed, Lock, NotApproved, PinPolicy, Pins,
-            ThingKind, now,
+            self, Approval, ApprovalStep, Knowledge, Ledger, Listed, Lock, NotApproved, PinPolicy,
+            Pins, ThingKind, now,
         },
         fingerprint::Fingerprint,
         scanner::{Comparison, Finding, Neighbours, Scanner},
@@ -351,12 +351,17 @@ pub fn approve_in_files(
     request: &ApprovalRequest,
     listed: Option<&ServerCatalog>,
     lock: Option<&Lock>,
-) -> Result<(), Failure> {
+) -> Result<ApprovalStep, Failure> {
     check_unlocked(&request.server, lock)?;
     let ledger = approvals::load(data_dir, &request.server);
     let next = approved(request, listed, &ledger)?;
-    let saved = approvals::save(data_dir, &request.server, &next);
-    saved.map_err(|error| not_saved(&request.server, &error.to_string()))
+    save(data_dir, &request.server, &next)?;
+    Ok(ApprovalStep::between(&request.server, &ledger, &next))
+}
+
+pub(super) fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> Result<(), Failure> {
+    let saved = approvals::save(data_dir, server, ledger);
+    saved.map_err(|error| not_saved(server, &error.to_string()))
 }
 
 pub(super) fn not_saved(server: &ServerName, why: &str) -> Failure {

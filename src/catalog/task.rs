@@ -66,7 +66,13 @@ impl CatalogTask {
                     let _ = done.send(self.judge_own(&server));
                 }
                 Some(CatalogCommand::Keep { servers }) => self.keep(servers).await,
-                Some(CatalogCommand::Approve { request, done }) => self.approve(&request, done),
+                Some(CatalogCommand::Approve { request, done }) => {
+                    // The requester may be gone; so below.
+                    let _ = done.send(self.approve(&request));
+                }
+                Some(CatalogCommand::Withdraw { withdrawal, done }) => {
+                    let _ = done.send(self.withdraw(&withdrawal));
+                }
                 Some(CatalogCommand::Forget { server }) => {
                     self.pinning.forget(&server);
                     self.saver.forget_ledger(server);

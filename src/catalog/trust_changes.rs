@@ -6,14 +6,16 @@ use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::oneshot;
 
 use super::{
-    ApprovalRequest, CatalogTask, Difference, OwnListing, ServerCatalog, Snapshot,
-    handle::Published,
+    ApprovalRequest, ApprovalWithdrawal, CatalogTask, Difference, OwnListing, ServerCatalog,
+    Snapshot,
+    handle::{Decided, Published},
     pinning::{self, Beside, note_held},
+    withdrawal,
 };
 use crate::{
     failure::error_code::Failure,
     text::names::ServerName,
-    trust::approvals::{self, PinPolicy, Pins},
+    trust::approvals::{self, ApprovalStep, Ledger, PinPolicy, Pins},
 };
 
 impl CatalogTask {
@@ -136,12 +138,12 @@ impl CatalogTask {
             if !pinning.ledgers.contains_key(&name) {
                 let (data_dir, server) = (pinning.data_dir.clone(), name.clone());
                 let ledger = if pinning.forgotten.remove(&name) {
-                    approvals::Ledger::default()
+                    Ledger::default()
                 } else {
                     // Small, and nobody but this server waits for it.
                     let load = move || approvals::load(&data_dir, &server);
                     let loaded = tokio::task::spawn_blocking(load).await;
-                    loaded.unwrap_or_else(|_| approvals::Ledger::lost())
+                    loaded.unwrap_or_else(|_| Ledger::lost())
                 };
                 pinning.ledgers.insert(name.clone(), Arc::new(ledger));
             }
@@ -152,40 +154,52 @@ impl CatalogTask {
         changed
     }
 
-    pub(super) fn approve(
-        &mut self,
-        request: &ApprovalRequest,
-        done: oneshot::Sender<Result<(), Failure>>,
-    ) {
+    pub(super) fn approve(&mut self, request: &ApprovalRequest) -> Decided {
         let server = &request.server;
-        if let Err(locked) = pinning::check_unlocked(server, self.pinning.lock.as_deref()) {
-            // The requester may be gone; so below.
-            let _ = done.send(Err(locked));
-            return;
-        }
+        pinning::check_unlocked(server, self.pinning.lock.as_deref())?;
         let old = self.published.load_full();
         let listed = old.servers.get(server).map(AsRef::as_ref);
-        let ledger = self.pinning.ledger(server);
-        let approved = match pinning::approved(request, listed, &ledger) {
-            Ok(approved) => Arc::new(approved),
-            Err(failure) => {
-                let _ = done.send(Err(failure));
-                return;
-            }
-        };
-        tracing::info!(%server, by = request.approval.by, "definitions of the server were approved");
+        let approved = pinning::approved(request, listed, &self.pinning.ledger(server))?;
+        let by = &request.approval.by;
+        tracing::info!(%server, by, "definitions of the server were approved");
+        Ok(self.decided(server, approved))
+    }
+
+    pub(super) fn withdraw(&mut self, taken_back: &ApprovalWithdrawal) -> Decided {
+        let server = taken_back.step.server();
+        pinning::check_unlocked(server, self.pinning.lock.as_deref())?;
+        let before = withdrawal::withdrawn(taken_back, &self.pinning.ledger(server))?;
+        if taken_back.is_quarantined {
+            // The settings that say so may still be on their way.
+            let policies = &mut self.pinning.policies;
+            policies.insert(server.clone(), PinPolicy::Untrusted);
+        }
+        tracing::info!(%server, "approvals of the server were taken back");
+        Ok(self.decided(server, before))
+    }
+
+    /// The ledger is another by a person's decision: puts it in force, and has it saved.
+    fn decided(
+        &mut self,
+        server: &ServerName,
+        ledger: Ledger,
+    ) -> (ApprovalStep, oneshot::Receiver<Result<(), Failure>>) {
+        let old = self.published.load_full();
+        let step = ApprovalStep::between(server, &self.pinning.ledger(server), &ledger);
+        let ledger = Arc::new(ledger);
         let ledgers = &mut self.pinning.ledgers;
-        ledgers.insert(server.clone(), approved.clone());
-        self.saver.save_ledger(server.clone(), approved, Some(done));
+        ledgers.insert(server.clone(), ledger.clone());
+        let (done, saved) = oneshot::channel();
+        self.saver.save_ledger(server.clone(), ledger, Some(done));
         self.judge_own_again(server);
-        let Some(listed) = listed else {
-            return;
-        };
-        if let Some(judged) = self.judged(listed, &Beside::new(&old.servers), &old) {
+        if let Some(listed) = old.servers.get(server)
+            && let Some(judged) = self.judged(listed, &Beside::new(&old.servers), &old)
+        {
             let mut pins = old.pins.clone();
             pins.insert(server.clone(), judged);
             self.publish(old.generation + 1, old.servers.clone(), pins);
             self.announce(Difference::WHATEVER);
         }
+        (step, saved)
     }
 }

@@ -29,6 +29,14 @@ pub enum NotUndone {
         /// The name of the token.
         name: String,
     },
+    /// It took approvals back, which a person gives only to what they see.
+    #[error("change {id} took back what was approved of {server}; review it again")]
+    Withdrawn {
+        /// The change.
+        id: u64,
+        /// The server.
+        server: String,
+    },
     /// A later change is about the same.
     #[error("`{path}` was changed again after change {id}")]
     ChangedSince {

@@ -5,10 +5,11 @@ use std::{path::Path, sync::Arc, time::Duration};
 use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
     authorization::LoginTrouble,
-    catalog::{ApprovalRequest, ServerCatalog, Snapshot},
+    catalog::{ApprovalRequest, ApprovalWithdrawal, ServerCatalog, Snapshot},
     config::{Change, ChangeOf, EditError, History, OurAddress, Settings, WriteError},
     failure::error_code::Failure,
     text::names::ServerName,
+    trust::approvals::ApprovalStep,
     upstream::Status,
 };
 
@@ -57,11 +58,17 @@ pub trait Backing: Send + Sync {
     /// Lets go what was approved of a server that was there once, because a person adds one of its name.
     fn begin_anew(&self, server: &ServerName) -> impl Future<Output = ()> + Send;
 
-    /// Takes what a person saw for approved. `listed` is what is known of the server.
+    /// Takes what a person saw for approved; what that changed. `listed` is what is known of the server.
     fn approve(
         &self,
         request: ApprovalRequest,
         listed: Option<&ServerCatalog>,
+    ) -> impl Future<Output = Result<ApprovalStep, Failure>> + Send;
+
+    /// Takes approvals back.
+    fn withdraw(
+        &self,
+        withdrawal: ApprovalWithdrawal,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// How the connections of a server are.

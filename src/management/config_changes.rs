@@ -92,7 +92,7 @@ pub struct ConfigChange {
     pub seen: String,
 }
 
-/// The history of the configuration.
+/// The history of the configuration, of tokens and of approvals.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigHistory {
     /// Every change that is known, the latest first.
@@ -142,16 +142,31 @@ impl<B: Backing> Management<B> {
             let failure = Failure::new(ErrorCode::InvalidArguments, error, "Nothing was changed.");
             Err(EditError::Refused(Box::new(failure)))
         };
-        self.replace("set", detail, patch.dry_run, decide).await
+        let by = ChangeOf::this_task();
+        self.replace("set", detail, patch.dry_run, by, decide).await
     }
 
     /// Undoes a change of the configuration, or says what that would change.
     pub async fn undo_config(&self, request: UndoRequest) -> Result<ConfigChange, Failure> {
-        let history = self.backing().history().clone();
         let id = request.id;
         if let Some(issued) = self.token_issued_by(id).await? {
             return self.undo_token(issued, request.dry_run).await;
         }
+        if let Some(given) = self.approvals_given_by(id).await? {
+            return self.undo_approvals(given, request.dry_run).await;
+        }
+        let by = ChangeOf::this_task();
+        self.undo_in_file(id, request.dry_run, by).await
+    }
+
+    /// Undoes what a change made of the file.
+    pub(super) async fn undo_in_file(
+        &self,
+        id: Option<u64>,
+        dry_run: bool,
+        by: ChangeOf,
+    ) -> Result<ConfigChange, Failure> {
+        let history = self.backing().history().clone();
         let decide = move |text: &str| {
             let (before, undoes) = history.undone(text, id)?;
             let after = PlannedText {
@@ -165,7 +180,7 @@ impl<B: Backing> Management<B> {
             || "the latest change".to_owned(),
             |id| format!("change {id}"),
         );
-        self.replace("undo", detail, request.dry_run, decide).await
+        self.replace("undo", detail, dry_run, by, decide).await
     }
 
     /// Every change of the configuration that is known. Blocks.
@@ -186,11 +201,11 @@ impl<B: Backing> Management<B> {
         action: &'static str,
         detail: String,
         dry_run: bool,
+        by: ChangeOf,
         decide: impl Fn(&str) -> Result<(PlannedText, Option<u64>), EditError> + Send + 'static,
     ) -> Result<ConfigChange, Failure> {
         let slot: Arc<Guarded<Option<Decided>>> = Arc::default();
         let decided = slot.clone();
-        let by = ChangeOf::this_task();
         let note = by.note();
         let noted = note.clone();
         let change = move |text: &str| {

@@ -12,7 +12,7 @@ use super::{
     patching::by_a_person,
 };
 use crate::{
-    config::Change,
+    config::{Change, ChangeOf},
     failure::error_code::{ErrorCode, Failure},
     gate,
     runtime::long_work::LongWork,
@@ -60,7 +60,8 @@ impl Management {
             return self.inspect_in_turn(name, turns).await;
         };
         let changes = vec![by_a_person(name)];
-        self.trust(entry, "permit_contact", changes).await?;
+        self.trust(entry, "permit_contact", changes, ChangeOf::this_task())
+            .await?;
         let settled = self.settled_server(name, patience).await;
         let seen = match settled {
             Ok(_) => self.inspect_in_turn(name, turns).await,

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{
     Backing, Management,
+    approval_history::change_of,
     definition_diff::{diff, whole},
     entry_review::{self, EntryReview},
     gated::call_variant,
@@ -234,8 +235,10 @@ impl<B: Backing> Management<B> {
             },
         };
         let listed = lists.servers.get(name).map(AsRef::as_ref);
-        self.backing().approve(request, listed).await?;
+        let step = self.backing().approve(request, listed).await?;
+        let change = change_of(step, &entry.secrets);
         if !is_quarantined {
+            self.note_approvals(change).await;
             return Ok(ServerChange::of(self.server(name)?, &["approvals"]));
         }
         let set = Change::SetKey {
@@ -244,7 +247,13 @@ impl<B: Backing> Management<B> {
             value: Value::Bool(false),
         };
         let changes = vec![set, by_a_person(name)];
-        self.trust(entry, "lift_quarantine", changes).await?;
+        let lifted = self.trust(entry, "lift_quarantine", changes, change.clone());
+        let lifted = lifted.await;
+        if change.note().id().is_none() {
+            // It stands in the history all the same.
+            self.note_approvals(change).await;
+        }
+        lifted?;
         entry_review::forget(self.backing().data_dir(), name);
         Ok(ServerChange::of(
             self.server(name)?,

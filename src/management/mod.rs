@@ -9,6 +9,7 @@ mod agent_changes;
 mod agent_rules;
 mod agent_texts;
 mod agents;
+mod approval_history;
 mod backing;
 mod broken_row;
 mod config_changes;

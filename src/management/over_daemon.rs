@@ -18,7 +18,7 @@ use crate::{
         UnreadableActivity, WantedFigures,
     },
     authorization::Logins,
-    catalog::{ApprovalRequest, Catalog, ServerCatalog, Snapshot},
+    catalog::{ApprovalRequest, ApprovalWithdrawal, Catalog, ServerCatalog, Snapshot},
     config::{
         Change, ChangeOf, DEMO, EditError, History, Keeper, OurAddress, ServerEntry, Settings,
         Start, WriteError,
@@ -26,7 +26,7 @@ use crate::{
     failure::error_code::{ErrorCode, Failure},
     gate,
     text::names::ServerName,
-    trust::approvals::{ThingKind, Which},
+    trust::approvals::{ApprovalStep, ThingKind, Which},
     upstream::{State, Status, Upstream, Upstreams},
 };
 
@@ -212,7 +212,7 @@ impl Backing for OverDaemon {
         &self,
         request: ApprovalRequest,
         listed: Option<&ServerCatalog>,
-    ) -> Result<(), Failure> {
+    ) -> Result<ApprovalStep, Failure> {
         let approval = &request.approval;
         let change = OperatorChange {
             detail: Some(format!("by {}", approval.by)),
@@ -226,6 +226,10 @@ impl Backing for OverDaemon {
             ..change
         });
         approved
+    }
+
+    async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result<(), Failure> {
+        self.catalog.withdraw(withdrawal).await.map(drop)
     }
 
     fn connections(&self, server: &str) -> Connections {

@@ -15,7 +15,7 @@ use super::{Backing, Connections, Management, ServerRow, entry_review, writing::
 use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
     authorization::Logins,
-    catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, saved_listings},
+    catalog::{self, ApprovalRequest, ApprovalWithdrawal, ServerCatalog, Snapshot, saved_listings},
     config::{
         self, Blank, BrokenEntry, Change, ChangeOf, EditError, History, IssuedTokens,
         KeyringLookup, LoadError, OurAddress, Places, Settings, Supposed, Variables, WriteError,
@@ -25,7 +25,7 @@ use crate::{
     keyring::{self, Keyring},
     process,
     text::names::ServerName,
-    trust::approvals::{self, Lock},
+    trust::approvals::{self, ApprovalStep, Lock},
 };
 
 /// The configuration file, which is read anew each time, and the data folder.
@@ -380,10 +380,16 @@ impl Backing for OverFiles {
         &self,
         request: ApprovalRequest,
         listed: Option<&ServerCatalog>,
-    ) -> Result<(), Failure> {
+    ) -> Result<ApprovalStep, Failure> {
         let settings = self.settings()?;
         let lock = lock_of(&settings);
         catalog::approve_in_files(&self.data_dir, &request, listed, lock.as_deref())
+    }
+
+    async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result<(), Failure> {
+        let settings = self.settings()?;
+        let lock = lock_of(&settings);
+        catalog::withdraw_in_files(&self.data_dir, &withdrawal, lock.as_deref())
     }
 
     fn connections(&self, _: &str) -> Connections {

@@ -13,8 +13,8 @@ use super::{
 use crate::{
     activity::OperatorChange,
     config::{
-        self, BadPatch, Change, EditError, EntryFlag, OurAddress, PatchedEntry, ServerEntry,
-        ServerPatch, WriteError, entry_fault, fingerprint_as_written, written_entry,
+        self, BadPatch, Change, ChangeOf, EditError, EntryFlag, OurAddress, PatchedEntry,
+        ServerEntry, ServerPatch, WriteError, entry_fault, fingerprint_as_written, written_entry,
     },
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
@@ -109,9 +109,18 @@ impl<B: Backing> Management<B> {
         &self,
         decide: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
     ) -> Result<Arc<Planned>, Failure> {
+        self.rewrite_seeing_as(ChangeOf::this_task(), decide).await
+    }
+
+    /// The same for a change of which more is known than whose it is.
+    async fn rewrite_seeing_as(
+        &self,
+        by: ChangeOf,
+        decide: impl Fn(&str) -> Result<Planned, Failure> + Send + 'static,
+    ) -> Result<Arc<Planned>, Failure> {
         let slot: Arc<Guarded<Option<Arc<Planned>>>> = Arc::default();
         let decided = slot.clone();
-        let rewritten = self.backing().rewrite(move |text| {
+        let rewritten = self.backing().rewrite_as(by, move |text| {
             let planned = decide(text).map_err(|failure| EditError::Refused(Box::new(failure)))?;
             let edited = config::edit_all(text, &planned.changes);
             // What counts is what was decided last.
@@ -132,6 +141,7 @@ impl<B: Backing> Management<B> {
         entry: &ServerEntry,
         action: &'static str,
         changes: Vec<Change>,
+        by: ChangeOf,
     ) -> Result<(), Failure> {
         let (name, as_written) = (entry.name.to_string(), entry.as_written.clone());
         let decide = move |text: &str| {
@@ -143,8 +153,9 @@ impl<B: Backing> Management<B> {
             let hint = "Review it again; it is held as before.";
             Err(Failure::new(ErrorCode::ToolChanged, error, hint).of_server(&name))
         };
-        let planned = self.change_seeing(action, entry.name.as_str(), decide);
-        planned.await.map(drop)
+        let planned = self.rewrite_seeing_as(by, decide).await;
+        self.note_change(None, action, entry.name.as_str(), planned.as_deref());
+        planned.map(drop)
     }
 
     /// Records what became of a change.

@@ -271,7 +271,7 @@ impl<B: Backing> Management<B> {
 }
 
 /// Does it where it may wait for the disk.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Failure> {
     tokio::task::spawn_blocking(work).await.map_err(|fault| {

@@ -10,6 +10,7 @@ mod review;
 mod told;
 #[cfg(unix)]
 mod tried_once;
+mod undone;
 mod unreadable;
 mod waiting;
 mod whole_review;

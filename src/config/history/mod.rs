@@ -3,12 +3,14 @@
 
 mod author;
 mod difference;
+mod given_approvals;
 mod store;
 mod tokens;
 mod undoing;
 
 use std::{
     collections::VecDeque,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::SystemTime,
@@ -21,6 +23,8 @@ use serde_json::Value;
 pub use self::{
     author::{ChangeAuthor, ChangeWay},
     difference::ChangedValue,
+    given_approvals::GivenApprovals,
+    store::NotedApprovals,
 };
 use self::{
     difference::{WayBack, differing_values},
@@ -93,10 +97,11 @@ pub struct ChangeOf {
 #[derive(Debug, Clone, Default)]
 pub struct ChangeNote(Arc<Guarded<Noted>>);
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Noted {
     undoes: Option<u64>,
     id: Option<u64>,
+    approvals: Option<(NotedApprovals, Vec<ChangedValue>)>,
 }
 
 impl ChangeNote {
@@ -197,7 +202,7 @@ impl History {
     }
 
     /// Every change that is known, the latest last. Blocks.
-    pub fn entries(&self) -> std::io::Result<Vec<HistoryEntry>> {
+    pub fn entries(&self) -> io::Result<Vec<HistoryEntry>> {
         let stored = self.stored()?;
         let mut entries: Vec<HistoryEntry> = Vec::with_capacity(stored.len());
         for change in stored {
@@ -211,7 +216,7 @@ impl History {
         Ok(entries)
     }
 
-    fn stored(&self) -> std::io::Result<Vec<StoredChange>> {
+    fn stored(&self) -> io::Result<Vec<StoredChange>> {
         self.0.file.as_deref().map_or(Ok(Vec::new()), store::read)
     }
 
@@ -243,19 +248,22 @@ impl History {
 
     /// A text that is none, or no longer one, is not the last word: what comes next is held against the one before it.
     fn note_stranger(&self, state: &mut State, text: &str) {
+        // Most often, and cheap where the file is long.
+        if state.text.as_deref() == Some(text) {
+            return;
+        }
         if document::read(text).is_err() || (says_nothing(Some(text)) && state.text.is_some()) {
             return;
         }
         let known = state.text.clone();
         match &known {
-            Some(known) if known == text => (),
             Some(_) => {
                 self.note(state, known.as_deref(), text, &ChangeOf::a_stranger());
             }
             None => {
                 // Nobody has looked since the last process that did.
                 let stored = self.stored().unwrap_or_default();
-                let mut of_file = stored.iter().filter(|change| change.token().is_none());
+                let mut of_file = stored.iter().filter(|change| change.is_of_file());
                 let last = of_file.next_back();
                 if last.is_some_and(|last| last.after != text_mark(text)) {
                     self.note(state, None, text, &ChangeOf::a_stranger());
@@ -284,15 +292,15 @@ impl History {
                 author: by.author.clone(),
                 needs: Needs::of(&changes),
                 changes,
-                undoes: by.note.0.lock().undoes,
+                undoes: None,
                 undone_by: None,
             },
             before: before.map(text_mark),
             after: text_mark(after),
             back: back.clone().filter(|_| !is_secret),
+            approvals: None,
         };
-        let added = store::append(file, change);
-        by.note.0.lock().id = added.as_ref().ok().copied();
+        let added = self.append(file, change, by);
         match added {
             Ok(id) if is_secret => {
                 state.remembered.extend(back.map(|back| (id, back)));
@@ -307,15 +315,61 @@ impl History {
         }
     }
 
+    /// Adds a change with what is known of it otherwise, and notes its number.
+    fn append(&self, file: &Path, mut change: StoredChange, by: &ChangeOf) -> io::Result<u64> {
+        let mut noted = by.note.0.lock();
+        change.entry.undoes = noted.undoes;
+        if let Some((approvals, values)) = noted.approvals.clone() {
+            change.approvals = Some(approvals);
+            change.entry.changes.extend(values);
+        }
+        let added = store::append(file, change);
+        noted.id = added.as_ref().ok().copied();
+        added
+    }
+
+    /// Notes a change of something beside the file. Its number. Blocks.
+    fn note_beside(&self, changes: Vec<ChangedValue>, by: &ChangeOf) -> Option<u64> {
+        let file = self.0.file.as_deref()?;
+        let change = StoredChange {
+            entry: HistoryEntry {
+                id: 0,
+                at: moment::utc(SystemTime::now()),
+                author: by.author.clone(),
+                changes,
+                needs: Needs::Nothing,
+                undoes: None,
+                undone_by: None,
+            },
+            before: None,
+            after: String::new(),
+            back: None,
+            approvals: None,
+        };
+        // Nobody notes another change meanwhile.
+        let state = self.0.state.lock();
+        let added = self.append(file, change, by);
+        drop(state);
+        added
+            .inspect_err(|error| tracing::warn!(%error, "change not in the history"))
+            .ok()
+    }
+
     /// The text with a change undone, and the number of that change: the given one, or the latest that is not undone yet.
     pub fn undone(&self, text: &str, id: Option<u64>) -> Result<(String, u64), EditError> {
-        let stored = self.stored().map_err(|_| NotUndone::Unreadable)?;
-        let meant = undoing::meant(&stored, id)?;
+        let meant = self.meant(id)?;
         let state = self.0.state.lock();
         let mut remembered = state.remembered.iter();
         let remembered = remembered.find(|(known, _)| *known == meant.entry.id);
         let back = meant.back.as_ref().or(remembered.map(|(_, back)| back));
-        Ok((undoing::undo(text, meant, back)?, meant.entry.id))
+        Ok((undoing::undo(text, &meant, back)?, meant.entry.id))
+    }
+
+    /// The change that is to be undone: the given one, or the latest that is not undone yet.
+    fn meant(&self, id: Option<u64>) -> Result<StoredChange, NotUndone> {
+        let file = self.0.file.as_deref();
+        let text = file.map_or(Ok(String::new()), store::text);
+        undoing::meant(&text.map_err(|_| NotUndone::Unreadable)?, id)
     }
 }
 

@@ -31,16 +31,50 @@ pub(super) struct StoredChange {
     /// What turns the second into the first, where it brings back no secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) back: Option<WayBack>,
+    /// What of it is about approvals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) approvals: Option<NotedApprovals>,
 }
 
-/// Every change in the file; lines that cannot be read are left out. No file has none.
-pub(super) fn read(file: &Path) -> io::Result<Vec<StoredChange>> {
+/// What is kept of approvals.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct NotedApprovals {
+    /// The server.
+    pub server: String,
+    /// What takes them back; nothing where they were taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<String>,
+}
+
+impl StoredChange {
+    /// Whether the file changed, and not only what is decided beside it, which has no text.
+    pub(super) fn is_of_file(&self) -> bool {
+        !self.after.is_empty()
+    }
+}
+
+/// Which change a line is of: all that has to be read of most of them.
+#[derive(Deserialize)]
+pub(super) struct Numbered {
+    pub(super) id: u64,
+    #[serde(default)]
+    pub(super) undoes: Option<u64>,
+}
+
+/// The text of the file. No file has none.
+pub(super) fn text(file: &Path) -> io::Result<String> {
     let mut text = String::new();
     match File::open(file) {
         Ok(file) => file.take(2 * LARGEST).read_to_string(&mut text)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(text),
         Err(error) => return Err(error),
     };
+    Ok(text)
+}
+
+/// Every change in the file; lines that cannot be read are left out.
+pub(super) fn read(file: &Path) -> io::Result<Vec<StoredChange>> {
+    let text = text(file)?;
     let lines = text
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok());
@@ -89,10 +123,6 @@ impl End {
     const LONGEST_LINE: u64 = 1 << 20;
 
     fn of(file: &mut File) -> io::Result<Self> {
-        #[derive(Deserialize)]
-        struct Numbered {
-            id: u64,
-        }
         let size = file.metadata()?.len();
         file.seek(SeekFrom::Start(size.saturating_sub(Self::LONGEST_LINE)))?;
         let mut end = Vec::new();

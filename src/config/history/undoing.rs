@@ -1,8 +1,16 @@
 //! Undoing a change: byte for byte while its text still stands, value by value where later changes left its values alone. Pure.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
-use super::{ChangedValue, difference::WayBack, differing_values, store::StoredChange, text_mark};
+use super::{
+    ChangedValue,
+    difference::WayBack,
+    differing_values,
+    store::{Numbered, StoredChange},
+    text_mark,
+};
 use crate::{
     config::{
         document::SERVERS,
@@ -13,19 +21,21 @@ use crate::{
 };
 
 /// The change that is to be undone: without a number the latest that neither is undone nor undoes another.
-pub(super) fn meant(stored: &[StoredChange], id: Option<u64>) -> Result<&StoredChange, NotUndone> {
-    let is_undone = |id: u64| stored.iter().any(|change| change.entry.undoes == Some(id));
-    let Some(id) = id else {
-        let mut latest = stored.iter().rev();
-        let latest = latest.find(|one| one.entry.undoes.is_none() && !is_undone(one.entry.id));
-        return latest.ok_or(NotUndone::Nothing);
+pub(super) fn meant(stored: &str, id: Option<u64>) -> Result<StoredChange, NotUndone> {
+    let lines = stored
+        .lines()
+        .filter_map(|line| Some((serde_json::from_str::<Numbered>(line).ok()?, line)));
+    let lines: Vec<(Numbered, &str)> = lines.collect();
+    let undone: HashSet<u64> = lines.iter().filter_map(|(one, _)| one.undoes).collect();
+    let mut latest = lines.iter().rev();
+    let found = match id {
+        None => latest.find(|(one, _)| one.undoes.is_none() && !undone.contains(&one.id)),
+        Some(id) if undone.contains(&id) => return Err(NotUndone::Already(id)),
+        Some(id) => latest.find(|(one, _)| one.id == id),
     };
-    let found = stored.iter().find(|change| change.entry.id == id);
-    let found = found.ok_or(NotUndone::Unknown(id))?;
-    if is_undone(id) {
-        return Err(NotUndone::Already(id));
-    }
-    Ok(found)
+    let missing = id.map_or(NotUndone::Nothing, NotUndone::Unknown);
+    let (one, line) = found.ok_or(missing)?;
+    serde_json::from_str(line).map_err(|_| NotUndone::NotKept(one.id))
 }
 
 /// The text with the change undone.
@@ -45,7 +55,7 @@ pub(super) fn undo(
         return Err(NotUndone::NotKept(id).into());
     }
     let mut edited = text.to_owned();
-    for value in &change.entry.changes {
+    for value in change.of_file() {
         if value.partly && value.before.is_some() {
             return Err(NotUndone::Secret(id).into());
         }

@@ -112,7 +112,8 @@ fn read(path: &Path) -> io::Result<Result<Vec<u8>, &'static str>> {
     fs::read(path).map(Ok)
 }
 
-fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> {
+/// Reads [`text_of`] back, or says what is wrong with it.
+pub(super) fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> {
     let stored: Stored<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     if !(1..=VERSION).contains(&stored.version) {
         return Err(format!("its version is {}", stored.version));
@@ -179,6 +180,16 @@ pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result
                    once it can be read, restart the daemon";
         return Err(io::Error::other(why));
     }
+    let text = text_of(server, ledger)?;
+    if text.len() as u64 > LARGEST {
+        return Err(io::Error::other("it would be larger than 64 MiB"));
+    }
+    storage::create_private_subfolder(&folder(data_dir))?;
+    storage::write_atomically(&file(data_dir, server), &text)
+}
+
+/// A ledger as text.
+pub(super) fn text_of(server: &ServerName, ledger: &Ledger) -> serde_json::Result<Vec<u8>> {
     let approved = ledger.approved.iter().map(|((kind, name), approved)| {
         let text = approved.definition.as_deref();
         StoredApproved {
@@ -222,12 +233,7 @@ pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result
         held: held.collect(),
         first_seen: first_seen.collect(),
     };
-    let text = serde_json::to_vec(&stored)?;
-    if text.len() as u64 > LARGEST {
-        return Err(io::Error::other("it would be larger than 64 MiB"));
-    }
-    storage::create_private_subfolder(&folder(data_dir))?;
-    storage::write_atomically(&file(data_dir, server), &text)
+    serde_json::to_vec(&stored)
 }
 
 /// Forgets what was approved of a server that a person took out. Blocks.

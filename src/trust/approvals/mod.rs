@@ -7,6 +7,7 @@ mod kinds;
 mod ledger;
 mod lock_file;
 mod pins;
+mod step;
 
 pub use self::{
     file::{forget, load, prune, save},
@@ -15,6 +16,7 @@ pub use self::{
     ledger::{Approval, Approved, Baseline, FirstSeen, Held, Ledger, Listed, NotApproved, Which},
     lock_file::{Lock, LockChanges, LockError, LockedTool, export},
     pins::Pins,
+    step::{ApprovalStep, SteppedThing},
 };
 pub use crate::text::moment::utc_seconds as utc;
 

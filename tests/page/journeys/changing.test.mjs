@@ -41,6 +41,14 @@ test("a changed tool is compared and approved, and only as it was shown", async 
   await page.getByRole("button", { name: "Approve this definition" }).click();
   await page.locator("#toast", { hasText: "Approved cancel_all" }).waitFor();
   assert.equal(await held("bookings"), 0);
+  // It is a change like any other: in the history, and undone there.
+  await go("/ui/settings");
+  const change = page.locator("tr", { hasText: "approvals.bookings.cancel_all" }).first();
+  await change.getByRole("button", { name: "Undo" }).click();
+  await page.locator("#toast", { hasText: "Undid change" }).waitFor();
+  assert.equal(await held("bookings"), 1);
+  assert.equal(await change.getByRole("button").count(), 0);
+  await here.rest("POST", "/servers/bookings/approve", { seen: (await here.rest("GET", "/servers/bookings/inspect")).seen, names: ["cancel_all"] });
   await close();
 });
 

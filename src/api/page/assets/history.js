@@ -1,4 +1,4 @@
-// The history of the configuration file and of tokens: who changed what, with a button that undoes it.
+// The history of the configuration file, of tokens and of approvals: who changed what, with a button that undoes it.
 
 import { ask, post } from "./api.js";
 import { h } from "./dom.js";
@@ -31,8 +31,8 @@ export function history(frame, changed) {
     const [first, ...more] = entry.changes;
     const what = first ? [h("code", said(first.path.join("."))), more.length ? ` and ${more.length} more` : ""] : "comments or blanks";
     const who = entry.by === "operator" ? `you, ${WAYS[entry.way] ?? entry.way}` : `${entry.by}, ${WAYS[entry.way] ?? entry.way}`;
-    // Of a token that was revoked nothing is kept.
-    const isFinal = first?.path[0] === "tokens" && first.after === undefined;
+    // Of a token that was revoked nothing is kept, and an approval that was taken back takes another review.
+    const isFinal = (first?.path[0] === "tokens" && first.after === undefined) || (entry.undoes && entry.changes.some((one) => one.path[0] === "approvals"));
     const state = isFinal ? h("span.dim", entry.undoes ? "" : "cannot be undone") : entry.undone_by ? h("span.dim", "undone") : button("Undo", () => undo(entry), "btn small", { "aria-label": `Undo change ${entry.id}` });
     return row(`change ${entry.id}`, [
       cell("nowrap dim", at(entry.at)),
@@ -47,7 +47,7 @@ export function history(frame, changed) {
   function render() {
     const shown = isAll ? entries : entries.slice(0, FIRST);
     const more = entries.length - shown.length;
-    return section("History", h("p", "every change of the configuration file, and of tokens"),
+    return section("History", h("p", "every change of the configuration file, of tokens and of approvals"),
       it.failure ? failed(it.failure) : null,
       shown.length ? table("fold", [["Time"], ["Change"], ["From"], ["To"], ["By"], ["Action", "", true]], [shown.map(line)]) : h("p.dim", "No changes yet."),
       more > 0 ? h("p.bar.sec", button(`Show ${more} older`, () => { isAll = true; frame.paint(); })) : null);

@@ -1,0 +1,43 @@
+//! Approvals that a person takes back.
+
+use std::path::Path;
+
+use super::pinning::{check_unlocked, save};
+use crate::{
+    failure::error_code::{ErrorCode, Failure},
+    trust::approvals::{self, ApprovalStep, Ledger, Lock},
+};
+
+/// Approvals that a person takes back.
+#[derive(Debug, Clone)]
+pub struct ApprovalWithdrawal {
+    /// What they changed of the ledger.
+    pub step: ApprovalStep,
+    /// Whether the server is quarantined with that: then nothing is learnt of what it lists meanwhile.
+    pub is_quarantined: bool,
+}
+
+/// Takes approvals back without a daemon. Blocks.
+pub fn withdraw_in_files(
+    data_dir: &Path,
+    withdrawal: &ApprovalWithdrawal,
+    lock: Option<&Lock>,
+) -> Result<(), Failure> {
+    let server = withdrawal.step.server();
+    check_unlocked(server, lock)?;
+    let ledger = approvals::load(data_dir, server);
+    save(data_dir, server, &withdrawn(withdrawal, &ledger)?)
+}
+
+/// The ledger after approvals were taken back, if nothing later was decided about the same.
+pub(super) fn withdrawn(
+    withdrawal: &ApprovalWithdrawal,
+    ledger: &Ledger,
+) -> Result<Ledger, Failure> {
+    withdrawal.step.undone(ledger).ok_or_else(|| {
+        let name = withdrawal.step.server();
+        let error = format!("what was approved of the server {name:?} was decided again since");
+        let hint = "`mcpproxy config history` lists the changes.";
+        Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name)
+    })
+}

@@ -1,0 +1,80 @@
+//! Approvals in the history: what a person approved of a server, alone or with the change of the file that lifts its quarantine. What takes
+//! one back is a text that only whoever noted it reads.
+
+use super::{
+    ChangeNote, ChangeOf, ChangedValue, History, LARGEST_WAY_BACK,
+    store::{NotedApprovals, StoredChange},
+};
+use crate::config::not_undone::NotUndone;
+
+/// The first key of values that are approvals, in a change that has some.
+const APPROVALS: &str = "approvals";
+
+/// Approvals that are to be taken back.
+#[derive(Debug, Clone)]
+pub struct GivenApprovals {
+    /// The change that gave them.
+    pub id: u64,
+    /// The server.
+    pub server: String,
+    /// What takes them back.
+    pub back: String,
+    /// Their values in that change.
+    pub values: Vec<ChangedValue>,
+    /// Whether the file was changed with them.
+    pub is_of_file: bool,
+}
+
+impl ChangeNote {
+    /// Says what it approves, or takes back. `values` are keys after `approvals`, what was and what is.
+    pub fn approves(&self, approvals: NotedApprovals, values: Vec<ChangedValue>) {
+        let values = values.into_iter().map(|mut value| {
+            value.path.insert(0, APPROVALS.to_owned());
+            value
+        });
+        self.0.lock().approvals = Some((approvals, values.collect()));
+    }
+}
+
+impl StoredChange {
+    /// The values of the file that it changed.
+    pub(super) fn of_file(&self) -> impl Iterator<Item = &ChangedValue> {
+        let values = self.entry.changes.iter();
+        values.filter(|value| !self.is_approval(value))
+    }
+
+    fn is_approval(&self, value: &ChangedValue) -> bool {
+        self.approvals.is_some() && value.path.first().is_some_and(|key| key == APPROVALS)
+    }
+}
+
+impl History {
+    /// Notes approvals with which the file was not changed. Its number. Blocks.
+    pub fn note_approvals(&self, by: &ChangeOf) -> Option<u64> {
+        self.note_beside(Vec::new(), by)
+    }
+
+    /// The change that is to be undone, if it approved something. Nothing if it did not. Blocks.
+    pub fn approvals_given_by(&self, id: Option<u64>) -> Result<Option<GivenApprovals>, NotUndone> {
+        let meant = self.meant(id)?;
+        let id = meant.entry.id;
+        let Some(noted) = &meant.approvals else {
+            return Ok(None);
+        };
+        let server = noted.server.clone();
+        if meant.entry.undoes.is_some() {
+            return Err(NotUndone::Withdrawn { id, server });
+        }
+        let back = noted.back.clone();
+        let back = back.filter(|back| back.len() <= LARGEST_WAY_BACK);
+        let values = meant.entry.changes.iter();
+        let values = values.filter(|value| meant.is_approval(value)).cloned();
+        Ok(Some(GivenApprovals {
+            back: back.ok_or(NotUndone::NotKept(id))?,
+            values: values.collect(),
+            is_of_file: meant.is_of_file(),
+            id,
+            server,
+        }))
+    }
+}

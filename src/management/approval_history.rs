@@ -1,0 +1,160 @@
+//! Approvals as changes in the history, and taking them back: what was held is held again, and what was pinned is.
+
+use serde_json::Value;
+
+use super::{Backing, ConfigChange, Management, tokens::blocking, writing::not_written};
+use crate::{
+    activity::OperatorChange,
+    catalog::ApprovalWithdrawal,
+    config::{ChangeOf, ChangedValue, EditError, GivenApprovals, Needs, NotUndone, NotedApprovals},
+    failure::error_code::Failure,
+    text::{names::ServerName, secret::Secrets},
+    trust::approvals::{ApprovalStep, SteppedThing, ThingKind},
+};
+
+/// Limit: things of one approval that the history names. Of more it has the number.
+const NAMED: usize = 50;
+
+/// The change that an approval is. What has a secret in it is not kept.
+pub(super) fn change_of(step: ApprovalStep, secrets: &Secrets) -> ChangeOf {
+    let step = step.without_texts(|text| secrets.redacted(text) != text);
+    let change = ChangeOf::this_task();
+    let noted = NotedApprovals {
+        server: step.server().to_string(),
+        // An empty one takes nothing back, and says so.
+        back: Some(step.to_text().unwrap_or_default()),
+    };
+    change.note().approves(noted, values(&step));
+    change
+}
+
+/// What was and is of the things that an approval was about.
+fn values(step: &ApprovalStep) -> Vec<ChangedValue> {
+    let things = step.things();
+    let server = step.server().to_string();
+    if things.len() > NAMED {
+        let number = |of: fn(&SteppedThing<'_>) -> bool| {
+            Some(Value::from(things.iter().filter(|thing| of(thing)).count()))
+        };
+        return vec![ChangedValue {
+            path: vec![server],
+            before: number(|thing| thing.was == Some("approved")),
+            after: number(|thing| thing.is == Some("approved")),
+            partly: false,
+        }];
+    }
+    let value = |thing: SteppedThing<'_>| {
+        let mut path = vec![server.clone()];
+        if thing.kind != ThingKind::Tool {
+            path.push(thing.kind.as_str().to_owned());
+        }
+        path.extend(Some(thing.name.to_owned()).filter(|name| !name.is_empty()));
+        ChangedValue {
+            path,
+            before: thing.was.map(Value::from),
+            after: thing.is.map(Value::from),
+            partly: false,
+        }
+    };
+    things.into_iter().map(value).collect()
+}
+
+/// The value of a change that undoes another.
+fn reversed(value: ChangedValue) -> ChangedValue {
+    ChangedValue {
+        before: value.after,
+        after: value.before,
+        ..value
+    }
+}
+
+impl<B: Backing> Management<B> {
+    /// Notes approvals with which the file was not changed.
+    pub(super) async fn note_approvals(&self, change: ChangeOf) {
+        let history = self.backing().history().clone();
+        // What cannot be noted is logged.
+        let _ = blocking(move || history.note_approvals(&change)).await;
+    }
+
+    /// The change that is to be undone, if it approved something.
+    pub(super) async fn approvals_given_by(
+        &self,
+        id: Option<u64>,
+    ) -> Result<Option<GivenApprovals>, Failure> {
+        let history = self.backing().history().clone();
+        let given = blocking(move || history.approvals_given_by(id)).await?;
+        given.map_err(|error| not_written(&EditError::from(error).into()))
+    }
+
+    /// Undoes the change that approved something of a server: it and its definitions are held as they were.
+    pub(super) async fn undo_approvals(
+        &self,
+        given: GivenApprovals,
+        dry_run: bool,
+    ) -> Result<ConfigChange, Failure> {
+        let id = given.id;
+        let refused = |error: NotUndone| not_written(&EditError::from(error).into());
+        let server = ServerName::parse(&given.server).ok();
+        let step = server.and_then(|server| ApprovalStep::parse(&server, &given.back));
+        let step = step.ok_or_else(|| refused(NotUndone::NotKept(id)))?;
+        let settings = self.settings()?;
+        let lists = self.lists(&settings);
+        let pins = lists.pins.get(step.server());
+        // One that was never listed has none.
+        if pins.is_some_and(|pins| step.undone(&pins.ledger).is_none()) {
+            let path = format!("approvals.{}", given.server);
+            return Err(refused(NotUndone::ChangedSince { id, path }));
+        }
+        let values: Vec<ChangedValue> = given.values.into_iter().map(reversed).collect();
+        let change = ChangeOf::this_task();
+        let note = change.note();
+        note.undoes(Some(id));
+        let taken_back = NotedApprovals {
+            server: given.server.clone(),
+            back: None,
+        };
+        let noted = values.iter().cloned().map(|mut value| {
+            value.path.remove(0);
+            value
+        });
+        note.approves(taken_back, noted.collect());
+        let withdrawal = ApprovalWithdrawal {
+            step,
+            is_quarantined: given.is_of_file,
+        };
+        if given.is_of_file {
+            // Held first: nothing is learnt of a server that may not be used.
+            let undone = self.undo_in_file(Some(id), dry_run, change).await?;
+            if !dry_run {
+                self.withdraw(withdrawal).await?;
+            }
+            let changes = undone.changes.into_iter().chain(values).collect();
+            return Ok(ConfigChange { changes, ..undone });
+        }
+        if !dry_run {
+            self.withdraw(withdrawal).await?;
+            self.note_approvals(change).await;
+        }
+        Ok(ConfigChange {
+            changes: values,
+            needs: Needs::Nothing,
+            warnings: Vec::new(),
+            id: note.id(),
+            undoes: Some(id),
+            seen: String::new(),
+        })
+    }
+
+    async fn withdraw(&self, withdrawal: ApprovalWithdrawal) -> Result<(), Failure> {
+        let server = withdrawal.step.server().clone();
+        let withdrawn = self.backing().withdraw(withdrawal).await;
+        self.backing().note(OperatorChange {
+            error: withdrawn
+                .as_ref()
+                .err()
+                .map(|failure| failure.error.clone()),
+            ..OperatorChange::by_operator("withdraw_approval", server.as_str())
+        });
+        withdrawn
+    }
+}
