@@ -16,6 +16,7 @@ use super::{
     server_state::ServerState,
     servers::{ServerChange, ServerRow},
     shown_finding::{ShownFinding, shown_findings},
+    what_matters::{WhatMatters, what_matters},
 };
 use crate::{
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},
@@ -109,6 +110,9 @@ pub struct InspectedThing {
     /// What changed since it was approved, line by line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// What of that matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub what_matters: Option<WhatMatters>,
     /// The whole definition as it is listed now, laid out as JSON, with everything that agents and their programs may read of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
@@ -405,11 +409,13 @@ fn thing(
     let since = pins.ledger.held.get(&key).map(|held| utc(held.since));
     let before = approved.and_then(|approved| approved.definition.as_deref());
     let before = before.filter(|_| hold.is_some());
-    let diff = before.zip(definition).map(|(before, now)| {
+    let findings = shown_findings(secrets, findings);
+    let changed = before.zip(definition).map(|(before, now)| {
         let [before, now] = [before, now.as_str()]
             .map(|text| without_values::definition(secrets, text).into_owned());
-        diff(&before, &now)
+        (diff(&before, &now), what_matters(&before, &now, &findings))
     });
+    let (diff, matters) = changed.unzip();
     let tool = listed.tool(name).filter(|_| kind == ThingKind::Tool);
     let first = pins.ledger.first_seen.get(&key);
     let texts = definition.map(Fingerprint::of_texts);
@@ -433,8 +439,9 @@ fn thing(
         approved_by: approved.and_then(|approved| approved.by.as_deref().map(str::to_owned)),
         approved_at: approved.map(|approved| utc(approved.at)),
         changed_since: first.map(|first| utc(first.at)),
-        findings: shown_findings(secrets, findings),
+        findings,
         diff,
+        what_matters: matters,
         definition: definition.map(|definition| whole(secrets, definition)),
         kind: kind.as_str().to_owned(),
         name: name.to_owned(),

@@ -41,6 +41,7 @@ mod tokens;
 mod tools;
 mod trouble;
 mod usage;
+mod what_matters;
 mod writing;
 
 use std::{path::Path, sync::Arc};
@@ -71,6 +72,7 @@ pub use self::{
     },
     tokens::{NewToken, NewlyIssued, TokenList, TokenRow},
     tools::{ShownTool, ToolList, ToolRow},
+    what_matters::{ChangeKind, DefinitionChange, WhatMatters},
 };
 use crate::{catalog::Snapshot, config::Settings, failure::error_code::Failure};
 

@@ -233,6 +233,9 @@ fn print_thing(thing: &InspectedThing, is_quarantined: bool) -> Result<(), Comma
         output::exactly(&remark)?;
     }
     findings("", &thing.findings)?;
+    if let Some(matters) = &thing.what_matters {
+        foreign("  what matters: ", &matters.sentence)?;
+    }
     if let Some(diff) = &thing.diff {
         foreign("  ", diff)?;
         if !is_quarantined {

@@ -39,6 +39,13 @@ async fn the_approval_of_a_changed_tool_is_undone_to_what_was_held_and_pinned() 
         (held(&daemon, "up").await == both).then_some(())
     })
     .await;
+    let shown = inspected(&daemon, "up").await;
+    let matters = &shown["things"][0]["what_matters"];
+    is_like!(matters["changes"][0], { "kind": "description" });
+    has!(
+        matters["sentence"],
+        "in its description. Nothing else changed"
+    );
     let before = ledger(&daemon);
     approve(&daemon, "up", &["echo"]).await;
     has!(client.call("up__echo", "{}").await.frame, "result");

@@ -23,7 +23,7 @@ test("a changed tool is compared and approved, and only as it was shown", async 
   assert.equal(await held("bookings"), 1);
   const { page, go, close } = await visitor(here, { expected: [/status of 409/, /status of 4\d\d/] });
   await go("/ui/review/bookings");
-  await page.getByText(/What matters:.*no longer calls itself destructive/).waitFor();
+  await page.getByText(/What matters:.*No longer declares itself destructive/).waitFor();
   assert.match(await page.locator(".diff ins", { hasText: "tell the guests" }).innerText(), /and tell the guests/);
   // It changes back and forth while somebody reads: what was shown cannot be approved any more.
   rmSync(here.marker);

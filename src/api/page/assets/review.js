@@ -7,9 +7,9 @@ import { decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
 import { acting, button, confirm, empty, facts, failed, go, json, noServer, note, section, serverState, state, textBox, toast, variant } from "./parts.js";
-import { changed, contacted, entryFacts, found, locked, matters, risk } from "./review_parts.js";
+import { changed, contacted, entryFacts, found, locked, risk } from "./review_parts.js";
 import { trust, trustOfAll } from "./trust.js";
-import { at, capital, count, said, when } from "./words.js";
+import { at, capital, count, said, sentence, when } from "./words.js";
 
 /** Limit: things of one kind that are listed at first. */
 const FEW = 200;
@@ -223,7 +223,7 @@ export function review(wanted, frame) {
     return h("section.held-thing", { "data-key": key, "aria-label": title },
       h("header.title", h("div", h("h3.big", { id: headingOf(thing), tabindex: "-1" }, h("span.mono", said(title)), " ", h("span.dim", [isApproved ? "approved" : ["changed", "new"].includes(thing.reason) ? thing.reason : "held", word].filter(Boolean).join(" "))),
         isApproved ? null : h("p.soft", capital(thing.explanation ?? "It is held"), thing.held_since ? [". Held since ", at(thing.held_since)] : null, thing.approved_at ? ["; approved ", when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : null] : null, "."))),
-      thing.diff ? note("held", [h("b", "What matters: "), said(matters(told(thing.diff))), "."]) : null,
+      thing.what_matters ? note("held", [h("b", "What matters: "), sentence(thing.what_matters.sentence)]) : null,
       thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
       thing.diff ? diffTable(told(thing.diff), ["Approved ", thing.approved_at ? when(thing.approved_at) : ""], ["Offered now ", h("span.dim.mono", print(thing))], "Definition before and after") : null,
       thing.diff ? folded(thing) : definition(thing),

@@ -4,7 +4,7 @@ import { diffTable } from "./diff.js";
 import { h } from "./dom.js";
 import { isHigh } from "./findings.js";
 import { note, section, state } from "./parts.js";
-import { capital, count, said, some } from "./words.js";
+import { capital, count, said } from "./words.js";
 
 /** How much was found, and how bad it is: a remark holds nothing. */
 export function found(findings) {
@@ -58,30 +58,4 @@ export function changed(review) {
   const steps = review.changes.map(({ place, was, is }) => ({ gone: line(place, was), come: line(place, is) }));
   const why = ["held for ", h("code", said(review.held_for.join(", ")))];
   return section("What an agent changed", h("p", why), diffTable(steps, "As you left it", "Now", "The entry before and after an agent changed it"));
-}
-
-/** One sentence above a diff: what of it counts. */
-export function matters(steps) {
-  const gone = steps.flatMap((step) => step.gone ?? []).join("\n");
-  const come = steps.flatMap((step) => step.come ?? []).join("\n");
-  const says = (text, pattern) => pattern.test(text);
-  const lines = (side) => steps.flatMap((step) => step[side] ?? []);
-  const named = (side) => new Set(lines(side).map((line) => /^ {6}"([^"]+)": (?:\{|true|false)/.exec(line)?.[1]).filter(Boolean));
-  const [left, fresh] = [named("gone"), named("come")];
-  const list = (names) => `parameter${names.length === 1 ? "" : "s"} ${some(names, 4)}`;
-  const [added, removed, both] = [[...fresh].filter((name) => !left.has(name)), [...left].filter((name) => !fresh.has(name)), [...fresh].filter((name) => left.has(name))];
-  const described = (side) => lines(side).find((line) => /^ {2}"description"/.test(line))?.length ?? 0;
-  const more = described("come") - described("gone");
-  const words = [
-    says(gone, /"destructiveHint": true/) && !says(come, /"destructiveHint": true/) && "it no longer calls itself destructive",
-    says(come, /"destructiveHint": true/) && !says(gone, /"destructiveHint": true/) && "it now calls itself destructive",
-    says(come, /"readOnlyHint": true/) && !says(gone, /"readOnlyHint": true/) && "it now says that it only reads",
-    says(gone, /"readOnlyHint": true/) && !says(come, /"readOnlyHint": true/) && "it no longer says that it only reads",
-    added.length && `it has the new ${list(added)}`,
-    removed.length && `it lacks the ${list(removed)}`,
-    both.length && `its ${list(both)} ${both.length === 1 ? "has" : "have"} changed`,
-    described("come") + described("gone") > 0 && (more > 0 ? `its description has ${count(more, "more character")}` : "its description has changed"),
-  ].filter(Boolean);
-  if (!words.length) return "its definition has changed";
-  return words.length === 1 ? words[0] : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
 }
