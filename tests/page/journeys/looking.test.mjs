@@ -104,6 +104,7 @@ test("activity comes by itself, is filtered by the address, and a record opens b
   await here.rest("POST", "/call", { name: "bookings:fail", variant: "read", args: {} });
   const { page, go, close } = await visitor(here);
   await go("/ui/activity");
+  await page.getByText(/\d+ calls?, \d+ failed, \d+ refused/).waitFor();
   // Anywhere in its row.
   await page.locator("tbody tr", { hasText: "bookings:fail" }).first().locator("td").first().click();
   await page.waitForURL(/\/ui\/activity\/\d+/);

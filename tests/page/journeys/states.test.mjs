@@ -53,6 +53,7 @@ test("a daemon that goes is missed, and found again", async () => {
   await here.stop();
   await who.page.getByText("The daemon does not answer.").waitFor();
   await who.page.locator("#live", { hasText: "Lost" }).waitFor();
+  await who.title(/state unknown/);
   await isSound(who, "gone");
   await shot(who, "gone");
   await here.start(here.port);

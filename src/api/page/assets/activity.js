@@ -159,7 +159,7 @@ export function activity(id, first, frame) {
       whoAsked(),
       choice("Time", "since", TIMES), choice("Secrets", "masked", MASKED),
       asked.tool || asked.call ? button(`${asked.tool || asked.call}: show all`, () => change({ tool: "", call: "", run: "" }), "link") : null,
-      h("span.end.dim.small", { role: "status" }, next === null ? `${number(rows.length)}, ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused` : `the newest ${number(rows.length)}: ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused`));
+      h("span.end.dim.small", { role: "status" }, rows.length ? `${next === null ? "" : "the newest "}${count(rows.length, asked.kind ? "row" : "call")}, ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused` : ""));
   }
 
   function render() {

@@ -138,7 +138,8 @@ async function heard(how) {
   if (how === "lost") {
     const since = live.heard ? [" Lost at ", timeOf(live.heard), "; the page shows the state of that moment."] : null;
     fill(notices, note("work", ["The daemon does not answer.", since, " This page tries again every 4 s. ", h("code", "mcpproxy status"), " shows whether it runs."]));
-    return;
+    // What was well at that moment may not be now.
+    return paint();
   }
   const error = live.status.config_error;
   fill(notices, error ? note("err", [h("b", "Configuration file not loaded:"), " ", error, ". mcpproxy keeps the last good one."]) : null);

@@ -100,7 +100,7 @@ export function overview(query, frame) {
         "div.title",
         h(
           "div",
-          h("h1", you ? `${count(rows.length, "server")}, ${you === 1 ? "1 needs" : `${you} need`} you` : `${count(rows.length, "server")}, all is well`),
+          h("h1", live.lost ? `${count(rows.length, "server")}, state unknown` : you ? `${count(rows.length, "server")}, ${you === 1 ? "1 needs" : `${you} need`} you` : `${count(rows.length, "server")}, all is well`),
           h("p.sub", `${count(offered, "tool is", "tools are")} offered to agents`, live.status?.url ? [" at ", h("code", live.status.url)] : " on the local socket", "."),
         ),
         h("div.acts", rows.length > 1 ? many.toggle() : null, go("Import", "/ui/add#import"), h("a.btn.primary", { href: "/ui/add" }, icon("plus"), "Add server")),

@@ -25,12 +25,13 @@ export function search(first, frame) {
   read(first);
 
   async function load() {
+    const asking = ask("tools");
     const [list, names, records, every] = await Promise.all([
       ask("servers"),
       ask("access/callers"),
       ask(query("activity", { kind: "call", tool: "retrieve_tools", limit: 30 })),
-      ask("tools"),
-      find(),
+      asking,
+      find(asking),
     ]);
     servers = list.servers.map((one) => one.name);
     callers = names;
@@ -39,14 +40,14 @@ export function search(first, frame) {
     lately = records.records.filter((record) => record.arguments?.query?.trim?.() && !seen.has(record.arguments.query) && seen.add(record.arguments.query)).slice(0, LATELY);
   }
 
-  async function find() {
+  async function find(every) {
     failure = null;
     document.getElementById("q").value = asked.q;
     const began = performance.now();
     try {
       if (!asked.q) {
         found = null;
-        await whole.load();
+        await whole.load(every);
         return;
       }
       const answer = await askText(query("tools", { q: asked.q, match: asked.match === "all" ? "all" : "", server: asked.server, as: asked.as, profile: asked.profile, read_only: asked.read_only, explain: "true" }));

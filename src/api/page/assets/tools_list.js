@@ -35,9 +35,10 @@ export function toolsList(frame, asked, change) {
   const it = acting(frame);
   const picked = new Set();
 
-  async function load() {
+  /** `every` is the list of all tools, where somebody has asked for that already. */
+  async function load(every) {
     const { server, unused } = asked();
-    const [list, use] = await Promise.all([ask(query("tools", { server })), unused ? ask(query("usage", { days: DAYS, server })) : { tools: [] }]);
+    const [list, use] = await Promise.all([every && !server ? every : ask(query("tools", { server })), unused ? ask(query("usage", { days: DAYS, server })) : { tools: [] }]);
     tools = list.tools;
     called = new Set(use.tools.map((one) => `${one.server}:${one.tool}`));
     most = LISTED;
