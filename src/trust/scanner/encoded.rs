@@ -414,42 +414,16 @@ fn digits_for_letters(text: &Passage<'_>, findings: &mut Findings) {
     hidden_order(text, &spelt, findings);
 }
 
-/// Telling words, backwards or with letters moved by thirteen.
+/// Letters moved by thirteen, where the text says so. What is telling by itself is a phrase.
 fn turned_around(text: &Passage<'_>, findings: &mut Findings) {
-    const WORDS: [&str; 16] = [
-        "snoitcurtsni",
-        "suoiverp",
-        "tpmorp metsys",
-        "resu eht",
-        "asr_di",
-        "hss.",
-        "yek ipa",
-        "noitasrevnoc",
-        "vafgehpgvbaf",
-        "cerivbhf",
-        "flfgrz cebzcg",
-        "gur hfre",
-        "vq_efn",
-        ".ffu/",
-        "ncv xrl",
-        "pbairefngvba",
-    ];
     let folded = &text.sentences().folded;
-    let found = WORDS
-        .iter()
-        .find_map(|word| Some((folded.find(word)?, word)));
-    if let Some((at, word)) = found {
-        let range = origin(text.text, at)..origin(text.text, at + word.len());
-        findings.add("encoded.turned_around", Hold, text, range);
+    if !folded.contains("rot13") && !folded.contains("rot-13") {
         return;
     }
-    // Letters moved by thirteen, where the text says so.
-    if folded.contains("rot13") || folded.contains("rot-13") {
-        let moved = text.text.chars().map(|c| match c {
-            'a'..='m' | 'A'..='M' => char::from_u32(u32::from(c) + 13).unwrap_or(c),
-            'n'..='z' | 'N'..='Z' => char::from_u32(u32::from(c) - 13).unwrap_or(c),
-            other => other,
-        });
-        hidden_order(text, &moved.collect::<String>(), findings);
-    }
+    let moved = text.text.chars().map(|c| match c {
+        'a'..='m' | 'A'..='M' => char::from_u32(u32::from(c) + 13).unwrap_or(c),
+        'n'..='z' | 'N'..='Z' => char::from_u32(u32::from(c) - 13).unwrap_or(c),
+        other => other,
+    });
+    hidden_order(text, &moved.collect::<String>(), findings);
 }

@@ -47,7 +47,8 @@ const ADDRESSED: [&str; 12] = [
     "copilot",
 ];
 
-/// What begins a text that is not shown.
+/// What begins a text that is not shown, and letters of which each has one.
+const HIDING: [char; 3] = ['<', ':', '>'];
 const HIDES: [&str; 14] = [
     "<!--",
     "[//]:",
@@ -165,6 +166,9 @@ fn blocks(text: &Passage<'_>, findings: &mut Findings) {
 
 /// Comments and text without size or colour.
 fn hidden(text: &Passage<'_>, findings: &mut Findings) {
+    if !text.text.contains(HIDING) {
+        return;
+    }
     let lower = text.text.to_ascii_lowercase();
     let Some(at) = HIDES.iter().filter_map(|begin| lower.find(begin)).min() else {
         return;

@@ -15,8 +15,16 @@ const SHRUNK: usize = 512;
 /// A pattern for folded text.
 pub(super) struct Pattern {
     steps: Vec<PatternStep>,
-    /// The bytes with which a match may begin, where not every one may.
-    beginnings: Option<Box<[bool; 256]>>,
+    /// With which bytes a match may begin, where not every one may. One that has to be at the start of the text begins there with any.
+    beginnings: Option<Box<[Beginning; 256]>>,
+}
+
+/// Whether a match may begin with a byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Beginning {
+    Never,
+    AtBorder,
+    Anywhere,
 }
 
 impl Pattern {
@@ -37,7 +45,7 @@ impl Pattern {
         let mut attempt = Attempt::new(self, text);
         let mut at = 0;
         while places.len() < most && at <= text.len() {
-            let Some(start) = self.next_beginning(text.as_bytes(), at) else {
+            let Some(start) = self.next_beginning(text, at) else {
                 break;
             };
             at = start + 1;
@@ -68,21 +76,26 @@ impl Pattern {
         shortest.next().unwrap_or(0..end)
     }
 
-    fn next_beginning(&self, text: &[u8], at: usize) -> Option<usize> {
-        let Some(beginnings) = &self.beginnings else {
+    fn next_beginning(&self, text: &str, at: usize) -> Option<usize> {
+        let Some(beginnings) = self.beginnings.as_ref().filter(|_| at > 0) else {
             return (at <= text.len()).then_some(at);
         };
-        let rest = text.get(at..)?;
-        let begins = |byte: &u8| beginnings.get(usize::from(*byte)).is_some_and(|is| *is);
-        rest.iter().position(begins).map(|offset| at + offset)
+        let rest = text.as_bytes().get(at..)?;
+        let mut bytes = rest.iter().enumerate();
+        let next = bytes.find(|(offset, byte)| match beginnings.get(usize::from(**byte)) {
+            Some(Beginning::Anywhere) => true,
+            Some(Beginning::AtBorder) => is_border(text, at + offset),
+            Some(Beginning::Never) | None => false,
+        });
+        next.map(|(offset, _)| at + offset)
     }
 
     /// The bytes that may stand where this step is tried; nothing if any may, or none.
-    fn begins_with(&self, step: usize) -> Option<Box<[bool; 256]>> {
-        let mut bytes = Box::new([false; 256]);
+    fn begins_with(&self, step: usize) -> Option<Box<[Beginning; 256]>> {
+        let mut bytes = Box::new([Beginning::Never; 256]);
         let mut allow = |byte: u8| {
             if let Some(is) = bytes.get_mut(usize::from(byte)) {
-                *is = true;
+                *is = Beginning::Anywhere;
             }
         };
         match self.steps.get(step)? {
@@ -95,19 +108,24 @@ impl Pattern {
                 // What is not of ASCII is looked at closely.
                 (128..=255).for_each(allow);
             }
-            PatternStep::Border => return self.begins_with(step + 1),
+            PatternStep::Border => {
+                bytes = self.begins_with(step + 1)?;
+                for is in bytes.iter_mut() {
+                    *is = (*is).min(Beginning::AtBorder);
+                }
+            }
             PatternStep::Jump(to) => return self.begins_with(*to),
             PatternStep::Choice(choices) => {
                 for (_, to) in choices {
                     let of_choice = self.begins_with(*to)?;
                     for (is, more) in bytes.iter_mut().zip(of_choice.iter()) {
-                        *is |= more;
+                        *is = (*is).max(*more);
                     }
                 }
             }
-            PatternStep::Run { .. } | PatternStep::Start | PatternStep::End | PatternStep::Done => {
-                return None;
-            }
+            // The start of a text is always tried.
+            PatternStep::Start => (),
+            PatternStep::Run { .. } | PatternStep::End | PatternStep::Done => return None,
         }
         Some(bytes)
     }
@@ -216,7 +234,7 @@ impl<'p, 't> Attempt<'p, 't> {
                     at = longest;
                 }
                 PatternStep::Border => {
-                    if !self.is_border(at) {
+                    if !is_border(self.text, at) {
                         return None;
                     }
                     step += 1;
@@ -295,14 +313,15 @@ impl<'p, 't> Attempt<'p, 't> {
         }
         (count >= least).then_some((shortest, end))
     }
+}
 
-    fn is_border(&self, at: usize) -> bool {
-        let is_word = |at: Option<usize>| {
-            let byte = at.and_then(|at| self.text.as_bytes().get(at));
-            byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-        };
-        is_word(at.checked_sub(1)) != is_word(Some(at))
-    }
+/// Whether a word of ASCII begins or ends here.
+fn is_border(text: &str, at: usize) -> bool {
+    let is_word = |at: Option<usize>| {
+        let byte = at.and_then(|at| text.as_bytes().get(at));
+        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    };
+    is_word(at.checked_sub(1)) != is_word(Some(at))
 }
 
 #[cfg(test)]

@@ -187,6 +187,10 @@ pub(super) const DIRECT: &[Phrase] = &[
     phrase("exfiltration.host", Hold,
         &["webhook.site", "requestbin", "pipedream.net", "interact.sh", "oast.", "burpcollaborator", "canarytokens", "requestcatcher", "beeceptor", "hookbin", "requestrepo", "dnslog", "ngrok", "trycloudflare", "serveo", "transfer.sh", "pastebin.com/api", "discord.com/api/webhooks", "discordapp.com/api/webhooks", "api.telegram.org/bot", "hooks.slack.com/services", "loca.lt", "file.io", "0x0.st"],
         r"https?://\S{0,80}(webhook\.site|requestbin\.\w+|pipedream\.net|interact\.sh|oast\.\w+|burpcollaborator|canarytokens|requestcatcher|beeceptor|hookbin|requestrepo|dnslog|ngrok(-free)?\.(io|app|dev)|trycloudflare\.com|serveo\.net|transfer\.sh|loca\.lt|0x0\.st|//file\.io)|\b(send|post|upload|forward|report|copy|submit)\b.{0,80}(discord(app)?\.com/api/webhooks|api\.telegram\.org/bot|hooks\.slack\.com/services|pastebin\.com)"),
+    // Telling words, backwards or with letters moved by thirteen.
+    phrase("encoded.turned_around", Hold,
+        &["snoitcurtsni", "suoiverp", "tpmorp", "resu", "asr_di", "hss.", "yek", "noitasrevnoc", "vafgehpgvbaf", "cerivbhf", "flfgrz", "gur ", "vq_efn", ".ffu/", "ncv ", "pbairefngvba"],
+        r"snoitcurtsni|suoiverp|tpmorp metsys|resu eht|asr_di|hss\.|yek ipa|noitasrevnoc|vafgehpgvbaf|cerivbhf|flfgrz cebzcg|gur hfre|vq_efn|\.ffu/|ncv xrl|pbairefngvba"),
     // Decode and obey.
     phrase("encoded.obey", Hold,
         &["decode", "base64", "rot13", "deobfuscate", "unscramble", "hex", "backwards", "reversed"],

@@ -19,15 +19,15 @@ const CHAINS: usize = 4096;
 /// What stands for no word.
 const NONE: u16 = u16::MAX;
 
-/// The words of phrases, by the first three bytes of each; shorter ones apart.
+/// The words of phrases, by the first three bytes of each; shorter ones by what they have, and zeros.
 pub(super) struct WordTable<const WORDS: usize> {
     /// The first word of each chain.
     first: [u16; CHAINS],
     /// The word after each in its chain.
     next: [u16; WORDS],
     words: [(&'static str, u16); WORDS],
-    /// The first of those that are too short for a chain.
-    first_short: u16,
+    /// With which bytes those begin that have less than three.
+    begins_short: [bool; 256],
 }
 
 /// How many words these phrases have.
@@ -51,7 +51,7 @@ impl<const WORDS: usize> WordTable<WORDS> {
             first: [NONE; CHAINS],
             next: [NONE; WORDS],
             words: [("", 0); WORDS],
-            first_short: NONE,
+            begins_short: [false; 256],
         };
         let (mut table, mut phrase_number, mut word_number) = (0, 0, 0);
         while table < N {
@@ -75,37 +75,43 @@ impl<const WORDS: usize> WordTable<WORDS> {
     const fn add(&mut self, number: u16, word: &'static str, phrase: u16) {
         let at = number as usize;
         self.words[at] = (word, phrase);
-        if let [a, b, c, ..] = word.as_bytes() {
-            let chain = chain(*a, *b, *c);
-            self.next[at] = self.first[chain];
-            self.first[chain] = number;
-        } else {
-            self.next[at] = self.first_short;
-            self.first_short = number;
+        let chain = match *word.as_bytes() {
+            [a, b, c, ..] => chain(a, b, c),
+            [a, b] => chain(a, b, 0),
+            [a] => chain(a, 0, 0),
+            [] => return,
+        };
+        if let [first] | [first, _] = *word.as_bytes() {
+            self.begins_short[first as usize] = true;
         }
+        self.next[at] = self.first[chain];
+        self.first[chain] = number;
     }
 
     /// Shows the words that stand in a text.
     pub(super) fn find(&self, text: &str, mut found: impl FnMut(WordAt)) {
         let bytes = text.as_bytes();
-        self.each(self.first_short, |word, phrase| {
-            for at in memchr::memmem::find_iter(bytes, word) {
-                found(WordAt::at(text, at, word, phrase));
-            }
-        });
-        for (at, start) in bytes.windows(3).enumerate() {
-            let &[a, b, c] = start else {
-                break;
+        for (at, a) in bytes.iter().copied().enumerate() {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let mut show = |chain: usize, is_short: bool| {
+                let first = self.first.get(chain).copied();
+                self.each(first.unwrap_or(NONE), |word, phrase| {
+                    let letters = word.strip_suffix(b"*").unwrap_or(word);
+                    if (word.len() < 3) == is_short && rest.starts_with(letters) {
+                        found(WordAt::at(text, at, word, phrase));
+                    }
+                });
             };
-            let first = self.first.get(chain(a, b, c)).copied();
-            self.each(first.unwrap_or(NONE), |word, phrase| {
-                let is_there = bytes
-                    .get(at..)
-                    .is_some_and(|rest| rest.starts_with(word.strip_suffix(b"*").unwrap_or(word)));
-                if is_there {
-                    found(WordAt::at(text, at, word, phrase));
+            let (b, c) = (rest.get(1).copied(), rest.get(2).copied());
+            if let Some((b, c)) = b.zip(c) {
+                show(chain(a, b, c), false);
+            }
+            if self.begins_short.get(usize::from(a)).is_some_and(|is| *is) {
+                show(chain(a, 0, 0), true);
+                if let Some(b) = b {
+                    show(chain(a, b, 0), true);
                 }
-            });
+            }
         }
     }
 
