@@ -24,6 +24,9 @@ const STEM: usize = 5;
 const DENIED: usize = 45;
 const DENIED_AFTER: usize = 10;
 
+/// How many words before it are looked at for one that forbids it.
+const FORBIDDEN_WORDS: usize = 5;
+
 static WORDS: WordTable<{ count([PURPOSES]) }> = WordTable::of([PURPOSES]);
 
 /// What a tool is for.
@@ -111,7 +114,13 @@ impl ToolPurpose {
     /// Whether the last of these words is none of those that say the purpose.
     pub(super) fn is_strange(&self, words: &str) -> bool {
         let last = words.rsplit(' ').next().unwrap_or_default();
-        self.topics.is_some() && !self.words.contains(last.trim_end_matches('s'))
+        let is_anything = || {
+            ["whole ", "entire "]
+                .iter()
+                .any(|all| words.starts_with(all))
+                && ["text", "page", "content", "data"].contains(&last)
+        };
+        self.topics.is_some() && !is_anything() && !self.words.contains(last.trim_end_matches('s'))
     }
 
     /// Whether words that speak of an assistant are none of its business.
@@ -170,7 +179,8 @@ impl ToolPurpose {
                 });
             }
             let Meaning::Topic(topic) = found.meaning else {
-                if found.hint() != Some(Hint::Theirs) || self.is_strange(words) {
+                let is_own = found.hint() == Some(Hint::Theirs) && !self.is_strange(words);
+                if !is_own && !is_forbidden(folded, &found) {
                     judged.push(found);
                 }
                 continue;
@@ -207,8 +217,24 @@ impl ToolPurpose {
     }
 }
 
+/// Whether a few words before something private forbid what is done with it: "do not include secrets of `.env`".
+fn is_forbidden(folded: &str, found: &Match) -> bool {
+    let is_private = matches!(
+        found.hint(),
+        Some(Hint::SecretFile | Hint::SecretWord | Hint::Theirs)
+    );
+    let before = folded.get(..found.range.start).unwrap_or_default();
+    let clause = before.rsplit([',', ';', ':', '!', '?', '(']).next();
+    let clause = clause.and_then(|clause| clause.rsplit(". ").next());
+    let words = clause.unwrap_or_default().split_whitespace().rev();
+    let denies = |word: &str| ["not", "never", "don't", "cannot"].contains(&word);
+    // Between them stands what is not to be done with it, and no second verb.
+    let denial = words.take(FORBIDDEN_WORDS).position(denies);
+    is_private && denial.is_some_and(|between| between > 0)
+}
+
 /// Whether a sentence begins with a verb in the third person. An order does not.
-fn says_what_it_does(stated: &str) -> bool {
+pub(super) fn says_what_it_does(stated: &str) -> bool {
     stated
         .split(' ')
         .next()

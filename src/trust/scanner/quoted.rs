@@ -8,7 +8,7 @@ use super::{
     passage::Passage,
     phrase::{Hint, Meaning, Topic},
     phrases::Match,
-    purpose::asks_for_consent,
+    purpose::{asks_for_consent, says_what_it_does},
 };
 
 /// Words with which somebody who looks for attacks speaks to the reader after all.
@@ -341,7 +341,10 @@ fn is_quoted(text: &Passage<'_>, rule: &str, at: usize) -> bool {
         let part = format!(" {part} ");
         ADDRESSES.iter().any(|words| part.contains(words))
     };
-    is_inside || !addresses(&said) && !addresses(&outside_quotes(rest, is_inside).0)
+    // "Reports orders, for example to read a key first."
+    let shows = says_what_it_does(sentence.trim())
+        && SHOWS.iter().chain(&CITES).any(|word| said.contains(word));
+    is_inside || shows || !addresses(&said) && !addresses(&outside_quotes(rest, is_inside).0)
 }
 
 /// What stands outside of quotation marks, and whether one is open at the end.
