@@ -62,7 +62,7 @@ async fn the_approval_of_a_changed_tool_is_undone_to_what_was_held_and_pinned() 
     is_like!(dry, { "changes": [{ "path": path, "before": "approved", "after": "changed" }] });
     assert_eq!(held(&daemon, "up").await, both[1..]);
     let undone = undo(&daemon, json!({})).await;
-    is_like!(undone, { "undoes": entry["id"], "changes": [{ "after": "changed" }] });
+    is_like!(undone, { "undoes": entry["id"], "changes": dry["changes"] });
     assert_eq!(held(&daemon, "up").await, both);
     assert_eq!(ledger(&daemon), before);
     let refused = client.call("up__echo", "{}").await.failure();
