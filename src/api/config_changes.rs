@@ -20,6 +20,12 @@ const FAILURES: &[ErrorCode] = &[
     ErrorCode::Overloaded,
 ];
 
+const UNDO_FAILURES: &[ErrorCode] = &[
+    ErrorCode::NotUndone,
+    ErrorCode::ConfigUnusable,
+    ErrorCode::Overloaded,
+];
+
 pub(super) fn routes<V: Verbs>() -> Routes<V> {
     let change = About::new(
         "changeConfig",
@@ -49,7 +55,7 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             undo_change::<V>,
             undo.takes::<UndoRequest>()
                 .gives::<ConfigChange>()
-                .fails(FAILURES),
+                .fails(UNDO_FAILURES),
         )
 }
 

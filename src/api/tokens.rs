@@ -30,7 +30,8 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
             issue::<V>,
             about("issueToken", "Issues a token; only this answer shows it.")
                 .takes::<NewToken>()
-                .gives::<NewlyIssued>(),
+                .gives::<NewlyIssued>()
+                .fails(&[ErrorCode::TokenExists]),
         )
         .delete(
             "/api/v1/tokens/{name}",

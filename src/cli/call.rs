@@ -15,7 +15,7 @@ use super::{
     Location, connection,
     failure::{self, CommandFailure},
     output::{self, Output},
-    tools,
+    tools_switch,
 };
 use crate::{
     config::json_mistake,
@@ -117,7 +117,7 @@ impl CallCommand {
         let usage = |what: String| CommandFailure::usage(what).next(USAGE);
         let name = words.next();
         let name = name.ok_or_else(|| usage("no tool is named".to_owned()))?;
-        let name = tools::tool_name(&name)?;
+        let name = tools_switch::tool_name(&name)?;
         let words: Vec<String> = words.collect();
         let args = match (&words[..], self.args) {
             ([], given) => arguments(given.as_deref().unwrap_or("{}"))?,

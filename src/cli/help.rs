@@ -76,7 +76,9 @@ upstream approve = mcpproxy upstream approve notion update_page
 upstream lock = mcpproxy upstream lock mcp.lock.json
 tools list = mcpproxy tools list --server github
 tools search = mcpproxy tools search create issue --limit 5
-tools show = mcpproxy tools show github:create_issue";
+tools show = mcpproxy tools show github:create_issue
+tools disable = mcpproxy tools disable github:delete_repository
+tools enable = mcpproxy tools enable github:delete_repository";
 
 const ROOT_EXAMPLES: &str = "\
 Examples:

@@ -42,6 +42,7 @@ mod table;
 mod token;
 mod tools;
 mod tools_search;
+mod tools_switch;
 mod ui;
 mod upstream;
 mod version;

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     activity::ActivityStatus,
     config::duration as spans,
-    daemon_client,
+    daemon_client::{self, DaemonError},
     management::{ServerCounts, ServerRow, StatusReport},
 };
 
@@ -51,7 +51,7 @@ impl StatusCommand {
         if let Some(WaitFor::Attention) = self.wait_for {
             while !needs_attention(&daemon_client::read("GET /api/v1/status", &status)?) {
                 tokio::time::sleep(LOOK).await;
-                status = daemon.get("/api/v1/status").await?;
+                status = daemon.get("/api/v1/status").await.map_err(gone)?;
             }
         }
         out.answer("GET /api/v1/status", &status, |mut report: StatusReport| {
@@ -59,6 +59,16 @@ impl StatusCommand {
             output::facts(facts(report))?;
             show_problems(problems)
         })
+    }
+}
+
+/// A daemon that ends while it is waited for cannot be reached any more.
+fn gone(error: DaemonError) -> CommandFailure {
+    match error {
+        DaemonError::Lost { .. } => {
+            CommandFailure::not_reachable("the daemon ended meanwhile").next("`mcpproxy start`")
+        }
+        other => other.into(),
     }
 }
 
@@ -216,6 +226,20 @@ fn duration(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::gone;
+    use crate::daemon_client::DaemonError;
+
+    #[test]
+    fn a_daemon_that_ends_while_it_is_waited_for_is_not_reachable() {
+        let (request, reason) = (String::from("GET"), String::from("it ended"));
+        let lost = DaemonError::Lost {
+            request: request.clone(),
+            reason: reason.clone(),
+        };
+        let odd = DaemonError::BadAnswer { request, reason };
+        assert_eq!((gone(lost).exit_code, gone(odd).exit_code), (3, 1));
+    }
+
     #[test]
     fn time_spans_show_their_two_largest_units() {
         for (seconds, expected) in [

@@ -19,8 +19,11 @@ use crate::{
 /// Issue, list and revoke access tokens of clients
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
+    #[command(visible_aliases = ["create", "issue"])]
     Add(AddToken),
+    #[command(visible_alias = "ls")]
     List(ListTokens),
+    #[command(visible_aliases = ["rm", "remove"])]
     Revoke(RevokeToken),
 }
 

@@ -8,6 +8,7 @@ use super::{
     output::{self, Output},
     table::{name, text},
     tools_search::SearchTools,
+    tools_switch::{NamedTools, Switch},
 };
 use crate::{
     config::BrokenEntry,
@@ -26,6 +27,10 @@ pub(super) enum ToolsCommand {
     Search(SearchTools),
     /// Show one tool's definition as its server gave it
     Show(ShowTool),
+    /// Hide tools from agents
+    Disable(NamedTools),
+    /// Offer disabled tools again
+    Enable(NamedTools),
 }
 
 const EXAMPLES: &str = "\
@@ -34,6 +39,7 @@ Examples:
   mcpproxy tools search create issue
   mcpproxy tools search 'github: \"pull request\"' --limit 5
   mcpproxy tools show github:create_issue
+  mcpproxy tools disable github:delete_repository
   mcpproxy tools list -o json";
 
 #[derive(Debug, Args)]
@@ -53,7 +59,10 @@ pub(super) struct ShowTool {
 impl ToolsCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let daemon = connection::open_to_show(&files, out).await?;
+        let daemon = match &self {
+            Self::Disable(_) | Self::Enable(_) => connection::open_or_files(&files, out).await?,
+            _ => connection::open_to_show(&files, out).await?,
+        };
         if daemon.is_over_files() {
             warn_of(&files.left_out(self.server())?, out);
         }
@@ -61,6 +70,8 @@ impl ToolsCommand {
             Self::List(list) => list.run(daemon, out).await,
             Self::Search(search) => search.run(daemon, out).await,
             Self::Show(show) => show.run(daemon, out).await,
+            Self::Disable(named) => named.run(Switch::Disable, daemon, out).await,
+            Self::Enable(named) => named.run(Switch::Enable, daemon, out).await,
         }
     }
 
@@ -70,6 +81,7 @@ impl ToolsCommand {
             Self::List(list) => list.server.as_deref(),
             Self::Search(search) => search.server(),
             Self::Show(show) => show.name.split_once(':').map(|(server, _)| server),
+            Self::Disable(named) | Self::Enable(named) => named.server(),
         }
     }
 }
@@ -154,15 +166,4 @@ fn print_definition(tool: &ShownTool, out: Output) -> Result<(), CommandFailure>
         out.note(&format!("{} cannot be called: {reason}", tool.name));
     }
     output::json(tool.definition.as_bytes())
-}
-
-/// Checks the form, `SERVER:TOOL` or `server__tool`; server and tool themselves are the daemon's to know.
-pub(super) fn tool_name(text: &str) -> Result<String, CommandFailure> {
-    match text.split_once(':').or_else(|| text.split_once("__")) {
-        Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Ok(text.to_owned()),
-        _ => {
-            let what = format!("{text:?} is not of the form SERVER:TOOL");
-            Err(CommandFailure::usage(what).next("`mcpproxy tools list` shows the names"))
-        }
-    }
 }

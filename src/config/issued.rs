@@ -48,6 +48,17 @@ pub enum AllowedCalls {
     All,
 }
 
+impl AllowedCalls {
+    /// After `the token "x" `.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Read => "only reads",
+            Self::Write => "reads and writes, and may not delete",
+            Self::All => "may call everything",
+        }
+    }
+}
+
 /// A token that a person issued.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -148,7 +148,7 @@ pub async fn examine(
     findings.append(&mut programs);
     findings.extend(servers);
     let tools = status.map_or_else(|| files.lists(&known).tool_count(), |status| status.tools);
-    findings.push(index(tools, &known));
+    findings.push(index(tools, &known, runs));
     findings.extend(named_by_clients(files, &known, status));
     DoctorReport {
         ok: findings
@@ -161,13 +161,17 @@ pub async fn examine(
     }
 }
 
-fn index(tools: usize, settings: &Settings) -> DoctorFinding {
+fn index(tools: usize, settings: &Settings, daemon_runs: bool) -> DoctorFinding {
     let what = match tools {
         1 => "1 tool is indexed".to_owned(),
         tools => format!("{tools} tools are indexed"),
     };
     if tools == 0 && servers::usable(settings).next().is_some() {
-        let fix = "`mcpproxy start`, which lists every server once";
+        let fix = if daemon_runs {
+            "`mcpproxy upstream restart NAME` connects a server and lists its tools"
+        } else {
+            "`mcpproxy start`, which lists every server once"
+        };
         return DoctorFinding::warn("index", what, fix);
     }
     DoctorFinding::ok("index", what)

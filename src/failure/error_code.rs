@@ -46,6 +46,10 @@ pub enum ErrorCode {
     UnknownRecord,
     /// No token of this name was issued.
     UnknownToken,
+    /// A token of this name was issued already.
+    TokenExists,
+    /// A change of the configuration cannot be undone, or there is none.
+    NotUndone,
     /// Nothing is kept under this key.
     UnknownKey,
     /// The server could not be started or reached.
@@ -148,6 +152,8 @@ impl ErrorCode {
         Self::UnknownProfile,
         Self::UnknownRecord,
         Self::UnknownToken,
+        Self::TokenExists,
+        Self::NotUndone,
         Self::UnknownKey,
         Self::ServerUnavailable,
         Self::LoginRequired,
@@ -193,6 +199,8 @@ impl ErrorCode {
             Self::UnknownProfile => ("unknown_profile", 404, 1, RPC_INTERNAL),
             Self::UnknownRecord => ("unknown_record", 404, 1, RPC_INTERNAL),
             Self::UnknownToken => ("unknown_token", 404, 1, RPC_INTERNAL),
+            Self::TokenExists => ("token_exists", 409, 1, RPC_INTERNAL),
+            Self::NotUndone => ("not_undone", 409, 1, RPC_INTERNAL),
             Self::UnknownKey => ("unknown_key", 404, 1, RPC_PARAMS),
             Self::ServerUnavailable => ("server_unavailable", 502, 1, RPC_INTERNAL),
             Self::LoginRequired => ("login_required", 409, 1, RPC_INTERNAL),

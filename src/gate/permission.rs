@@ -77,7 +77,8 @@ impl<'a> Rules<'a> {
         if self.permits_built_in(caller, name) {
             return Ok(());
         }
-        Err(super::rules::denied_built_in(name))
+        let beyond = self.beyond_token(caller, name);
+        Err(beyond.unwrap_or_else(|| super::rules::denied_built_in(name)))
     }
 
     /// Whether a caller may use a tool of our own. Profiles are about servers only.

@@ -8,7 +8,7 @@ use crate::{
     access::Caller,
     activity::{DecidedAccess, GateDecision},
     catalog::{ServerCatalog, Snapshot, Tool},
-    config::{BrokenEntry, ServerEntry, Settings, ToolChanges},
+    config::{BrokenEntry, IssuedToken, ServerEntry, Settings, ToolChanges},
     failure::error_code::{ErrorCode, Failure},
     text::{
         names::{self, ServerName},
@@ -34,6 +34,8 @@ pub(super) enum Refusal<'a> {
     NoEntry(Option<&'a BrokenEntry>),
     /// The access rules keep this from the caller.
     Denied(Thing<'a>),
+    /// The caller's token allows no call of this type.
+    BeyondToken(Thing<'a>, &'a IssuedToken),
     Disabled,
     Quarantined(&'a Thing<'a>),
     /// The configuration of the server switches the tool off.
@@ -302,6 +304,8 @@ impl<'a> Rules<'a> {
                 denied(server, &Thing::Tool(tool.clone())).of_tool(&**tool)
             }
             Refusal::Denied(thing) => denied(server, thing),
+            Refusal::BeyondToken(Thing::Tool(tool), token) => beyond(token).of_tool(&**tool),
+            Refusal::BeyondToken(_, token) => beyond(token),
             Refusal::Disabled => disabled(server),
             Refusal::Quarantined(Thing::Tool(tool)) => quarantined(server).of_tool(tool.as_ref()),
             Refusal::Quarantined(_) => quarantined(server),
@@ -417,6 +421,17 @@ pub(super) fn denied_built_in(tool: &str) -> Failure {
 fn access_denied(what: &str) -> Failure {
     let error = format!("access denied: {what} is not for you");
     let hint = "Nothing ran. Use another tool, or tell the user that access rules deny it.";
+    Failure::new(ErrorCode::AccessDenied, error, hint)
+}
+
+/// The refusal of a call that is more than the caller's token allows.
+pub(super) fn beyond(token: &IssuedToken) -> Failure {
+    let error = format!(
+        "access denied: the token {:?} {}",
+        token.name,
+        token.calls.in_words()
+    );
+    let hint = "Nothing ran. Tell the user that this needs a token with more rights.";
     Failure::new(ErrorCode::AccessDenied, error, hint)
 }
 

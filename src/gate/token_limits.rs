@@ -4,11 +4,12 @@
 use super::{
     Variant,
     permission::names_nothing,
-    rules::{Refusal, Rules},
+    rules::{Refusal, Rules, beyond},
 };
 use crate::{
     access::{Caller, ShownToken},
     config::{AllowedCalls, IssuedToken, Settings},
+    failure::error_code::Failure,
     wire::{Target, Thing, method},
 };
 
@@ -33,7 +34,17 @@ impl<'a> Rules<'a> {
         if self.may_call(token, server, target) {
             Ok(())
         } else {
-            Err(denied())
+            Err(Refusal::BeyondToken(target.thing().clone(), token))
+        }
+    }
+
+    /// Why the caller's token keeps a tool of our own from it; nothing where it does not.
+    pub(super) fn beyond_token(self, caller: &Caller, name: &str) -> Option<Failure> {
+        match caller.token(self.settings) {
+            ShownToken::Limits(token) if !self.token_permits_built_in(caller, name) => {
+                Some(beyond(token).of_tool(name))
+            }
+            _ => None,
         }
     }
 

@@ -326,9 +326,7 @@ fn verdict(
             let why = hidden.unwrap_or_else(|| refusal.error.clone());
             format!("denied: {why}")
         }
-        _ if token.is_some() => {
-            format!("denied by the token of {}", question.subject)
-        }
+        _ if token.is_some() => token.map_or_else(String::new, beyond_token),
         (_, "rule", Some(place), Some(text)) => {
             format!("{word} by serverAuth.acl.rules[{place}]: {text}")
         }
@@ -355,6 +353,14 @@ fn verdict(
         reason,
         note: (!notes.is_empty()).then(|| notes.join("; ")),
     }
+}
+
+/// What a token keeps from its caller, and how it comes to allow more.
+fn beyond_token(token: &IssuedToken) -> String {
+    let (name, allows) = (&token.name, token.calls.in_words());
+    format!(
+        "denied: the token {name:?} {allows}; `mcpproxy token revoke {name}`, then `mcpproxy token add {name} --calls write|all` gives more"
+    )
 }
 
 /// The same, where a lock file is in force: whether that is what decides.

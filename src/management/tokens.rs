@@ -389,7 +389,7 @@ fn failed(error: &TokenError) -> Failure {
             "Check that the data folder can be read and written.",
         ),
         TokenError::Exists(_) => (
-            ErrorCode::InvalidArguments,
+            ErrorCode::TokenExists,
             "Choose another name, or revoke that one first.",
         ),
         TokenError::Unknown(_) => (ErrorCode::UnknownToken, "`mcpproxy token list` lists them."),

@@ -72,7 +72,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
             "`mcpproxy config check` shows the mistake.",
         ),
         WriteError::Edit(EditError::NotUndone(_)) => failure(
-            ErrorCode::InvalidArguments,
+            ErrorCode::NotUndone,
             "`mcpproxy config history` lists the changes.",
         ),
         WriteError::Edit(_) => failure(ErrorCode::InvalidArguments, "Correct the request."),

@@ -70,7 +70,7 @@ async fn a_value_is_shown_before_it_is_changed_and_undone_to_the_byte() {
             &json!({ "id": done["id"] }).to_string(),
         )
         .await;
-    is_like!(again.json(), { "code": "invalid_arguments" });
+    is_like!(again.json(), { "code": "not_undone" });
 }
 
 #[tokio::test]

@@ -11,18 +11,19 @@ use super::{
         failure::CommandFailure,
         output::{self, Output},
     },
-    inspect::{looks_dangerous, print_server, print_things},
+    inspect::{found, looks_dangerous, print_server, print_things},
 };
 use crate::{
     daemon_client::{self, AnswerDeadline},
     failure::error_code::ErrorCode,
     management::{ApprovalBody, InspectedThing, Inspection, ServerChange},
+    text::names::as_argument,
 };
 
 /// Approve a quarantined server, or held tools
 ///
 /// With --seen it approves exactly what `upstream inspect` showed and refuses later changes. Without it, the current definitions are
-/// shown and approved. Dangerous ones need a yes on the terminal or --yes (else exit code 4).
+/// shown and approved. Dangerous ones, and a server that was never listed, need a yes on the terminal or --yes (else exit code 4).
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ApproveServer {
     /// The server's name, as `upstream list` shows it
@@ -39,7 +40,7 @@ pub(in crate::cli) struct ApproveServer {
     /// The fingerprint that `upstream inspect` printed
     #[arg(long, value_name = "SEEN")]
     seen: Option<String>,
-    /// Approve dangerous ones, too, and do not ask
+    /// Approve what looks dangerous or was never listed, too
     #[arg(long)]
     yes: bool,
 }
@@ -70,13 +71,18 @@ impl ApproveServer {
                 };
                 return output::json(&output::as_json(&change)?);
             }
-            out.note(&format!("nothing of {:?} is held", self.name));
+            let not_listed = if shown.inspected {
+                ""
+            } else {
+                "; its tools are not known yet"
+            };
+            out.note(&format!("nothing of {:?} is held{not_listed}", self.name));
             return Ok(());
         }
         if self.seen.is_none() {
             self.show(&shown, out)?;
         }
-        let approved = self.extent(&shown);
+        let approved = format!("{}{}", self.extent(&shown), self.remarks(&shown));
         let is_exactly_that = self.seen.as_ref().is_none_or(|seen| *seen == shown.seen);
         let was_shown = self.seen.is_none();
         let seen = self.seen.unwrap_or_else(|| shown.seen.clone());
@@ -128,22 +134,44 @@ impl ApproveServer {
         let is_everything = self.things.is_empty() && !self.instructions;
         let entry = usize::from(is_everything && looks_dangerous(&shown.entry_findings));
         let dangerous = dangerous.count() + entry;
-        if dangerous == 0 || self.yes {
+        let is_unseen = !shown.inspected;
+        if self.yes || (dangerous == 0 && !is_unseen) {
             return Ok(());
         }
-        let look = if dangerous == 1 { "looks" } else { "look" };
-        let what = format!(
-            "{dangerous} of the definitions of {:?} {look} dangerous",
-            self.name
-        );
+        let name = &self.name;
+        let what = match dangerous {
+            0 => format!("{name:?} was never listed, so its tools are not known"),
+            1 => format!("1 of the definitions of {name:?} looks dangerous"),
+            several => format!("{several} of the definitions of {name:?} look dangerous"),
+        };
         if out.asks(&format!("{what}; approve anyway?")) {
             return Ok(());
         }
-        let (name, seen) = (&self.name, &shown.seen);
-        let step = format!(
-            "read it with `mcpproxy upstream inspect {name}`, then approve with --seen {seen}, or with --yes"
-        );
+        let step = if is_unseen {
+            let look = format!(
+                "`mcpproxy upstream inspect {} --connect`",
+                as_argument(name)
+            );
+            format!("{look} lists them; --yes approves unseen")
+        } else {
+            let seen = &shown.seen;
+            format!(
+                "read it with `mcpproxy upstream inspect {name}`, then approve with --seen {seen}, or with --yes"
+            )
+        };
         Err(CommandFailure::refused(format!("nothing was approved: {what}")).next(step))
+    }
+
+    /// `, 1 has a remark`, of what is approved.
+    fn remarks(&self, shown: &Inspection) -> String {
+        let things = shown.things.iter().filter(|thing| self.means(thing));
+        let findings = things.map(|thing| &thing.findings);
+        let findings = findings.chain([&shown.entry_findings]);
+        let mut remarks = findings.filter(|of| !of.is_empty() && !looks_dangerous(of));
+        match remarks.next() {
+            None => String::new(),
+            Some(first) => format!(", {}", found(std::iter::once(first).chain(remarks))),
+        }
     }
 
     /// Whether it is to be approved.

@@ -19,6 +19,7 @@ use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     failure::error_code::ErrorCode,
     management::ServerChange,
+    text::names::as_argument,
 };
 
 /// The servers that are meant.
@@ -97,6 +98,15 @@ async fn done(
     name: &str,
     out: Output,
 ) -> Result<ServerChange, CommandFailure> {
+    if let (Verb::Enable | Verb::Disable, Some(_)) = (verb, name.split_once(':')) {
+        let verb = if verb == Verb::Enable {
+            "enable"
+        } else {
+            "disable"
+        };
+        let failure = CommandFailure::usage(format!("{name:?} is a tool, not a server"));
+        return Err(failure.next(format!("`mcpproxy tools {verb} {}`", as_argument(name))));
+    }
     let server = format!("/api/v1/servers/{}", daemon_client::encoded(name));
     let (method, path) = match verb {
         Verb::Remove => (Method::DELETE, server),

@@ -85,7 +85,7 @@ fn print(inspection: &Inspection) -> Result<(), CommandFailure> {
     print_things(inspection, |_| true)?;
     output::exactly("")?;
     if inspection.inspected {
-        output::exactly(&summary(&inspection.things))?;
+        output::exactly(&summary(inspection))?;
     }
     output::exactly(&next_step(inspection))
 }
@@ -167,7 +167,8 @@ pub(super) fn print_things(
 }
 
 /// `2 tools, 1 prompt, 1 looks dangerous`.
-fn summary(things: &[InspectedThing]) -> String {
+fn summary(inspection: &Inspection) -> String {
+    let things = &inspection.things;
     let listed = || things.iter().filter(|thing| !thing.is_unreadable());
     let number = |kind: &str| listed().filter(|thing| thing.kind == kind).count();
     let kinds = [
@@ -185,14 +186,32 @@ fn summary(things: &[InspectedThing]) -> String {
     if number("instructions") > 0 {
         offered.push_str(", instructions");
     }
-    let dangerous = things
-        .iter()
-        .filter(|thing| looks_dangerous(&thing.findings));
-    match dangerous.count() {
-        0 => format!("{offered}, none looks dangerous"),
-        1 => format!("{offered}, 1 looks dangerous"),
-        several => format!("{offered}, {several} look dangerous"),
+    let of_things = things.iter().map(|thing| &thing.findings);
+    format!(
+        "{offered}, {}",
+        found(of_things.chain([&inspection.entry_findings]))
+    )
+}
+
+/// `1 looks dangerous, 2 have remarks`, of things with these findings.
+pub(super) fn found<'f>(all: impl Iterator<Item = &'f Vec<ShownFinding>>) -> String {
+    let all = all.filter(|findings| !findings.is_empty());
+    let (dangerous, remarks): (Vec<_>, Vec<_>) = all.partition(|all| looks_dangerous(all));
+    let looks = match dangerous.len() {
+        0 => None,
+        1 => Some("1 looks dangerous".to_owned()),
+        several => Some(format!("{several} look dangerous")),
+    };
+    let has = match remarks.len() {
+        0 => None,
+        1 => Some("1 has a remark".to_owned()),
+        several => Some(format!("{several} have remarks")),
+    };
+    let found: Vec<String> = looks.into_iter().chain(has).collect();
+    if found.is_empty() {
+        return "no findings".to_owned();
     }
+    found.join(", ")
 }
 
 /// Whether the scanner would hold it.

@@ -342,6 +342,27 @@ impl Members<'_> {
             && (self.care(key) > Care::Lenient || is_last && !is_absent)
     }
 
+    /// Whether a key is unknown and close to no known one: it is noted and ignored, whatever the type does with unknown keys. One that may
+    /// be a secret is the type's to refuse.
+    fn passes_over(&self, index: usize, member: &ast::ObjectProp<'_>) -> bool {
+        let key = member.name.as_str();
+        let is_far = |known: &[&'static str]| {
+            !known.contains(&key) && unknown_keys::meant(key, known).is_none()
+        };
+        let is_passed = self.care(key) < Care::Secret && self.known.is_some_and(is_far);
+        if is_passed {
+            let node = Node {
+                value: &member.value,
+                path: self.path(index, member),
+                start: member.start(),
+                known_keys: self.known,
+                ..self.of
+            };
+            node.ignore(unknown_keys::meant);
+        }
+        is_passed
+    }
+
     /// The way to a member; its key does not show where it may be a secret.
     fn path<'p>(&'p self, index: usize, member: &'p ast::ObjectProp<'p>) -> Path<'p> {
         if self.is_secret_key.get() {
@@ -361,7 +382,7 @@ impl<'de> de::MapAccess<'de> for Members<'_> {
     ) -> Result<Option<K::Value>, ConfigFinding> {
         self.current = None;
         while let Some((index, member)) = self.rest.next() {
-            if self.counts(index, member) {
+            if self.counts(index, member) && !self.passes_over(index, member) {
                 self.current = Some((index, member));
                 break;
             }

@@ -162,6 +162,31 @@ fn unknown_keys_are_reported_and_never_fatal() {
 }
 
 #[test]
+fn a_note_in_what_guards_something_is_reported_and_a_near_miss_is_fatal() {
+    let settings = read(
+        r#"{"environment": {"note": 1}, "rate_limit": {"per_caller": 1, "note": 1}, "docker_isolation": {"note": 1},
+            "profiles": {"p": {"servers": ["s"], "note": 1}},
+            "mcpServers": {"s": {"command": "x", "tool_acl": {"note": 1}, "isolation": {"note": 1, "enabled": false}}}}"#,
+    );
+    let ignored = |place: &str| format!("`{place}.note` is unknown and ignored");
+    let of_entry = |place: &str| format!("server \"s\": {}", ignored(place));
+    let expected = [
+        ignored("environment"),
+        ignored("rate_limit"),
+        ignored("docker_isolation"),
+        ignored("profiles.p"),
+        of_entry("tool_acl"),
+        of_entry("isolation"),
+    ];
+    assert_eq!(settings.warnings, expected);
+    assert!(settings.servers.contains_key("s"));
+    let text = r#"{"profiles": {"p": {"server": ["s"]}}}"#;
+    let near = try_read(text).expect_err(text).to_string();
+    let expected = "`profiles.p.server` is unknown; did you mean `servers`?";
+    assert!(near.contains(expected), "{near}");
+}
+
+#[test]
 fn too_small_a_limit_of_results_is_raised() {
     let limit = |written: usize| {
         let settings = read(&format!(r#"{{"tool_response_limit": {written}}}"#));

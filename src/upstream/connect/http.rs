@@ -198,10 +198,16 @@ async fn legacy_sse(
 }
 
 fn misconfigured(error: &link::EndpointError) -> ConnectError {
+    let step = match error {
+        link::EndpointError::File { what, .. } => {
+            NextStep::fix(&format!("correct the path in `{what}`, or the file"))
+        }
+        _ => NextStep::FixEntry { how: None },
+    };
     ConnectError {
         reason: error.to_string(),
         outside: "its configuration cannot be used".to_owned(),
-        step: NextStep::FixEntry { how: None },
+        step,
         wrote: None,
         retry_after: None,
     }

@@ -1,0 +1,177 @@
+//! `mcpproxy tools disable|enable`: whether agents get a tool, which is its name in `disabled_tools` of its server.
+
+use clap::Args;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{
+    failure::CommandFailure,
+    output::{self, Output},
+};
+use crate::{
+    daemon_client::{self, AnswerDeadline, DaemonClient},
+    management::{ServerChange, ServerDetails, ToolList, ToolRow},
+    text::names,
+};
+
+/// The tools that are meant.
+#[derive(Debug, Args)]
+pub(super) struct NamedTools {
+    /// The tools, as `tools list` shows them
+    #[arg(value_name = "SERVER:TOOL", required = true)]
+    names: Vec<String>,
+}
+
+/// What becomes of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Switch {
+    Disable,
+    Enable,
+}
+
+impl NamedTools {
+    /// The server of the first of them.
+    pub(super) fn server(&self) -> Option<&str> {
+        Some(self.names.first()?.split_once(':')?.0)
+    }
+
+    pub(super) async fn run(
+        self,
+        switch: Switch,
+        mut daemon: DaemonClient,
+        out: Output,
+    ) -> Result<(), CommandFailure> {
+        let mut changes = Vec::new();
+        let mut failures = Vec::new();
+        for name in &self.names {
+            match switched(switch, &mut daemon, name, out).await {
+                Ok(change) => changes.extend(change),
+                Err(failure) => failures.push((name.as_str(), failure)),
+            }
+        }
+        if out.is_json() {
+            output::json(&output::as_json(&json!({ "changes": changes }))?)?;
+        }
+        let failed: Vec<&str> = failures.iter().map(|(name, _)| *name).collect();
+        let (of, failed) = (self.names.len(), failed.join(", "));
+        let what = format!("{} of {of} tools failed: {failed}", failures.len());
+        let failures = failures.into_iter().map(|(_, failure)| failure);
+        output::overall(failures.collect(), of, what)
+    }
+}
+
+/// Changes the entry of a tool's server; nothing where it says so already.
+async fn switched(
+    switch: Switch,
+    daemon: &mut DaemonClient,
+    name: &str,
+    out: Output,
+) -> Result<Option<ServerChange>, CommandFailure> {
+    let full = tool_name(name)?;
+    let parts = full.split_once(':').or_else(|| full.split_once("__"));
+    let (server, tool) = parts.unwrap_or((&full, ""));
+    let path = format!("/api/v1/servers/{}", daemon_client::encoded(server));
+    let row = known_tool(daemon, &path, server, tool).await?;
+    let details: ServerDetails = daemon.fetch(&path).await?;
+    let written = details
+        .entry
+        .as_ref()
+        .and_then(|entry| entry.get("disabled_tools"));
+    let mut patterns: Vec<Value> = written
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let own = Value::String(pattern_of(tool));
+    let is_named = patterns.contains(&own);
+    let is_done = match switch {
+        Switch::Disable => is_named,
+        Switch::Enable => !is_named,
+    };
+    if is_done {
+        let is_left_out = row.is_some_and(|row| row.code.as_deref() == Some("tool_disabled"));
+        if switch == Switch::Enable && is_left_out {
+            return Err(left_out(server, tool));
+        }
+        let past = past(switch);
+        out.note(&format!("{server}:{tool} is {past} already"));
+        return Ok(None);
+    }
+    match switch {
+        Switch::Disable => patterns.push(own),
+        Switch::Enable => patterns.retain(|pattern| *pattern != own),
+    }
+    let value = if patterns.is_empty() {
+        Value::Null
+    } else {
+        Value::Array(patterns)
+    };
+    let body = json!({ "disabled_tools": value }).to_string();
+    let changing = daemon.request(Method::PATCH, &path, body, AnswerDeadline::Daemon);
+    let change: ServerChange = changing.await?;
+    let file = daemon.in_file();
+    out.done(&format!("{} {server}:{tool}{file}", past(switch)));
+    Ok(Some(change))
+}
+
+/// What is known of the tool; nothing while its server was never listed. One that a listed server lacks is a mistake.
+async fn known_tool(
+    daemon: &mut DaemonClient,
+    path: &str,
+    server: &str,
+    tool: &str,
+) -> Result<Option<ToolRow>, CommandFailure> {
+    let known: ToolList = daemon.fetch(&format!("{path}/tools")).await?;
+    let own = |row: &ToolRow| row.name.split_once(':').map(|(_, own)| own.to_owned());
+    let names: Vec<String> = known.tools.iter().filter_map(own).collect();
+    let mut rows = known.tools.into_iter();
+    let found = rows.find(|row| own(row).as_deref() == Some(tool));
+    if found.is_some() || names.is_empty() {
+        return Ok(found);
+    }
+    let closest = names::closest(tool, names.iter().map(String::as_str));
+    let meant = closest.map_or_else(String::new, |name| {
+        format!("; did you mean {server}:{name}?")
+    });
+    let failure = CommandFailure::failed(format!("{server} has no tool {tool:?}{meant}"));
+    Err(failure.next(format!(
+        "`mcpproxy tools list --server {server}` shows its tools"
+    )))
+}
+
+/// A tool that something else than its name keeps away.
+fn left_out(server: &str, tool: &str) -> CommandFailure {
+    let what = format!("{server}:{tool} is left out by a pattern of its server's entry");
+    CommandFailure::failed(what).next(format!(
+        "change `enabled_tools` or `disabled_tools`: `mcpproxy upstream patch {server} KEY=VALUE`"
+    ))
+}
+
+/// A name as a pattern that matches it alone.
+fn pattern_of(name: &str) -> String {
+    let mut pattern = String::new();
+    for c in name.chars() {
+        if "*?[]{}\\!".contains(c) {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern
+}
+
+fn past(switch: Switch) -> &'static str {
+    match switch {
+        Switch::Disable => "disabled",
+        Switch::Enable => "enabled",
+    }
+}
+
+/// Checks the form, `SERVER:TOOL` or `server__tool`; server and tool themselves are the daemon's to know.
+pub(super) fn tool_name(text: &str) -> Result<String, CommandFailure> {
+    match text.split_once(':').or_else(|| text.split_once("__")) {
+        Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Ok(text.to_owned()),
+        _ => {
+            let what = format!("{text:?} is not of the form SERVER:TOOL");
+            Err(CommandFailure::usage(what).next("`mcpproxy tools list` shows the names"))
+        }
+    }
+}
