@@ -298,9 +298,6 @@ fn what_looks_like_a_credential_is_in_no_finding() {
         r#"{"listen": "TOKEN"}"#,
         r#"{"routing_mode": "TOKEN"}"#,
         r#"{"activity": {"arguments": "TOKEN"}}"#,
-        r#"{"environment": {"KEY": 1}}"#,
-        r#"{"docker_isolation": {"KEY": 1}}"#,
-        r#"{"profiles": {"a": {"KEY": 1}}}"#,
         r#"{"profiles": {"a": {"tools": ["[TOKEN"]}}}"#,
         r#"{"serverAuth": {"acl": {"default": "TOKEN"}}}"#,
     ] {
@@ -312,21 +309,21 @@ fn what_looks_like_a_credential_is_in_no_finding() {
         r#"{"command": "x", "start": "TOKEN"}"#,
         r#"{"command": "x", "type": "TOKEN"}"#,
         r#"{"command": "x", "tool_changes": "TOKEN"}"#,
-        r#"{"command": "x", "isolation": {"KEY": 1}}"#,
-        r#"{"command": "x", "tool_acl": {"KEY": 1}}"#,
         r#"{"url": "http://h", "oauth": {"KEY": 1}, "start": 1}"#,
     ] {
         let reason = fault(&entry.replace("TOKEN", token).replace("KEY", key));
         assert!(!reason.contains("abcdef"), "{reason}");
     }
     let settings = read(
-        &r#"{"KEY": 1, "serverAuth": {"acl": {"default": "allow", "rules": [{"subjects": ["TOKEN"], "policy": "deny"}]}},
-            "mcpServers": {"s": {"command": "TOKEN", "cwd": "/TOKEN", "KEY": 1, "oauth": {"KEY": 1}}}}"#
+        &r#"{"KEY": 1, "environment": {"KEY": 1}, "docker_isolation": {"KEY": 1}, "profiles": {"a": {"KEY": 1}},
+            "serverAuth": {"acl": {"default": "allow", "rules": [{"subjects": ["TOKEN"], "policy": "deny"}]}},
+            "mcpServers": {"s": {"command": "TOKEN", "cwd": "/TOKEN", "KEY": 1, "oauth": {"KEY": 1}},
+            "t": {"command": "x", "isolation": {"KEY": 1}, "tool_acl": {"KEY": 1}}}}"#
             .replace("TOKEN", token)
             .replace("KEY", key),
     );
     let warnings = settings.warnings.join("\n");
-    assert!(settings.warnings.len() >= 4, "{warnings}");
+    assert!(settings.warnings.len() >= 8, "{warnings}");
     assert!(!warnings.contains("abcdef"), "{warnings}");
     let shown = settings.servers["s"].shown().to_string();
     assert!(!shown.contains("abcdef"), "{shown}");
