@@ -87,7 +87,8 @@ async fn a_review_shows_all_that_agents_read_of_a_server() {
     for part in [
         "instructions\n  SAYS-T: be brief.\n  And polite.",
         "prompt ask\n  PROMPT-T\n  besides: {\"arguments\":",
-        "1 tool, 1 prompt, 1 resource, 1 resource template, instructions, no findings",
+        // What is found besides depends on where the program lies.
+        "1 tool, 1 prompt, 1 resource, 1 resource template, instructions, ",
     ] {
         has!(said, part, "{part}");
     }
