@@ -251,13 +251,13 @@ impl<B: Backing> Management<B> {
             value: Value::Bool(false),
         };
         let changes = vec![set, by_a_person(name)];
-        let lifted = self.trust(entry, "lift_quarantine", changes, change.clone());
-        let lifted = lifted.await;
+        let trusting = self.trust(entry, "lift_quarantine", changes, change.clone());
+        let outcome = trusting.await;
         if change.note().id().is_none() {
             // It stands in the history all the same.
             self.note_approvals(change).await;
         }
-        lifted?;
+        outcome?;
         entry_review::forget(self.backing().data_dir(), name);
         Ok(ServerChange::of(
             self.server(name)?,

@@ -195,22 +195,23 @@ fn of_parameters(was: &Map<String, Value>, is: &Map<String, Value>) -> Vec<Defin
     }
     let none = Map::new();
     let [before, now] = [was, is].map(|of| member(of, "properties").unwrap_or(&none));
-    let requires = |of: &Map<String, Value>, name: &str| {
+    let is_required = |of: &Map<String, Value>, name: &str| {
         let names = of.get("required").and_then(Value::as_array);
         names.is_some_and(|names| names.iter().any(|one| one.as_str() == Some(name)))
     };
-    let new = now.keys().filter(|name| !before.contains_key(*name));
-    let (required, optional): (Vec<&str>, Vec<&str>) =
-        new.map(String::as_str).partition(|name| requires(is, name));
+    let added = now.keys().filter(|name| !before.contains_key(*name));
+    let (mandatory, optional): (Vec<&str>, Vec<&str>) = added
+        .map(String::as_str)
+        .partition(|name| is_required(is, name));
     let both = now.keys().filter(|name| before.contains_key(*name));
     let both = both.map(String::as_str);
     let stricter = both
         .clone()
-        .filter(|name| requires(is, name) && !requires(was, name));
+        .filter(|name| is_required(is, name) && !is_required(was, name));
     let changed = both.filter(|name| before.get(*name) != now.get(*name));
     let gone = before.keys().filter(|name| !now.contains_key(*name));
     let found = [
-        DefinitionChange::about(ChangeKind::NewRequiredParameters, required),
+        DefinitionChange::about(ChangeKind::NewRequiredParameters, mandatory),
         DefinitionChange::about(ChangeKind::NewParameters, optional),
         DefinitionChange::about(ChangeKind::NowRequired, stricter),
         DefinitionChange::about(ChangeKind::RemovedParameters, gone.map(String::as_str)),

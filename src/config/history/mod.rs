@@ -256,21 +256,17 @@ impl History {
             return;
         }
         let known = state.text.clone();
-        match &known {
-            Some(_) => {
-                self.note(state, known.as_deref(), text, &ChangeOf::a_stranger());
-            }
-            None => {
-                // Nobody has looked since the last process that did.
-                let stored = self.stored().unwrap_or_default();
-                let mut of_file = stored.iter().filter(|change| change.is_of_file());
-                let last = of_file.next_back();
-                if last.is_some_and(|last| last.after != text_mark(text)) {
-                    self.note(state, None, text, &ChangeOf::a_stranger());
-                }
-                state.text = Some(text.to_owned());
-            }
+        if known.is_some() {
+            return self.note(state, known.as_deref(), text, &ChangeOf::a_stranger());
         }
+        // Nobody has looked since the last process that did.
+        let stored = self.stored().unwrap_or_default();
+        let mut of_file = stored.iter().filter(|change| change.is_of_file());
+        let last = of_file.next_back();
+        if last.is_some_and(|last| last.after != text_mark(text)) {
+            self.note(state, None, text, &ChangeOf::a_stranger());
+        }
+        state.text = Some(text.to_owned());
     }
 
     fn note(&self, state: &mut State, before: Option<&str>, after: &str, by: &ChangeOf) {
@@ -300,7 +296,7 @@ impl History {
             back: back.clone().filter(|_| !is_secret),
             approvals: None,
         };
-        let added = self.append(file, change, by);
+        let added = Self::append(file, change, by);
         match added {
             Ok(id) if is_secret => {
                 state.remembered.extend(back.map(|back| (id, back)));
@@ -316,7 +312,7 @@ impl History {
     }
 
     /// Adds a change with what is known of it otherwise, and notes its number.
-    fn append(&self, file: &Path, mut change: StoredChange, by: &ChangeOf) -> io::Result<u64> {
+    fn append(file: &Path, mut change: StoredChange, by: &ChangeOf) -> io::Result<u64> {
         let mut noted = by.note.0.lock();
         change.entry.undoes = noted.undoes;
         if let Some((approvals, values)) = noted.approvals.clone() {
@@ -348,7 +344,7 @@ impl History {
         };
         // Nobody notes another change meanwhile.
         let state = self.0.state.lock();
-        let added = self.append(file, change, by);
+        let added = Self::append(file, change, by);
         drop(state);
         added
             .inspect_err(|error| tracing::warn!(%error, "change not in the history"))
