@@ -4,7 +4,7 @@
 import { Failure, ask, post, query } from "./api.js";
 import { fill, h, icon } from "./dom.js";
 import { urlFault } from "./entry.js";
-import { checked } from "./leaving.js";
+import { checked, untilReleased } from "./leaving.js";
 import { button } from "./parts.js";
 import { capital, said } from "./words.js";
 
@@ -29,6 +29,7 @@ function fieldCheck(control, wanted, ask_, told) {
     [asked, asking] = [now, mine];
     try {
       const found = await ask_(now, { signal: mine.signal });
+      await untilReleased();
       if (asking === mine) fill(box, told(found, use));
     } catch (failure) {
       if (asking === mine && failure instanceof Failure) clear();

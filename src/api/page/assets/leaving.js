@@ -1,4 +1,5 @@
-// When a field is checked: on leaving it, but not between the press and the release of a pointer, or what was pressed would move away.
+// When a field is checked and what was found is shown: on leaving it, but not between the press and the release of a pointer, or what was
+// pressed would move away.
 
 let isPressed = false;
 let waiting = [];
@@ -14,6 +15,9 @@ function released() {
 document.addEventListener("pointerdown", () => { isPressed = true; }, true);
 document.addEventListener("pointerup", released, true);
 document.addEventListener("pointercancel", released, true);
+
+/** Waits for the release of a pointer that is pressed. */
+export const untilReleased = () => new Promise((done) => (isPressed ? waiting.push(done) : done()));
 
 /** Calls `check` when a field was left with something in it, and while it is corrected. */
 export function checked(control, check) {
