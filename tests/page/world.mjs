@@ -4,13 +4,12 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { after } from "node:test";
 import { fileURLToPath } from "node:url";
+import { browserOfRun, installed } from "./browser.mjs";
 
-const installed = createRequire(join(process.env.MCPPROXY_PAGE_TESTS_DIR, "package.json"));
-const { chromium } = installed("playwright-core");
 const AXE = readFileSync(installed.resolve("axe-core/axe.min.js"), "utf8");
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
@@ -32,9 +31,21 @@ async function eventually(what, look) {
   }
 }
 
+/** Processes that were started: none is there any more when this one ends, however it does. */
+const children = new Set();
+process.once("exit", () => children.forEach((child) => child.kill("SIGKILL")));
+process.once("SIGTERM", () => process.exit(1));
+
+function started(...how) {
+  const child = spawn(...how);
+  children.add(child);
+  child.once("exit", () => children.delete(child));
+  return child;
+}
+
 /** A process, and the first line that it prints. */
 function program(...args) {
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = started(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const line = new Promise((resolve) => child.stdout.once("data", (data) => resolve(String(data).trim())));
   return { child, line };
 }
@@ -51,7 +62,7 @@ export function servers(world) {
   };
 }
 
-/** What ends the worlds that there are: a journey that fails leaves its own, whose daemon would keep the run from its end. */
+/** What ends the worlds that there are. */
 const open = new Set();
 
 /** Starts a world; `entries` gives its servers, `more` further keys of the configuration. */
@@ -71,7 +82,7 @@ export async function world({ entries = servers, more = {}, args = [] } = {}) {
   const rest = (method, path, body) => ask(join(folder, "data"), method, path, body);
 
   async function start(port = 0) {
-    daemon = spawn(process.env.MCPPROXY_BINARY, ["serve", "--config", config, "--data-dir", join(folder, "data"), "--listen", `127.0.0.1:${port}`, "--log-file", join(folder, "daemon.log"), ...args], { stdio: "ignore", env: own });
+    daemon = started(process.env.MCPPROXY_BINARY, ["serve", "--config", config, "--data-dir", join(folder, "data"), "--listen", `127.0.0.1:${port}`, "--log-file", join(folder, "daemon.log"), ...args], { stdio: "ignore", env: own });
     const status = await eventually("the daemon", () => rest("GET", "/status").catch(() => null));
     return status.url.replace(/\/mcp$/, "");
   }
@@ -124,52 +135,119 @@ function ask(data, method, path, body) {
 
 let browser;
 
-/** A browser window that is logged in. `expected` are patterns of complaints that belong to the journey. */
-export async function visitor(of, { theme = "light", width = 1280, login = true, expected = [] } = {}) {
-  browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, reducedMotion: "reduce", permissions: ["clipboard-read", "clipboard-write"] });
-  if (process.env.MCPPROXY_PAGE_ASSETS) await context.route("**/ui/assets/*", (route) => route.fulfill({ path: join(process.env.MCPPROXY_PAGE_ASSETS, new URL(route.request().url()).pathname.split("/").pop()) }));
+/** Windows that are logged in to a world and wait to be used again: a new one costs more than most journeys. */
+const idle = new Map();
+
+async function opened(of, login) {
+  const { MCPPROXY_PAGE_ASSETS } = process.env;
+  browser ??= await browserOfRun();
+  const context = await browser.newContext({ reducedMotion: "reduce", permissions: ["clipboard-read", "clipboard-write"] });
+  // The clipboard is that of all windows of the browser.
+  await context.addInitScript(() => {
+    const { clipboard } = navigator;
+    const write = clipboard?.writeText.bind(clipboard);
+    if (clipboard) clipboard.writeText = (text) => {
+      globalThis.copied = undefined;
+      return write(text).then(() => { globalThis.copied = text; });
+    };
+  });
+  if (MCPPROXY_PAGE_ASSETS) await context.route("**/ui/assets/*", (route) => route.fulfill({ path: join(MCPPROXY_PAGE_ASSETS, new URL(route.request().url()).pathname.split("/").pop()) }));
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE);
-  const complaints = [];
-  const complain = (text) => expected.some((pattern) => pattern.test(text)) || complaints.push(text);
+  const window = { page, context, login };
+  const complain = (text) => window.expected.some((pattern) => pattern.test(text)) || window.complaints.push(text);
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && complain(`${message.type()}: ${message.text()} ${message.location().url}`));
   page.on("pageerror", (error) => complain(`exception: ${error.stack}`));
   page.on("request", (asked) => {
     const url = asked.url();
     if (!url.startsWith(of.base) && !url.startsWith("data:") && !url.startsWith("blob:")) complain(`another host: ${url}`);
   });
-  if (login) await page.goto(await of.link());
-  else await page.goto(`${of.base}/ui/`);
-  return {
+  return window;
+}
+
+/** Leads the page to another place of its own, as its links do. False where it has to be loaded anew for that. */
+const led = (page, path) => page.evaluate((to) => {
+  const [now, { pathname }] = [document.querySelector("#main > div"), new URL(to, location)];
+  const place = (path) => path.replace(/^(\/ui\/activity).*/, "$1");
+  if (!now || "out" in document.body.dataset || place(pathname) === place(location.pathname)) return false;
+  now.dataset.left = "";
+  const link = document.createElement("a");
+  link.href = to;
+  document.body.append(link);
+  link.click();
+  link.remove();
+  return true;
+}, path);
+
+/** A browser window that is logged in. `expected` are patterns of complaints that belong to the journey. */
+export async function visitor(of, { theme = "light", width = 1280, login = true, expected = [] } = {}) {
+  const known = idle.get(of) ?? [];
+  idle.set(of, known);
+  const window = (login && known.pop()) || await opened(of, login);
+  const { page, context } = window;
+  Object.assign(window, { expected, complaints: [] });
+  const who = {
     page,
     context,
-    width,
-    theme,
+    /** Makes the window as wide as that, and light or dark. */
+    async wear(looks) {
+      Object.assign(who, { theme: "light" }, looks);
+      await page.setViewportSize({ width: who.width, height: 900 });
+      await page.emulateMedia({ colorScheme: who.theme });
+    },
     go: async (path) => {
-      await page.goto(of.base + path);
+      if (await led(page, path).catch(() => false)) await page.locator("#main > [data-left]").waitFor({ state: "detached" });
+      else await page.goto(of.base + path);
       await page.locator("main h1, main .empty").first().waitFor();
     },
     title: (text) => page.getByRole("heading", { level: 1, name: text }).waitFor(),
     async close() {
-      await context.close();
-      assert.deepEqual(complaints, []);
+      for (const other of context.pages()) if (other !== page) await other.close();
+      await page.unrouteAll();
+      if (login) known.push(window);
+      else await context.close();
+      assert.deepEqual(window.complaints, []);
     },
   };
+  await who.wear({ theme, width });
+  const isIn = login && (await context.request.get(`${of.base}/api/v1/status`)).ok();
+  await page.goto(login && !isIn ? await of.link() : `${of.base}/ui/`);
+  // What stood there before may have complained until it was left.
+  if (isIn) window.complaints = [];
+  return who;
 }
 
-export async function endBrowser() {
+/** What the page copied last. */
+export const copied = async (page) => (await page.waitForFunction(() => globalThis.copied)).jsonValue();
+
+after(async () => {
   await browser?.close();
-  browser = undefined;
   for (const end of [...open]) await end();
-}
+});
 
 const LEVEL_AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-/** No violation of level AA, no texts over each other, nothing wider than the window, and nothing of a secret. */
-export async function isSound({ page, width }, what) {
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: { type: "tag", values: tags } }), LEVEL_AA);
+const LOOKS = [{ theme: "light", width: 1440 }, { theme: "dark", width: 1024 }, { theme: "light", width: 390 }];
+
+/** What is shown is sound in a wide window, a dark one and on a phone; and its pictures. */
+export async function isSoundEverywhere(who, what, name) {
+  const { theme, width } = who;
+  for (const looks of LOOKS) {
+    await who.wear(looks);
+    await isSound(who, what);
+    if (name) await shot(who, name);
+  }
+  await who.wear({ theme, width });
+}
+
+/** No violation of level AA, no texts over each other, nothing wider than the window, and nothing of a secret. What is dark differs by its
+ * contrast alone. */
+export async function isSound({ page, width, theme }, place) {
+  const what = `${place}, ${theme} ${width}`;
+  if (!await page.evaluate(() => "axe" in globalThis)) await page.evaluate(AXE);
+  const only = theme === "dark" ? { type: "rule", values: ["color-contrast"] } : { type: "tag", values: LEVEL_AA };
+  const rules = theme === "dark" ? {} : { "landmark-unique": { enabled: true } };
+  const { violations } = await page.evaluate((how) => globalThis.axe.run(document, how), { runOnly: only, rules });
   assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target, failureSummary }) => `${target} ${failureSummary}`).join("; ")}`), [], `${what}: axe`);
   assert.deepEqual(await overprinted(page), [], `${what}: printed over each other`);
   const wide = await page.evaluate(() => document.scrollingElement.scrollWidth);

@@ -1,32 +1,24 @@
 // The first steps: whether a command is there before it is added, a server that is tried first, and the demo, which one click starts and another ends.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { agentCalls, endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
-
-after(endBrowser);
-
-const LOOKS = [{ theme: "light" }, { theme: "dark" }, { width: 390 }];
+import { test } from "node:test";
+import { agentCalls, eventually, isSoundEverywhere, visitor, world } from "../world.mjs";
 
 test("a new server says whether its command is there, and can be tried before it is offered", async () => {
   const here = await world({ entries: () => ({}) });
-  for (const looks of LOOKS) {
-    const who = await visitor(here, looks);
-    await who.go("/ui/add/form");
-    const command = who.page.getByRole("textbox", { name: "Command" });
-    await command.fill("no-such-program-4711");
-    await who.page.getByLabel(/^Arguments/).focus();
-    await who.page.getByText(/not found on PATH\. Next: install it/).waitFor();
-    await isSound(who, `a command that is not there ${JSON.stringify(looks)}`);
-    await command.fill("nodee");
-    await who.page.getByLabel(/^Arguments/).focus();
-    await who.page.getByRole("button", { name: "Use node" }).click();
-    await who.page.getByText(/^Found: \/.*node$/).waitFor();
-    await isSound(who, `a command that is there ${JSON.stringify(looks)}`);
-    await shot(who, "add-found");
-    await who.close();
-  }
-  const { page, go, close } = await visitor(here);
+  const who = await visitor(here);
+  const { page, go, close } = who;
   await go("/ui/add/form");
+  const program = page.getByRole("textbox", { name: "Command" });
+  await program.fill("no-such-program-4711");
+  await page.getByLabel(/^Arguments/).focus();
+  await page.getByText(/not found on PATH\. Next: install it/).waitFor();
+  await isSoundEverywhere(who, "a command that is not there");
+  await program.fill("nodee");
+  await page.getByLabel(/^Arguments/).focus();
+  await page.getByRole("button", { name: "Use node" }).click();
+  await page.getByText(/^Found: \/.*node$/).waitFor();
+  await isSoundEverywhere(who, "a command that is there", "add-found");
+  await page.reload();
   await page.getByRole("button", { name: "Try it first" }).click();
   await page.getByText("2 things to correct: Name, Command").waitFor();
   const { command, args } = here.server("bookings", here.marker);

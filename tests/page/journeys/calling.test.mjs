@@ -1,16 +1,12 @@
 // Calling a tool from its page: a form for objects within objects, results of every kind, and strangers' texts as texts.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { endBrowser, isSound, visitor, world } from "../world.mjs";
+import { before, test } from "node:test";
+import { copied, isSound, visitor, world } from "../world.mjs";
 
 let here;
 before(async () => {
   here = await world();
   await here.settled();
-});
-after(async () => {
-  await endBrowser();
-  await here.end();
 });
 
 const result = (page) => page.getByRole("heading", { name: "Result", exact: true });
@@ -48,7 +44,7 @@ test("a form for objects within objects, by keyboard", async () => {
   await page.getByRole("button", { name: "Form", exact: true }).click();
   assert.equal(await page.getByLabel("title").inputValue(), "Second");
   await page.getByRole("button", { name: "Copy as command" }).click();
-  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^mcpproxy call write bookings:create_booking --args '\{"title":"Second"/);
+  assert.match(await copied(page), /^mcpproxy call write bookings:create_booking --args '\{"title":"Second"/);
   // The call stands in the tool's history.
   await page.locator("td", { hasText: "operator" }).first().waitFor();
   await close();

@@ -1,18 +1,14 @@
 // Changing things: approving what is held, adding, editing and removing servers, signing in.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { agentCalls, endBrowser, eventually, isSound, visitor, world } from "../world.mjs";
+import { agentCalls, eventually, isSound, visitor, world } from "../world.mjs";
 
 let here;
 before(async () => {
   here = await world();
   await here.settled();
-});
-after(async () => {
-  await endBrowser();
-  await here.end();
 });
 
 const held = async (name) => (await here.rest("GET", `/servers/${name}`)).server.held ?? 0;

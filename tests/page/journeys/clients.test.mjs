@@ -1,13 +1,10 @@
 // Files of AI clients: servers taken over from them and clients connected, each with its undo; and what a certain agent would get.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { endBrowser, eventually, isSound, SECRET, servers, shot, visitor, world } from "../world.mjs";
+import { eventually, isSound, isSoundEverywhere, SECRET, servers, visitor, world } from "../world.mjs";
 
-after(endBrowser);
-
-const LOOKS = [{ theme: "light" }, { theme: "dark" }, { width: 390 }];
 
 /** A world in whose home clients have files. */
 async function furnished(options) {
@@ -26,20 +23,15 @@ async function furnished(options) {
 
 test("from nothing: found servers are taken over and a client is connected, on the page alone", async () => {
   const here = await furnished({ entries: () => ({}) });
-  for (const looks of LOOKS) {
-    const who = await visitor(here, looks);
-    await who.title("mcpproxy is running and has no servers yet");
-    await who.page.getByText("Found 2 servers in your clients’ files: 2 in Cursor.").waitFor();
-    await isSound(who, "first run with clients");
-    await shot(who, "first-run-found");
-    await who.go("/ui/add");
-    await who.page.getByRole("button", { name: "Import 2 servers" }).waitFor();
-    await isSound(who, "import");
-    await shot(who, "add-import");
-    await who.close();
-  }
-  const { page, title, go, close } = await visitor(here);
+  const who = await visitor(here);
+  const { page, title, go, close } = who;
   await title("mcpproxy is running and has no servers yet");
+  await page.getByText("Found 2 servers in your clients’ files: 2 in Cursor.").waitFor();
+  await isSoundEverywhere(who, "first run with clients", "first-run-found");
+  await go("/ui/add");
+  await page.getByRole("button", { name: "Import 2 servers" }).waitFor();
+  await isSoundEverywhere(who, "import", "add-import");
+  await go("/ui/");
   await page.getByRole("button", { name: "Connect Codex" }).click();
   const change = page.getByRole("group", { name: "Connect Codex?" });
   assert.match(await change.getByRole("region").innerText(), /\+\[mcp_servers\.mcpproxy\][^]*\/mcp/);
@@ -125,14 +117,10 @@ test("a search shows what a certain agent would get, and a hidden tool is in no 
   };
   const here = await world({ entries: (place) => ({ bookings: servers(place).bookings }), more });
   await eventually("the tools", async () => (await here.rest("GET", "/tools")).total >= 5);
-  for (const looks of LOOKS) {
-    const who = await visitor(here, looks);
-    await who.go("/ui/tools?q=rooms+booking+plan&as=ci-agent");
-    await isSound(who, "search as somebody");
-    await shot(who, "search-as");
-    await who.close();
-  }
-  const { page, go, title, close } = await visitor(here);
+  const who = await visitor(here);
+  const { page, go, title, close } = who;
+  await go("/ui/tools?q=rooms+booking+plan&as=ci-agent");
+  await isSoundEverywhere(who, "search as somebody", "search-as");
   await go("/ui/tools?q=rooms+booking+plan");
   const hits = () => page.locator("li.hit h3 a").allInnerTexts();
   assert.ok((await hits()).length >= 3);
@@ -216,16 +204,12 @@ test("requiring tokens names the clients that would get 401, and gives each a to
     headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...(authorization && { authorization }) },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }),
   })).status;
-  for (const looks of [{ width: 1440 }, { theme: "dark", width: 1024 }, { width: 390 }]) {
-    const other = await visitor(here, looks);
-    await other.go("/ui/access");
-    await other.page.getByRole("button", { name: "Require tokens…" }).click();
-    await other.page.getByText("Cursor has none and would get 401.").waitFor();
-    await isSound(other, `requiring tokens at ${looks.width}`);
-    await shot(other, "access-first");
-    await other.close();
-  }
-  const { page, go, title, close } = await visitor(here);
+  const who = await visitor(here);
+  const { page, go, title, close } = who;
+  await go("/ui/access");
+  await page.getByRole("button", { name: "Require tokens…" }).click();
+  await page.getByText("Cursor has none and would get 401.").waitFor();
+  await isSoundEverywhere(who, "requiring tokens", "access-first");
   await go("/ui/clients");
   await page.locator("tr[data-key='client cursor']").getByText("has not called yet").waitFor();
   await go("/ui/access");

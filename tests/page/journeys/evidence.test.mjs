@@ -1,9 +1,9 @@
 // The evidence: what a record says of the gate, the time and the answer; when a server was awake; what a finding is about and why it matters; and
 // what people decided. And what would be too much to show at once.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { writeFileSync } from "node:fs";
-import { agentCalls, endBrowser, eventually, isSound, SECRET, shot, visitor, world } from "../world.mjs";
+import { agentCalls, copied, eventually, isSound, isSoundEverywhere, SECRET, visitor, world } from "../world.mjs";
 
 let here;
 before(async () => {
@@ -14,13 +14,8 @@ before(async () => {
   await agentCalls(here, "call_tool_read", { name: "bookings:find_rooms", args_json: "{\"seats\":3}" });
   await agentCalls(here, "call_tool_destructive", { name: "bookings:cancel_all", args_json: "{\"date\":\"x\"}" }, "codex");
 });
-after(async () => {
-  await endBrowser();
-  await here.end();
-});
 
 const kind = (...args) => ({ command: process.execPath, args: [new URL("../server.mjs", import.meta.url).pathname, ...args] });
-const LOOKS = [{ theme: "light" }, { theme: "dark" }, { width: 390 }];
 
 /** The newest record of a tool of a server. */
 async function recordOf(tool) {
@@ -33,21 +28,18 @@ const fact = (page, section, term) => page.getByRole("region", { name: section, 
 
 test("a record says what the gate decided, where the time went, and that the log has no result", async () => {
   const record = await recordOf("bookings:find_rooms");
-  for (const looks of LOOKS) {
-    const who = await visitor(here, looks);
-    await who.go(`/ui/activity/${record.id}`);
-    assert.equal(await fact(who.page, "Gate", "Access rule"), "allowed by rule 2");
-    assert.equal(await fact(who.page, "Gate", "Quarantine"), "not held");
-    assert.match(await fact(who.page, "Gate", "Definition"), /^as approved, [0-9a-f]{4} [0-9a-f]{4}$/);
-    assert.equal(await fact(who.page, "Gate", "Call type"), "read, as declared and as annotated");
-    const time = who.page.getByRole("region", { name: "Time", exact: true });
-    assert.match(await time.innerText(), /gate[^]*wait[^]*bookings[^]*answer/);
-    assert.equal(await time.locator("rect").count(), 4);
-    await who.page.getByRole("region", { name: "What the agent was told" }).getByText("activity.results").waitFor();
-    await isSound(who, `a record ${JSON.stringify(looks)}`);
-    await shot(who, "activity-allowed");
-    await who.close();
-  }
+  const who = await visitor(here);
+  await who.go(`/ui/activity/${record.id}`);
+  assert.equal(await fact(who.page, "Gate", "Access rule"), "allowed by rule 2");
+  assert.equal(await fact(who.page, "Gate", "Quarantine"), "not held");
+  assert.match(await fact(who.page, "Gate", "Definition"), /^as approved, [0-9a-f]{4} [0-9a-f]{4}$/);
+  assert.equal(await fact(who.page, "Gate", "Call type"), "read, as declared and as annotated");
+  const time = who.page.getByRole("region", { name: "Time", exact: true });
+  assert.match(await time.innerText(), /gate[^]*wait[^]*bookings[^]*answer/);
+  assert.equal(await time.locator("rect").count(), 4);
+  await who.page.getByRole("region", { name: "What the agent was told" }).getByText("activity.results").waitFor();
+  await isSoundEverywhere(who, "a record", "activity-allowed");
+  await who.close();
   assert.ok(record.spent.waiting_us > 0 && record.spent.server_us > 0, JSON.stringify(record));
 });
 
@@ -71,19 +63,16 @@ test("a server says when it was awake and how long its starts took", async () =>
     const { records } = await here.rest("GET", "/activity?kind=server&server=broken");
     return records.some((record) => record.action === "failed");
   });
-  for (const looks of LOOKS) {
-    const who = await visitor(here, looks);
-    await who.go("/ui/servers/bookings");
-    await who.page.getByRole("img", { name: /^Last 24 hours: awake once, .* in all, and now; no failed start$/ }).waitFor();
-    const start = who.page.locator("tr", { hasText: "5 tools. Up for" });
-    assert.match(await start.innerText(), /\d (ms|s)/);
-    await who.go("/ui/servers/broken");
-    await who.page.getByRole("img", { name: /^Last 24 hours: not awake; \d+ failed start/ }).waitFor();
-    assert.ok(await who.page.locator("svg.starts .fail").count() > 0);
-    await isSound(who, `starts ${JSON.stringify(looks)}`);
-    await shot(who, "server-broken");
-    await who.close();
-  }
+  const who = await visitor(here);
+  await who.go("/ui/servers/bookings");
+  await who.page.getByRole("img", { name: /^Last 24 hours: awake once, .* in all, and now; no failed start$/ }).waitFor();
+  const start = who.page.locator("tr", { hasText: "5 tools. Up for" });
+  assert.match(await start.innerText(), /\d (ms|s)/);
+  await who.go("/ui/servers/broken");
+  await who.page.getByRole("img", { name: /^Last 24 hours: not awake; \d+ failed start/ }).waitFor();
+  assert.ok(await who.page.locator("svg.starts .fail").count() > 0);
+  await isSoundEverywhere(who, "starts", "server-broken");
+  await who.close();
 });
 
 test("a finding marks what it is about and says why it matters; what was decided is listed", async () => {
@@ -122,8 +111,8 @@ test("a tool with 70,000 parameters is there at once, and all of it can be had",
   await page.getByRole("button", { name: "Show JSON Schema" }).click();
   await page.getByRole("button", { name: "Copy all" }).click();
   await page.getByText("Copied it").waitFor();
-  const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
-  assert.equal(Object.keys(copied.properties).length, 70_000);
+  const told = JSON.parse(await copied(page));
+  assert.equal(Object.keys(told.properties).length, 70_000);
   await close();
 });
 
@@ -136,7 +125,7 @@ test("a change of thousands of lines is shown in part, and all of it can be had"
   await page.getByText(/^Of [\d,]+ changed lines the first 1,000 rows are shown/).waitFor();
   assert.ok(await page.locator("main *").count() < 12_000);
   await page.getByRole("button", { name: "Copy all" }).first().click();
-  await eventually("the whole change", async () => (await page.evaluate(() => navigator.clipboard.readText())).includes("+      \"g1999\""));
+  await eventually("the whole change", async () => (await copied(page)).includes("+      \"g1999\""));
   await close();
 });
 

@@ -1,7 +1,7 @@
 // What calls add up to: all of them, also where there are more than a page of the log has.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { agentCalls, endBrowser, visitor, world } from "../world.mjs";
+import { before, test } from "node:test";
+import { agentCalls, visitor, world } from "../world.mjs";
 
 /** More than one page of the log has. */
 const CALLS = 1_040;
@@ -13,10 +13,6 @@ before(async () => {
   await call("fail");
   await agentCalls(here, "call_tool_read", { name: "bookings:fail", args_json: "{}" }, "claude-code");
   for (let made = 0; made < CALLS; made += 40) await Promise.all(Array.from({ length: 40 }, () => call("find_rooms")));
-});
-after(async () => {
-  await endBrowser();
-  await here.end();
 });
 
 const here_server = (marker) => ({ command: process.execPath, args: [new URL("../server.mjs", import.meta.url).pathname, "bookings", marker] });

@@ -1,17 +1,13 @@
 // What somebody types outlives what happens meanwhile: a daemon that is started anew, another who changes or removes the same entry.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
+import { eventually, isSound, shot, visitor, world } from "../world.mjs";
 
 let here;
 before(async () => {
   here = await world({ entries: (of) => ({ rooms: kind("bookings", of.marker), other: kind("bookings", of.marker), brief: kind("bookings", of.marker) }) });
-});
-after(async () => {
-  await endBrowser();
-  await here.end();
 });
 
 const kind = (...args) => ({ command: process.execPath, args: [new URL("../server.mjs", import.meta.url).pathname, ...args], env: { LOG: "debug", API_TOKEN: "${A_TOKEN:-none}" } });

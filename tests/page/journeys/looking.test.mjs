@@ -1,16 +1,12 @@
 // Looking: the servers, a search, a tool, a server, the activity, the settings. With the mouse and with the keyboard alone.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { agentCalls, endBrowser, eventually, visitor, world } from "../world.mjs";
+import { before, test } from "node:test";
+import { agentCalls, eventually, visitor, world } from "../world.mjs";
 
 let here;
 before(async () => {
   here = await world();
   await here.settled();
-});
-after(async () => {
-  await endBrowser();
-  await here.end();
 });
 
 test("the overview says of each server how it is, why, and what to do", async () => {
@@ -51,6 +47,18 @@ test("by keyboard alone one finds a tool, reads why, and opens it", async () => 
     const sum = tool.why.words.flatMap((word) => [word.name, word.description, word.parameters, word.server]).reduce((a, b) => a + b, 0);
     assert.ok(Math.abs(sum - tool.score) < 0.002, `${tool.name}: ${sum} and ${tool.score}`);
   }
+  // The time is the daemon’s: `listed` and `took_us` are no part of what an agent gets.
+  assert.match(await page.locator(".bar [role=status]").innerText(), /^\d+ of \d+ matches(, [\d.]+ (µs|ms))?$/);
+  assert.doesNotMatch(await page.getByRole("region", { name: "JSON of the answer" }).innerText(), /took_us|listed/);
+  // It follows what is typed, and the keyboard stays there.
+  await page.keyboard.press("/");
+  await page.locator("#q").fill("floor plan");
+  await page.waitForURL(/q=floor%20plan/);
+  await eventually("the other hits", async () => /floor_plan/.test(await first.innerText()));
+  assert.equal(await page.evaluate(() => document.activeElement.id), "q");
+  await page.locator("#q").fill("book a room");
+  await page.keyboard.press("Enter");
+  await eventually("the first hits", async () => /room/.test(await first.innerText()));
   await page.locator("main").focus();
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");

@@ -1,7 +1,7 @@
 // Thousands of tools: how many there are, how many of them agents get, and as many drawn as somebody asks for; and searches without words.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { agentCalls, endBrowser, eventually, isSound, visitor, world } from "../world.mjs";
+import { before, test } from "node:test";
+import { agentCalls, eventually, isSound, visitor, world } from "../world.mjs";
 
 const MANY = 1200;
 const HELD = 100;
@@ -14,10 +14,6 @@ before(async () => {
   } });
   await here.rest("POST", "/servers/held/inspect?wait=60");
   await eventually("all tools", async () => (await here.rest("GET", "/tools")).total === MANY + HELD);
-});
-after(async () => {
-  await endBrowser();
-  await here.end();
 });
 
 test("tools are drawn as many at a time, those that agents get before the others, and counted as on the overview", async () => {

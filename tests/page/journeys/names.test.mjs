@@ -1,7 +1,7 @@
 // Names and words of strangers that are long, that records have masked, that cannot be seen, or that look like the begin of a sentence.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { agentCalls, endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
+import { before, test } from "node:test";
+import { agentCalls, eventually, isSound, shot, visitor, world } from "../world.mjs";
 
 const LONG = `long-${"n".repeat(59)}`;
 const UNSEEN = "z\u202eknil";
@@ -21,35 +21,35 @@ before(async () => {
   await call("broken:x");
   await call("nope:x");
 });
-after(async () => {
-  await endBrowser();
-  await here.end();
-});
 
 const part = encodeURIComponent;
 
-for (const looks of [{ width: 1280 }, { width: 390 }]) {
-  test(`nothing is too long for its page, ${looks.width} pixels wide`, async () => {
-    const who = await visitor(here, looks);
-    await who.title(/servers/);
-    const { tools } = await here.rest("GET", "/tools?server=named");
-    const places = ["/ui/", `/ui/servers/${LONG}`, `/ui/servers/${LONG}/edit`, `/ui/review/${LONG}`, "/ui/tools", `/ui/tools?q=names&server=${LONG}`, "/ui/activity", "/ui/settings", ...tools.map((tool) => `/ui/tools/${part(tool.name)}`), `/ui/tools/${part(`${LONG}:wide`)}`];
-    for (const place of places) {
-      await who.go(place);
-      await isSound(who, `${place.slice(0, 90)} ${looks.width}`);
-      await shot(who, `names-${place.replace(/[^a-z]+/g, "-").slice(0, 40)}`);
-    }
-    await who.go(`/ui/servers/${LONG}`);
-    for (const verb of ["Quarantine", "Remove"]) {
-      await who.page.getByRole("button", { name: verb, exact: true }).click();
-      await who.page.getByRole("group", { name: new RegExp(`^${verb}`) }).waitFor();
+test("nothing is too long for its page", async () => {
+  const who = await visitor(here);
+  await who.title(/servers/);
+  const isSoundHere = async (what, name) => {
+    for (const width of [1280, 390]) {
+      await who.wear({ width });
       // The header stays above what is scrolled.
       await who.page.evaluate(() => scrollTo(0, 0));
-      await isSound(who, `${verb} ${looks.width}`);
+      await isSound(who, what);
+      if (name) await shot(who, name);
     }
-    await who.close();
-  });
-}
+  };
+  const { tools } = await here.rest("GET", "/tools?server=named");
+  const places = ["/ui/", `/ui/servers/${LONG}`, `/ui/servers/${LONG}/edit`, `/ui/review/${LONG}`, "/ui/tools", `/ui/tools?q=names&server=${LONG}`, "/ui/activity", "/ui/settings", ...tools.map((tool) => `/ui/tools/${part(tool.name)}`), `/ui/tools/${part(`${LONG}:wide`)}`];
+  for (const place of places) {
+    await who.go(place);
+    await isSoundHere(place.slice(0, 90), `names-${place.replace(/[^a-z]+/g, "-").slice(0, 40)}`);
+  }
+  await who.go(`/ui/servers/${LONG}`);
+  for (const verb of ["Quarantine", "Remove"]) {
+    await who.page.getByRole("button", { name: verb, exact: true }).click();
+    await who.page.getByRole("group", { name: new RegExp(`^${verb}`) }).waitFor();
+    await isSoundHere(verb);
+  }
+  await who.close();
+});
 
 test("calls of a tool are found although records have its name masked, and the page says that it is", async () => {
   const { page, go, close } = await visitor(here);

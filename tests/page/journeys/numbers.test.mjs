@@ -1,17 +1,13 @@
 // What is typed is what is sent, and what a server says is what is shown: numbers that the browser's own JSON would change, names that
 // stand twice, null, and constants.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { agentCalls, endBrowser, eventually, visitor, world } from "../world.mjs";
+import { before, test } from "node:test";
+import { agentCalls, copied, eventually, visitor, world } from "../world.mjs";
 
 let here;
 before(async () => {
   here = await world({ entries: () => ({ shop: { command: process.execPath, args: [new URL("../server.mjs", import.meta.url).pathname, "numbers"] } }) });
   await eventually("its tool", async () => (await here.rest("GET", "/tools")).total === 1);
-});
-after(async () => {
-  await endBrowser();
-  await here.end();
 });
 
 /** Calls it, and gives the arguments as the server got them. */
@@ -39,7 +35,7 @@ test("numbers reach the server as they were typed, from the form, as JSON and as
   const args = '{"id":12345678901234567890,"lat":45.123456789012345678,"ids":[9007199254740993,2]}';
   assert.equal(await sent(page), args);
   await page.getByRole("button", { name: "Copy as command" }).click();
-  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `mcpproxy call read shop:order --args '${args}'`);
+  assert.equal(await copied(page), `mcpproxy call read shop:order --args '${args}'`);
   await page.getByRole("button", { name: "JSON", exact: true }).click();
   const area = page.getByLabel("Arguments as JSON");
   assert.equal((await area.inputValue()).replace(/\s/g, ""), args);

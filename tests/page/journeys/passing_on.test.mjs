@@ -1,7 +1,7 @@
 // What is exported is what is shown, whatever it is filtered by, or the button says what else comes.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { agentCalls, endBrowser, eventually, visitor, world } from "../world.mjs";
+import { before, test } from "node:test";
+import { agentCalls, eventually, visitor, world } from "../world.mjs";
 
 let here;
 before(async () => {
@@ -14,10 +14,6 @@ before(async () => {
   await call("bookings:find_rooms", "Other Program");
   await here.rest("POST", "/servers/broken/disable");
   await eventually("their records", async () => (await here.rest("GET", "/activity?kind=call")).records.length >= 8);
-});
-after(async () => {
-  await endBrowser();
-  await here.end();
 });
 
 /** Ids of the rows that are shown, and what the link beside them exports. */

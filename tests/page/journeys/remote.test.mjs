@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { endBrowser, eventually, isSound, visitor, world } from "../world.mjs";
+import { eventually, isSound, visitor, world } from "../world.mjs";
 
 /** A server that wants no login. */
 const http = createServer(async (request, response) => {
@@ -22,8 +22,7 @@ const http = createServer(async (request, response) => {
 });
 
 before(() => new Promise((listening) => http.listen(0, "127.0.0.1", listening)));
-after(async () => {
-  await endBrowser();
+after(() => {
   http.close();
   http.closeAllConnections();
 });

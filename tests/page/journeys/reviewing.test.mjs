@@ -1,8 +1,8 @@
 // Reviews show all that agents read, and one approval approves one thing.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { writeFileSync } from "node:fs";
-import { endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
+import { eventually, isSound, shot, visitor, world } from "../world.mjs";
 
 const KINDS = ["aa", "bb", "wordy"];
 
@@ -15,10 +15,6 @@ before(async () => {
   });
   for (const name of KINDS) await eventually(`the list of ${name}`, async () => (await here.rest("GET", `/servers/${name}/inspect`)).inspected);
   for (const name of ["pair", "off"]) await here.rest("POST", `/servers/${name}/restart`);
-});
-after(async () => {
-  await endBrowser();
-  await here.end();
 });
 
 const quarantined = async () => (await here.rest("GET", "/servers")).servers.filter((one) => one.quarantined).map((one) => one.name).sort();

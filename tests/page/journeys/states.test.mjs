@@ -1,21 +1,14 @@
 // States that no other journey sees: nothing configured, signed out, the daemon gone, a broken file, many servers.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { agentCalls, endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
-
-after(endBrowser);
+import { test } from "node:test";
+import { agentCalls, eventually, isSound, isSoundEverywhere, shot, visitor, world } from "../world.mjs";
 
 test("with nothing configured the page says how to begin, and sees the first call", async () => {
   const here = await world({ entries: () => ({}) });
-  for (const looks of [{}, { theme: "dark" }, { width: 390 }]) {
-    const who = await visitor(here, looks);
-    await who.title("mcpproxy is running and has no servers yet");
-    await isSound(who, "first run");
-    await shot(who, "first-run");
-    await who.close();
-  }
-  const { page, title, close } = await visitor(here);
+  const who = await visitor(here);
+  const { page, title, close } = who;
   await title("mcpproxy is running and has no servers yet");
+  await isSoundEverywhere(who, "first run", "first-run");
   await page.getByText("Waiting for a client to ask for tools.").waitFor();
   await agentCalls(here, "retrieve_tools", { query: "anything" });
   await page.getByText("by claude-code").waitFor();
@@ -27,14 +20,11 @@ test("with nothing configured the page says how to begin, and sees the first cal
 
 test("who is not logged in is told how to be", async () => {
   const here = await world({ entries: () => ({}) });
-  for (const looks of [{}, { theme: "dark" }, { width: 390 }]) {
-    const who = await visitor(here, { ...looks, login: false, expected: [/status of 401/] });
-    await who.title("This page is logged out");
-    assert.match(await who.page.locator("main").innerText(), /mcpproxy ui/);
-    await isSound(who, "signed out");
-    await shot(who, "signed-out");
-    await who.close();
-  }
+  const who = await visitor(here, { login: false, expected: [/status of 401/] });
+  await who.title("This page is logged out");
+  assert.match(await who.page.locator("main").innerText(), /mcpproxy ui/);
+  await isSoundEverywhere(who, "signed out", "signed-out");
+  await who.close();
   // A login that ends while the page is open.
   const { page, context, title, close } = await visitor(here, { expected: [/status of 401/] });
   await title(/no servers yet/);

@@ -1,7 +1,7 @@
 // Filters are steps that Back undoes; a long call tells how far it is; commands and reviews say what is so.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { endBrowser, eventually, visitor, world } from "../world.mjs";
+import { before, test } from "node:test";
+import { eventually, visitor, world } from "../world.mjs";
 
 let here;
 before(async () => {
@@ -11,10 +11,6 @@ before(async () => {
   });
   await here.rest("POST", "/call", { name: "bookings:fail", variant: "read", args: {} });
   await here.rest("POST", "/call", { name: "bookings:find_rooms", variant: "read", args: {} });
-});
-after(async () => {
-  await endBrowser();
-  await here.end();
 });
 
 const kind = (...args) => ({ command: process.execPath, args: [new URL("../server.mjs", import.meta.url).pathname, ...args] });

@@ -1,21 +1,16 @@
 // Whom one trusts, and what of that lasts: new tools, logins, tokens in the history, and a command or an address that is wrong.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { writeFileSync } from "node:fs";
-import { endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
+import { eventually, isSound, isSoundEverywhere, visitor, world } from "../world.mjs";
 
 let here;
 before(async () => {
   here = await world({ entries: (of) => ({ shop: kind("growing", `${of.marker}-shop`), till: kind("growing", `${of.marker}-till`), lost: { command: "bashh", args: ["-c", "exit 0"] } }) });
   for (const name of ["shop", "till"]) await here.rest("POST", `/servers/${name}/restart`);
 });
-after(async () => {
-  await endBrowser();
-  await here.end();
-});
 
 const kind = (...args) => ({ command: process.execPath, args: [new URL("../server.mjs", import.meta.url).pathname, ...args] });
-const LOOKS = [{ width: 1440 }, { theme: "dark", width: 1440 }, { theme: "dark", width: 1024 }, { width: 1024 }, { width: 390 }, { theme: "dark", width: 390 }];
 
 /** Has a server list one more tool. */
 async function grow(name) {
@@ -41,16 +36,10 @@ test("new tools of all servers wait once that is chosen in the review, and one s
   assert.deepEqual(await held("till"), []);
   await go("/ui/review/shop");
   await page.getByText("It is new and was never approved").waitFor();
-  for (const looks of LOOKS) {
-    const other = await visitor(here, looks);
-    await other.go("/ui/review/shop");
-    await isSound(other, `a new tool at ${looks.width}`);
-    await shot(other, "review-new");
-    await other.go("/ui/servers/till");
-    await isSound(other, `a server at ${looks.width}`);
-    await shot(other, "server-trust");
-    await other.close();
-  }
+  await isSoundEverywhere(who, "a new tool", "review-new");
+  await go("/ui/servers/till");
+  await isSoundEverywhere(who, "a server", "server-trust");
+  await go("/ui/review/shop");
   await page.getByRole("button", { name: "Approve this definition" }).click();
   await eventually("the approval", async () => (await held("shop")).length === 0);
   await page.getByRole("group", { name: "New tools of all servers" }).getByRole("radio", { name: /^Take new tools/ }).check();
@@ -103,15 +92,7 @@ test("a command that is not there is corrected where that is said, with the clos
   await form.getByText("There is no program bashh here.").waitFor();
   const field = form.getByLabel("Command");
   assert.equal(await field.inputValue(), "bash");
-  await isSound(who, "a command that is not there");
-  for (const looks of LOOKS) {
-    const other = await visitor(here, looks);
-    await other.go("/ui/servers/lost");
-    await other.page.getByRole("form", { name: "Correct the command" }).waitFor();
-    await isSound(other, `a wrong command at ${looks.width}`);
-    await shot(other, "server-command");
-    await other.close();
-  }
+  await isSoundEverywhere(who, "a command that is not there", "server-command");
   await field.fill("sh");
   await form.getByRole("button", { name: "Save and restart" }).click();
   await eventually("the command", async () => (await here.rest("GET", "/servers/lost")).entry.command === "sh");

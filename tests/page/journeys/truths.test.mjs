@@ -1,12 +1,9 @@
 // What is offered works, what is said is so: of the demo server, of failed starts, of access, of commands, of findings and of the header.
 import { rmSync } from "node:fs";
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { agentCalls, endBrowser, eventually, isSound, visitor, world } from "../world.mjs";
+import { test } from "node:test";
+import { agentCalls, eventually, isSound, isSoundEverywhere, visitor, world } from "../world.mjs";
 
-after(endBrowser);
-
-const LOOKS = [{ theme: "light" }, { theme: "dark" }, { width: 390 }];
 
 test("of the demo server nothing is offered that cannot be done, and the first steps go on", async () => {
   for (const args of [[], ["--demo"]]) {
@@ -109,15 +106,11 @@ test("a finding says in words where it stands, and which characters it marks", a
   const { command, args } = here.server("clipper");
   await here.rest("POST", "/servers", { name: "clipper", command, args, quarantined: true });
   await here.rest("POST", "/servers/clipper/inspect?wait=60");
-  for (const looks of LOOKS) {
-    const who = await visitor(here, looks);
-    await who.go("/ui/review/clipper");
-    await who.page.getByText("the description of parameter sidenote").first().waitFor();
-    await isSound(who, `findings ${JSON.stringify(looks)}`);
-    await who.close();
-  }
-  const { page, go, close } = await visitor(here);
+  const who = await visitor(here);
+  const { page, go, close } = who;
   await go("/ui/review/clipper");
+  await page.getByText("the description of parameter sidenote").first().waitFor();
+  await isSoundEverywhere(who, "findings");
   const inspected = await here.rest("GET", "/servers/clipper/inspect");
   const { description, findings } = inspected.things.find((thing) => thing.name === "clip_page");
   const plain = (text) => text.replace(/\\u\{([0-9A-F]+)\}/g, (_, code) => String.fromCodePoint(Number.parseInt(code, 16)));

@@ -1,11 +1,10 @@
 // What is used, what failed and why: sums by tool, server and caller; the words of an error; masked secrets; a conversation as a story;
 // and a call that is made again.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { agentCalls, endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
+import { before, test } from "node:test";
+import { agentCalls, eventually, isSound, isSoundEverywhere, visitor, world } from "../world.mjs";
 
 const TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
-const LOOKS = [{ theme: "light", width: 1440 }, { theme: "dark", width: 1024 }, { width: 390 }];
 
 let here;
 before(async () => {
@@ -17,24 +16,15 @@ before(async () => {
   await agentCalls(here, "call_tool_read", { name: "bookings:find_rooms", args: { seats: 8 } }, "cursor");
   await eventually("the records", async () => (await here.rest("GET", "/activity?tool=bookings:find_rooms")).records.length === 2);
 });
-after(async () => {
-  await endBrowser();
-  await here.end();
-});
 
 const here_ = (of) => ({ command: process.execPath, args: [new URL("../server.mjs", import.meta.url).pathname, "bookings", of.marker] });
 
 test("usage adds up by tool, server and caller, and names what nobody called", async () => {
-  for (const looks of LOOKS) {
-    const who = await visitor(here, looks);
-    await who.go("/ui/usage");
-    await who.page.getByRole("heading", { name: "Never called in 30 days" }).waitFor();
-    await isSound(who, `usage ${JSON.stringify(looks)}`);
-    await shot(who, "usage");
-    await who.close();
-  }
-  const { page, go, close } = await visitor(here);
+  const who = await visitor(here);
+  const { page, go, close } = who;
   await go("/ui/usage");
+  await page.getByRole("heading", { name: "Never called in 30 days" }).waitFor();
+  await isSoundEverywhere(who, "usage", "usage");
   await page.getByText("4 calls in 30 days.").waitFor();
   const row = page.locator("tr[data-key='bookings:find_rooms']");
   assert.match(await row.innerText(), /read[^]*2/);
@@ -56,7 +46,8 @@ test("usage adds up by tool, server and caller, and names what nobody called", a
 });
 
 test("a failed call says why, a masked secret is marked and found, and the call is made again without it", async () => {
-  const { page, go, close } = await visitor(here);
+  const who = await visitor(here);
+  const { page, go, close } = who;
   await go("/ui/activity?masked=true");
   const rows = page.locator("tr[data-key^='a']");
   await eventually("one row", async () => (await rows.count()) === 1);
@@ -65,19 +56,13 @@ test("a failed call says why, a masked secret is marked and found, and the call 
   await rows.first().getByRole("link").click();
   const detail = page.getByRole("complementary", { name: "bookings:fail" });
   await detail.getByText("The booking system says no.").first().waitFor();
-  await isSound({ page, width: 1280 }, "a failed call");
+  await isSound(who, "a failed call");
   await detail.getByRole("link", { name: "The calls around it" }).click();
   await page.getByRole("heading", { level: 1, name: /claude-code/ }).waitFor();
   const verbs = await page.locator(".story .verb").allInnerTexts();
   assert.deepEqual(verbs.slice(0, 4).map((verb) => verb.trim()), ["searched", "found", "called", "answered"]);
   assert.match(await page.locator(".story").innerText(), /“free rooms”[^]*find_rooms[^]*fail[^]*1 secret masked[^]*The booking system says no/);
-  for (const looks of LOOKS) {
-    const who = await visitor(here, looks);
-    await who.go(new URL(page.url()).pathname);
-    await isSound(who, `a conversation ${JSON.stringify(looks)}`);
-    await shot(who, "session");
-    await who.close();
-  }
+  await isSoundEverywhere(who, "a conversation", "session");
   await page.getByRole("link", { name: /Failed or refused/ }).click();
   await page.waitForURL(/only=bad/);
   await eventually("two steps", async () => (await page.locator(".story > li").count()) === 2);

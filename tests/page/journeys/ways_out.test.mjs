@@ -1,8 +1,8 @@
 // Where something is not there or cannot be asked for, the page leads on; what is pressed by mistake changes nothing.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { writeFileSync } from "node:fs";
-import { agentCalls, endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
+import { agentCalls, eventually, isSound, isSoundEverywhere, shot, visitor, world } from "../world.mjs";
 
 const kind = (...args) => ({ command: process.execPath, args: [new URL("../server.mjs", import.meta.url).pathname, ...args] });
 
@@ -14,41 +14,35 @@ before(async () => {
   for (const name of ["rooms", "pair", "one"]) await here.rest("POST", `/servers/${name}/restart`);
   await agentCalls(here, "call_tool_read", { name: "rooms:find_room", args_json: "{}" });
 });
-after(async () => {
-  await endBrowser();
-  await here.end();
-});
 
 const FAILS = { expected: [/status of 40[04]/] };
 
-for (const looks of [{}, { width: 390 }]) {
-  test(`what is not there says so in a sentence and leads on, ${looks.width ?? 1280} pixels wide`, async () => {
-    const who = await visitor(here, { ...looks, ...FAILS });
-    const { page, go, close } = who;
-    const links = { "/ui/servers/room": "rooms", "/ui/servers/room/edit": "rooms", "/ui/review/room": "rooms", "/ui/tools/rooms:find_room": "rooms:find_rooms" };
-    for (const [place, meant] of Object.entries(links)) {
-      await go(place);
-      const said = page.locator("main .empty");
-      assert.match(await said.innerText(), /^No (server|tool) "[^"]+" is (configured|known)\.\s+(It was called before; its server no longer lists it\. )?Did you mean \S+\? unknown_(server|tool)/, place);
-      assert.doesNotMatch(await said.innerText(), /mcpproxy |Try again/, place);
-      await isSound(who, place);
-      await said.getByRole("link", { name: meant, exact: true }).click();
-      await page.waitForURL((url) => decodeURIComponent(url.pathname).includes(`/${meant}`));
-    }
-    await go("/ui/tools/rooms:find_room");
-    await page.getByRole("link", { name: "Its calls" }).click();
-    await page.waitForURL(/\/ui\/activity\?tool=/);
-    await page.locator("tbody tr").first().waitFor();
-    await go("/ui/tools/nosuch:x");
-    await page.getByRole("link", { name: "All tools" }).click();
-    await page.getByRole("heading", { level: 1, name: "Tools" }).waitFor();
-    await go("/ui/activity/999999");
-    await page.getByText("There is no activity record 999999.").waitFor();
-    await page.getByRole("link", { name: "All activity" }).click();
-    await page.waitForURL(/\/ui\/activity$/);
-    await close();
-  });
-}
+test("what is not there says so in a sentence and leads on", async () => {
+  const who = await visitor(here, FAILS);
+  const { page, go, close } = who;
+  const links = { "/ui/servers/room": "rooms", "/ui/servers/room/edit": "rooms", "/ui/review/room": "rooms", "/ui/tools/rooms:find_room": "rooms:find_rooms" };
+  for (const [place, meant] of Object.entries(links)) {
+    await go(place);
+    const said = page.locator("main .empty");
+    assert.match(await said.innerText(), /^No (server|tool) "[^"]+" is (configured|known)\.\s+(It was called before; its server no longer lists it\. )?Did you mean \S+\? unknown_(server|tool)/, place);
+    assert.doesNotMatch(await said.innerText(), /mcpproxy |Try again/, place);
+    await isSoundEverywhere(who, place);
+    await said.getByRole("link", { name: meant, exact: true }).click();
+    await page.waitForURL((url) => decodeURIComponent(url.pathname).includes(`/${meant}`));
+  }
+  await go("/ui/tools/rooms:find_room");
+  await page.getByRole("link", { name: "Its calls" }).click();
+  await page.waitForURL(/\/ui\/activity\?tool=/);
+  await page.locator("tbody tr").first().waitFor();
+  await go("/ui/tools/nosuch:x");
+  await page.getByRole("link", { name: "All tools" }).click();
+  await page.getByRole("heading", { level: 1, name: "Tools" }).waitFor();
+  await go("/ui/activity/999999");
+  await page.getByText("There is no activity record 999999.").waitFor();
+  await page.getByRole("link", { name: "All activity" }).click();
+  await page.waitForURL(/\/ui\/activity$/);
+  await close();
+});
 
 test("a filter that there is not stays where it can be changed", async () => {
   const who = await visitor(here, FAILS);
