@@ -154,10 +154,10 @@ export function activity(id, first, frame) {
     const text = h("input.filter", { type: "search", id: "a-text", placeholder: "Filter: tool, caller, code or call id", value: asked.text, on: { change: (event) => change({ text: event.target.value.trim() }) } });
     return h("form.bar.behind", { "aria-label": "Filter", on: { submit: (event) => event.preventDefault() } },
       h("label.sr", { for: "a-text" }, "Text"), text,
-      choice("Kind", "kind", KINDS), choice("Result", "result", RESULTS),
-      choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),
-      whoAsked(),
-      choice("Time", "since", TIMES), choice("Secrets", "masked", MASKED),
+      h("div.choices", choice("Kind", "kind", KINDS), choice("Result", "result", RESULTS),
+        choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),
+        whoAsked(),
+        choice("Time", "since", TIMES), choice("Secrets", "masked", MASKED)),
       asked.tool || asked.call ? button(`${asked.tool || asked.call}: show all`, () => change({ tool: "", call: "", run: "" }), "link") : null,
       h("span.end.dim.small", { role: "status" }, rows.length ? `${next === null ? "" : "the newest "}${count(rows.length, asked.kind ? "row" : "call")}, ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused` : ""));
   }

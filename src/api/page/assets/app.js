@@ -19,9 +19,9 @@ let shown = null;
 let visits = 0;
 
 /** Opens an address of ours: a new entry in the history unless `replace`. */
-export function visit(href, { replace = false } = {}) {
+export function visit(href, { replace = false, focus = true } = {}) {
   history[replace ? "replaceState" : "pushState"](null, "", href);
-  return open();
+  return open({ focus });
 }
 
 /** What is shown stands for itself under this address, too. */
@@ -218,10 +218,27 @@ function typed({ target }) {
 }
 main.addEventListener("input", typed);
 main.addEventListener("click", (event) => event.target.closest?.("button") && typed(event));
+
+/** Milliseconds without a key after which the words so far are searched for. */
+const TYPED = 150;
+let typing;
+
+/** Searches for the words of the header, in place of those before them. */
+function find(how) {
+  clearTimeout(typing);
+  const text = document.getElementById("q").value.trim();
+  const href = text ? `/ui/tools?q=${encodeURIComponent(text)}` : "/ui/tools";
+  const isShown = href === location.pathname + location.search;
+  if (!isShown || how.focus) visit(href, { replace: isShown || location.pathname === "/ui/tools", ...how });
+}
 document.getElementById("find").addEventListener("submit", (event) => {
   event.preventDefault();
-  const text = document.getElementById("q").value.trim();
-  visit(text ? `/ui/tools?q=${encodeURIComponent(text)}` : "/ui/tools");
+  find({ focus: true });
+});
+document.getElementById("q").addEventListener("input", () => {
+  clearTimeout(typing);
+  // What somebody began to fill in is left by a decision only.
+  if (!shown?.isTyped) typing = setTimeout(find, TYPED, { focus: false });
 });
 document.getElementById("theme-switch").addEventListener("click", themeSwitch);
 addEventListener("popstate", () => {

@@ -116,5 +116,5 @@ function untold(record) {
 
 function kept(title, how, value) {
   const text = write(value, 2);
-  return h("section.sec", { "aria-label": title }, h("header", h("h3", title), h("p", how), copying("copy", text, "end link small")), json(value, title));
+  return h("section.sec", { "aria-label": title }, h("header", h("h3", title), h("p", how), copying("copy", text, "end link small")), json(value, `${title}, as JSON`));
 }

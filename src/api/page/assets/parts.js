@@ -8,7 +8,7 @@ import { capital, said } from "./words.js";
 /** A state: a shape and a word. `kind` is ready, off, dis, work, auth, err or held. */
 export function state(kind, word, attributes = {}) {
   const looks = kind === "dis" ? "off" : kind;
-  return h(`span.state.is-${looks}`, attributes, icon(`s-${kind}`, kind === "work"), word);
+  return h(`span.state.is-${looks}`, attributes, icon(`s-${kind}`, kind === "work"), Array.isArray(word) ? h("span", word) : word);
 }
 
 /** Whether a person has to look at a server. */
@@ -271,5 +271,5 @@ export function spark(stretches) {
     const rect = (n, classes) => n > 0 && svg("rect", { class: classes, x: i * 5, y: 16 - height(n), width: 4, height: height(n) });
     return [rect(all, ""), rect(wrong, "x")];
   };
-  return svg("svg.spark", { viewBox: "0 0 62 16", "aria-hidden": "true" }, stretches.map(bar));
+  return svg("svg.spark", { viewBox: "0 0 62 16", "aria-hidden": "true" }, svg("rect.bgd", { y: 15, width: 62, height: 1 }), stretches.map(bar));
 }

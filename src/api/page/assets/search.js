@@ -6,7 +6,7 @@ import { read as exact, write } from "./exact.js";
 import { button, copying, empty, go, json, note, wrong } from "./parts.js";
 import { asker } from "./records.js";
 import { name, toolsList } from "./tools_list.js";
-import { at, count, number, plain, said, sentence, tokens } from "./words.js";
+import { at, count, number, plain, said, sentence, tokens, took } from "./words.js";
 
 /** Words of a search in vain that are tried by themselves. */
 const TRIED = 5;
@@ -18,7 +18,7 @@ const LATELY = 8;
 const NAMED = 3;
 
 export function search(first, frame) {
-  let asked, found, text, milliseconds, servers = [], callers = { subjects: [], profiles: [] }, lately = [], known = [], failure = null, fewer = null;
+  let asked, found, text, finds = 0, servers = [], callers = { subjects: [], profiles: [] }, lately = [], known = [], failure = null, fewer = null;
   const whole = toolsList(frame, () => asked, (changes) => change(changes));
 
   const read = (now) => { asked = { q: now.get("q") ?? "", match: now.get("match") ?? "any", server: now.get("server") ?? "", as: now.get("as") ?? "", profile: now.get("profile") ?? "", read_only: now.get("read_only") === "true" ? "true" : "", type: now.get("type") ?? "", state: now.get("state") ?? "", unused: now.get("unused") === "true" ? "true" : "" }; };
@@ -41,9 +41,12 @@ export function search(first, frame) {
   }
 
   async function find(every) {
+    finds += 1;
+    const mine = finds;
     failure = null;
-    document.getElementById("q").value = asked.q;
-    const began = performance.now();
+    const field = document.getElementById("q");
+    // Whoever types there goes on.
+    if (field !== document.activeElement) field.value = asked.q;
     try {
       if (!asked.q) {
         found = null;
@@ -51,8 +54,9 @@ export function search(first, frame) {
         return;
       }
       const answer = await askText(query("tools", { q: asked.q, match: asked.match === "all" ? "all" : "", server: asked.server, as: asked.as, profile: asked.profile, read_only: asked.read_only, explain: "true" }));
+      // Of searches that overtake each other the last one counts.
+      if (mine !== finds) return;
       [found, text] = [answer.value, answer.text];
-      milliseconds = performance.now() - began;
       fewer = found.tools.length ? null : await oneThatFinds();
     } catch (error) {
       if (!error.isFinal) throw error;
@@ -96,7 +100,7 @@ export function search(first, frame) {
       asked.q ? h("fieldset.seg", h("legend.sr", "Words"), radio("any", "any word"), radio("all", "all words")) : null,
       h("label", "Server ", choose("server", servers, "all")),
       asked.q ? [h("label", "As ", choose("as", callers.subjects, "you")), h("label", "Profile ", choose("profile", callers.profiles, "none")), h("label", readOnly, " read only")] : null,
-      h("span.end.dim.small", { role: "status" }, found ? `${number(found.tools.length)} of ${count(found.total, "match", "matches")}, ${Math.max(1, Math.round(milliseconds))} ms` : ""));
+      h("span.end.dim.small", { role: "status" }, found ? `${number(found.tools.length)} of ${count(found.total, "match", "matches")}${found.took_us === undefined ? "" : `, ${took(found.took_us)}`}` : ""));
   }
 
   function render() {
@@ -166,7 +170,7 @@ export function search(first, frame) {
     const whole = listed ? tokens(listed.characters) : 0;
     const bar = (share, classes) => svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: classes, width: Math.max(0.5, 100 * share), height: 6 }));
     const most = Math.max(mine, whole, 1);
-    const { listed: _, ...rest } = exact(text);
+    const { listed: _, took_us: __, ...rest } = exact(text);
     const answer = { ...rest, tools: rest.tools.map(({ why, ...tool }) => tool) };
     return h("aside.rail",
       h("section.sec", { "aria-labelledby": "ans-h" },
@@ -192,8 +196,9 @@ const legend = (classes, word) => h("span", h(`i.${classes}`), word);
 
 /** What the explanation adds to the text of the answer, which no agent gets. */
 function excess(found) {
+  const time = `,"took_us":${found.took_us}`.length;
   const why = found.tools.reduce((sum, tool) => sum + (tool.why ? JSON.stringify(tool.why).length + 7 : 0), 0);
-  return why + (found.listed ? JSON.stringify(found.listed).length + 10 : 0);
+  return why + time + (found.listed ? JSON.stringify(found.listed).length + 10 : 0);
 }
 
 const FIELDS = [["name", "name"], ["description", "description"], ["server", "server"], ["parameters", "parameters"]];

@@ -13,6 +13,9 @@ import { trust } from "./trust.js";
 import { variables } from "./variables.js";
 import { bytes, capital, count, number, said, some, span, took } from "./words.js";
 
+/** Limit: tools that are named of those that are held. */
+const NAMED = 3;
+
 /** Tools that are shown at first. */
 const FEW = 8;
 
@@ -144,7 +147,9 @@ export function server(name, frame, first) {
   function why(one) {
     if (!one.enabled || (!one.last_error && !one.held && !one.quarantined && !one.detail)) return null;
     const kind = one.state === "Error" ? "err" : one.state === "Authenticating" ? "warn" : one.held || one.quarantined ? "held" : "plain";
-    return note(kind, reason(one));
+    const names = tools.tools.filter((tool) => ["tool_held", "tool_changed"].includes(tool.code)).map((tool) => h("code", said(tool.name.slice(name.length + 1))));
+    const held = [h("b", `${number(one.held ?? 0)} held`), names.length ? ": " : null, names.slice(0, NAMED).flatMap((one, i) => [i ? ", " : null, one]), names.length > NAMED ? ", …" : null];
+    return note(kind, reason(one, held));
   }
 
   /** What has to happen before it is started. */

@@ -44,7 +44,7 @@ export function story(id, first, frame) {
   function called(record) {
     const kept = record.arguments !== undefined && Object.keys(record.arguments ?? {}).length;
     return h("li", { "data-row": "", "data-key": `s${record.id}` }, at(record.time), h("span.verb", "called"),
-      h("div.what", h("a.mono", { href: `/ui/activity/${record.id}` }, thingShown(record)), " ", variant(record.variant), masked(record), kept ? json(record.arguments, "Arguments") : null),
+      h("div.what", h("a.mono", { href: `/ui/activity/${record.id}` }, thingShown(record)), " ", variant(record.variant), masked(record), kept ? json(record.arguments, `Arguments of record ${record.id}`) : null),
       h("span.r", record.duration_us === undefined ? "" : took(record.duration_us)));
   }
 
@@ -53,7 +53,7 @@ export function story(id, first, frame) {
     const size = record.answer_bytes === undefined ? "" : `${short(tokens(record.answer_bytes))} tokens`;
     const text = bad ? h("p.said", said(record.error ?? record.code ?? "")) : record.answer_bytes === undefined ? null : `${bytes(record.answer_bytes)}`;
     return h("li", { "data-key": `r${record.id}` }, at(record.time), h("span.verb", bad ? outcome(record) : "answered"),
-      h("div.what", text, record.result === undefined ? null : json(record.result, "Answer"), h("p.acts", again(record))), h("span.r", size));
+      h("div.what", text, record.result === undefined ? null : json(record.result, `Answer of record ${record.id}`), h("p.acts", again(record))), h("span.r", size));
   }
 
   function searched(record) {

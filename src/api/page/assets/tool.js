@@ -163,7 +163,7 @@ export function tool(name, frame, first) {
     const none = rows.length === 0;
     const body = isSchema
       ? json(schema, "JSON Schema")
-      : none ? h("p.dim", "None.") : table("fold", [["Name"], ["Type"], ["Required", "", true], ["Meaning"]], [rows]);
+      : none ? h("p.dim", "None.") : table("fold.params", [["Name"], ["Type"], ["Required", "", true], ["Meaning"]], [rows]);
     return h("section.sec", { "aria-labelledby": "p-h" }, h("header", h("h2", { id: "p-h" }, "Parameters"), h("p", schema.additionalProperties === false ? "no others are accepted" : ""), toggle), body, isSchema ? null : rest,
       known.definition.outputSchema ? h("details.sec", h("summary", "Result"), json(known.definition.outputSchema, "Output schema")) : null);
   }
