@@ -124,7 +124,8 @@ impl Table {
     /// The rows that may match.
     fn candidates(&self, text: &str) -> Rows {
         let rows = self.rows_in(text);
-        if rows & self.of_names != 0 && !self.named.is_match(text.as_bytes()) {
+        let is_named = || may_give_a_value(text) && self.named.is_match(text.as_bytes());
+        if rows & self.of_names != 0 && !is_named() {
             return rows & !self.of_names;
         }
         rows
@@ -154,6 +155,18 @@ impl Table {
         }
         hidden
     }
+}
+
+/// Whether something in a text may stand between a name and its value. Most words of a sentence have nothing of the kind, and for them no
+/// expression is built.
+fn may_give_a_value(text: &str) -> bool {
+    let is_blank = |byte: &u8| matches!(byte, b'\t'..=b'\r' | b' ');
+    let mut inside = text
+        .as_bytes()
+        .iter()
+        .rev()
+        .skip_while(|byte| is_blank(byte));
+    inside.any(|byte| is_blank(byte) || matches!(byte, b':' | b'=' | b',' | b'>' | b'%'))
 }
 
 /// Whether so many letters, digits and dashes, a digit among them, stand side by side. Looks at few of the bytes of most texts: where one
