@@ -361,15 +361,16 @@ const ACTED_ON: [&str; 5] = [
     "annotations",
 ];
 
-fn tool(server: &ServerName, definition: &Raw, scanner: &Scanner) -> Result<Tool, String> {
+fn tool(server: &ServerName, listed: &Raw, scanner: &Scanner) -> Result<Tool, String> {
+    // Where its members are is known while it is read, and not kept with it.
+    let definition = &listed.clone();
+    definition.remember_members();
     let name = required(definition, "name")?;
     if definition.as_bytes().len() > MAX_DEFINITION {
         return Err(format!("the definition of {name:?} is larger than 1 MiB"));
     }
-    for key in ACTED_ON {
-        let text = definition.as_bytes();
-        let found = definition.members().filter(|member| member.is(text, key));
-        if found.count() > 1 {
+    for (key, found) in ACTED_ON.iter().zip(definition.look_up(ACTED_ON)) {
+        if found.times > 1 {
             return Err(format!("{key} occurs twice in the definition of {name:?}"));
         }
     }
@@ -392,7 +393,7 @@ fn tool(server: &ServerName, definition: &Raw, scanner: &Scanner) -> Result<Tool
         fingerprint: fingerprint(definition, scanner),
         header_params: header_params::read(&schema).unwrap_or_default(),
         views: views_of_tool(definition),
-        definition: definition.clone(),
+        definition: listed.clone(),
         name: name.into(),
         is_suspicious: OnceLock::new(),
         worded_effect: OnceLock::new(),

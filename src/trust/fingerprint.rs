@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::wire::Raw;
+use crate::wire::{Elements, Members, Raw};
 
 /// A digest of what a model or a client acts on in a tool's definition: every member that [`counts`]. The order of keys and blanks do not
 /// matter; everything else does, number text included.
@@ -34,25 +34,26 @@ impl Fingerprint {
     }
 
     fn of_members(definition: &Raw, counts: impl Fn(&str) -> bool) -> Self {
-        let mut hasher = blake3::Hasher::new();
         let whole = definition.as_bytes();
-        let members = definition.members();
-        let named = members.filter_map(|m| Some((m.name(whole)?, definition.part(m.value))));
-        let mut counted: Vec<(String, Raw)> = named.filter(|(name, _)| counts(name)).collect();
+        let named = definition
+            .members()
+            .filter_map(|member| Some((member.name(whole)?, member)));
+        let mut counted: Vec<_> = named.filter(|(name, _)| counts(name)).collect();
         counted.sort_by(|a, b| a.0.cmp(&b.0));
-        for (name, value) in counted {
-            hasher.update(Raw::author(&name).as_bytes());
-            canonical(value.as_bytes(), &mut hasher);
-            hasher.update(b"\0");
+        let mut text = Vec::with_capacity(whole.len());
+        for (_, member) in counted {
+            push_string(whole.get(member.key).unwrap_or_default(), &mut text);
+            push_canonical(whole.get(member.value).unwrap_or_default(), &mut text);
+            text.push(0);
         }
-        Self(*hasher.finalize().as_bytes())
+        Self(*blake3::hash(&text).as_bytes())
     }
 
     /// The fingerprint of any value.
     pub fn of_value(value: &Raw) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        canonical(value.as_bytes(), &mut hasher);
-        Self(*hasher.finalize().as_bytes())
+        let mut text = Vec::with_capacity(value.as_bytes().len());
+        push_canonical(value.as_bytes(), &mut text);
+        Self(*blake3::hash(&text).as_bytes())
     }
 
     /// Reads [`Fingerprint::to_hex`] back.
@@ -79,63 +80,70 @@ impl fmt::Debug for Fingerprint {
 const DEPTH: usize = 128;
 
 /// One step of the traversal, so that nesting uses the heap and not the stack.
-enum Step {
-    Value(Raw, usize),
-    Text(&'static [u8]),
-    Key(String),
+enum Step<'a> {
+    Value(&'a [u8], usize),
+    Sign(u8),
+    Key(&'a [u8]),
 }
 
-/// Hashes the value with sorted keys and without whitespace.
-fn canonical(text: &[u8], hasher: &mut blake3::Hasher) {
-    let Ok(root) = Raw::parse(&bytes::Bytes::copy_from_slice(text)) else {
-        return;
-    };
-    let mut steps = vec![Step::Value(root, 0)];
+/// Writes a value with sorted keys and without blanks.
+fn push_canonical(value: &[u8], text: &mut Vec<u8>) {
+    let mut steps = vec![Step::Value(value, 0)];
     while let Some(step) = steps.pop() {
         match step {
-            Step::Text(text) => drop(hasher.update(text)),
-            Step::Key(key) => drop(hasher.update(Raw::author(&key).as_bytes())),
-            Step::Value(value, depth) => open(&value, depth, &mut steps, hasher),
+            Step::Sign(sign) => text.push(sign),
+            Step::Key(key) => push_string(key, text),
+            Step::Value(value, depth) => open(value, depth, &mut steps, text),
         }
     }
 }
 
-fn open(value: &Raw, depth: usize, steps: &mut Vec<Step>, hasher: &mut blake3::Hasher) {
+fn open<'a>(value: &'a [u8], depth: usize, steps: &mut Vec<Step<'a>>, text: &mut Vec<u8>) {
     let from = steps.len();
-    match value.as_bytes().first() {
+    let part = |range| value.get(range).unwrap_or_default();
+    match value.first() {
         Some(b'{') if depth < DEPTH => {
-            let mut members: Vec<(String, Raw)> = value
-                .members()
-                .filter_map(|m| Some((m.name(value.as_bytes())?, value.part(m.value))))
-                .collect();
+            let members =
+                Members::of(value).filter_map(|member| Some((member.name(value)?, member)));
+            let mut members: Vec<_> = members.collect();
             members.sort_by(|a, b| a.0.cmp(&b.0));
-            steps.push(Step::Text(b"{"));
-            for (key, value) in members {
+            steps.push(Step::Sign(b'{'));
+            for (_, member) in members {
                 steps.extend([
-                    Step::Key(key),
-                    Step::Text(b":"),
-                    Step::Value(value, depth + 1),
-                    Step::Text(b","),
+                    Step::Key(part(member.key)),
+                    Step::Sign(b':'),
+                    Step::Value(part(member.value), depth + 1),
+                    Step::Sign(b','),
                 ]);
             }
-            steps.push(Step::Text(b"}"));
+            steps.push(Step::Sign(b'}'));
         }
         Some(b'[') if depth < DEPTH => {
-            steps.push(Step::Text(b"["));
-            for element in value.elements() {
-                steps.extend([Step::Value(element, depth + 1), Step::Text(b",")]);
+            steps.push(Step::Sign(b'['));
+            for element in Elements::of(value) {
+                let element = part(element.value);
+                steps.extend([Step::Value(element, depth + 1), Step::Sign(b',')]);
             }
-            steps.push(Step::Text(b"]"));
+            steps.push(Step::Sign(b']'));
         }
-        Some(b'"') => match value.string() {
-            Some(text) => drop(hasher.update(Raw::author(&text).as_bytes())),
-            None => drop(hasher.update(value.as_bytes())),
-        },
-        _ => drop(hasher.update(value.as_bytes())),
+        Some(b'"') => push_string(value, text),
+        _ => text.extend_from_slice(value),
     }
     // A stack returns the last step first.
     if let Some(new) = steps.get_mut(from..) {
         new.reverse();
+    }
+}
+
+/// Writes a string with the escapes that it needs.
+fn push_string(string: &[u8], text: &mut Vec<u8>) {
+    let has_escapes = string.contains(&b'\\');
+    let spelt = has_escapes
+        .then(|| serde_json::from_slice::<String>(string).ok())
+        .flatten();
+    match spelt {
+        Some(spelt) => text.extend_from_slice(Raw::author(&spelt).as_bytes()),
+        None => text.extend_from_slice(string),
     }
 }
 

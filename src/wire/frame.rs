@@ -8,8 +8,9 @@ use serde_json::value::RawValue;
 
 use super::{
     Id, MemberSpan, Raw, RpcError, check,
-    raw::{FEW_MEMBERS, KNOWN_MEMBERS, WORTH_KNOWING, text_of},
+    raw::{FEW_MEMBERS, KNOWN_MEMBERS, WORTH_KNOWING},
     reader::Reader,
+    scan::text_of,
 };
 
 /// A JSON-RPC 2.0 message with its payload untouched.

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::{
     check,
-    scan::{Elements, MemberSpan, Members},
+    scan::{Elements, MemberSpan, Members, text_of},
 };
 
 /// One JSON value, never re-modelled: key order, number text, escapes and unknown fields are those of the sender. Cheap to clone;
@@ -270,15 +270,6 @@ impl Raw {
     pub fn string(&self) -> Option<String> {
         text_of(&self.text)
     }
-}
-
-/// The text of a string, unescaped. Most have no escapes, and are not read again.
-pub(super) fn text_of(json: &[u8]) -> Option<String> {
-    let inside = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    if inside.contains(&b'\\') {
-        return serde_json::from_slice(json).ok();
-    }
-    str::from_utf8(inside).ok().map(str::to_owned)
 }
 
 impl fmt::Debug for Raw {

@@ -38,8 +38,17 @@ impl MemberSpan {
 
     /// The key, escapes resolved.
     pub fn name(&self, text: &[u8]) -> Option<String> {
-        serde_json::from_slice(text.get(self.key.clone())?).ok()
+        text_of(text.get(self.key.clone())?)
     }
+}
+
+/// The text of a string, unescaped. Most have no escapes, and are not read again.
+pub(super) fn text_of(json: &[u8]) -> Option<String> {
+    let inside = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if inside.contains(&b'\\') {
+        return serde_json::from_slice(json).ok();
+    }
+    str::from_utf8(inside).ok().map(str::to_owned)
 }
 
 /// The members of an object, in their order.
