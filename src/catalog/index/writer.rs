@@ -3,7 +3,9 @@
 use std::{collections::HashMap, sync::Arc};
 
 use tantivy::{
-    Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, Term,
+    Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, SingleSegmentIndexWriter,
+    TantivyDocument, Term,
+    directory::RamDirectory,
     indexer::{IndexWriterOptions, NoMergePolicy},
     schema::{FAST, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions},
     store::Compressor,
@@ -24,13 +26,19 @@ use crate::{
 /// Memory in bytes before the writer flushes a segment; the least that tantivy accepts.
 const BUDGET: usize = 15_000_000;
 
+/// The same where there is no index yet. By it tantivy chooses how large its table of words begins, all of which is gone through in the
+/// end: of the least above that is half a million words.
+const FIRST_BUDGET: usize = 1_000_000;
+
 /// More segments make each search slower, so they are merged.
 const SEGMENTS: usize = 6;
 
 /// Builds the index. Its methods block; call them on a blocking thread.
 pub struct Writer {
     index: Index,
-    /// While something changes: three threads, and 2.4 MiB for documents on their way.
+    /// While the first documents are put in, which become an index of their own.
+    first: Option<SingleSegmentIndexWriter>,
+    /// While something changes later: three threads, and 2.4 MiB for documents on their way.
     documents: Option<IndexWriter>,
     reader: IndexReader,
     fields: IndexFields,
@@ -82,15 +90,11 @@ impl Writer {
             .create_in_ram()
             .map_err(&failed)?;
         index.tokenizers().register(analyser::NAME, Analyser);
-        let reader = index
-            .reader_builder()
-            .reload_policy(ReloadPolicy::Manual)
-            .try_into()
-            .map_err(&failed)?;
         Ok(Self {
+            reader: reader(&index).map_err(&failed)?,
             index,
+            first: None,
             documents: None,
-            reader,
             fields: IndexFields { number, texts },
             known: HashMap::new(),
             free: Vec::new(),
@@ -103,6 +107,11 @@ impl Writer {
         snapshot: Arc<Snapshot>,
     ) -> Result<(Searcher, IndexChanges), IndexError> {
         let mut changes = IndexChanges::default();
+        if self.first.take().is_some() {
+            // The update that put them in failed.
+            self.known.clear();
+            self.free.clear();
+        }
         self.remove_unknown(&snapshot, &mut changes)
             .map_err(IndexError::new("remove tools from the index"))?;
         for server in snapshot.servers.values() {
@@ -147,7 +156,6 @@ impl Writer {
         changes: &mut IndexChanges,
     ) -> tantivy::Result<()> {
         let key = (server.clone(), tool.name.clone());
-        let documents = &mut self.documents;
         let number = match self.known.get(&key) {
             Some(known)
                 if known.fingerprint == tool.fingerprint && known.is_hidden == is_hidden =>
@@ -157,7 +165,7 @@ impl Writer {
             Some(known) => {
                 // Deletes what was added before, not what follows.
                 let term = Term::from_field_u64(self.fields.number, known.number);
-                writer(documents, &self.index)?.delete_term(term);
+                writer(&mut self.documents, &self.index)?.delete_term(term);
                 known.number
             }
             None => self.free.pop().unwrap_or(self.known.len() as u64),
@@ -176,7 +184,7 @@ impl Writer {
         for (field, text) in self.fields.texts.iter().zip(&texts) {
             document.add_text(*field, text);
         }
-        writer(documents, &self.index)?.add_document(document)?;
+        self.add(document)?;
         self.known.insert(
             key,
             Known {
@@ -190,7 +198,28 @@ impl Writer {
         Ok(())
     }
 
+    fn add(&mut self, document: TantivyDocument) -> tantivy::Result<()> {
+        if self.known.is_empty() && self.documents.is_none() {
+            let empty = Index::builder()
+                .schema(self.index.schema())
+                .settings(self.index.settings().clone())
+                .tokenizers(self.index.tokenizers().clone());
+            let first = empty.single_segment_index_writer(RamDirectory::default(), FIRST_BUDGET);
+            self.first = Some(first?);
+        }
+        match &mut self.first {
+            Some(first) => first.add_document(document),
+            None => writer(&mut self.documents, &self.index)?
+                .add_document(document)
+                .map(drop),
+        }
+    }
+
     fn commit(&mut self) -> tantivy::Result<()> {
+        if let Some(first) = self.first.take() {
+            self.index = first.finalize()?;
+            self.reader = reader(&self.index)?;
+        }
         let Some(mut documents) = self.documents.take() else {
             return Ok(());
         };
@@ -201,6 +230,11 @@ impl Writer {
         }
         self.reader.reload()
     }
+}
+
+fn reader(index: &Index) -> tantivy::Result<IndexReader> {
+    let builder = index.reader_builder();
+    builder.reload_policy(ReloadPolicy::Manual).try_into()
 }
 
 /// The writer of documents, which begins with the first.
