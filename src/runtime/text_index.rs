@@ -1,6 +1,6 @@
 //! Where in a list the texts stand, by their hashes: sixteen bytes for each, however long it is. Pure.
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
 
 use crate::runtime::quick_map::QuickHash;
 
@@ -13,10 +13,10 @@ pub struct TextIndex {
 }
 
 impl TextIndex {
-    /// Of these texts, each with its place.
-    pub fn new<T: AsRef<str>>(texts: impl Iterator<Item = (usize, T)>) -> Self {
+    /// Of these texts, or numbers of them, each with its place.
+    pub fn new(texts: impl Iterator<Item = (usize, impl Hash)>) -> Self {
         let hash = QuickHash::default();
-        let places = texts.map(|(place, text)| (hash.hash_one(text.as_ref()), place));
+        let places = texts.map(|(place, text)| (hash.hash_one(text), place));
         let mut places: Vec<(u64, usize)> = places.collect();
         places.sort_unstable();
         Self {
@@ -41,7 +41,7 @@ impl TextIndex {
     }
 
     /// Where the text stands, if anywhere, and perhaps others of the same hash.
-    pub fn places(&self, text: &str) -> impl Iterator<Item = usize> {
+    pub fn places(&self, text: &(impl Hash + ?Sized)) -> impl Iterator<Item = usize> {
         let wanted = self.hash.hash_one(text);
         let first = self.places.partition_point(|(hash, _)| *hash < wanted);
         let from = self.places.get(first..).unwrap_or_default().iter();

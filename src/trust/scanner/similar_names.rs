@@ -20,7 +20,7 @@ impl SimilarNames {
     /// Of names that differ from each other.
     pub(super) fn new(names: Vec<String>) -> Self {
         let all = || names.iter().enumerate();
-        let gaps = all().flat_map(|(place, name)| with_gaps(name).map(move |gap| (place, gap)));
+        let gaps = all().flat_map(|(place, name)| gaps(name).map(move |gap| (place, gap)));
         Self {
             looks: TextIndex::new(all().map(|(place, name)| (place, look(name)))),
             gaps: TextIndex::new(gaps),
@@ -45,10 +45,7 @@ impl SimilarNames {
 
     /// Names that differ by one letter that is more, less or other, or by two that changed places.
     pub(super) fn one_off(&self, name: &str) -> impl Iterator<Item = &String> {
-        let near = with_gaps(name).flat_map(|gap| {
-            let places: Vec<usize> = self.gaps.places(&gap).collect();
-            self.named(places)
-        });
+        let near = gaps(name).flat_map(|gap| self.named(self.gaps.places(&gap).collect()));
         near.filter(move |other| *other != name && is_near(name, other) && is_slip(name, other))
     }
 
@@ -61,17 +58,27 @@ impl SimilarNames {
 /// Limit: letters of a name that is held against others letter by letter. Nobody takes a longer one for another by a slip.
 const LETTERS: usize = 128;
 
-/// The name, and the name with each of its letters left out in turn; nothing of a name with too many.
-fn with_gaps(name: &str) -> impl Iterator<Item = String> {
+/// A number for the name, and for the name with each of its letters left out in turn; nothing of a name with too many. Equal texts have
+/// equal numbers: the bytes are the digits.
+fn gaps(name: &str) -> impl Iterator<Item = u64> {
+    const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
+    let add = |number: u64, text: &str| {
+        let bytes = text.bytes().map(u64::from);
+        bytes.fold(number, |number, byte| {
+            number.wrapping_mul(BASE).wrapping_add(byte)
+        })
+    };
     let is_short = name.chars().nth(LETTERS).is_none();
     let name = is_short.then_some(name).into_iter();
-    name.flat_map(|name| {
-        let gaps = name.char_indices().map(move |(at, character)| {
-            let before = name.get(..at).unwrap_or_default();
-            let after = name.get(at + character.len_utf8()..).unwrap_or_default();
-            format!("{before}{after}")
+    name.flat_map(move |name| {
+        let letters = name.char_indices();
+        let gaps = letters.scan(0, move |before, (at, letter)| {
+            let after = name.get(at + letter.len_utf8()..).unwrap_or_default();
+            let gap = add(*before, after);
+            *before = add(*before, name.get(at..at + letter.len_utf8())?);
+            Some(gap)
         });
-        gaps.chain([name.to_owned()])
+        gaps.chain([add(0, name)])
     })
 }
 
@@ -163,6 +170,23 @@ fn letters(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn with_gaps(name: &str) -> impl Iterator<Item = String> {
+        let gaps = name.char_indices().map(move |(at, letter)| {
+            let before = name.get(..at).unwrap_or_default();
+            let after = name.get(at + letter.len_utf8()..).unwrap_or_default();
+            format!("{before}{after}")
+        });
+        gaps.chain([name.to_owned()])
+    }
+
+    #[test]
+    fn equal_gaps_have_equal_numbers() {
+        let numbers = gaps("größe").zip(with_gaps("größe"));
+        for (number, gap) in numbers {
+            assert_eq!(gaps(&gap).last(), Some(number), "{gap}");
+        }
+    }
 
     #[test]
     fn names_are_near_where_a_gap_in_each_makes_them_the_same() {
