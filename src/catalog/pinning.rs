@@ -19,7 +19,7 @@ use crate::{
             Pins, ThingKind, now,
         },
         fingerprint::Fingerprint,
-        scanner::{Comparison, Finding, Neighbours, Scanner},
+        scanner::{self, Comparison, Finding, Neighbours, Scanner},
     },
     wire::Raw,
 };
@@ -103,14 +103,13 @@ pub(super) fn judge(
     lock: Option<&Lock>,
 ) -> Pins {
     let concerns_others = OnceCell::new();
+    let concerns_others = || *concerns_others.get_or_init(|| beside.may_concern(server));
     let mut objects = |one: &Listed<'_>, known: Knowledge| {
         let comparison = match known {
             Knowledge::New => Comparison::OfNew,
             Knowledge::Baseline => Comparison::OfBaseline,
         };
-        if known == Knowledge::Baseline
-            && !*concerns_others.get_or_init(|| beside.may_concern(server))
-        {
+        if known == Knowledge::Baseline && !concerns_others() {
             return false;
         }
         match one.kind {
@@ -119,7 +118,8 @@ pub(super) fn judge(
                 tool.is_some_and(|tool| {
                     let scanner = || beside.scanner.borrow_mut();
                     known == Knowledge::New && objects_to(&server.server, tool, &mut scanner())
-                        || beside.objects_to(server, tool, comparison)
+                        || beside.imitates(server, tool, comparison)
+                        || concerns_others() && beside.orders_about_others(server, tool)
                 })
             }
             ThingKind::Instructions => {
@@ -187,10 +187,14 @@ impl<'a> Beside<'a> {
         others.filter(|other| other.relations().may_be_about(one.relations()))
     }
 
-    fn objects_to(&self, server: &ServerCatalog, tool: &Tool, comparison: Comparison) -> bool {
-        let (name, names) = ((server.server.as_str(), &*tool.name), self.names());
+    fn imitates(&self, server: &ServerCatalog, tool: &Tool, comparison: Comparison) -> bool {
+        let name = (server.server.as_str(), &*tool.name);
+        scanner::imitates(name, self.names(), comparison)
+    }
+
+    fn orders_about_others(&self, server: &ServerCatalog, tool: &Tool) -> bool {
         let scanner = self.scanner.borrow();
-        scanner.objects_beside_others(name, &tool.definition, names, comparison)
+        scanner.orders_about_others(server.server.as_str(), &tool.definition, self.names())
     }
 
     fn objects_to_instructions(&self, server: &ServerCatalog) -> bool {

@@ -98,6 +98,15 @@ pub fn is_only_a_name(name: &str) -> bool {
     orders::is_only_a_name(name)
 }
 
+/// Whether the name of a server's tool, or of the server, is taken for that of another server's tool, or of another server.
+pub fn imitates(
+    (server, name): (&str, &str),
+    neighbours: &Neighbours,
+    comparison: Comparison,
+) -> bool {
+    lookalike::imitates(name, server, neighbours, comparison)
+}
+
 /// What follows from a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -149,18 +158,6 @@ impl Scanner {
             marks.extend(likeness::marks(text));
         });
         marks
-    }
-
-    /// Whether it objects to a tool for what other servers list: it gives orders about their tools, or its name is taken for theirs.
-    pub fn objects_beside_others(
-        &self,
-        (server, name): (&str, &str),
-        definition: &Raw,
-        neighbours: &Neighbours,
-        comparison: Comparison,
-    ) -> bool {
-        lookalike::imitates(name, server, neighbours, comparison)
-            || self.orders_about_others(server, definition, neighbours)
     }
 
     /// Whether a definition, or what a server says of itself, gives orders about tools of others by their names.
