@@ -47,23 +47,19 @@ fn acts(text: &str) -> bool {
     first.is_some_and(|first| {
         let plain = first.strip_suffix("es").unwrap_or(first);
         let plain = [first, plain, first.strip_suffix('s').unwrap_or(first)];
-        ACTING
-            .split_ascii_whitespace()
-            .any(|verb| plain.contains(&verb))
+        let mut verbs = ACTING.split(' ');
+        verbs.any(|verb| verb.bytes().next() == first.bytes().next() && plain.contains(&verb))
     })
 }
 
 /// Compares the hints of a tool with its name and with how its description begins. A milder hint decides nothing: the gate takes the words.
 pub(super) fn read(definition: &Raw, findings: &mut Findings) {
-    let [name, description, annotations] =
-        ["name", "description", "annotations"].map(|key| definition.get(key));
+    let [name, description, annotations] = definition
+        .look_up(["name", "description", "annotations"])
+        .map(|found| found.value);
     let hints: Hints = annotations
         .and_then(|annotations| annotations.read().ok())
         .unwrap_or_default();
-    let text = |value: Option<Raw>| value.and_then(|value| value.string()).unwrap_or_default();
-    let (name, description) = (text(name), text(description));
-    let described = WordedEffect::of_description(&description);
-    let named = WordedEffect::of(&name, "");
     let (hint, rule) = match hints {
         Hints {
             read_only_hint: Some(true),
@@ -75,17 +71,22 @@ pub(super) fn read(definition: &Raw, findings: &mut Findings) {
         } => ("destructiveHint", "annotations.destructive"),
         _ => return,
     };
+    let text = |value: Option<Raw>| value.and_then(|value| value.string()).unwrap_or_default();
+    let (name, description) = (text(name), text(description));
+    let described = WordedEffect::of_description(&description);
+    let by_name = WordedEffect::of_name(&name);
+    let whole = by_name.unwrap_or(described);
     let does = |effect, text: &str| match effect {
         Unsure if acts(text) => Writes,
         effect => effect,
     };
-    let named = does(named, &name);
+    let named = does(by_name.unwrap_or(Unsure), &name);
     let described = if named == Unsure {
         described
     } else {
         does(described, &description)
     };
-    let whole = match WordedEffect::of(&name, &description) {
+    let whole = match whole {
         Unsure if named != Unsure => named,
         Unsure => described,
         effect => effect,

@@ -4,17 +4,16 @@ use super::{
     Severity::{Hold, Remark},
     excerpt::excerpt,
     findings::Findings,
-    fold::words_of_name,
     passage::Passage,
     phrase::{Hint, Meaning},
     purpose::ToolPurpose,
 };
 
-/// Reads the name of a parameter.
-pub(super) fn read_name(text: &Passage<'_>, findings: &mut Findings) {
+/// Reads the name of a parameter, and its words.
+pub(super) fn read_name(text: &Passage<'_>, words: &str, findings: &mut Findings) {
     let purpose = &text.reader.purpose;
     // No apostrophe is in a name: `users_inbox`.
-    let words = words_of_name(text.text).replace("users ", "user's ");
+    let words = words.replace("users ", "user's ");
     let found = text.reader.phrases.find(&words);
     let is_beyond = found.iter().any(|found| {
         let words = words.get(found.range.clone()).unwrap_or_default();

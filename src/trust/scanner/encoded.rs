@@ -43,7 +43,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
 
 /// Words of two alphabets, and words in letters that are only styled.
 fn alphabets(text: &Passage<'_>, findings: &mut Findings) {
-    if text.text.is_ascii() {
+    if text.bytes.are_ascii() {
         return;
     }
     let (mut was_letter, mut styled) = (false, 0);
@@ -66,7 +66,9 @@ fn alphabets(text: &Passage<'_>, findings: &mut Findings) {
 
 /// Base64, base32 and hexadecimal.
 fn blobs(text: &Passage<'_>, findings: &mut Findings) {
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte);
+    let is_part = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')
+    };
     let mut decoded_pieces = 0;
     let spaced = spaced_hexadecimal(text.text);
     let pieces = text.text.as_bytes().split(|byte| !is_part(byte));
@@ -122,21 +124,21 @@ fn is_command(decoded: &str) -> bool {
 
 /// `72 6d 20` without its blanks, where a text has so many pairs in a row.
 fn spaced_hexadecimal(text: &str) -> Option<String> {
-    let is_pair = |word: &&str| word.len() == 2 && word.bytes().all(|b| b.is_ascii_hexdigit());
-    let words = text.split([' ', ',', ':']);
-    let mut longest = String::new();
-    let mut run = String::new();
-    for word in words {
-        if is_pair(&word) {
-            run.push_str(word);
-        } else {
-            run.clear();
-        }
-        if run.len() > longest.len() {
-            longest.clone_from(&run);
+    let is_pair =
+        |word: &[u8]| matches!(word, [a, b] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+    let words = || {
+        text.as_bytes()
+            .split(|byte| matches!(byte, b' ' | b',' | b':'))
+    };
+    let (mut run, mut longest, mut end) = (0, 0, 0);
+    for (number, word) in words().enumerate() {
+        run = if is_pair(word) { run + 1 } else { 0 };
+        if run > longest {
+            (longest, end) = (run, number + 1);
         }
     }
-    (longest.len() >= SHORTEST).then_some(longest)
+    let pairs = words().skip(end - longest).take(longest).flatten();
+    (longest * 2 >= SHORTEST).then(|| pairs.map(|byte| char::from(*byte)).collect())
 }
 
 /// The text that a piece decodes to, if it is one.
@@ -219,6 +221,9 @@ fn readable(bytes: Vec<u8>) -> Option<String> {
 
 /// Escapes of programming languages, of HTML and of addresses that spell orders.
 fn escapes(text: &Passage<'_>, findings: &mut Findings) {
+    if !text.bytes.have_any(b"&%\\") {
+        return;
+    }
     let Some((decoded, escapes)) = unescaped(text.text) else {
         return;
     };
@@ -380,6 +385,9 @@ fn spaced_out(text: &Passage<'_>, findings: &mut Findings) {
 
 /// `1gn0r3 pr3v10u5`.
 fn digits_for_letters(text: &Passage<'_>, findings: &mut Findings) {
+    if !text.bytes.have_any(b"013457@$!") {
+        return;
+    }
     let is_digit = |byte: u8| {
         matches!(
             byte,
@@ -416,6 +424,9 @@ fn digits_for_letters(text: &Passage<'_>, findings: &mut Findings) {
 
 /// Letters moved by thirteen, where the text says so. What is telling by itself is a phrase.
 fn turned_around(text: &Passage<'_>, findings: &mut Findings) {
+    if text.bytes.are_ascii() && !text.bytes.have_any(b"3") {
+        return;
+    }
     let folded = &text.sentences().folded;
     if !folded.contains("rot13") && !folded.contains("rot-13") {
         return;

@@ -116,6 +116,7 @@ pub(super) fn push_escaped(escaped: &mut String, character: char) {
         '\t' => escaped.push_str("\\t"),
         '\\' => escaped.push_str("\\\\"),
         '<' | '>' => escape(escaped, character),
+        plain if plain.is_ascii_graphic() => escaped.push(plain),
         seen if !is_invisible(seen) && !is_hidden(seen) => escaped.push(seen),
         hidden => escape(escaped, hidden),
     }

@@ -17,8 +17,7 @@ const FAR_LINES: usize = 20;
 
 pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     far_text(text, findings);
-    // All of them begin with one of these bytes or a higher one.
-    if text.text.bytes().all(|byte| byte < 0xC2) {
+    if text.bytes.are_ascii() {
         return;
     }
     let mut before = Preceding::default();
@@ -112,6 +111,9 @@ fn judge(
 
 /// Text behind so many blanks or empty lines that a person who looks at the beginning does not scroll to it.
 fn far_text(text: &Passage<'_>, findings: &mut Findings) {
+    if text.text.len() <= FAR_BLANKS && !text.bytes.have_any(b"\n") {
+        return;
+    }
     let (mut blanks, mut lines) = (0, 0);
     for (at, byte) in text.text.bytes().enumerate() {
         match byte {

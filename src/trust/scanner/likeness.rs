@@ -41,7 +41,8 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
         return;
     }
     let folded = &text.sentences().folded;
-    let telling = sentences(folded).filter(|sentence| sentence.marks.len() >= TELLING);
+    let sentences = sentences(folded, TELLING.div_ceil(2));
+    let telling = sentences.filter(|sentence| sentence.marks.len() >= TELLING);
     let scored = telling.map(|sentence| (score(&sentence), sentence));
     let Some((score, sentence)) = scored.max_by_key(|(score, _)| *score) else {
         return;
@@ -68,7 +69,7 @@ pub(super) fn marks(text: &Passage<'_>) -> Vec<Vec<u16>> {
     if text.kind == Kind::Key || text.kind == Kind::Name {
         return Vec::new();
     }
-    let sentences = sentences(&text.sentences().folded);
+    let sentences = sentences(&text.sentences().folded, SHORTEST);
     sentences.map(|sentence| sentence.marks).collect()
 }
 
@@ -79,7 +80,8 @@ struct Sentence {
     marks: Vec<u16>,
 }
 
-fn sentences(folded: &str) -> impl Iterator<Item = Sentence> {
+/// The sentences of so many words or more.
+fn sentences(folded: &str, shortest: usize) -> impl Iterator<Item = Sentence> {
     let mut at = 0;
     std::iter::from_fn(move || {
         while at < folded.len() {
@@ -87,7 +89,7 @@ fn sentences(folded: &str) -> impl Iterator<Item = Sentence> {
             let rest = folded.get(start..).unwrap_or_default();
             let (words, length) = words(rest);
             at += length;
-            if words.len() >= SHORTEST {
+            if words.len() >= shortest {
                 let range = start..at;
                 return Some(Sentence {
                     range,
@@ -190,7 +192,7 @@ mod tests {
     use super::*;
 
     fn sentences_of(text: &str) -> Vec<&str> {
-        sentences(text)
+        sentences(text, SHORTEST)
             .filter_map(|sentence| text.get(sentence.range))
             .collect()
     }

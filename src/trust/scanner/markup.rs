@@ -47,8 +47,8 @@ const ADDRESSED: [&str; 12] = [
     "copilot",
 ];
 
-/// What begins a text that is not shown, and letters of which each has one.
-const HIDING: [char; 3] = ['<', ':', '>'];
+/// What begins a text that is not shown, and bytes of which each has one.
+const HIDING: &[u8] = b"<:>";
 const HIDES: [&str; 14] = [
     "<!--",
     "[//]:",
@@ -124,7 +124,7 @@ fn title(text: &Passage<'_>, findings: &mut Findings) {
 
 /// Blocks of code that are somebody's turn, and headings for the model.
 fn blocks(text: &Passage<'_>, findings: &mut Findings) {
-    if !text.text.contains(['`', '#', '~', '>']) {
+    if !text.bytes.have_any(b"`#~>") {
         return;
     }
     let mut start = 0;
@@ -166,7 +166,7 @@ fn blocks(text: &Passage<'_>, findings: &mut Findings) {
 
 /// Comments and text without size or colour.
 fn hidden(text: &Passage<'_>, findings: &mut Findings) {
-    if !text.text.contains(HIDING) {
+    if !text.bytes.have_any(HIDING) {
         return;
     }
     let lower = text.text.to_ascii_lowercase();

@@ -49,7 +49,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
 
 /// Where a text names one of them.
 pub(super) fn named_in(text: &str) -> Option<Range<usize>> {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b".:-".contains(&byte);
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b':' | b'-');
     let mut start = 0;
     for word in text.as_bytes().split(|byte| !is_part(*byte)) {
         let range = start..start + word.len();

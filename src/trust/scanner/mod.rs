@@ -23,6 +23,7 @@ mod orders;
 mod parameters;
 mod passage;
 mod pattern;
+mod pattern_beginnings;
 mod pattern_steps;
 mod phrase;
 mod phrases;

@@ -130,6 +130,9 @@ fn judge(
     matches: &[Match],
     mut add: impl FnMut(&'static str, Severity, &dyn Fn() -> Range<usize>),
 ) {
+    if matches.is_empty() {
+        return;
+    }
     let words: Vec<OnceCell<Range<usize>>> = vec![OnceCell::new(); matches.len()];
     let words_of = |i: usize, found: &Match| {
         let known = words

@@ -130,8 +130,8 @@ const OUT_OF_SCOPE: &[&str] = &[
 const NAME_WORDS: usize = 7;
 
 fn name(text: &Passage<'_>, findings: &mut Findings) {
-    beyond::read_name(text, findings);
     let words = words_of_name(text.text);
+    beyond::read_name(text, &words, findings);
     let words = words.trim();
     let whole = 0..text.text.len();
     if OUT_OF_SCOPE.contains(&words) {
@@ -213,7 +213,6 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
     if runs_something(folded) {
         findings.add("values.command", grave, text, whole.clone());
     }
-    let parameter = words_of_name(text.place);
     let carries = [
         "bcc",
         "cc",
@@ -239,10 +238,11 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
     ];
     let leads_out = folded.starts_with("http") && !is_at_home(folded)
         || folded.contains('@') && has(Hint::Recipient);
-    if role == Role::FilledIn
-        && leads_out
-        && carries.iter().any(|word| contains_words(&parameter, word))
-    {
+    let is_carried = || {
+        let parameter = words_of_name(text.place);
+        carries.iter().any(|word| contains_words(&parameter, word))
+    };
+    if role == Role::FilledIn && leads_out && is_carried() {
         findings.add("values.recipient", Hold, text, whole.clone());
     }
     if let Some(range) = metadata_service::named_in(text.text) {
@@ -273,14 +273,15 @@ fn runs_something(folded: &str) -> bool {
         "powershell",
     ];
     const JOINTS: [&str; 7] = ["; ", ";", "&& ", "| ", "$(", "|| ", "|"];
-    JOINTS.iter().any(|joint| {
-        let mut parts = folded.split(joint).skip(1);
-        parts.any(|part| {
-            AFTER
-                .iter()
-                .any(|command| part.trim_start().starts_with(command))
+    folded.contains([';', '&', '|', '$'])
+        && JOINTS.iter().any(|joint| {
+            let mut parts = folded.split(joint).skip(1);
+            parts.any(|part| {
+                AFTER
+                    .iter()
+                    .any(|command| part.trim_start().starts_with(command))
+            })
         })
-    })
 }
 
 fn is_at_home(url: &str) -> bool {

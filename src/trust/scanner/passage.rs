@@ -23,7 +23,36 @@ pub(super) struct Passage<'a> {
     pub(super) kind: Kind,
     pub(super) text: &'a str,
     pub(super) reader: &'a PassageReader,
+    pub(super) bytes: BytesSeen,
     sentences: OnceCell<Sentences>,
+}
+
+/// Which bytes a text has, by which most rules see that it has nothing for them.
+pub(super) struct BytesSeen([u64; 4]);
+
+impl BytesSeen {
+    fn of(text: &str) -> Self {
+        let mut seen = [0; 4];
+        for byte in text.bytes() {
+            seen[usize::from(byte >> 6)] |= 1 << (byte & 63);
+        }
+        Self(seen)
+    }
+
+    /// Whether it has one of these.
+    pub(super) fn have_any(&self, bytes: &[u8]) -> bool {
+        let is_seen = |byte: &u8| self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
+        bytes.iter().any(is_seen)
+    }
+
+    pub(super) fn are_ascii(&self) -> bool {
+        self.0[2] | self.0[3] == 0
+    }
+
+    /// Whether it has those that steer a terminal, line ends among them. With one of them begin those beyond ASCII.
+    pub(super) fn have_controls(&self) -> bool {
+        self.0[0] & u64::from(u32::MAX) != 0 || self.have_any(&[0x7F, 0xC2])
+    }
 }
 
 /// A text as patterns read it, and the phrases in it.
@@ -35,7 +64,7 @@ pub(super) struct Sentences {
 impl Sentences {
     pub(super) fn of(text: &str, phrases: &Phrases) -> Self {
         let folded = fold(text);
-        let matches = phrases.find(&folded);
+        let matches = phrases.find(&folded).to_vec();
         Self { folded, matches }
     }
 }
@@ -52,6 +81,7 @@ impl<'a> Passage<'a> {
             kind,
             text,
             reader,
+            bytes: BytesSeen::of(text),
             sentences: OnceCell::new(),
         }
     }
@@ -59,12 +89,11 @@ impl<'a> Passage<'a> {
     /// It is read once, whichever rule asks first. What is private and of the tool's purpose is no phrase.
     pub(super) fn sentences(&self) -> &Sentences {
         self.sentences.get_or_init(|| {
-            let read = Sentences::of(self.text, &self.reader.phrases);
-            let matches =
-                self.reader
-                    .purpose
-                    .judged((self.place, self.kind), &read.folded, read.matches);
-            Sentences { matches, ..read }
+            let folded = fold(self.text);
+            let found = self.reader.phrases.find(&folded);
+            let of = (self.place, self.kind);
+            let matches = self.reader.purpose.judged(of, &folded, &found);
+            Sentences { folded, matches }
         })
     }
 }

@@ -3,9 +3,12 @@
 //!
 //! A pattern has letters, `.`, sets, `\w \d \s \S \b ^ $`, groups with alternatives, and `? * + {n} {n,} {n,m}`.
 
-use std::{collections::HashSet, ops::Range};
+use std::{cell::OnceCell, collections::HashSet, ops::Range};
 
-use super::pattern_steps::{PatternStep, Set, steps};
+use super::{
+    pattern_beginnings::{Beginnings, is_border},
+    pattern_steps::{PatternStep, Set, steps},
+};
 
 /// Limits: steps after which a text is read as one that means to take time, so that nothing is tried twice; bytes of a match of which the
 /// shortest part is looked for.
@@ -15,28 +18,21 @@ const SHRUNK: usize = 512;
 /// A pattern for folded text.
 pub(super) struct Pattern {
     steps: Vec<PatternStep>,
-    /// With which bytes a match may begin, where not every one may. One that has to be at the start of the text begins there with any.
-    beginnings: Option<Box<[Beginning; 256]>>,
-}
-
-/// Whether a match may begin with a byte.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Beginning {
-    Never,
-    AtBorder,
-    Anywhere,
+    /// How what is found from each step on may begin, once somebody wants to know.
+    beginnings: Vec<OnceCell<Beginnings>>,
 }
 
 impl Pattern {
     /// Reads a pattern. What is wrong with one a test finds.
     pub(super) fn new(text: &'static str) -> Self {
-        let mut pattern = Self {
-            steps: steps(text),
-            beginnings: None,
-        };
-        pattern.sort_choices();
-        pattern.beginnings = pattern.begins_with(0);
-        pattern
+        let steps = steps(text);
+        let beginnings = steps.iter().map(|_| OnceCell::new()).collect();
+        Self { steps, beginnings }
+    }
+
+    fn beginnings(&self, step: usize) -> Option<&Beginnings> {
+        let known = self.beginnings.get(step)?;
+        Some(known.get_or_init(|| Beginnings::of(&self.steps, step)))
     }
 
     /// At most so many places in a folded text, none of which overlap.
@@ -44,14 +40,11 @@ impl Pattern {
         let mut places = Vec::new();
         let mut attempt = Attempt::new(self, text);
         let mut at = 0;
-        while places.len() < most && at <= text.len() {
-            let Some(start) = self.next_beginning(text, at) else {
-                break;
-            };
+        while places.len() < most
+            && let Some(start) = self.beginnings(0).and_then(|it| it.next(text, at))
+        {
             at = start + 1;
-            if text.is_char_boundary(start)
-                && let Some(end) = attempt.first_end(start)
-            {
+            if let Some(end) = attempt.first_end(start) {
                 at = end.max(at);
                 places.push(start..end);
                 attempt.tried.clear();
@@ -75,78 +68,6 @@ impl Pattern {
         });
         shortest.next().unwrap_or(0..end)
     }
-
-    fn next_beginning(&self, text: &str, at: usize) -> Option<usize> {
-        let Some(beginnings) = self.beginnings.as_ref().filter(|_| at > 0) else {
-            return (at <= text.len()).then_some(at);
-        };
-        let rest = text.as_bytes().get(at..)?;
-        let mut bytes = rest.iter().enumerate();
-        let next = bytes.find(|(offset, byte)| match beginnings.get(usize::from(**byte)) {
-            Some(Beginning::Anywhere) => true,
-            Some(Beginning::AtBorder) => is_border(text, at + offset),
-            Some(Beginning::Never) | None => false,
-        });
-        next.map(|(offset, _)| at + offset)
-    }
-
-    /// The bytes that may stand where this step is tried; nothing if any may, or none.
-    fn begins_with(&self, step: usize) -> Option<Box<[Beginning; 256]>> {
-        let mut bytes = Box::new([Beginning::Never; 256]);
-        let mut allow = |byte: u8| {
-            if let Some(is) = bytes.get_mut(usize::from(byte)) {
-                *is = Beginning::Anywhere;
-            }
-        };
-        match self.steps.get(step)? {
-            PatternStep::Text(text) => allow(*text.as_bytes().first()?),
-            PatternStep::Run {
-                set, least: 1.., ..
-            } => {
-                let ascii = (0..128).filter(|byte| set.has(char::from(*byte)));
-                ascii.for_each(&mut allow);
-                // What is not of ASCII is looked at closely.
-                (128..=255).for_each(allow);
-            }
-            PatternStep::Border => {
-                bytes = self.begins_with(step + 1)?;
-                for is in bytes.iter_mut() {
-                    *is = (*is).min(Beginning::AtBorder);
-                }
-            }
-            PatternStep::Jump(to) => return self.begins_with(*to),
-            PatternStep::Choice(choices) => {
-                for (_, to) in choices {
-                    let of_choice = self.begins_with(*to)?;
-                    for (is, more) in bytes.iter_mut().zip(of_choice.iter()) {
-                        *is = (*is).max(*more);
-                    }
-                }
-            }
-            // The start of a text is always tried.
-            PatternStep::Start => (),
-            PatternStep::Run { .. } | PatternStep::End | PatternStep::Done => return None,
-        }
-        Some(bytes)
-    }
-
-    /// Notes with which byte each alternative begins.
-    fn sort_choices(&mut self) {
-        let first = |steps: &[PatternStep], at: usize| match steps.get(at) {
-            Some(PatternStep::Text(text)) => text.as_bytes().first().copied(),
-            _ => None,
-        };
-        for at in 0..self.steps.len() {
-            let Some(PatternStep::Choice(choices)) = self.steps.get(at) else {
-                continue;
-            };
-            let sorted = choices.iter().map(|(_, to)| (first(&self.steps, *to), *to));
-            let sorted = PatternStep::Choice(sorted.collect());
-            if let Some(step) = self.steps.get_mut(at) {
-                *step = sorted;
-            }
-        }
-    }
 }
 
 /// What is left to try.
@@ -163,8 +84,10 @@ enum Left {
 
 /// A pattern at work on one text.
 struct Attempt<'p, 't> {
-    steps: &'p [PatternStep],
+    pattern: &'p Pattern,
     text: &'t str,
+    /// Whether each byte of the text is a character of one line.
+    is_plain: bool,
     left: Vec<Left>,
     taken: usize,
     /// From which step nothing came at which place.
@@ -174,8 +97,9 @@ struct Attempt<'p, 't> {
 impl<'p, 't> Attempt<'p, 't> {
     fn new(pattern: &'p Pattern, text: &'t str) -> Self {
         Self {
-            steps: &pattern.steps,
+            pattern,
             text,
+            is_plain: text.is_ascii() && !text.contains('\n'),
             left: Vec::new(),
             taken: 0,
             tried: HashSet::new(),
@@ -213,7 +137,7 @@ impl<'p, 't> Attempt<'p, 't> {
     fn follow(&mut self, mut step: usize, mut at: usize) -> Option<usize> {
         loop {
             self.taken += 1;
-            match self.steps.get(step)? {
+            match self.pattern.steps.get(step)? {
                 PatternStep::Text(text) => {
                     if !self.text.as_bytes().get(at..)?.starts_with(text.as_bytes()) {
                         return None;
@@ -221,9 +145,10 @@ impl<'p, 't> Attempt<'p, 't> {
                     at += text.len();
                     step += 1;
                 }
-                PatternStep::Run { set, least, most } => {
+                PatternStep::Run {
+                    set, least, most, ..
+                } => {
                     let (shortest, longest) = self.run(set, at, *least, *most)?;
-                    step += 1;
                     if longest > shortest {
                         self.left.push(Left::Run {
                             step,
@@ -231,6 +156,7 @@ impl<'p, 't> Attempt<'p, 't> {
                             at: longest,
                         });
                     }
+                    step += 1;
                     at = longest;
                 }
                 PatternStep::Border => {
@@ -243,7 +169,8 @@ impl<'p, 't> Attempt<'p, 't> {
                 PatternStep::End if at == self.text.len() => step += 1,
                 PatternStep::Start | PatternStep::End => return None,
                 PatternStep::Choice(choices) => {
-                    let (to, next) = self.choose(choices, 0, at)?;
+                    let byte = self.text.as_bytes().get(at);
+                    let (to, next) = choices.fitting(byte, 0)?;
                     if next < choices.len() {
                         self.left.push(Left::Choice { step, next, at });
                     }
@@ -260,10 +187,11 @@ impl<'p, 't> Attempt<'p, 't> {
         loop {
             match self.left.pop()? {
                 Left::Choice { step, next, at } => {
-                    let Some(PatternStep::Choice(choices)) = self.steps.get(step) else {
+                    let Some(PatternStep::Choice(choices)) = self.pattern.steps.get(step) else {
                         continue;
                     };
-                    let Some((to, next)) = self.choose(choices, next, at) else {
+                    let byte = self.text.as_bytes().get(at);
+                    let Some((to, next)) = choices.fitting(byte, next) else {
                         continue;
                     };
                     if next < choices.len() {
@@ -272,36 +200,30 @@ impl<'p, 't> Attempt<'p, 't> {
                     return Some((to, at));
                 }
                 Left::Run { step, least, at } => {
-                    let shorter = self.text.floor_char_boundary(at - 1);
+                    let after = self.pattern.beginnings(step + 1);
+                    let shorter = after.and_then(|after| after.last_before(self.text, least, at));
+                    let Some(shorter) = shorter else {
+                        continue;
+                    };
                     if shorter > least {
                         let at = shorter;
                         self.left.push(Left::Run { step, least, at });
                     }
                     if self.taken < PATIENCE || self.tried.insert((step, shorter)) {
-                        return Some((step, shorter));
+                        return Some((step + 1, shorter));
                     }
                 }
             }
         }
     }
 
-    /// The first alternative that may lead on from here, and the number of the one after it.
-    fn choose(
-        &self,
-        choices: &[(Option<u8>, usize)],
-        from: usize,
-        at: usize,
-    ) -> Option<(usize, usize)> {
-        let byte = self.text.as_bytes().get(at);
-        let choices = choices.iter().enumerate().skip(from);
-        let mut fitting =
-            choices.filter(|(_, (first, _))| first.is_none() || first.as_ref() == byte);
-        fitting.next().map(|(number, (_, to))| (*to, number + 1))
-    }
-
     /// Where the shortest and the longest run of a set end, if there is one.
     fn run(&self, set: &Set, at: usize, least: usize, most: usize) -> Option<(usize, usize)> {
         let rest = self.text.get(at..)?;
+        if self.is_plain && set.is_any() {
+            let longest = at + rest.len().min(most);
+            return (longest >= at + least).then_some((at + least, longest));
+        }
         let (mut shortest, mut end) = (at, at);
         let mut count = 0;
         for character in rest.chars().take(most).take_while(|c| set.has(*c)) {
@@ -313,15 +235,6 @@ impl<'p, 't> Attempt<'p, 't> {
         }
         (count >= least).then_some((shortest, end))
     }
-}
-
-/// Whether a word of ASCII begins or ends here.
-fn is_border(text: &str, at: usize) -> bool {
-    let is_word = |at: Option<usize>| {
-        let byte = at.and_then(|at| text.as_bytes().get(at));
-        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-    };
-    is_word(at.checked_sub(1)) != is_word(Some(at))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 const REPEATED: usize = 256;
 const ANYTHING: usize = 4_096;
 
-#[derive(Debug)]
 pub(super) enum PatternStep {
     Text(&'static str),
     /// Characters of a set, as many as there are and then fewer.
@@ -17,43 +16,128 @@ pub(super) enum PatternStep {
     Border,
     Start,
     End,
-    /// Each of these in turn, with the first byte of those that begin with a certain one.
-    Choice(Vec<(Option<u8>, usize)>),
+    /// Each of these in turn.
+    Choice(Choices),
     Jump(usize),
     Done,
 }
 
-#[derive(Debug, Clone)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is one escape that a set has or has not"
-)]
+/// Alternatives, in their order.
+#[derive(Default)]
+pub(super) struct Choices {
+    /// The byte that each begins with; zero where that is not a certain one.
+    firsts: Vec<u8>,
+    /// The step that each begins with.
+    steps: Vec<usize>,
+}
+
+impl Choices {
+    fn of(steps: impl IntoIterator<Item = usize>) -> Self {
+        let firsts = Vec::new();
+        let steps = steps.into_iter().collect();
+        Self { firsts, steps }
+    }
+
+    /// The first alternative from this one on that may lead on at a byte, and the number of the one after it.
+    pub(super) fn fitting(&self, byte: Option<&u8>, from: usize) -> Option<(usize, usize)> {
+        let byte = byte.copied().unwrap_or_default();
+        let mut firsts = self.firsts.get(from..)?.iter();
+        let number = from + firsts.position(|first| *first == byte || *first == 0)?;
+        Some((*self.steps.get(number)?, number + 1))
+    }
+
+    pub(super) fn steps(&self) -> &[usize] {
+        &self.steps
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+}
+
+/// A set of characters.
+#[derive(Clone)]
 pub(super) struct Set {
+    /// Those of ASCII, one bit each.
+    ascii: u128,
     is_negated: bool,
     ranges: Vec<(char, char)>,
-    has_words: bool,
-    has_digits: bool,
-    has_blanks: bool,
+    /// Whether it has letters and digits, digits, or blanks of all scripts.
+    others: [bool; 3],
+}
+
+/// Letters, digits and `_`; digits; blanks: of ASCII.
+const WORDS: u128 = bits('a', 'z') | bits('A', 'Z') | bits('_', '_') | DIGITS;
+const DIGITS: u128 = bits('0', '9');
+const BLANKS: u128 = bits('\t', '\r') | bits(' ', ' ');
+
+/// Those of ASCII from one to another.
+const fn bits(from: char, to: char) -> u128 {
+    let (from, to) = (from as u32, if to.is_ascii() { to as u32 } else { 127 });
+    if from > to {
+        return 0;
+    }
+    u128::MAX >> (127 - (to - from)) << from
 }
 
 impl Set {
     const NONE: Self = Self {
+        ascii: 0,
         is_negated: false,
         ranges: Vec::new(),
-        has_words: false,
-        has_digits: false,
-        has_blanks: false,
+        others: [false; 3],
     };
 
+    fn add(&mut self, from: char, to: char) {
+        self.ascii |= bits(from, to);
+        self.ranges.push((from, to));
+    }
+
+    /// The set of all others.
+    fn negated(self) -> Self {
+        Self {
+            ascii: !self.ascii,
+            is_negated: true,
+            ..self
+        }
+    }
+
     pub(super) fn has(&self, c: char) -> bool {
+        if c.is_ascii() {
+            return self.ascii >> u32::from(c) & 1 == 1;
+        }
+        let [words, digits, blanks] = self.others;
         let is_in = self
             .ranges
             .iter()
             .any(|(from, to)| (*from..=*to).contains(&c))
-            || self.has_words && (c.is_alphanumeric() || c == '_')
-            || self.has_digits && c.is_numeric()
-            || self.has_blanks && c.is_whitespace();
+            || words && c.is_alphanumeric()
+            || digits && c.is_numeric()
+            || blanks && c.is_whitespace();
         is_in != self.is_negated
+    }
+
+    /// Those of ASCII.
+    pub(super) fn ascii(&self) -> impl Iterator<Item = u8> {
+        let mut left = self.ascii;
+        std::iter::from_fn(move || {
+            let next = u8::try_from(left.trailing_zeros())
+                .ok()
+                .filter(u8::is_ascii)?;
+            left &= left - 1;
+            Some(next)
+        })
+    }
+
+    /// Whether it has characters beyond ASCII.
+    pub(super) fn has_others(&self) -> bool {
+        let mut ranges = self.ranges.iter();
+        self.is_negated || self.others.contains(&true) || ranges.any(|(_, to)| !to.is_ascii())
+    }
+
+    /// Whether it has all but line ends.
+    pub(super) fn is_any(&self) -> bool {
+        self.ascii == !bits('\n', '\n')
     }
 }
 
@@ -66,7 +150,25 @@ pub(super) fn steps(text: &'static str) -> Vec<PatternStep> {
     reading.alternatives();
     debug_assert!(reading.rest.is_empty(), "{text} ends at {}", reading.rest);
     reading.steps.push(PatternStep::Done);
+    note_firsts(&mut reading.steps);
     reading.steps
+}
+
+/// Notes with which byte each alternative begins.
+fn note_firsts(steps: &mut [PatternStep]) {
+    for at in 0..steps.len() {
+        let Some(PatternStep::Choice(choices)) = steps.get(at) else {
+            continue;
+        };
+        let first = |step: &usize| match steps.get(*step) {
+            Some(PatternStep::Text(text)) => text.bytes().next().unwrap_or_default(),
+            _ => 0,
+        };
+        let firsts = choices.steps.iter().map(first).collect();
+        if let Some(PatternStep::Choice(choices)) = steps.get_mut(at) {
+            choices.firsts = firsts;
+        }
+    }
 }
 
 struct Reading {
@@ -82,10 +184,10 @@ impl Reading {
         if !is_one_of_several {
             return self.sequence();
         }
-        self.steps.push(PatternStep::Choice(Vec::new()));
+        self.steps.push(PatternStep::Choice(Choices::default()));
         let (mut choices, mut ends) = (Vec::new(), Vec::new());
         loop {
-            choices.push((None, self.steps.len()));
+            choices.push(self.steps.len());
             self.sequence();
             ends.push(self.steps.len());
             self.steps.push(PatternStep::Jump(0));
@@ -98,7 +200,7 @@ impl Reading {
         for end in ends {
             self.set(end, PatternStep::Jump(after));
         }
-        self.set(first, PatternStep::Choice(choices));
+        self.set(first, PatternStep::Choice(Choices::of(choices)));
     }
 
     fn set(&mut self, at: usize, step: PatternStep) {
@@ -127,8 +229,7 @@ impl Reading {
             if copy >= least {
                 skipped.push(self.steps.len());
                 let into = self.steps.len() + 1;
-                self.steps
-                    .push(PatternStep::Choice(vec![(None, into), (None, 0)]));
+                self.steps.push(PatternStep::Choice(Choices::of([into, 0])));
             }
             latest = self.steps.len();
             self.rest = inside;
@@ -140,14 +241,11 @@ impl Reading {
             // Once more, or on.
             let on = self.steps.len() + 1;
             self.steps
-                .push(PatternStep::Choice(vec![(None, latest), (None, on)]));
+                .push(PatternStep::Choice(Choices::of([latest, on])));
         }
         let after = self.steps.len();
         for step in skipped {
-            self.set(
-                step,
-                PatternStep::Choice(vec![(None, step + 1), (None, after)]),
-            );
+            self.set(step, PatternStep::Choice(Choices::of([step + 1, after])));
         }
     }
 
@@ -192,19 +290,28 @@ impl Reading {
             }
             '\\' => {
                 let mut set = Set::NONE;
-                add_escaped(&mut set, characters.next().unwrap_or_default());
+                match characters.next().unwrap_or_default() {
+                    'S' => {
+                        add_escaped(&mut set, 's');
+                        set.negated()
+                    }
+                    escaped => {
+                        add_escaped(&mut set, escaped);
+                        set
+                    }
+                }
+            }
+            '.' => {
+                let mut set = Set::NONE;
+                set.add('\n', '\n');
+                set.negated()
+            }
+            '[' => read_set(&mut characters),
+            letter => {
+                let mut set = Set::NONE;
+                set.add(letter, letter);
                 set
             }
-            '.' => Set {
-                is_negated: true,
-                ranges: vec![('\n', '\n')],
-                ..Set::NONE
-            },
-            '[' => read_set(&mut characters),
-            letter => Set {
-                ranges: vec![(letter, letter)],
-                ..Set::NONE
-            },
         };
         let (least, most) = match repetition(characters.as_str()) {
             (least, REPEATED) if first == '.' => (least, ANYTHING),
@@ -216,21 +323,21 @@ impl Reading {
 }
 
 fn add_escaped(set: &mut Set, escaped: char) {
+    let [words, digits, blanks] = &mut set.others;
     match escaped {
-        'w' => set.has_words = true,
-        'd' => set.has_digits = true,
-        's' => set.has_blanks = true,
-        'S' => (set.has_blanks, set.is_negated) = (true, true),
-        letter => set.ranges.push((letter, letter)),
+        'w' => (*words, set.ascii) = (true, set.ascii | WORDS),
+        'd' => (*digits, set.ascii) = (true, set.ascii | DIGITS),
+        's' => (*blanks, set.ascii) = (true, set.ascii | BLANKS),
+        letter => set.add(letter, letter),
     }
 }
 
 /// What stands in brackets.
 fn read_set(characters: &mut std::str::Chars<'_>) -> Set {
     let mut set = Set::NONE;
-    if characters.as_str().starts_with('^') {
+    let is_negated = characters.as_str().starts_with('^');
+    if is_negated {
         characters.next();
-        set.is_negated = true;
     }
     while let Some(character) = characters.next() {
         match character {
@@ -242,14 +349,14 @@ fn read_set(characters: &mut std::str::Chars<'_>) -> Set {
                 match last.filter(|last| *last != ']') {
                     Some(last) => {
                         *characters = ahead;
-                        set.ranges.push((first, last));
+                        set.add(first, last);
                     }
-                    None => set.ranges.push((first, first)),
+                    None => set.add(first, first),
                 }
             }
         }
     }
-    set
+    if is_negated { set.negated() } else { set }
 }
 
 /// How often what stands before is repeated.

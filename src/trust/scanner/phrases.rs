@@ -1,6 +1,11 @@
 //! Finds phrases in folded text: one pass for the words without which no pattern can match, then only the patterns they call for.
 
-use std::{array, cell::OnceCell, ops::Range};
+use std::{
+    array,
+    cell::{OnceCell, RefCell},
+    ops::Range,
+    sync::Arc,
+};
 
 use super::{
     families::TERMS,
@@ -11,6 +16,7 @@ use super::{
     vocabulary::DIRECT,
     word_table::{WordAt, WordTable, count},
 };
+use crate::runtime::quick_map::QuickMap;
 
 /// Where a phrase stands in the folded text.
 #[derive(Clone)]
@@ -47,28 +53,53 @@ const TABLES: [&[Phrase]; 4] = [DIRECT, SIGNALS, TERMS, TOPICS];
 /// How many phrases there are.
 const PHRASES: usize = DIRECT.len() + SIGNALS.len() + TERMS.len() + TOPICS.len();
 
-static WORDS: WordTable<{ count(TABLES) }> = WordTable::of(TABLES);
+static WORDS: WordTable<{ count(TABLES).0 }, { count(TABLES).1 }> = WordTable::of(TABLES);
+
+/// Limit: texts of which the phrases are remembered, and bytes of one: servers say of many parameters the same.
+const KNOWN: usize = 256;
+const KNOWN_BYTES: usize = 1024;
 
 /// The phrases of the tables, of which each pattern is read when it is first wanted.
-pub(super) struct Phrases([OnceCell<Pattern>; PHRASES]);
+pub(super) struct Phrases {
+    patterns: [OnceCell<Pattern>; PHRASES],
+    known: RefCell<QuickMap<Box<str>, Arc<[Match]>>>,
+}
 
 impl Default for Phrases {
     fn default() -> Self {
-        Self(array::from_fn(|_| OnceCell::new()))
+        Self {
+            patterns: array::from_fn(|_| OnceCell::new()),
+            known: RefCell::default(),
+        }
     }
 }
 
 impl Phrases {
     /// All phrases in a folded text, each at a bounded number of places.
-    pub(super) fn find(&self, folded: &str) -> Vec<Match> {
+    pub(super) fn find(&self, folded: &str) -> Arc<[Match]> {
+        if let Some(known) = self.known.borrow().get(folded) {
+            return Arc::clone(known);
+        }
+        let found: Arc<[Match]> = self.read(folded).into();
+        let mut known = self.known.borrow_mut();
+        if known.len() == KNOWN {
+            known.clear();
+        }
+        if folded.len() <= KNOWN_BYTES {
+            known.insert(folded.into(), Arc::clone(&found));
+        }
+        found
+    }
+
+    fn read(&self, folded: &str) -> Vec<Match> {
         let mut found = Vec::new();
-        let mut counts = [0; PHRASES];
-        WORDS.find(folded, |word: WordAt| {
+        let mut counts = [0_u8; PHRASES];
+        WORDS.find(folded, |word: WordAt<'_>| {
             if let Some(count) = counts.get_mut(word.phrase)
                 && let Some(phrase) = phrase(word.phrase)
             {
-                *count += 1;
-                if phrase.pattern.is_empty() && *count <= PLACES && word.is_whole {
+                *count = count.saturating_add(1);
+                if phrase.pattern.is_empty() && usize::from(*count) <= PLACES && word.is_whole() {
                     found.push(Match {
                         meaning: phrase.meaning,
                         range: word.range,
@@ -77,7 +108,7 @@ impl Phrases {
                 }
             }
         });
-        let wanted = self.0.iter().enumerate().zip(counts);
+        let wanted = self.patterns.iter().enumerate().zip(counts);
         for ((number, pattern), _) in wanted.filter(|(_, count)| *count > 0) {
             let Some(phrase) = phrase(number).filter(|phrase| !phrase.pattern.is_empty()) else {
                 continue;

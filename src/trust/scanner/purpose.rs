@@ -27,7 +27,8 @@ const DENIED_AFTER: usize = 10;
 /// How many words before it are looked at for one that forbids it.
 const FORBIDDEN_WORDS: usize = 5;
 
-static WORDS: WordTable<{ count([PURPOSES]) }> = WordTable::of([PURPOSES]);
+static WORDS: WordTable<{ count([PURPOSES]).0 }, { count([PURPOSES]).1 }> =
+    WordTable::of([PURPOSES]);
 
 /// What a tool is for.
 #[derive(Default)]
@@ -49,20 +50,20 @@ pub(super) struct ToolPurpose {
 impl ToolPurpose {
     /// What a tool is for.
     pub(super) fn of(server: &str, definition: &Raw) -> Self {
-        let text = |key: &str| definition.get(key).and_then(|text| text.string());
-        let description = text("description").unwrap_or_default();
+        let texts = definition.look_up(["description", "name", "title"]);
+        let [description, name, title] = texts.map(|found| {
+            found
+                .value
+                .and_then(|text| text.string())
+                .unwrap_or_default()
+        });
         let stated = fold(first_sentence(&description));
-        let names = [
-            server,
-            &text("name").unwrap_or_default(),
-            &text("title").unwrap_or_default(),
-        ];
-        let names = names.map(words_of_name).join(" ");
+        let names = [server, &name, &title].map(words_of_name).join(" ");
         let mut topics = 0;
         for (text, is_sentence) in [(&names, false), (&stated, true)] {
             WORDS.find(text, |word| {
                 if let Some(Meaning::Topic(topic)) = PURPOSES.get(word.phrase).map(|p| p.meaning)
-                    && word.is_whole
+                    && word.is_whole()
                     && (topic != Topic::Security || !is_sentence || says_what_it_does(text))
                 {
                     topics |= bit(topic);
@@ -149,7 +150,7 @@ impl ToolPurpose {
         &self,
         (place, kind): (&str, Kind),
         folded: &str,
-        matches: Vec<Match>,
+        matches: &[Match],
     ) -> Vec<Match> {
         let denials = matches
             .iter()
@@ -180,8 +181,8 @@ impl ToolPurpose {
             }
             let Meaning::Topic(topic) = found.meaning else {
                 let is_own = found.hint() == Some(Hint::Theirs) && !self.is_strange(words);
-                if !is_own && !is_forbidden(folded, &found) {
-                    judged.push(found);
+                if !is_own && !is_forbidden(folded, found) {
+                    judged.push(found.clone());
                 }
                 continue;
             };
@@ -198,7 +199,10 @@ impl ToolPurpose {
                 });
             }
             let meaning = Meaning::Part(Hint::Foreign);
-            judged.push(Match { meaning, ..found });
+            judged.push(Match {
+                meaning,
+                ..found.clone()
+            });
         }
         judged
     }
@@ -283,7 +287,8 @@ const CONSENT: [&str; 14] = [
 
 /// Whether a text in small letters leaves something to the user.
 pub(super) fn asks_for_consent(text: &str) -> bool {
-    CONSENT.iter().any(|consent| text.contains(consent))
+    let may_ask = text.contains("user") || text.contains("yes");
+    may_ask && CONSENT.iter().any(|consent| text.contains(consent))
 }
 
 fn bit(topic: Topic) -> u16 {
@@ -291,12 +296,17 @@ fn bit(topic: Topic) -> u16 {
 }
 
 fn first_sentence(description: &str) -> &str {
-    let ends = [". ", "! ", "? ", ".\n", "\n", "。"].into_iter();
-    let end = ends.filter_map(|end| description.find(end)).min();
-    let end = end.unwrap_or(description.len()).min(SENTENCE);
-    description
-        .get(..description.floor_char_boundary(end))
-        .unwrap_or_default()
+    let longest = description.floor_char_boundary(SENTENCE);
+    let longest = description.get(..longest).unwrap_or_default();
+    let mut ends = longest.match_indices(['.', '!', '?', '\n', '。']);
+    let end = ends.find(|(at, end)| {
+        let after = description.get(at + end.len()..).unwrap_or_default();
+        matches!(*end, "\n" | "。")
+            || after.starts_with(' ')
+            || *end == "." && after.starts_with('\n')
+    });
+    let end = end.map_or(longest.len(), |(at, _)| at);
+    longest.get(..end).unwrap_or_default()
 }
 
 /// The parameter whose own text stands at this place.

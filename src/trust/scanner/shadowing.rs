@@ -48,12 +48,13 @@ pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mu
 }
 
 fn is_part(character: char) -> bool {
-    character.is_alphanumeric() || "_-.:/".contains(character)
+    character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | ':' | '/')
 }
 
 /// Whether a word is a name and no word of a language: it has joints inside.
 fn is_distinctive(word: &str) -> bool {
     let mut letters = word.chars().zip(word.chars().skip(1));
     word.len() >= 6
-        && letters.any(|(a, b)| "_:/".contains(b) || a.is_lowercase() && b.is_uppercase())
+        && letters
+            .any(|(a, b)| matches!(b, '_' | ':' | '/') || a.is_lowercase() && b.is_uppercase())
 }

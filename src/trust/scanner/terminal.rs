@@ -7,9 +7,7 @@ use super::{
 };
 
 pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
-    let bytes = text.text.as_bytes();
-    let is_steering = |byte: &u8| *byte < b' ' || *byte == 0x7F || *byte == 0xC2;
-    if !bytes.iter().any(is_steering) {
+    if !text.bytes.have_controls() {
         return;
     }
     let mut characters = text.text.char_indices().peekable();

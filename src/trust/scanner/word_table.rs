@@ -1,146 +1,206 @@
-//! Which words of phrases stand in a text. The table is made when the program is compiled.
+//! Which words of phrases stand in a text. The table is made when the program is compiled, and has no addresses in it: what has some is
+//! written to when the program starts.
 
 use std::ops::Range;
 
 use super::phrase::Phrase;
 
 /// A word that stands in a text.
-pub(super) struct WordAt {
+pub(super) struct WordAt<'t> {
     /// The number of its phrase.
     pub(super) phrase: usize,
     pub(super) range: Range<usize>,
-    /// Whether it begins and ends there as a word.
-    pub(super) is_whole: bool,
+    text: &'t str,
+    may_go_on: bool,
 }
 
 /// How many chains of words there are, by their first letters; a power of two.
 const CHAINS: usize = 4096;
 
-/// What stands for no word.
-const NONE: u16 = u16::MAX;
-
 /// The words of phrases, by the first three bytes of each; shorter ones by what they have, and zeros.
-pub(super) struct WordTable<const WORDS: usize> {
-    /// The first word of each chain.
-    first: [u16; CHAINS],
-    /// The word after each in its chain.
-    next: [u16; WORDS],
-    words: [(&'static str, u16); WORDS],
+pub(super) struct WordTable<const WORDS: usize, const LETTERS: usize> {
+    /// Where each chain begins in `words`; it ends where the next one does.
+    starts: [u16; CHAINS + 1],
+    words: [Word; WORDS],
+    letters: [u8; LETTERS],
     /// With which bytes those begin that have less than three.
     begins_short: [bool; 256],
 }
 
-/// How many words these phrases have.
-pub(super) const fn count<const N: usize>(tables: [&'static [Phrase]; N]) -> usize {
-    let (mut table, mut words) = (0, 0);
-    while table < N {
-        let mut phrase = 0;
-        while phrase < tables[table].len() {
-            words += tables[table][phrase].words.len();
-            phrase += 1;
-        }
-        table += 1;
-    }
-    words
+#[derive(Clone, Copy)]
+struct Word {
+    /// Its first three bytes.
+    key: u32,
+    phrase: u16,
+    /// Where its letters are, and how many.
+    letters: (u16, u8),
+    /// Whether it only has to begin as a word.
+    may_go_on: bool,
 }
 
-impl<const WORDS: usize> WordTable<WORDS> {
-    /// The table of all words of these phrases, which are numbered in this order.
+/// How many words these phrases have, and how many letters these words.
+pub(super) const fn count<const N: usize>(tables: [&'static [Phrase]; N]) -> (usize, usize) {
+    let (mut words, mut letters) = (0, 0);
+    let mut at = Place::FIRST;
+    while let Some(word) = at.word(&tables) {
+        words += 1;
+        letters += word.len();
+        at = at.next(&tables);
+    }
+    (words, letters)
+}
+
+/// A word of the tables while they are read.
+#[derive(Clone, Copy)]
+struct Place {
+    table: usize,
+    phrase: usize,
+    word: usize,
+    /// The phrases before this one, of all tables.
+    number: u16,
+}
+
+impl Place {
+    const FIRST: Self = Self {
+        table: 0,
+        phrase: 0,
+        word: 0,
+        number: 0,
+    };
+
+    const fn word(self, tables: &[&'static [Phrase]]) -> Option<&'static str> {
+        if self.table == tables.len() {
+            return None;
+        }
+        Some(tables[self.table][self.phrase].words[self.word])
+    }
+
+    const fn next(mut self, tables: &[&'static [Phrase]]) -> Self {
+        self.word += 1;
+        if self.word == tables[self.table][self.phrase].words.len() {
+            (self.word, self.phrase, self.number) = (0, self.phrase + 1, self.number + 1);
+        }
+        if self.phrase == tables[self.table].len() {
+            (self.phrase, self.table) = (0, self.table + 1);
+        }
+        self
+    }
+}
+
+impl<const WORDS: usize, const LETTERS: usize> WordTable<WORDS, LETTERS> {
+    /// The table of all words of these phrases, which are numbered in this order. Each phrase has a word, and no word is empty.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a table of more or longer words does not compile"
+    )]
     pub(super) const fn of<const N: usize>(tables: [&'static [Phrase]; N]) -> Self {
+        let none = Word {
+            key: 0,
+            phrase: 0,
+            letters: (0, 0),
+            may_go_on: false,
+        };
         let mut made = Self {
-            first: [NONE; CHAINS],
-            next: [NONE; WORDS],
-            words: [("", 0); WORDS],
+            starts: [0; CHAINS + 1],
+            words: [none; WORDS],
+            letters: [0; LETTERS],
             begins_short: [false; 256],
         };
-        let (mut table, mut phrase_number, mut word_number) = (0, 0, 0);
-        while table < N {
-            let mut phrase = 0;
-            while phrase < tables[table].len() {
-                let words = tables[table][phrase].words;
-                let mut word = 0;
-                while word < words.len() {
-                    made.add(word_number, words[word], phrase_number);
-                    word_number += 1;
-                    word += 1;
-                }
-                phrase_number += 1;
-                phrase += 1;
+        // How many each chain has, then where each ends; from there it is filled, so that the last word of all is the first of its chain.
+        let mut at = Place::FIRST;
+        while let Some(word) = at.word(&tables) {
+            made.starts[chain(key(word.as_bytes()))] += 1;
+            at = at.next(&tables);
+        }
+        let mut number = 0;
+        while number < CHAINS {
+            made.starts[number + 1] += made.starts[number];
+            number += 1;
+        }
+        let (mut at, mut letters) = (Place::FIRST, 0);
+        while let Some(word) = at.word(&tables) {
+            let word = word.as_bytes();
+            let may_go_on = word[word.len() - 1] == b'*';
+            let length = word.len() - may_go_on as usize;
+            assert!(length < 1 << 8 && letters < 1 << 16, "too many letters");
+            let mut letter = 0;
+            while letter < length {
+                made.letters[letters + letter] = word[letter];
+                letter += 1;
             }
-            table += 1;
+            let place = &mut made.starts[chain(key(word))];
+            *place -= 1;
+            made.words[*place as usize] = Word {
+                key: key(word),
+                phrase: at.number,
+                letters: (letters as u16, length as u8),
+                may_go_on,
+            };
+            if word.len() < 3 {
+                made.begins_short[word[0] as usize] = true;
+            }
+            letters += length;
+            at = at.next(&tables);
         }
         made
     }
 
-    const fn add(&mut self, number: u16, word: &'static str, phrase: u16) {
-        let at = number as usize;
-        self.words[at] = (word, phrase);
-        let chain = match *word.as_bytes() {
-            [a, b, c, ..] => chain(a, b, c),
-            [a, b] => chain(a, b, 0),
-            [a] => chain(a, 0, 0),
-            [] => return,
-        };
-        if let [first] | [first, _] = *word.as_bytes() {
-            self.begins_short[first as usize] = true;
-        }
-        self.next[at] = self.first[chain];
-        self.first[chain] = number;
-    }
-
-    /// Shows the words that stand in a text.
-    pub(super) fn find(&self, text: &str, mut found: impl FnMut(WordAt)) {
+    /// Shows the words that stand in a text, from its beginning to its end.
+    pub(super) fn find<'t>(&self, text: &'t str, mut found: impl FnMut(WordAt<'t>)) {
         let bytes = text.as_bytes();
         for (at, a) in bytes.iter().copied().enumerate() {
             let rest = bytes.get(at..).unwrap_or_default();
-            let mut show = |chain: usize, is_short: bool| {
-                let first = self.first.get(chain).copied();
-                self.each(first.unwrap_or(NONE), |word, phrase| {
-                    let letters = word.strip_suffix(b"*").unwrap_or(word);
-                    if (word.len() < 3) == is_short && rest.starts_with(letters) {
-                        found(WordAt::at(text, at, word, phrase));
+            let mut show = |key: u32| {
+                for word in self.chain(key) {
+                    if word.key == key && rest.starts_with(self.letters(word)) {
+                        found(WordAt {
+                            phrase: word.phrase.into(),
+                            range: at..at + usize::from(word.letters.1),
+                            text,
+                            may_go_on: word.may_go_on,
+                        });
                     }
-                });
+                }
             };
-            let (b, c) = (rest.get(1).copied(), rest.get(2).copied());
-            if let Some((b, c)) = b.zip(c) {
-                show(chain(a, b, c), false);
+            if let [a, b, c, ..] = *rest {
+                show(key(&[a, b, c]));
             }
             if self.begins_short.get(usize::from(a)).is_some_and(|is| *is) {
-                show(chain(a, 0, 0), true);
-                if let Some(b) = b {
-                    show(chain(a, b, 0), true);
+                show(key(&[a]));
+                if let [a, b, ..] = *rest {
+                    show(key(&[a, b]));
                 }
             }
         }
     }
 
-    fn each(&self, first: u16, mut show: impl FnMut(&[u8], usize)) {
-        let mut number = first;
-        while let Some((word, phrase)) = self.words.get(usize::from(number)) {
-            show(word.as_bytes(), usize::from(*phrase));
-            number = self.next.get(usize::from(number)).copied().unwrap_or(NONE);
-        }
+    fn chain(&self, key: u32) -> &[Word] {
+        let chain = chain(key);
+        let (start, end) = (self.starts.get(chain), self.starts.get(chain + 1));
+        let range = start
+            .zip(end)
+            .map(|(start, end)| usize::from(*start)..usize::from(*end));
+        range
+            .and_then(|range| self.words.get(range))
+            .unwrap_or_default()
+    }
+
+    fn letters(&self, word: &Word) -> &[u8] {
+        let (start, length) = (usize::from(word.letters.0), usize::from(word.letters.1));
+        self.letters.get(start..start + length).unwrap_or_default()
     }
 }
 
-impl WordAt {
-    fn at(text: &str, at: usize, word: &[u8], phrase: usize) -> Self {
-        let letters = word.strip_suffix(b"*").unwrap_or(word);
-        let range = at..at + letters.len();
+impl WordAt<'_> {
+    /// Whether it begins and ends there as a word.
+    pub(super) fn is_whole(&self) -> bool {
         let (before, inside, after) = (
-            text.get(..at).unwrap_or_default(),
-            text.get(range.clone()).unwrap_or_default(),
-            text.get(range.end..).unwrap_or_default(),
+            self.text.get(..self.range.start).unwrap_or_default(),
+            self.text.get(self.range.clone()).unwrap_or_default(),
+            self.text.get(self.range.end..).unwrap_or_default(),
         );
         let begins = !joins(before.chars().next_back(), inside.chars().next());
-        let may_go_on = letters.len() < word.len();
-        let ends = may_go_on || !joins(inside.chars().next_back(), after.chars().next());
-        Self {
-            phrase,
-            range,
-            is_whole: begins && ends,
-        }
+        begins && (self.may_go_on || !joins(inside.chars().next_back(), after.chars().next()))
     }
 }
 
@@ -152,7 +212,16 @@ fn joins(one: Option<char>, other: Option<char>) -> bool {
     is_of_word(one) && is_of_word(other)
 }
 
-const fn chain(a: u8, b: u8, c: u8) -> usize {
-    let key = (a as usize) << 16 | (b as usize) << 8 | c as usize;
-    (key.wrapping_mul(0x9E37_79B1) >> 13) % CHAINS
+/// The first three bytes of a word as a number.
+const fn key(word: &[u8]) -> u32 {
+    match *word {
+        [a, b, c, ..] => (a as u32) << 16 | (b as u32) << 8 | c as u32,
+        [a, b] => (a as u32) << 16 | (b as u32) << 8,
+        [a] => (a as u32) << 16,
+        [] => 0,
+    }
+}
+
+const fn chain(key: u32) -> usize {
+    (key.wrapping_mul(0x9E37_79B1) >> 13) as usize % CHAINS
 }

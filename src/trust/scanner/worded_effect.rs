@@ -16,45 +16,63 @@ pub enum WordedEffect {
 }
 
 /// Verbs that delete, wherever they stand in a name: `bulk_delete_rows`, `issue_remove`.
-const DELETING: &str = "delete destroy drop erase purge remove truncate uninstall unlink wipe";
+#[rustfmt::skip]
+const DELETING: &[&str] = &[
+    "delete", "destroy", "drop", "erase", "purge", "remove", "truncate", "uninstall", "unlink", "wipe",
+];
 
 /// Verbs that change something where a name begins with them. Verbs that are as often nouns (post, commit, archive) are not here.
-const WRITING: &str = "add append approve assign cancel create disable edit enable insert install merge modify move overwrite pay publish \
-     purchase push put rename replace save send set submit transfer update upload upsert withdraw write";
+#[rustfmt::skip]
+const WRITING: &[&str] = &[
+    "add", "append", "approve", "assign", "cancel", "create", "disable", "edit", "enable", "insert", "install", "merge", "modify",
+    "move", "overwrite", "pay", "publish", "purchase", "push", "put", "rename", "replace", "save", "send", "set", "submit",
+    "transfer", "update", "upload", "upsert", "withdraw", "write",
+];
 
 /// Those of them that, where a name has no other word or a description begins with them, may be done to the arguments alone: `add` of a calculator.
-const OF_VALUES: &str = "add append insert merge put replace set";
+#[rustfmt::skip]
+const OF_VALUES: &[&str] = &[
+    "add", "append", "insert", "merge", "put", "replace", "set",
+];
 
 /// Verbs that run something where a name begins with them, unless what they run only looks.
-const RUNNING: &str = "eval exec execute run";
-const LOOKS: &str =
-    "analysis inspection lookup queries query read readonly report select search test tests";
+#[rustfmt::skip]
+const RUNNING: &[&str] = &[
+    "eval", "exec", "execute", "run",
+];
+#[rustfmt::skip]
+const LOOKS: &[&str] = &[
+    "analysis", "inspection", "lookup", "queries", "query", "read", "readonly", "report", "select", "search", "test", "tests",
+];
 
 /// Verbs that only look. What follows one in a name is what it looks at: `list_deleted`, `get_remove_policy`.
-const READING: &str = "check count describe download fetch find get has inspect is list look lookup preview query read retrieve return search \
-     show view";
+#[rustfmt::skip]
+const READING: &[&str] = &[
+    "check", "count", "describe", "download", "fetch", "find", "get", "has", "inspect", "is", "list", "look", "lookup", "preview",
+    "query", "read", "retrieve", "return", "search", "show", "view",
+];
 
 impl WordedEffect {
     /// Reads the words.
     pub fn of(name: &str, description: &str) -> Self {
+        Self::of_name(name).unwrap_or_else(|| Self::of_description(description))
+    }
+
+    /// What a name says by itself, if anything.
+    pub(super) fn of_name(name: &str) -> Option<Self> {
         let name = words_of_name(name);
         let words = || words(&name);
         let is_alone = words().nth(1).is_none();
         for (i, word) in words().enumerate() {
             match verb(word) {
-                Some(WordedEffect::Deletes) => return WordedEffect::Deletes,
                 Some(WordedEffect::Writes) if is_alone && is_of(word, OF_VALUES) => (),
-                Some(WordedEffect::Writes) if i == 0 => return WordedEffect::Writes,
-                Some(WordedEffect::Unsure) => return WordedEffect::Unsure,
-                Some(WordedEffect::Executes)
-                    if i == 0 && !words().any(|word| is_of(word, LOOKS)) =>
-                {
-                    return WordedEffect::Executes;
-                }
-                _ => (),
+                Some(WordedEffect::Writes | WordedEffect::Executes) if i > 0 => (),
+                Some(WordedEffect::Executes) if words().any(|word| is_of(word, LOOKS)) => (),
+                None => (),
+                says => return says,
             }
         }
-        Self::of_description(description)
+        None
     }
 
     /// What a description begins with: "Permanently deletes …".
@@ -77,31 +95,28 @@ fn words(folded: &str) -> impl Iterator<Item = &str> {
 
 /// What one word says; `Unsure` if it only looks.
 fn verb(word: &str) -> Option<WordedEffect> {
-    if is_of(word, DELETING) {
-        Some(WordedEffect::Deletes)
-    } else if is_of(word, WRITING) {
-        Some(WordedEffect::Writes)
-    } else if is_of(word, READING) {
-        Some(WordedEffect::Unsure)
-    } else if is_of(word, RUNNING) {
-        Some(WordedEffect::Executes)
-    } else {
-        None
-    }
+    let effects = [
+        (DELETING, WordedEffect::Deletes),
+        (WRITING, WordedEffect::Writes),
+        (READING, WordedEffect::Unsure),
+        (RUNNING, WordedEffect::Executes),
+    ];
+    let found = effects.into_iter().find(|(verbs, _)| is_of(word, verbs));
+    found.map(|(_, effect)| effect)
 }
 
-fn is_of(word: &str, verbs: &str) -> bool {
+/// Whether a word is one of these verbs, perhaps in the third person: `sets`, `pushes`, `modifies`.
+fn is_of(word: &str, verbs: &[&str]) -> bool {
     let is = |verb: &str| {
-        word.strip_prefix(verb)
-            .is_some_and(|end| matches!(end, "" | "s" | "es"))
-            || verb.ends_with('y') && word == third_person(verb)
+        if let Some(end) = word.strip_prefix(verb) {
+            return matches!(end, "" | "s" | "es");
+        }
+        let stem = verb.strip_suffix('y');
+        stem.is_some_and(|stem| word.strip_prefix(stem) == Some("ies"))
     };
-    verbs.split_ascii_whitespace().any(is)
-}
-
-/// `modify` becomes `modifies`.
-fn third_person(verb: &str) -> String {
-    format!("{}ies", verb.trim_end_matches('y'))
+    let first = word.bytes().next();
+    let mut verbs = verbs.iter();
+    verbs.any(|verb| verb.bytes().next() == first && is(verb))
 }
 
 #[cfg(test)]
