@@ -263,7 +263,7 @@ pub(super) fn read_all(input: impl Read, what: &str, name: &str) -> Result<Strin
 fn show(target: &CallTarget, body: &[u8], out: Output) -> Result<(), CommandFailure> {
     let request = "POST /api/v1/call";
     let answer: Answer<'_> = daemon_client::read(request, body)?;
-    if let Some(kind) = answer.called_as.filter(|_| !out.is_json()) {
+    if let Some(kind) = answer.called_as {
         out.note(&format!("called as {kind}"));
     }
     match (answer.result, answer.rpc_error) {

@@ -89,20 +89,39 @@ pub(super) fn go_on(query: &mut RecordQuery, next: u64) {
 }
 
 fn path_of(query: RecordQuery) -> String {
+    // Named one by one, so that none is left out.
+    let RecordQuery {
+        kind,
+        server,
+        tool,
+        caller,
+        client,
+        outcome,
+        masked,
+        call,
+        run,
+        since,
+        until,
+        cursor,
+        after,
+        limit,
+    } = query;
     let number = |number: Option<u64>| number.map(|number| number.to_string());
     let parameters = [
-        ("kind", query.kind),
-        ("server", query.server),
-        ("tool", query.tool),
-        ("caller", query.caller),
-        ("outcome", query.outcome),
-        ("call", query.call),
-        ("run", number(query.run)),
-        ("since", query.since),
-        ("until", query.until),
-        ("cursor", number(query.cursor)),
-        ("after", number(query.after)),
-        ("limit", query.limit.map(|limit| limit.to_string())),
+        ("kind", kind),
+        ("server", server),
+        ("tool", tool),
+        ("caller", caller),
+        ("client", client),
+        ("outcome", outcome),
+        ("masked", masked.map(|masked| masked.to_string())),
+        ("call", call),
+        ("run", number(run)),
+        ("since", since),
+        ("until", until),
+        ("cursor", number(cursor)),
+        ("after", number(after)),
+        ("limit", limit.map(|limit| limit.to_string())),
     ];
     daemon_client::with_query("/api/v1/activity", &parameters)
 }
