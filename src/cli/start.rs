@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     daemon_client::{DaemonClient, bridge::BridgeHost},
+    doctor::TakenPort,
     management::{Management, OverFiles, StatusReport},
 };
 
@@ -50,7 +51,7 @@ impl StartCommand {
             None => start(&files, out).await?,
         };
         let done = if is_new { "started" } else { "already running" };
-        say(&daemon, done, is_new, out)
+        say(&files, &daemon, done, is_new, out).await
     }
 }
 
@@ -71,7 +72,7 @@ impl RestartCommand {
             }
             start(&files, out).await?
         };
-        say(&daemon, "restarted", true, out)
+        say(&files, &daemon, "restarted", true, out).await
     }
 }
 
@@ -87,7 +88,8 @@ pub(super) async fn start(
     Ok(connection::open_soon(files, out).await?)
 }
 
-fn say(
+async fn say(
+    files: &Management<OverFiles>,
     daemon: &DaemonClient,
     done: &str,
     started: bool,
@@ -101,7 +103,20 @@ fn say(
         let started = StartReport { started, pid, url };
         return output::json(&output::as_json(&started)?);
     }
-    let at = url.unwrap_or("its local socket only; `mcpproxy doctor` says why");
-    out.done(&format!("{done}: {at}"));
+    if let Some(url) = url {
+        out.done(&format!("{done}: {url}"));
+        return Ok(());
+    }
+    out.done(&format!("{done}: its local socket only"));
+    let settings = files.supposed_settings().map(|found| found.settings);
+    let listen = settings.unwrap_or_default().listen;
+    match TakenPort::of(listen).await {
+        Some(taken) => {
+            out.warning(&format!("{listen} is taken{}", taken.by));
+            let take = format!("`mcpproxy config set listen {}`", taken.free);
+            out.next(&format!("{}, then `mcpproxy restart`", taken.step(&take)));
+        }
+        None => out.next("`mcpproxy doctor`"),
+    }
     Ok(())
 }

@@ -40,7 +40,8 @@ pub use self::{serve_error::ServeError, shutdown::Signals};
 pub use crate::telemetry::logging::LogFormat;
 use crate::{
     config::{self, Keeper, Listen, NotLoopback, Overrides, Places, RoutingMode, Settings},
-    doctor, keyring,
+    doctor::TakenPort,
+    keyring,
     management::DaemonLocation,
     process::LoginPath,
     router::View,
@@ -253,7 +254,7 @@ async fn listen(
     match options.tcp {
         Tcp::Always => match http::bind(&settings.listen).await {
             Ok(listeners) => Ok(listeners),
-            Err(error) => Err(not_bound(&error).await),
+            Err(error) => Err(not_bound(settings.listen, &error).await),
         },
         Tcp::Never => Ok(Vec::new()),
         Tcp::IfFree => {
@@ -280,16 +281,21 @@ fn check_listen(settings: &Settings, options: &ServeOptions) -> Result<(), Serve
 }
 
 /// Who has the port is looked for here alone: it takes a moment, which a daemon that serves its local socket is not to lose.
-async fn not_bound(error: &NotBound) -> ServeError {
-    let address = error.address;
+async fn not_bound(listen: Listen, error: &NotBound) -> ServeError {
+    let taken = match error.reason.kind() {
+        io::ErrorKind::AddrInUse => TakenPort::of(listen).await,
+        _ => None,
+    };
+    if let Some(taken) = taken {
+        let address = error.address;
+        let what = format!(
+            "failed to listen on {address}: the port is taken{}",
+            taken.by
+        );
+        let step = taken.step(&format!("--port {}", taken.free.port()));
+        return ServeError::failed(what, step);
+    }
     match error.reason.kind() {
-        io::ErrorKind::AddrInUse => ServeError::failed(
-            format!(
-                "failed to listen on {address}: the port is taken{}",
-                doctor::taken_by(address).await
-            ),
-            "stop that program, or choose another port with --port",
-        ),
         io::ErrorKind::PermissionDenied => ServeError::failed(
             error.to_string(),
             "choose another port with --port: those below 1024 need privileges",

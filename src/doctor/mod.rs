@@ -18,7 +18,7 @@ use serde::Serialize;
 
 pub use self::{
     finding::{DoctorFinding, DoctorSeverity},
-    port::{taken_by, who_has},
+    port::TakenPort,
 };
 use crate::{
     clients::ClientPlaces,

@@ -26,6 +26,9 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 /// Limit: what is read of the answer.
 const LONGEST_ANSWER: u64 = 256 * 1024;
 
+/// How many ports after a taken one are tried.
+const NEXT_PORTS: u16 = 20;
+
 /// In `/proc/net/tcp`: waits for connections.
 const LISTENS: &str = "0A";
 
@@ -62,7 +65,13 @@ async fn free(listen: Listen) -> DoctorFinding {
         Ok(_) => DoctorFinding::ok(PORT, "it is free").at(address),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => DoctorFinding::fail(
             PORT,
-            format!("it is taken{}", taken_by(address).await),
+            format!(
+                "it is taken{}",
+                TakenPort::of(listen)
+                    .await
+                    .map(|taken| taken.by)
+                    .unwrap_or_default()
+            ),
             "stop that program, or set another `listen`",
         )
         .at(address),
@@ -76,24 +85,64 @@ async fn free(listen: Listen) -> DoctorFinding {
 }
 
 /// Who keeps a daemon that runs from listening, as far as it can be told.
-pub async fn who_has(listen: Listen) -> String {
-    let Some(address) = listen.addresses().first().copied() else {
-        return "no address is configured".to_owned();
-    };
-    match TcpListener::bind(address) {
-        Ok(_) => "the port was taken when it started, and is free now".to_owned(),
-        Err(_) => format!("the port is taken{}", taken_by(address).await),
+async fn who_has(listen: Listen) -> String {
+    match TakenPort::of(listen).await {
+        None => "the port was taken when it started, and is free now".to_owned(),
+        Some(taken) => format!("the port is taken{}", taken.by),
     }
 }
 
-/// ` by …`, as far as it can be told. Takes up to two seconds.
-pub async fn taken_by(address: SocketAddr) -> String {
-    let owner = owner_of(address.port());
-    let owner = owner.map_or_else(String::new, |owner| format!(" by {owner}"));
-    match version_of(address).await {
-        Some(version) => format!("{owner}, another mcpproxy ({version})"),
-        None => owner,
+/// A port that another program has.
+pub struct TakenPort {
+    /// ` by …`, as far as it can be told.
+    pub by: String,
+    /// Whether that is an mcpproxy.
+    pub is_mcpproxy: bool,
+    /// The same address with a port that was tried and is free.
+    pub free: Listen,
+}
+
+impl TakenPort {
+    /// The holder of this address; nothing if it is free. Takes up to two seconds.
+    pub async fn of(listen: Listen) -> Option<Self> {
+        let address = listen.addresses().first().copied()?;
+        let bound = TcpListener::bind(address);
+        bound
+            .err()
+            .filter(|error| error.kind() == io::ErrorKind::AddrInUse)?;
+        let owner = owner_of(address.port());
+        let owner = owner.map_or_else(String::new, |owner| format!(" by {owner}"));
+        let version = version_of(address).await;
+        Some(Self {
+            is_mcpproxy: version.is_some(),
+            by: match version {
+                Some(version) => format!("{owner}, another mcpproxy ({version})"),
+                None => owner,
+            },
+            free: free_after(address)?,
+        })
     }
+
+    /// What to do about it; `take` takes the free port.
+    pub fn step(&self, take: &str) -> String {
+        let other = if self.is_mcpproxy {
+            "use that one"
+        } else {
+            "stop that program"
+        };
+        format!("{other}, or take a free port: {take}")
+    }
+}
+
+/// The first of the next ports that is free, or any.
+fn free_after(taken: SocketAddr) -> Option<Listen> {
+    let next = taken.port().saturating_add(1);
+    let mut ports = (next..next.saturating_add(NEXT_PORTS)).chain([0]);
+    let free = ports.find_map(|port| {
+        let bound = TcpListener::bind((taken.ip(), port)).ok()?;
+        bound.local_addr().ok()
+    });
+    free?.to_string().parse().ok()
 }
 
 /// The version of the mcpproxy that answers there, if one does.
@@ -164,7 +213,7 @@ mod tests {
         net::TcpListener,
     };
 
-    use super::{check, listening_sockets, version_of};
+    use super::{TakenPort, check, listening_sockets, version_of};
     use crate::{config::Listen, doctor::DoctorSeverity};
 
     fn listen(port: u16) -> Listen {
@@ -190,6 +239,9 @@ mod tests {
     async fn who_keeps_a_daemon_from_its_port_is_named() {
         let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = taken.local_addr().expect("an address").port();
+        let taken_port = TakenPort::of(listen(port)).await.expect("it is taken");
+        let free = taken_port.free;
+        assert!(free.port() != port && TakenPort::of(free).await.is_none());
         let who = super::who_has(listen(port)).await;
         assert!(who.starts_with("the port is taken"), "{who}");
         drop(taken);

@@ -7,8 +7,9 @@ use super::{
     step::SetupStep,
 };
 use crate::{
+    config::Listen,
     daemon_client::DaemonClient,
-    doctor,
+    doctor::TakenPort,
     management::{Management, OverFiles},
 };
 
@@ -77,13 +78,52 @@ async fn reachable(
 async fn without_http(files: &Management<OverFiles>) -> CommandFailure {
     let settings = files.supposed_settings().map(|found| found.settings);
     let listen = settings.unwrap_or_default().listen;
-    let who = doctor::who_has(listen).await;
-    let file = files.config_file().display();
-    let another = listen.port().checked_add(1).unwrap_or(8081);
-    CommandFailure::failed(format!(
-        "no client can connect to {listen}: {who}"
-    ))
-    .next(format!(
-        "`mcpproxy stop`, because a daemon takes its port at its start only; then `mcpproxy setup --port {another}`, which writes \"listen\" to {file}, or, once nobody has the port, `mcpproxy setup` again. What was done stays"
-    ))
+    let what = format!("no client can connect to {listen}");
+    match TakenPort::of(listen).await {
+        Some(taken) => taken_port(
+            &format!("{what}: the port is taken{}", taken.by),
+            &taken,
+            "mcpproxy stop && mcpproxy setup",
+        ),
+        None => CommandFailure::failed(format!(
+            "{what}: the port was taken when the daemon started, and is free now"
+        ))
+        .next("`mcpproxy restart`, then `mcpproxy setup` again"),
+    }
+}
+
+fn taken_port(what: &str, taken: &TakenPort, setup: &str) -> CommandFailure {
+    let take = format!("`{setup} --port {}`", taken.free.port());
+    CommandFailure::failed(what).next(taken.step(&take))
+}
+
+/// The address of a daemon that is to be started: where another program has the wanted one, a free one, which the person agrees to.
+pub(super) async fn free_address(
+    files: &Management<OverFiles>,
+    chosen: Option<Listen>,
+    yes: bool,
+    out: Output,
+) -> Result<Option<Listen>, CommandFailure> {
+    let settings = files.supposed_settings().map(|found| found.settings);
+    let configured = settings.unwrap_or_default().listen;
+    let listen = chosen.unwrap_or(configured);
+    let Some(taken) = TakenPort::of(listen).await else {
+        return Ok(chosen);
+    };
+    let what = format!("{listen} is taken{}", taken.by);
+    // Clients may have an address that the file names.
+    let is_usual = chosen.is_none() && configured == Listen::default();
+    let agrees = !taken.is_mcpproxy
+        && if yes {
+            is_usual
+        } else {
+            out.agrees(&format!("{what}. Listen on {} instead?", taken.free))
+        };
+    if !agrees {
+        return Err(taken_port(&what, &taken, "mcpproxy setup"));
+    }
+    if yes {
+        out.note(&what);
+    }
+    Ok(Some(taken.free))
 }

@@ -125,6 +125,10 @@ impl SetupCommand {
         {
             refuse_fault(daemon)?;
         }
+        let listen = match &running {
+            Some(_) => listen,
+            None => daemon::free_address(files, listen, self.yes, out).await?,
+        };
         write_configuration(files, listen, report, out)?;
         let found = import_servers(files, running, import, report, out).await?;
         let mut daemon = self.daemon(files, report, out).await?;

@@ -45,14 +45,30 @@ fn a_port_that_another_program_has_ends_setup_with_who_and_what_to_do() {
             .shows(&["another program has mcpproxy's port", "mcpproxy doctor"]);
     };
     is_not_ours(begun.0.run(&["connect"]));
+    // It was configured, so clients may have it.
+    let unattended = ["--yes", "--import", "none"];
+    let mut taken = vec![format!("{address} is taken")];
+    if std::path::Path::new("/proc/net/tcp").exists() {
+        taken.push(format!("process {}", std::process::id()));
+    }
+    let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
     begun
-        .setup(&["--yes", "--import", "none"])
+        .setup(&unattended)
+        .ended(1)
+        .says(&taken)
+        .says(&["or take a free port: `mcpproxy setup --port"])
+        .does_not_say(&["1/5"]);
+    begun.0.run(&["start"]).ended(0).says(&taken).says(&[
+        "started: its local socket only",
+        "`mcpproxy config set listen 127.0.0.1:",
+    ]);
+    begun
+        .setup(&unattended)
         .ended(1)
         .says(&[
             "no client can connect to",
             "the port is taken",
-            "mcpproxy stop",
-            "\"listen\"",
+            "`mcpproxy stop && mcpproxy setup --port",
         ])
         .does_not_say(&["done in"]);
     is_not_ours(begun.0.run(&["connect"]));
@@ -77,8 +93,8 @@ fn a_port_that_another_program_has_ends_setup_with_who_and_what_to_do() {
     begun
         .setup(&again)
         .ended(1)
-        .says(&["is free now", "next: `mcpproxy stop`, because"]);
-    begun.0.run(&["stop"]).ended(0);
+        .says(&["is free now", "next: `mcpproxy restart`, then"]);
+    begun.0.run(&["restart"]).ended(0);
     begun.setup(&again).ended(0).says(&["5/5 call"]);
 }
 
@@ -96,8 +112,7 @@ fn a_port_that_is_chosen_is_written_down_and_served() {
     };
     with(taken)
         .ended(1)
-        .says(&["the port is taken", "mcpproxy setup --port"]);
-    begun.0.run(&["stop"]).ended(0);
+        .says(&["is taken", "mcpproxy setup --port"]);
     let port = http::free_address().port();
     with(port).ended(0).says(&[
         &format!("\"listen\" is 127.0.0.1:{port} in"),
@@ -113,4 +128,23 @@ fn a_port_that_is_chosen_is_written_down_and_served() {
         .says(&["the daemon runs at", "mcpproxy stop"])
         .does_not_say(&["1/5"]);
     assert_eq!(begun.0.written(), written);
+}
+
+#[test]
+fn where_the_usual_port_is_taken_clients_get_a_free_one() {
+    // If this fails, somebody else has it, which is as good.
+    let _other = TcpListener::bind("127.0.0.1:8080");
+    let begun = Begun::with_files_of(&[]);
+    fs::remove_file(begun.0.config_file()).expect("ours");
+    put(begun.0.folder(), ".cursor/mcp.json", "{}");
+    begun
+        .setup(&["--yes", "--import", "none"])
+        .ended(0)
+        .says(&["127.0.0.1:8080 is taken", "\"listen\" is 127.0.0.1:"]);
+    let written: Value = serde_json::from_str(&begun.0.written()).unwrap_or_default();
+    let cursor = fs::read_to_string(begun.0.folder().join(".cursor/mcp.json"));
+    let cursor = cursor.expect("it is connected");
+    let listen = written["listen"].as_str().unwrap_or("127.0.0.1:8080");
+    has!(cursor, &format!("http://{listen}/mcp"));
+    assert_ne!(listen, "127.0.0.1:8080");
 }
