@@ -2,7 +2,11 @@
 
 use clap::ValueEnum;
 
-use super::super::{failure::CommandFailure, output::Output, secret};
+use super::super::{
+    failure::CommandFailure,
+    output::{self, Output},
+    secret,
+};
 use crate::{
     clients::ImportReport,
     management::{Management, OverFiles},
@@ -11,7 +15,7 @@ use crate::{
 /// Where secrets go that an entry has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum SecretsPlace {
-    /// The keyring; the entry refers to them
+    /// The keyring, or the private file in its place; the entry refers to them
     Keyring,
     /// The configuration file, as they are
     File,
@@ -25,7 +29,7 @@ pub(in crate::cli) fn fill_placeholders(report: &mut ImportReport, out: Output) 
     });
 }
 
-/// Puts secrets into the keyring, if that is said or wanted.
+/// Stores secrets outside the configuration file, if that is said or wanted.
 pub(in crate::cli) fn keep_secrets(
     files: &Management<OverFiles>,
     report: &mut ImportReport,
@@ -33,15 +37,21 @@ pub(in crate::cli) fn keep_secrets(
     out: Output,
 ) -> Result<(), CommandFailure> {
     let n = report.secrets_to_keep();
-    let is_wanted = if let Some(place) = place {
-        place == SecretsPlace::Keyring
-    } else {
-        let secrets = super::super::output::count(n, "secret");
-        n > 0 && out.agrees(&format!("{secrets}: store in the keyring?"))
+    let asks = place.is_none() && out.is_interactive();
+    if n == 0 || place == Some(SecretsPlace::File) || place.is_none() && !asks {
+        return Ok(());
+    }
+    let secrets = output::count(n, "secret");
+    let stored = files.secrets()?;
+    let Some(store) = stored.store else {
+        let why = stored.fault.unwrap_or_default();
+        out.warning(&format!("{secrets} not stored elsewhere: {why}"));
+        return Ok(());
     };
-    if n == 0 || !is_wanted {
+    if asks && !out.agrees(&format!("Store {secrets} in {store}?")) {
         return Ok(());
     }
     report.keep_secrets(|name, value| files.add_secret(name, value).map(|_| ()))?;
+    out.done(&format!("stored {secrets} in {store}"));
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::{
     super::{
         failure::CommandFailure,
-        import,
+        import::{self, values::SecretsPlace},
         output::{self, Output},
     },
     choice::Choice,
@@ -21,6 +21,7 @@ pub(super) async fn import_servers(
     files: &Management<OverFiles>,
     daemon: Option<DaemonClient>,
     choice: &Choice,
+    secrets: Option<SecretsPlace>,
     report: &mut SetupReport,
     out: Output,
 ) -> Result<Option<ImportReport>, CommandFailure> {
@@ -48,7 +49,7 @@ pub(super) async fn import_servers(
     }
     found.choose(&chosen);
     import::values::fill_placeholders(&mut found, out);
-    import::values::keep_secrets(files, &mut found, None, out)?;
+    import::values::keep_secrets(files, &mut found, secrets, out)?;
     import::add(&mut daemon, &mut found, false, out).await;
     import::say_readable(files.config_file(), &found, out);
     if !out.is_json() {

@@ -23,7 +23,7 @@ use self::{
 use super::{
     connection,
     failure::CommandFailure,
-    import,
+    import::{self, values::SecretsPlace},
     location::Location,
     output::{self, Output},
 };
@@ -61,7 +61,15 @@ pub(super) struct SetupCommand {
     /// Start the daemon in the background, not at every login
     #[arg(long)]
     no_service: bool,
-    /// Do not ask; import everything, connect every found client
+    /// Where imported secrets go; without it a terminal asks, else the file
+    #[arg(
+        long,
+        value_name = "keyring|file",
+        value_enum,
+        hide_possible_values = true
+    )]
+    secrets: Option<SecretsPlace>,
+    /// Do not ask; import everything, secrets into the keyring
     #[arg(short, long)]
     yes: bool,
     /// Leave imported servers in the clients' files; they run twice
@@ -130,7 +138,8 @@ impl SetupCommand {
             None => daemon::free_address(files, listen, self.yes, out).await?,
         };
         write_configuration(files, listen, report, out)?;
-        let found = import_servers(files, running, import, report, out).await?;
+        let secrets = self.secrets.or(self.yes.then_some(SecretsPlace::Keyring));
+        let found = import_servers(files, running, import, secrets, report, out).await?;
         let mut daemon = self.daemon(files, report, out).await?;
         proof::wait_until_listed(&mut daemon, report, out).await?;
         connect_clients(files, &daemon, connect, report, out)?;
