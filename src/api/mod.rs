@@ -66,7 +66,7 @@ use crate::{
     config::{Places, read_unrepeated_object},
     failure::error_code::{ErrorCode, Failure},
     management::{DaemonLocation, Management, OverFiles},
-    process::LoginPath,
+    process::{ChildLedger, LoginPath},
     router::Router,
     telemetry::metrics::Metrics,
     wire::Raw,
@@ -89,6 +89,8 @@ struct ApiParts {
     places: Places,
     /// Where commands of servers are looked for.
     login_path: LoginPath,
+    /// The children of this daemon.
+    ledger: ChildLedger,
     /// Counts client sessions.
     sessions: Box<dyn Fn() -> usize + Send + Sync>,
 }
@@ -123,7 +125,8 @@ impl Api {
     /// An API over these parts. `sessions` counts client sessions.
     pub fn new(
         (management, router, access, calls): (Management, Router, Access, CallIds),
-        (location, places, login_path): (DaemonLocation, Places, LoginPath),
+        (location, places): (DaemonLocation, Places),
+        (login_path, ledger): (LoginPath, ChildLedger),
         sessions: impl Fn() -> usize + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(ApiParts {
@@ -134,6 +137,7 @@ impl Api {
             location,
             places,
             login_path,
+            ledger,
             sessions: Box::new(sessions),
         }))
     }

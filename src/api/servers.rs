@@ -1,6 +1,6 @@
 //! `/api/v1/servers`: the upstream servers, and what is done to them.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use axum::{
     Extension,
@@ -13,9 +13,10 @@ use bytes::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    Answer, Api, FailureResponse, blocking, json_response, ok, read_body,
+    Answer, Api, FailureResponse, blocking, config, json_response, ok, read_body,
     routes::{About, CHANGE, CONTACT, REVIEW, Routes},
     verbs::Verbs,
     wrong,
@@ -23,7 +24,8 @@ use super::{
 use crate::{
     access::Caller,
     config::read_unrepeated_object,
-    failure::error_code::ErrorCode,
+    doctor::{self, TriedServer},
+    failure::error_code::{ErrorCode, Failure},
     management::{
         ApprovalBody, Enabled, Inspection, Management, ServerChange, ServerDetails, ServerList,
         ToolList, approver,
@@ -63,6 +65,21 @@ pub(super) fn routes<V: Verbs>() -> Routes<V> {
 pub(super) fn daemon_routes() -> Routes {
     let about = About::new;
     Routes::new()
+        .post(
+            "/api/v1/trial",
+            try_new,
+            about(
+                "tryServer",
+                "Starts or contacts a server that is not added, and ends it again; writes nothing.",
+            )
+            .takes_as(new_server)
+            .gives::<TriedServer>()
+            .fails(&[
+                ErrorCode::ServerExists,
+                ErrorCode::ServerMisconfigured,
+                ErrorCode::ConfigUnusable,
+            ]),
+        )
         .post(
             "/api/v1/servers/{name}/restart",
             restart,
@@ -223,11 +240,35 @@ async fn show<V: Verbs>(
 }
 
 async fn add<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejection>) -> Answer {
-    let mut entry = object(body)?;
-    let Some(Value::String(name)) = entry.shift_remove("name") else {
-        return Err(wrong("`name` is missing"));
-    };
+    let (name, entry) = named(body)?;
     ok(&verbs.management().add_server(&name, entry).await?)
+}
+
+/// A server that is to be added.
+fn named(
+    body: Result<Bytes, BytesRejection>,
+) -> Result<(String, Map<String, Value>), FailureResponse> {
+    let mut entry = object(body)?;
+    match entry.shift_remove("name") {
+        Some(Value::String(name)) => Ok((name, entry)),
+        _ => Err(wrong("`name` is missing")),
+    }
+}
+
+/// Goes on until its server has ended, if whoever asked leaves.
+async fn try_new(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
+    let (name, entry) = named(body)?;
+    let (ledger, login_path) = (api.0.ledger.clone(), api.0.login_path.clone());
+    let settings = blocking(move || config::files(&api).settings_to_try(&name, entry));
+    let settings = settings.await??;
+    let ending = CancellationToken::new();
+    let _leaving = ending.clone().drop_guard();
+    let trial = tokio::spawn(doctor::try_new(settings, ledger, login_path, ending));
+    let tried = trial.await.map_err(io::Error::other).flatten();
+    ok(&tried.map_err(|error| {
+        let error = format!("servers cannot be started: {error}");
+        Failure::new(ErrorCode::Internal, error, "Try again.")
+    })?)
 }
 
 /// The object that a body is, in which each key stands once.

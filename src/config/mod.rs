@@ -108,7 +108,9 @@ pub use settings::{
     Settings,
 };
 pub use shown_file::shown_file;
-pub use source::{DEMO, LoadError, Overrides, Variables, load, process_environment, secrets_place};
+pub use source::{
+    DEMO, LoadError, Overrides, Variables, load, load_text, process_environment, secrets_place,
+};
 pub use supposed::{Supposed, load_supposing};
 pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};

@@ -212,6 +212,21 @@ pub fn load(
     variables: &Variables,
     keyring: &KeyringLookup,
 ) -> Result<Settings, LoadError> {
+    load_text(
+        read(&places.config_file)?.as_deref(),
+        places,
+        variables,
+        keyring,
+    )
+}
+
+/// What the file would say with this text; nothing for no file.
+pub fn load_text(
+    text: Option<&str>,
+    places: &Places,
+    variables: &Variables,
+    keyring: &KeyringLookup,
+) -> Result<Settings, LoadError> {
     let source = Source {
         file: places.config_file.clone(),
         overrides: Overrides::default(),
@@ -220,7 +235,7 @@ pub fn load(
         demo: DemoSwitch::default(),
         whereabouts: Whereabouts::new(Some(places.clone())),
     };
-    source.settings(read(&source.file)?.as_deref())
+    source.settings(text)
 }
 
 /// Where the file says that secrets are kept, whatever else is wrong with it.

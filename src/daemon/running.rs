@@ -166,8 +166,9 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let unanswered = router.clone().give_up_unanswered();
     let api = (management, router, access.clone(), calls);
     let config_file = places.config_file.clone();
-    let places = (location.clone(), places, login_path.clone());
-    let api = Api::new(api, places, move || counted.count());
+    let places = (location.clone(), places);
+    let starting = (login_path.clone(), ledger.clone());
+    let api = Api::new(api, places, starting, move || counted.count());
 
     let mut tasks = JoinSet::new();
     // What a daemon that was killed left behind goes first; new children may start meanwhile.

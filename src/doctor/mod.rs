@@ -5,6 +5,7 @@ mod clients;
 mod configuration;
 mod files;
 mod finding;
+mod new_server;
 mod port;
 mod program;
 mod secrets;
@@ -18,6 +19,7 @@ use serde::Serialize;
 
 pub use self::{
     finding::{DoctorFinding, DoctorSeverity},
+    new_server::{TriedServer, try_new},
     port::TakenPort,
 };
 use crate::{

@@ -3,6 +3,8 @@
 
 use std::{ffi::OsStr, fs::File, path::Path, sync::Arc, time::Duration};
 
+use tokio_util::sync::CancellationToken;
+
 use super::{
     DoctorFinding, DoctorSeverity,
     trial::{Trial, TrialOutcome},
@@ -180,9 +182,11 @@ pub(super) async fn tried(
     settings.servers.retain(|name, _| startable.contains(name));
     let trial = Trial {
         settings: Arc::new(settings),
-        data_dir,
+        data_dir: Some(data_dir),
+        ledger: None,
         login_path,
         within,
+        ending: CancellationToken::new(),
     };
     match Box::pin(trial.run()).await {
         Ok(tried) => findings.extend(tried.into_iter().map(|(name, outcome)| {
@@ -195,7 +199,7 @@ pub(super) async fn tried(
                     };
                     answered(format!("it answers, {tools}"), left_out.as_ref())
                 }
-                TrialOutcome::Failed(error) => {
+                TrialOutcome::Failed { error, .. } => {
                     DoctorFinding::fail(SERVER, error.whole(), error.step.at_terminal(name))
                 }
                 TrialOutcome::Late => DoctorFinding::fail(

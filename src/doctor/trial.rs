@@ -21,20 +21,28 @@ use crate::{
     config::Settings,
     gate,
     management::LeftOut,
-    process::{ChildLedger, LoginPath},
+    process::{ChildLedger, LoginPath, is_run_mark},
     storage,
     text::{names::ServerName, secret::Secrets},
     upstream::{ConnectContext, ConnectError, Supervisor, Upstream},
 };
 
+/// How many lines of the log of a server that fails are kept.
+const LAST_LINES: usize = 11;
+
 /// What it takes to try servers.
 pub(super) struct Trial<'a> {
     /// The servers that are tried, and nothing that must not be started.
     pub(super) settings: Arc<Settings>,
-    pub(super) data_dir: &'a Path,
+    /// Where their logs and logins are; a folder that goes with the trial, if there is none.
+    pub(super) data_dir: Option<&'a Path>,
+    /// The children of the daemon that runs.
+    pub(super) ledger: Option<ChildLedger>,
     pub(super) login_path: LoginPath,
     /// How long all of them may take.
     pub(super) within: Duration,
+    /// Ends it early.
+    pub(super) ending: CancellationToken,
 }
 
 /// What came of one.
@@ -44,7 +52,11 @@ pub(super) enum TrialOutcome {
         tools: usize,
         left_out: Option<LeftOut>,
     },
-    Failed(ConnectError),
+    Failed {
+        error: ConnectError,
+        /// The last lines of its log.
+        log: Vec<String>,
+    },
     /// Nothing came of it in time.
     Late,
 }
@@ -56,12 +68,12 @@ impl Trial<'_> {
         let settings = self.settings;
         let (_published, watched) = watch::channel(settings.clone());
         // Logs of servers belong where `upstream logs` looks for them, and a ledger where the next daemon does.
-        let kept = if self.data_dir.is_dir() {
-            self.data_dir
-        } else {
-            &scratch.0
+        let data_dir = self.data_dir.filter(|folder| folder.is_dir());
+        let kept = data_dir.unwrap_or(&scratch.0);
+        let ledger = match self.ledger {
+            Some(ledger) => ledger,
+            None => ChildLedger::open(kept).map_err(io::Error::other)?,
         };
-        let ledger = ChildLedger::open(kept).map_err(io::Error::other)?;
         let known = settings.servers.values().map(|entry| KnownServer {
             name: entry.name.clone(),
             entry: entry.fingerprint.clone(),
@@ -76,7 +88,7 @@ impl Trial<'_> {
             logins: Logins::new(kept),
             keeper: None,
         };
-        let (ending, hurry) = (CancellationToken::new(), CancellationToken::new());
+        let (ending, hurry) = (self.ending, CancellationToken::new());
         let (upstreams, mut supervisor) =
             Supervisor::new(watched, catalog.clone(), context, hurry.clone());
         supervisor.begin();
@@ -88,9 +100,9 @@ impl Trial<'_> {
                 all.iter()
                     .map(|upstream| outcome(upstream, &catalog, &secrets, deadline)),
             );
-            let tried = tried.await;
+            let tried = ending.run_until_cancelled(tried).await;
             ending.cancel();
-            tried
+            tried.unwrap_or_default()
         };
         let ((), (), tried) = tokio::join!(
             supervisor.run(ending.clone()),
@@ -119,7 +131,16 @@ async fn outcome(
             tools: server.tools.len(),
             left_out: LeftOut::of(&server, secrets),
         },
-        (None, Some(error)) => TrialOutcome::Failed(error),
+        (None, Some(error)) => {
+            let log = upstream.stderr().tail(LAST_LINES).into_iter();
+            let log = log.filter(|line| !is_run_mark(line));
+            TrialOutcome::Failed {
+                error,
+                log: log
+                    .map(|line| secrets.redacted(&line).into_owned())
+                    .collect(),
+            }
+        }
         (None, None) => TrialOutcome::Late,
     };
     (name, outcome)

@@ -9,7 +9,7 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Backing, Connections, Management, ServerRow, entry_review, writing::not_written};
 use crate::{
@@ -219,21 +219,47 @@ impl Management<OverFiles> {
     /// The file as it stands. Blocks.
     pub fn written_config(&self) -> Result<WrittenConfig, Failure> {
         let file = self.config_file();
-        let unusable = |why: String| {
-            let hint = "`mcpproxy config check` shows the mistake.";
-            Failure::new(ErrorCode::ConfigUnusable, why, hint)
-        };
-        let (text, exists) = match fs::read_to_string(file) {
-            Ok(text) => (text, true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => (String::new(), false),
-            Err(error) => return Err(unusable(error.to_string())),
-        };
+        let (text, exists) = self.text()?;
         let settings = config::shown_file(&text);
         Ok(WrittenConfig {
             config_file: file.to_owned(),
             exists,
-            settings: settings.map_err(|error| unusable(error.to_string()))?,
+            settings: settings.map_err(|error| as_it_stands(error.to_string()))?,
         })
+    }
+
+    /// The text of the file, and whether there is one.
+    fn text(&self) -> Result<(String, bool), Failure> {
+        match fs::read_to_string(self.config_file()) {
+            Ok(text) => Ok((text, true)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((String::new(), false)),
+            Err(error) => Err(as_it_stands(error.to_string())),
+        }
+    }
+
+    /// The settings as they would be with this server, disabled or not, and without all others. Nothing is written. Blocks.
+    pub fn settings_to_try(
+        &self,
+        name: &str,
+        mut entry: Map<String, Value>,
+    ) -> Result<Settings, Failure> {
+        entry.shift_remove("enabled");
+        entry.shift_remove("disabled");
+        let added = self.addition(name, entry)?;
+        let (text, _) = self.text()?;
+        let text = config::edit_all(&text, &[added])
+            .map_err(|error| not_written(&WriteError::Edit(error)))?;
+        let files = &self.0;
+        let settings =
+            config::load_text(Some(&text), &files.places, &files.variables, &files.keyring);
+        let mut settings = settings.map_err(|error| unusable(&error))?;
+        if let Some(broken) = settings.broken_entry(name) {
+            let (code, step) = (ErrorCode::ServerMisconfigured, broken.step());
+            let failure = Failure::new(code, &broken.reason, step.at_terminal(name));
+            return Err(failure.of_server(name));
+        }
+        settings.servers.retain(|tried, _| tried.as_str() == name);
+        Ok(settings)
     }
 
     /// That there is no file, where one was requested.
@@ -296,6 +322,12 @@ fn rewrite(
         by,
         change,
     )
+}
+
+/// The file cannot be used as it stands, for this reason.
+fn as_it_stands(why: String) -> Failure {
+    let hint = "`mcpproxy config check` shows the mistake.";
+    Failure::new(ErrorCode::ConfigUnusable, why, hint)
 }
 
 fn unusable(error: &LoadError) -> Failure {

@@ -388,21 +388,32 @@ impl<B: Backing> Management<B> {
         name: &str,
         entry: Map<String, Value>,
     ) -> Result<ServerChange, Failure> {
+        let added = self.addition(name, entry)?;
+        if self.server(name).is_err()
+            && let Change::AddServer { name, .. } = &added
+        {
+            self.0.begin_anew(name).await;
+        }
+        self.write(vec![added]).await?;
+        Ok(ServerChange::of(self.server(name)?, &["added"]))
+    }
+
+    /// The change that adds this server, if it may be added.
+    pub(super) fn addition(
+        &self,
+        name: &str,
+        entry: Map<String, Value>,
+    ) -> Result<Change, Failure> {
         let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
         self.is_not_the_demo(name)?;
         let entry = read_new(&parsed, entry, &self.0.our_address())?;
-        if let Some(failure) = command_line(&entry) {
-            return Err(failure.of_server(name));
+        match command_line(&entry) {
+            Some(failure) => Err(failure.of_server(name)),
+            None => Ok(Change::AddServer {
+                name: parsed,
+                entry,
+            }),
         }
-        if self.server(name).is_err() {
-            self.0.begin_anew(&parsed).await;
-        }
-        self.write(vec![Change::AddServer {
-            name: parsed,
-            entry,
-        }])
-        .await?;
-        Ok(ServerChange::of(self.server(name)?, &["added"]))
     }
 
     /// Changes what is named of a server's entry, and leaves the rest of it as it is. A person may change everything.

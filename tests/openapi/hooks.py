@@ -26,9 +26,9 @@ def map_body(ctx, body):
     if not isinstance(body, dict):
         return body
     path = ctx.operation.path
-    if path in ("/api/v1/servers", "/api/v1/servers/{name}"):
+    if path in ("/api/v1/servers", "/api/v1/servers/{name}", "/api/v1/trial"):
         body = {key: value for key, value in body.items() if key not in COMMANDS}
-    if path == "/api/v1/servers":
+    if path in ("/api/v1/servers", "/api/v1/trial"):
         body["url"] = "http://127.0.0.1:9/mcp"
     return body
 

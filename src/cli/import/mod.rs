@@ -4,6 +4,7 @@ mod files;
 pub(super) mod moving;
 mod notes;
 mod pick;
+mod trial;
 pub(super) mod values;
 
 use std::io;
@@ -28,7 +29,6 @@ use crate::{
     clients::{Client, FoundServer, ImportReport, move_out},
     daemon_client::{AnswerDeadline, DaemonClient},
     management::{Management, OverFiles},
-    text::names::ServerName,
 };
 
 /// Import servers from your AI clients and other proxies
@@ -192,25 +192,46 @@ pub(super) async fn add(
     }
 }
 
-/// Adds what was pasted.
-pub(super) async fn add_pasted(
+/// What was pasted, with all that is new of it chosen.
+pub(super) fn read_pasted(
     files: &Management<OverFiles>,
+    daemon: &DaemonClient,
     text: &str,
     name: Option<&str>,
-    is_held: bool,
-    secrets: Option<values::SecretsPlace>,
-    out: Output,
-) -> Result<(), CommandFailure> {
-    let mut daemon = connection::open_or_files(files, out).await?;
+) -> Result<ImportReport, CommandFailure> {
     let text = match text {
         "-" => super::call::read_all(io::stdin().lock(), "the entry", "stdin")?,
         text => text.to_owned(),
     };
-    let mut report = pasted(files, &daemon, &text, name)?;
+    let mut report = pasted(files, daemon, &text, name)?;
     let new = report.picked(&[])?;
     report.choose(&new);
-    values::fill_placeholders(&mut report, out);
-    values::keep_secrets(files, &mut report, secrets, out)?;
+    Ok(report)
+}
+
+/// Asks for values of placeholders, checks whether the servers work if that is wanted, and then stores their secrets where they are to be.
+pub(super) async fn fill_in(
+    files: &Management<OverFiles>,
+    daemon: &mut DaemonClient,
+    report: &mut ImportReport,
+    is_checked: bool,
+    secrets: Option<values::SecretsPlace>,
+    out: Output,
+) -> Result<(), CommandFailure> {
+    values::fill_placeholders(report, out);
+    if is_checked {
+        trial::try_chosen(daemon, report, out).await?;
+    }
+    values::keep_secrets(files, report, secrets, out)
+}
+
+/// Adds what was pasted.
+pub(super) async fn add_pasted(
+    mut daemon: DaemonClient,
+    mut report: ImportReport,
+    is_held: bool,
+    out: Output,
+) -> Result<(), CommandFailure> {
     add(&mut daemon, &mut report, is_held, out).await;
     if out.is_json() {
         output::json(&output::as_json(&report)?)?;
@@ -232,17 +253,8 @@ pub(super) async fn add_pasted(
     verdict(&report)
 }
 
-/// An entry whose placeholders were asked for, and whose secrets are in the keyring if that is wanted.
-pub(super) fn with_values(
-    files: &Management<OverFiles>,
-    name: &ServerName,
-    entry: Map<String, Value>,
-    secrets: Option<values::SecretsPlace>,
-    out: Output,
-) -> Result<Map<String, Value>, CommandFailure> {
-    let mut report = ImportReport::of_entry(name, entry);
-    values::fill_placeholders(&mut report, out);
-    values::keep_secrets(files, &mut report, secrets, out)?;
+/// The one entry of a report, with the values of its placeholders.
+pub(super) fn only_entry(report: ImportReport) -> Result<Map<String, Value>, CommandFailure> {
     let server = report.servers.into_iter().next();
     match server.map(FoundServer::into_entry) {
         Some(Ok(entry)) => Ok(entry),

@@ -16,10 +16,10 @@ use super::super::{
     tools,
 };
 use crate::{
-    daemon_client::{self, AnswerDeadline, DaemonClient},
-    failure::step::NextStep,
-    management::{LogLines, ServerChange, ServerRow, ServerState, ToolList},
-    process::{is_command_line, is_run_mark},
+    clients::ImportReport,
+    daemon_client::{self, AnswerDeadline},
+    management::ServerChange,
+    process::is_command_line,
     text::names::{BadServerName, ServerName},
 };
 
@@ -35,7 +35,7 @@ pub(in crate::cli) struct AddServer {
     #[arg(value_parser = server_name, required_unless_present = "json")]
     name: Option<ServerName>,
     /// JSON or a URL as the server's page gives it; - reads stdin
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["env", "cwd", "header", "kind", "disabled", "check"])]
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["env", "cwd", "header", "kind", "disabled"])]
     json: Option<String>,
     /// Where secrets go; without it a terminal asks, else the file
     #[arg(
@@ -74,9 +74,6 @@ pub(in crate::cli) struct AddServer {
     check: bool,
 }
 
-/// How many lines are shown of what a server wrote that does not work.
-const LAST_WORDS: usize = 10;
-
 const TYPES: [&str; 5] = ["stdio", "http", "streamable-http", "sse", "auto"];
 
 const USAGE: &str = "mcpproxy upstream add [OPTIONS] <NAME> -- <COMMAND> [ARGS]...
@@ -94,30 +91,40 @@ Examples:
 impl AddServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        if let Some(text) = &self.json {
-            let name = self.name.as_ref().map(ServerName::as_str);
-            return import::add_pasted(&files, text, name, self.is_held, self.secrets, out).await;
-        }
-        let is_checked = self.check;
-        let Some(name) = self.name.clone() else {
-            return Err(CommandFailure::usage("no name is given"));
-        };
-        let secrets = self.secrets;
-        let entry = self.entry(out)?;
-        let entry = import::with_values(&files, &name, entry, secrets, out)?;
+        let (is_checked, secrets) = (self.check, self.secrets);
         let mut daemon = if is_checked {
             connection::open(&files, out).await?
         } else {
             connection::open_or_files(&files, out).await?
         };
-        let change = add(&mut daemon, &name, entry, is_checked).await?;
-        if is_checked {
-            check(&mut daemon, &name, &change.server, out).await?;
-        } else {
-            outcome::say(out, &daemon, "added", &change.server);
+        if let Some(text) = &self.json {
+            let name = self.name.as_ref().map(ServerName::as_str);
+            let is_held = self.is_held;
+            let mut report = import::read_pasted(&files, &daemon, text, name)?;
+            import::fill_in(&files, &mut daemon, &mut report, is_checked, secrets, out).await?;
+            return import::add_pasted(daemon, report, is_held, out).await;
         }
+        let Some(name) = self.name.clone() else {
+            return Err(CommandFailure::usage("no name is given"));
+        };
+        let mut report = ImportReport::of_entry(&name, self.entry(out)?);
+        import::fill_in(&files, &mut daemon, &mut report, is_checked, secrets, out).await?;
+        let entry = import::only_entry(report)?;
+        let mut body = Map::from_iter([("name".to_owned(), json!(name))]);
+        body.extend(entry);
+        let body = Value::Object(body).to_string();
+        let (path, deadline) = ("/api/v1/servers", AnswerDeadline::Daemon);
+        let adding = daemon.request(Method::POST, path, body, deadline);
+        let mut change: ServerChange = adding.await?;
+        let seconds = is_checked.then_some(outcome::LONG_CONNECT_TIMEOUT);
+        change.server = outcome::wait_for(&mut daemon, name.as_str(), seconds).await?;
+        outcome::say(out, &daemon, "added", &change.server);
         if out.is_json() {
             output::json(&output::as_json(&change)?)?;
+        } else if is_checked {
+            let name = daemon_client::encoded(name.as_str());
+            let path = format!("/api/v1/servers/{name}/tools");
+            tools::print(daemon.fetch(&path).await?, out)?;
         }
         Ok(())
     }
@@ -177,70 +184,6 @@ impl AddServer {
         }
         Ok(entry)
     }
-}
-
-async fn add(
-    daemon: &mut DaemonClient,
-    name: &ServerName,
-    entry: Map<String, Value>,
-    is_checked: bool,
-) -> Result<ServerChange, CommandFailure> {
-    let mut body = Map::from_iter([("name".to_owned(), json!(name))]);
-    body.extend(entry);
-    let (path, body) = ("/api/v1/servers", Value::Object(body).to_string());
-    let adding = daemon.request(Method::POST, path, body, AnswerDeadline::Daemon);
-    let mut change: ServerChange = adding.await?;
-    let seconds = is_checked.then_some(outcome::LONG_CONNECT_TIMEOUT);
-    change.server = outcome::wait_for(daemon, name.as_str(), seconds).await?;
-    Ok(change)
-}
-
-/// Shows the tools of a server that was added, or takes it out again and says why.
-async fn check(
-    daemon: &mut DaemonClient,
-    name: &ServerName,
-    server: &ServerRow,
-    out: Output,
-) -> Result<(), CommandFailure> {
-    let path = format!("/api/v1/servers/{}", daemon_client::encoded(name.as_str()));
-    if server.state == ServerState::Ready || server.tools.is_some_and(|tools| tools > 0) {
-        outcome::say(out, daemon, "added", server);
-        let known: ToolList = daemon.fetch(&format!("{path}/tools")).await?;
-        return if out.is_json() {
-            Ok(())
-        } else {
-            tools::print(known, out)
-        };
-    }
-    // Its log goes with it.
-    let log = format!("{path}/logs?lines={LAST_WORDS}");
-    let log: LogLines = daemon.fetch(&log).await?;
-    daemon
-        .send(Method::DELETE, &path, "", AnswerDeadline::Daemon)
-        .await?;
-    let reason = server.reason.as_deref().unwrap_or("no connection in time");
-    let failure = CommandFailure::failed(format!("{name} was not added: {reason}"));
-    let written: Vec<String> = log.lines.into_iter().filter(|l| !is_run_mark(l)).collect();
-    if !written.is_empty() {
-        out.note(&format!("it wrote:\n{}", written.join("\n")));
-    }
-    Err(failure.next(step_without_entry(name, server)))
-}
-
-/// What to do about a server of which there is no entry any more, so that no command can name it.
-fn step_without_entry(name: &ServerName, server: &ServerRow) -> String {
-    if server.state == ServerState::Authenticating {
-        return format!(
-            "`mcpproxy upstream add` without --check, then `mcpproxy upstream login {name}`"
-        );
-    }
-    let is_program = server.transport.as_deref() == Some("stdio");
-    let look = match &server.step {
-        Some(NextStep::FixEntry { how: Some(how) } | NextStep::Act { how }) => how,
-        _ if is_program => "run the command by hand to see what it does",
-        _ => "check that the URL is right and the server is running",
-    };
-    format!("{look}; then add it again, or add it without --check")
 }
 
 /// A command with its arguments in one word is what a shell would have taken apart.

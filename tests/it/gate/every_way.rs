@@ -90,7 +90,7 @@ const BESIDE: [&str; 9] = [
 ];
 
 /// REST of operators; the suite `operators` says who is one. Only `call` and `code` reach a tool.
-const REST: [&str; 55] = [
+const REST: [&str; 56] = [
     "/api/v1/access/callers",
     "/api/v1/access/check",
     "/api/v1/activity",
@@ -142,6 +142,7 @@ const REST: [&str; 55] = [
     "/api/v1/tokens/{name}",
     "/api/v1/tools",
     "/api/v1/tools/show",
+    "/api/v1/trial",
     "/api/v1/ui/links",
     "/api/v1/ui/logout",
     "/api/v1/usage",

@@ -1,0 +1,50 @@
+//! Whether servers work that are to be added: the daemon starts or contacts each and ends it again, before anything is written.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::super::{failure::CommandFailure, output::Output};
+use crate::{
+    clients::ImportReport,
+    daemon_client::{AnswerDeadline, DaemonClient},
+    doctor::TriedServer,
+    failure::step::NextStep,
+};
+
+/// Tries those that were chosen. The first that fails is said, with what it wrote.
+pub(super) async fn try_chosen(
+    daemon: &mut DaemonClient,
+    report: &ImportReport,
+    out: Output,
+) -> Result<(), CommandFailure> {
+    for (_, name, mut entry) in report.entries(false) {
+        out.progress(&format!("checking {name}"));
+        let is_program = entry.contains_key("command");
+        entry.insert("name".to_owned(), json!(name));
+        let body = Value::Object(entry).to_string();
+        let (path, deadline) = ("/api/v1/trial", AnswerDeadline::Upstream);
+        let trying = daemon.request(Method::POST, path, body, deadline);
+        let tried: TriedServer = trying.await?;
+        if tried.works {
+            continue;
+        }
+        if !tried.log.is_empty() {
+            out.note(&format!("it wrote:\n{}", tried.log.join("\n")));
+        }
+        let step = match tried.step {
+            Some(NextStep::LogIn) => format!(
+                "`mcpproxy upstream add` without --check, then `mcpproxy upstream login {name}`"
+            ),
+            Some(NextStep::FixEntry { how: Some(how) } | NextStep::Act { how }) => again(&how),
+            _ if is_program => again("run the command by hand to see what it does"),
+            _ => again("check that the URL is right and the server is running"),
+        };
+        let reason = tried.reason.unwrap_or_default();
+        return Err(CommandFailure::failed(format!("{name} was not added: {reason}")).next(step));
+    }
+    Ok(())
+}
+
+fn again(look: &str) -> String {
+    format!("{look}; then add it again, or add it without --check")
+}
