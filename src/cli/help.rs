@@ -29,7 +29,10 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 no daemon, 4 refused";
 
 /// The commands, as people look for them.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Set up", &["setup", "import", "connect", "service"]),
+    (
+        "Set up",
+        &["setup", "import", "connect", "service", "uninstall"],
+    ),
     (
         "Run",
         &[

@@ -17,16 +17,8 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
     let (what, step) = match mistake.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand)?;
-            if name == "uninstall" {
-                let step = "`mcpproxy connect --all --undo`; docs/how-to/uninstall.md has the rest";
-                (
-                    "uninstalling takes several commands".to_owned(),
-                    step.to_owned(),
-                )
-            } else {
-                let meant = meant(text(ContextKind::SuggestedSubcommand));
-                (format!("no command {name:?}{meant}"), help)
-            }
+            let meant = meant(text(ContextKind::SuggestedSubcommand));
+            (format!("no command {name:?}{meant}"), help)
         }
         ErrorKind::MissingSubcommand => ("no command is given".to_owned(), help),
         ErrorKind::UnknownArgument => {

@@ -44,6 +44,7 @@ mod tools;
 mod tools_search;
 mod tools_switch;
 mod ui;
+mod uninstall;
 mod upstream;
 mod version;
 
@@ -99,6 +100,7 @@ enum Command {
     #[command(subcommand)]
     Token(token::TokenCommand),
     Doctor(doctor::DoctorCommand),
+    Uninstall(uninstall::UninstallCommand),
     Completions(completions::CompletionsCommand),
     Version(version::VersionCommand),
 }
@@ -184,6 +186,7 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Secret(secret) => finish(secret.run(location, out)),
         Command::Token(token) => finish(token.run(location, out)),
         Command::Doctor(doctor) => finish(doctor.run(location, out)),
+        Command::Uninstall(uninstall) => finish(uninstall.run(location, out)),
         Command::Completions(completions) => completions.run(location, help::command()),
         Command::Version(version) => finish(version.run(location, out)),
     }

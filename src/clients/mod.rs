@@ -52,7 +52,7 @@ pub use self::{
     file::{ClientFile, FoundFile},
     gather::{gather, gather_pasted, home_places, our_address, real_path},
     keeping::to_keyring,
-    moving::{move_back, move_out},
+    moving::{kept_copies, move_back, move_out, moved_from, moved_last},
     needs::{NeededKind, NeededValue},
     own_token::{give_token, take_token},
     placeholders::Placeholder,

@@ -86,25 +86,59 @@ pub fn move_back(
     us: &OurAddress,
     is_meant: impl Fn(Client) -> bool,
 ) -> Vec<MovedServers> {
-    let files = places.files().into_iter();
-    let files = files.filter_map(|file| Some((file.client?, file)));
-    let meant = files.filter(|(client, _)| is_meant(*client));
-    let put_back = meant.filter_map(|(client, file)| {
-        let mut copies = replace::backups(&file.path, CopyKind::Move);
-        let newest = (!copies.is_empty()).then(|| copies.swap_remove(0))?;
+    let meant = moved(places).filter(|(client, _, _)| is_meant(*client));
+    let put_back = meant.map(|(client, file, newest)| {
         let (servers, error) = match put(&file, &newest, us) {
             Ok(servers) => (servers, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        Some(MovedServers {
+        MovedServers {
             client,
             file: file.path.display().to_string(),
             servers,
             backup: None,
             error,
-        })
+        }
     });
     put_back.collect()
+}
+
+/// The files to which [`move_back`] would put servers back.
+pub fn moved_from(places: &ClientPlaces) -> Vec<PathBuf> {
+    moved(places).map(|(_, file, _)| file.path).collect()
+}
+
+/// Files of clients from which servers were removed, each with its newest copy.
+fn moved(places: &ClientPlaces) -> impl Iterator<Item = (Client, ClientFile, PathBuf)> {
+    places.files().into_iter().filter_map(|file| {
+        let mut copies = replace::backups(&file.path, CopyKind::Move);
+        let newest = (!copies.is_empty()).then(|| copies.swap_remove(0))?;
+        Some((file.client?, file, newest))
+    })
+}
+
+/// Whether servers were removed from a file of this client after it was connected: what was done last is undone first.
+pub fn moved_last(places: &ClientPlaces, client: Client) -> bool {
+    /// When it was made, which ends its name.
+    fn made(copy: &Path) -> Option<&str> {
+        Some(copy.to_str()?.rsplit_once("before-mcpproxy-")?.1)
+    }
+    let mut moved = moved(places).filter(|(of, _, _)| *of == client);
+    moved.any(|(_, file, newest)| {
+        let connected = replace::backups(&file.path, CopyKind::Connect);
+        let connected = connected.first();
+        connected.is_none_or(|copy| made(copy) <= made(&newest))
+    })
+}
+
+/// The copies of clients' files that are kept beside them.
+pub fn kept_copies(places: &ClientPlaces) -> Vec<PathBuf> {
+    let kinds = [CopyKind::Connect, CopyKind::Move];
+    let of = |file: ClientFile| kinds.map(|kind| replace::backups(&file.path, kind));
+    let mut copies: Vec<PathBuf> = places.files().into_iter().flat_map(of).flatten().collect();
+    copies.sort();
+    copies.dedup();
+    copies
 }
 
 /// Puts back the servers that the copy has and the file has not.

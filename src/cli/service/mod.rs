@@ -16,12 +16,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-pub(super) use self::install::install;
 use self::{
     definition::{CommandLine, ServiceDefinition},
     places::ServiceKind,
     state::ServiceState,
     steps::Step,
+};
+pub(super) use self::{
+    install::install,
+    uninstall::{installed, uninstall},
 };
 use super::{failure::CommandFailure, location::Location, output::Output};
 

@@ -1,6 +1,9 @@
 //! `mcpproxy service uninstall`: stops the service and removes what install wrote, and nothing else.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use serde::Serialize;
@@ -39,12 +42,7 @@ struct UninstallReport {
 impl UninstallService {
     pub(super) async fn run(self, out: Output) -> Result<(), CommandFailure> {
         let file = ServiceFile::of(&self.manager)?;
-        let path = file.path.display().to_string();
-        let mut report = UninstallReport {
-            file: path,
-            removed: false,
-            next_steps: Vec::new(),
-        };
+        let mut report = UninstallReport::of(&file);
         match file.read()? {
             Found::Foreign => return Err(file.foreign()),
             Found::Nothing => {
@@ -56,40 +54,67 @@ impl UninstallService {
             report.next_steps = vec![Step::end(file.kind).to_string()];
             return print(&report, "nothing done; would run, then remove:", out);
         }
-        let state = ServiceState::ask(file.kind).await;
-        let is_reachable = state.unknown.is_none();
-        let is_loaded = file.kind == ServiceKind::Systemd || state.at_login == Some(true);
-        if is_reachable && is_loaded {
-            let step = Step::end(file.kind);
-            let outcome = step.run().await;
-            if !outcome.is_done {
-                let what = format!("`{step}` failed: {}", outcome.reason);
-                return Err(CommandFailure::failed(what)
-                    .next(format!("{} was left unchanged; try again", report.file)));
-            }
-        }
-        fs::remove_file(&file.path).map_err(|error| file.failed("remove", &error))?;
-        report.removed = true;
-        if file.kind == ServiceKind::Systemd {
-            remove_link(&file.path);
-        }
-        if let Some(step) = Step::forget(file.kind).filter(|_| is_reachable) {
-            let outcome = step.run().await;
-            if !outcome.is_done {
-                report.next_steps.push(step.to_string());
-            }
-        }
-        if let Some(reason) = state.unknown {
-            let how = match file.kind {
-                ServiceKind::Systemd => format!("systemctl --user stop {}", systemd::UNIT),
-                ServiceKind::Launchd => Step::end(file.kind).to_string(),
-            };
-            report.next_steps.push(format!(
-                "no service manager here ({reason}); if the daemon still runs, stop it where you are logged in: {how}"
-            ));
-        }
-        print(&report, "removed the service and", out)
+        print(&remove(&file).await?, "removed the service and", out)
     }
+}
+
+impl UninstallReport {
+    fn of(file: &ServiceFile) -> Self {
+        Self {
+            file: file.path.display().to_string(),
+            removed: false,
+            next_steps: Vec::new(),
+        }
+    }
+}
+
+/// The file of the service that `install` wrote, if there is one.
+pub(in crate::cli) fn installed() -> Option<PathBuf> {
+    let file = ServiceFile::of(&ServiceChoice { manager: None }).ok()?;
+    matches!(file.read(), Ok(Found::Ours { .. })).then_some(file.path)
+}
+
+/// Stops and removes that service. What is left to do.
+pub(in crate::cli) async fn uninstall() -> Result<Vec<String>, CommandFailure> {
+    let file = ServiceFile::of(&ServiceChoice { manager: None })?;
+    Ok(remove(&file).await?.next_steps)
+}
+
+async fn remove(file: &ServiceFile) -> Result<UninstallReport, CommandFailure> {
+    let mut report = UninstallReport::of(file);
+    let state = ServiceState::ask(file.kind).await;
+    let is_reachable = state.unknown.is_none();
+    let is_loaded = file.kind == ServiceKind::Systemd || state.at_login == Some(true);
+    if is_reachable && is_loaded {
+        let step = Step::end(file.kind);
+        let outcome = step.run().await;
+        if !outcome.is_done {
+            let what = format!("`{step}` failed: {}", outcome.reason);
+            return Err(CommandFailure::failed(what)
+                .next(format!("{} was left unchanged; try again", report.file)));
+        }
+    }
+    fs::remove_file(&file.path).map_err(|error| file.failed("remove", &error))?;
+    report.removed = true;
+    if file.kind == ServiceKind::Systemd {
+        remove_link(&file.path);
+    }
+    if let Some(step) = Step::forget(file.kind).filter(|_| is_reachable) {
+        let outcome = step.run().await;
+        if !outcome.is_done {
+            report.next_steps.push(step.to_string());
+        }
+    }
+    if let Some(reason) = state.unknown {
+        let how = match file.kind {
+            ServiceKind::Systemd => format!("systemctl --user stop {}", systemd::UNIT),
+            ServiceKind::Launchd => Step::end(file.kind).to_string(),
+        };
+        report.next_steps.push(format!(
+            "no service manager here ({reason}); if the daemon still runs, stop it where you are logged in: {how}"
+        ));
+    }
+    Ok(report)
 }
 
 /// The link by which systemd starts the unit at login, where systemd could not take it away.

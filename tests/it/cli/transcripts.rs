@@ -275,4 +275,4 @@ macro_rules! transcripts {
     };
 }
 
-transcripts! { access agents changes checks code connect demo doctor files import lock logs moving outcomes pasted played rest review running secrets service setup starting usage }
+transcripts! { access agents changes checks code connect demo doctor files import lock logs moving outcomes pasted played rest review running secrets service setup starting uninstall usage }

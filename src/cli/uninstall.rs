@@ -1,0 +1,348 @@
+//! `mcpproxy uninstall`: undoes what `setup` did, by what `connect --undo`, `import --undo`, `service uninstall` and `stop` do, after a look
+//! at what that is. Files of mcpproxy are deleted only with `--purge`.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{
+    connection,
+    failure::{CommandFailure, in_words},
+    location::Location,
+    output::{self, Output},
+    service, stop,
+};
+use crate::{
+    clients::{
+        Client, ClientPlaces, ConnectOutcome, ConnectRequest, Connected, MovedServers, Reaching,
+        disconnect, home_places, kept_copies, may_be_connected, move_back, moved_from, moved_last,
+        our_address,
+    },
+    config::Why,
+    daemon_client::DaemonClient,
+    management::{Management, OverFiles},
+};
+
+/// Undo what `setup` did
+///
+/// Shows what it will do, and asks. Removes mcpproxy from your clients' files, puts their own servers back, removes the service and stops
+/// the daemon. The configuration, the data and the secrets stay; --purge deletes them, too.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct UninstallCommand {
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+    /// Show what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Also delete the configuration, the data and the secrets
+    #[arg(long)]
+    purge: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  mcpproxy uninstall --dry-run     what would be done
+  mcpproxy uninstall               the same, after a question
+  mcpproxy uninstall --yes --purge";
+
+/// What there is to undo, and afterwards what was undone.
+#[derive(Serialize)]
+struct Uninstalled {
+    dry_run: bool,
+    /// Clients with mcpproxy in their file.
+    clients: Vec<Connected>,
+    /// Files to which servers go back.
+    put_back: Vec<MovedServers>,
+    /// The file of the service.
+    service: Option<PathBuf>,
+    /// The process of the daemon.
+    daemon: Option<u32>,
+    /// Names of the secrets that `--purge` removes.
+    secrets: Vec<String>,
+    /// What `--purge` deletes.
+    files: Vec<PathBuf>,
+    /// Whether the secrets and files are deleted.
+    purge: bool,
+    /// Copies of clients' files, which stay.
+    copies: Vec<PathBuf>,
+    next_steps: Vec<String>,
+    #[serde(skip)]
+    failures: Vec<CommandFailure>,
+    #[serde(skip)]
+    home: PathBuf,
+}
+
+impl UninstallCommand {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let daemon = connection::open_if_running(&files, out).await?;
+        let status = daemon.as_ref().and_then(DaemonClient::status_report);
+        let at = status.as_ref().map(|status| &status.location);
+        let (places, us) = (home_places()?, our_address(&files, at));
+        let reaching = Reaching::new(&files, at, us)?;
+        let meant: Vec<Client> = Client::all()
+            .filter(|client| may_be_connected(&places, &reaching, *client, false))
+            .collect();
+        let mut done = Uninstalled {
+            dry_run: self.dry_run,
+            clients: Vec::new(),
+            put_back: Vec::new(),
+            service: service::installed(),
+            daemon: status.map(|status| status.pid),
+            secrets: if self.purge {
+                stored(&files)
+            } else {
+                Vec::new()
+            },
+            files: own_files(&files),
+            purge: self.purge,
+            copies: Vec::new(),
+            next_steps: Vec::new(),
+            failures: Vec::new(),
+            home: places.home().to_owned(),
+        };
+        let moved = moved_from(&places);
+        done.disconnect(&places, &reaching, &meant, true);
+        if out.is_json() && self.dry_run {
+            return output::json(&output::as_json(&done)?);
+        }
+        let n = done.show(&moved, out);
+        if n == 0 {
+            out.done("nothing to undo");
+            if !out.is_json() {
+                done.say_what_stays(out);
+            }
+            return Ok(());
+        }
+        if self.dry_run {
+            out.done("nothing was changed");
+            return Ok(());
+        }
+        if !self.yes && !out.is_interactive() {
+            return Err(CommandFailure::refused("nothing was changed without --yes")
+                .next("`mcpproxy uninstall --yes`"));
+        }
+        if !self.yes && !out.asks("Do this?") {
+            out.done("nothing was changed");
+            return Ok(());
+        }
+        done.forget_plan();
+        let (us, last) = (&reaching.us, |client| moved_last(&places, client));
+        done.put_back = move_back(&places, us, last);
+        done.disconnect(&places, &reaching, &meant, false);
+        let seen: Vec<Client> = done.put_back.iter().map(|one| one.client).collect();
+        let rest = move_back(&places, us, |client| !seen.contains(&client));
+        done.put_back.extend(rest);
+        let errors = done.put_back.iter();
+        let errors = errors.filter_map(|one| Some((&one.file, one.error.as_ref()?)));
+        let errors = errors.map(|(file, why)| CommandFailure::failed(format!("{file}: {why}")));
+        done.failures.extend(errors.collect::<Vec<_>>());
+        drop(daemon);
+        done.end_daemon(&files, out).await;
+        if self.purge && done.failures.is_empty() {
+            done.purge(&files);
+        }
+        done.copies = kept_copies(&places);
+        done.conclude(out)
+    }
+}
+
+/// The names of the secrets that are stored. What keeps them from being read, `secret list` says.
+fn stored(files: &Management<OverFiles>) -> Vec<String> {
+    let listed = files.secrets().map(|listed| listed.secrets);
+    let listed = listed.unwrap_or_default().into_iter();
+    let stored = listed.filter(|secret| secret.stored_in.is_some());
+    stored.map(|secret| secret.name).collect()
+}
+
+/// The configuration file and the data folder, where there are any. A file that the Go program has, too, and a folder that others use are
+/// not ours to delete.
+fn own_files(files: &Management<OverFiles>) -> Vec<PathBuf> {
+    let (config, data) = (files.config_file(), files.data_dir());
+    let is_ours = files.places().why != Why::GoProgram && config.is_file();
+    let holds_home = env::home_dir().is_some_and(|home| home.starts_with(data));
+    let is_data = data.join("lock").is_file() || data.join("approvals").is_dir();
+    let config = is_ours.then(|| config.to_owned());
+    let data = (is_data && !holds_home).then(|| data.to_owned());
+    config.into_iter().chain(data).collect()
+}
+
+impl Uninstalled {
+    /// What was only planned of the clients.
+    fn forget_plan(&mut self) {
+        self.clients.clear();
+        self.next_steps.clear();
+        self.failures.clear();
+    }
+
+    fn disconnect(
+        &mut self,
+        places: &ClientPlaces,
+        reaching: &Reaching,
+        clients: &[Client],
+        is_dry: bool,
+    ) {
+        for client in clients {
+            let request = ConnectRequest {
+                is_dry,
+                spares_found: true,
+                ..ConnectRequest::usual(*client)
+            };
+            match disconnect(places, reaching, &request) {
+                Ok(one) if one.outcome == ConnectOutcome::LeftAsFound => {
+                    self.next_steps.push(format!(
+                        "{:?} in {} may be yours; `mcpproxy connect {} --undo` removes it",
+                        one.name,
+                        self.short(Path::new(&one.file)),
+                        client.id()
+                    ));
+                }
+                Ok(one) => self.clients.push(one),
+                Err(failure) => self.failures.push(failure.into()),
+            }
+        }
+    }
+
+    /// Stops what runs. A service that is removed has ended its daemon.
+    async fn end_daemon(&mut self, files: &Management<OverFiles>, out: Output) {
+        if self.service.is_some() {
+            match service::uninstall().await {
+                Ok(left) => self.next_steps.extend(left),
+                Err(failure) => return self.failures.push(failure),
+            }
+        }
+        let ended = match connection::open_if_running(files, out).await {
+            Ok(Some(daemon)) => stop::end(daemon).await.map(drop),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error.into()),
+        };
+        self.failures.extend(ended.err());
+    }
+
+    /// Deletes what is mcpproxy's own.
+    fn purge(&mut self, files: &Management<OverFiles>) {
+        for name in &self.secrets {
+            if let Err(failure) = files.remove_secret(name) {
+                self.failures.push(failure.into());
+            }
+        }
+        for file in &self.files {
+            let deleted = if file.is_dir() {
+                fs::remove_dir_all(file)
+            } else {
+                if let (Some(folder), Some(name)) = (file.parent(), file.file_name()) {
+                    let lock = format!(".{}.lock", name.to_string_lossy());
+                    // Without its file it does nothing.
+                    let _ = fs::remove_file(folder.join(lock));
+                }
+                fs::remove_file(file)
+            };
+            match deleted {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    let what = format!("failed to delete {}: {}", file.display(), in_words(&error));
+                    self.failures.push(CommandFailure::failed(what));
+                }
+                _ => (),
+            }
+            if let Some(folder) = file.parent().filter(|folder| folder.ends_with("mcpproxy")) {
+                // Another's files may be there.
+                let _ = fs::remove_dir(folder);
+            }
+        }
+    }
+
+    /// Shows what is to be done, and says how much.
+    fn show(&self, moved: &[PathBuf], out: Output) -> usize {
+        let mut steps = Vec::new();
+        for one in &self.clients {
+            let file = self.short(Path::new(&one.file));
+            steps.push(format!("remove {:?} from {file}", one.name));
+        }
+        for file in moved {
+            steps.push(format!("put servers back into {}", self.short(file)));
+        }
+        if let Some(file) = &self.service {
+            steps.push(format!("remove the service {}", self.short(file)));
+        }
+        if let Some(pid) = self.daemon {
+            steps.push(format!("stop the daemon (process {pid})"));
+        }
+        if self.purge {
+            steps.extend(
+                self.files
+                    .iter()
+                    .map(|f| format!("delete {}", self.short(f))),
+            );
+            if !self.secrets.is_empty() {
+                steps.push(format!("delete the secrets {}", self.secrets.join(", ")));
+            }
+        }
+        for failure in &self.failures {
+            out.warning(&failure.what);
+        }
+        if !out.is_json() && !steps.is_empty() {
+            out.done("to do:");
+            for step in &steps {
+                out.done(&format!("  {step}"));
+            }
+            self.say_what_stays(out);
+        }
+        steps.len() + self.failures.len()
+    }
+
+    fn say_what_stays(&self, out: Output) {
+        if !self.purge && !self.files.is_empty() {
+            let files: Vec<String> = self.files.iter().map(|file| self.short(file)).collect();
+            out.done(&format!("stays: {}; --purge deletes it", files.join(", ")));
+        }
+    }
+
+    fn short(&self, file: &Path) -> String {
+        match file.strip_prefix(&self.home) {
+            Ok(inside) => format!("~/{}", inside.display()),
+            Err(_) => file.display().to_string(),
+        }
+    }
+
+    fn conclude(mut self, out: Output) -> Result<(), CommandFailure> {
+        let names: Vec<&str> = self.clients.iter().map(|one| one.client.name()).collect();
+        if !names.is_empty() {
+            self.next_steps
+                .push(format!("restart {}", names.join(", ")));
+        }
+        let failures = std::mem::take(&mut self.failures);
+        if out.is_json() {
+            output::json(&output::as_json(&self)?)?;
+        } else {
+            for one in &self.put_back {
+                if one.error.is_none() {
+                    let n = output::count(one.servers.len(), "server");
+                    let file = self.short(Path::new(&one.file));
+                    out.done(&format!("put {n} back into {file}"));
+                }
+            }
+            for copy in &self.copies {
+                out.done(&format!(
+                    "stays: {}, the file before mcpproxy",
+                    self.short(copy)
+                ));
+            }
+            for step in &self.next_steps {
+                out.next(step);
+            }
+        }
+        let n = failures.len();
+        if n == 0 {
+            out.done("uninstalled; delete the program as it came");
+            return Ok(());
+        }
+        let what = format!("{n} steps failed; what was done stays");
+        output::overall(failures, n, what)
+    }
+}
