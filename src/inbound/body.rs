@@ -67,16 +67,18 @@ impl UnreadBody {
     }
 }
 
-/// Refuses a body that says to be something else than JSON.
+/// Refuses a body that says to be something else than JSON. A browser's page has to say that it is JSON: then the browser asks us first
+/// whether that page may send it, and for pages that are not trusted it ends there.
 #[expect(
     clippy::result_large_err,
     reason = "the error is the answer, made once"
 )]
 pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Response> {
-    let Some(content_type) = headers.get(header::CONTENT_TYPE) else {
-        return Ok(());
+    let content_type = match headers.get(header::CONTENT_TYPE) {
+        Some(content_type) => content_type.to_str().unwrap_or_default(),
+        None if headers.contains_key(header::ORIGIN) => "",
+        None => return Ok(()),
     };
-    let content_type = content_type.to_str().unwrap_or_default();
     let kind = content_type.split(';').next().unwrap_or_default();
     let kind = kind.trim();
     if kind.eq_ignore_ascii_case("application/json") {

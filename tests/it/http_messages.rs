@@ -120,22 +120,25 @@ async fn a_request_without_a_session_is_answered_as_json() {
 #[tokio::test]
 async fn a_body_that_says_to_be_no_json_is_refused() {
     let (_upstream, daemon) = daemon().await;
-    for (kind, status) in [
-        (Some("application/json; charset=utf-8"), 200),
-        (Some("Application/JSON"), 200),
-        (Some("application/vnd.mcp+json"), 200),
-        (None, 200),
-        (Some("text/plain;charset=UTF-8"), 415),
-        (Some("application/x-www-form-urlencoded"), 415),
-        (Some("multipart/form-data; boundary=x"), 415),
-        (Some(""), 415),
+    let page = Some("http://localhost:3000");
+    for (kind, origin, status) in [
+        (Some("application/json; charset=utf-8"), None, 200),
+        (Some("Application/JSON"), None, 200),
+        (Some("application/vnd.mcp+json"), None, 200),
+        (None, None, 200),
+        (Some("text/plain;charset=UTF-8"), None, 415),
+        (Some("application/x-www-form-urlencoded"), None, 415),
+        (Some("multipart/form-data; boundary=x"), None, 415),
+        (Some(""), None, 415),
+        // What a browser sends for a page without asking us first.
+        (None, page, 415),
+        (Some("application/json"), page, 200),
     ] {
-        let headers: Vec<_> = kind
-            .map(|kind| ("content-type", kind))
-            .into_iter()
-            .collect();
+        let kind = kind.map(|kind| ("content-type", kind));
+        let headers = kind.into_iter().chain(origin.map(|page| ("origin", page)));
+        let headers: Vec<_> = headers.collect();
         let answer = daemon.send("POST", "/mcp/all", &headers, PING).await;
-        assert_eq!(answer.status, status, "{kind:?}");
+        assert_eq!(answer.status, status, "{headers:?}");
         if status == 415 {
             let error = assert_rpc_error(&answer, 415, -32600);
             has!(error["error"]["message"], "application/json");
