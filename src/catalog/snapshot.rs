@@ -48,6 +48,27 @@ impl Snapshot {
         pins: BTreeMap<ServerName, Arc<Pins>>,
         lock: Option<Arc<Lock>>,
     ) -> Self {
+        Self::made(generation, servers, pins, lock, None)
+    }
+
+    /// The same after another one, whose URIs lead where they led.
+    pub(super) fn followed_by(
+        &self,
+        generation: u64,
+        servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
+        pins: BTreeMap<ServerName, Arc<Pins>>,
+        lock: Option<Arc<Lock>>,
+    ) -> Self {
+        Self::made(generation, servers, pins, lock, Some(self))
+    }
+
+    fn made(
+        generation: u64,
+        servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
+        pins: BTreeMap<ServerName, Arc<Pins>>,
+        lock: Option<Arc<Lock>>,
+        before: Option<&Self>,
+    ) -> Self {
         let mut made = Self {
             generation,
             pins,
@@ -66,9 +87,9 @@ impl Snapshot {
                     .or_insert_with(|| (name.clone(), i));
             }
         }
-        made.uris = OfferedUris::new(&servers, |server, kind, own| {
-            made.hides(server.as_str(), kind, own)
-        });
+        let hides = |server: &ServerName, kind, own: &str| made.hides(server.as_str(), kind, own);
+        let before = before.map(|before| (&before.servers, &before.uris));
+        made.uris = OfferedUris::new(&servers, hides, before);
         made.servers = servers;
         made
     }
@@ -84,7 +105,7 @@ impl Snapshot {
             servers.insert(listed.server.clone(), listed.clone());
             pins.insert(listed.server.clone(), held.clone());
         }
-        Self::judged(generation, servers, pins, self.lock.clone())
+        self.followed_by(generation, servers, pins, self.lock.clone())
     }
 
     /// Whether some clients alone see it.

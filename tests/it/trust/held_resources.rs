@@ -178,7 +178,8 @@ async fn what_may_not_be_used_takes_no_uri_from_what_is_in_use() {
     };
     assert_eq!(read("doc://plan").await, "first");
     expect("disable", ["second", "second", "second", "server_disabled"]).await;
-    expect("enable", ["first", "first", "first", "first"]).await;
+    // What is in use stays: only what nobody else lists is the first one's again.
+    expect("enable", ["second", "first", "second", "first"]).await;
     expect(
         "quarantine",
         ["second", "second", "second", "server_quarantined"],
