@@ -62,14 +62,14 @@ impl Neighbours {
     /// Whether others have a tool of this name, with or without their server's name in front, and `server` has not.
     pub(super) fn is_strange(&self, server: &str, word: &str) -> bool {
         let (server, word) = (server.to_lowercase(), word.to_lowercase());
-        let owners = |tool: &str| self.tools.get(tool);
-        if let Some(owners) = owners(&word) {
-            return !owners.contains(&server);
-        }
-        let parts = joined(&word);
-        let mut parts =
-            parts.filter(|(other, _)| *other != server && self.servers.contains(*other));
-        parts.any(|(other, tool)| owners(tool).is_some_and(|owners| owners.contains(other)))
+        let has = |owner: &str, tool: &str| {
+            let owners = self.tools.get(tool);
+            owners.is_some_and(|owners| owners.contains(owner))
+        };
+        // A name with another server's in front speaks of that server, whatever tools this one has.
+        let mut parts = joined(&word);
+        parts.any(|(other, tool)| other != server && has(other, tool))
+            || self.tools.contains_key(&word) && !has(&server, &word)
     }
 
     /// How near a tool's name comes to another server's, and which that is, as `server:tool` in lower case.
@@ -245,6 +245,7 @@ mod tests {
             ("box", "read_file"),
             ("box", "search"),
             ("bank", "transfer_money"),
+            ("decoy", "bank:transfer_money"),
         ])
     }
 
@@ -260,6 +261,8 @@ mod tests {
             ("mail", "read_file", true),
             ("mail", "delete_file", false),
             ("mail", "disk/send_email", false),
+            ("decoy", "bank:transfer_money", true),
+            ("mail", "decoy:bank:transfer_money", true),
         ] {
             assert_eq!(
                 neighbours().is_strange(server, word),
