@@ -106,12 +106,13 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// Whether the caller's token lets it change servers: they do everything that their tools can do.
+/// Whether the caller's token lets it change servers: they do everything that their tools can do, and all clients use them. One with a
+/// profile may not see a server whole.
 pub fn may_manage(caller: &Caller, settings: &Settings) -> bool {
     match caller.token(settings) {
         ShownToken::None => true,
         ShownToken::Gone => false,
-        ShownToken::Limits(token) => token.calls == AllowedCalls::All,
+        ShownToken::Limits(token) => token.calls == AllowedCalls::All && token.profile.is_none(),
     }
 }
 

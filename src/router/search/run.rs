@@ -47,8 +47,10 @@ pub(super) fn in_lists(
 impl SearchState<'_> {
     /// Searches. Once `stop` is requested, the result is meaningless.
     pub(super) fn search(&self, search: &Search, stop: &Stop) -> Result<Found, Failure> {
-        let servers = self.settings.servers.keys();
-        let servers: Vec<&str> = servers.map(ServerName::as_str).collect();
+        // Of a server that the caller may not see a filter would say that it is there.
+        let servers = self.settings.servers.keys().map(ServerName::as_str);
+        let servers = servers.filter(|server| self.rules().shows(self.caller, server));
+        let servers: Vec<&str> = servers.collect();
         let mut query = Query::parse(&search.query, &servers);
         if let Some(server) = &search.server {
             let lists = Target::method_alone(method::TOOLS_LIST);

@@ -232,6 +232,8 @@ async fn no_list_no_search_and_no_suggestion_shows_what_is_denied() {
             .frame
             .replace("shut: echo", "")
             .replace("part: echo", "")
+            .replace(r#"has the word \"shut\""#, "")
+            .replace(r#"has the word \\\"shut\\\""#, "")
             .replace("shut__ekko", "");
         for hidden in [
             "shut:",

@@ -105,11 +105,31 @@ async fn a_token_that_reads_has_prompts_and_resources_and_no_method_that_nobody_
     assert_eq!(Outcome::of(&reply), Outcome::Passed, "{}", reply.frame);
 }
 
-#[tokio::test]
-async fn servers_outside_of_a_token_are_not_there() {
+/// Two servers, and a profile that shows a half of one of them.
+async fn halved() -> House {
     let servers = ["in", "out"].map(|name| (name.to_owned(), server(name)));
     let settings = json!({ "profiles": { "half": { "servers": ["in"], "tools": ["in__wave"] } } });
-    let house = House::of(servers.into(), &json!({}), settings).await;
+    House::of(servers.into(), &json!({}), settings).await
+}
+
+/// A client with a new token that has these limits and may call everything within them, and what it shows.
+async fn limited(house: &House, name: &str, mut limits: Value) -> (TestClient, String) {
+    limits["name"] = name.into();
+    limits["calls"] = "all".into();
+    let issued = house
+        .daemon
+        .rest("POST", "/api/v1/tokens", &limits.to_string())
+        .await
+        .json();
+    let credential = format!("Bearer {}", issued["token"].as_str().expect("a token"));
+    let speaking = TestClient::speaking("2025-06-18").showing("authorization", &credential);
+    let client = speaking.connect(&house.daemon, "/mcp/all").await;
+    (client, credential)
+}
+
+#[tokio::test]
+async fn servers_outside_of_a_token_are_not_there() {
+    let house = halved().await;
     for (name, limits, tools) in [
         (
             "by-servers",
@@ -118,17 +138,7 @@ async fn servers_outside_of_a_token_are_not_there() {
         ),
         ("by-profile", json!({ "profile": "half" }), &["in__wave"]),
     ] {
-        let mut body = limits.clone();
-        body["name"] = name.into();
-        body["calls"] = "all".into();
-        let issued = house
-            .daemon
-            .rest("POST", "/api/v1/tokens", &body.to_string())
-            .await
-            .json();
-        let credential = format!("Bearer {}", issued["token"].as_str().expect("a token"));
-        let speaking = TestClient::speaking("2025-06-18").showing("authorization", &credential);
-        let client = speaking.connect(&house.daemon, "/mcp/all").await;
+        let (client, credential) = limited(&house, name, limits).await;
         let mut names = listed(&client, "tools/list", ("tools", "name")).await;
         names.retain(|name| name.contains("__"));
         names.sort_unstable();
@@ -193,6 +203,38 @@ async fn servers_outside_of_a_token_are_not_there() {
         assert!(
             house.server("out").received("tools/call").is_empty(),
             "{name}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_token_learns_no_name_from_the_filters_of_a_search_and_changes_no_server_of_which_it_sees_a_part()
+ {
+    let house = halved().await;
+    for (name, limits) in [
+        ("by-servers", json!({ "servers": ["in"] })),
+        ("by-profile", json!({ "profile": "half" })),
+    ] {
+        let (client, _) = limited(&house, name, limits).await;
+        // The beginning of a name outside of it narrows nothing.
+        for query in ["in:wave", "ou:wave"] {
+            let search = json!({ "query": query }).to_string();
+            // The index follows the lists.
+            let found = until_async("a tool to be found", async || {
+                let found = client.call("retrieve_tools", &search).await.value();
+                let total = found["structuredContent"]["total"].as_u64();
+                total.filter(|total| *total > 0)
+            });
+            assert_eq!(found.await, 1, "{name}: {query}");
+        }
+        let change = json!({ "operation": "patch", "name": "in", "idle_timeout": "5m" });
+        let changed = client.call("upstream_servers", &change.to_string()).await;
+        let is_refused = changed.frame.contains("does not let it change servers");
+        assert_eq!(
+            is_refused,
+            name == "by-profile",
+            "{name}: {}",
+            changed.frame
         );
     }
 }
