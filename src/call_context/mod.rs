@@ -166,11 +166,16 @@ impl CallContext {
                 number: connection.number(),
                 subject,
             },
-            (None, None) => {
-                let name = self.client.info.get("name").and_then(|name| name.string());
-                let name = name.unwrap_or_default().into();
-                ClientKey::Named { subject, name }
-            }
+            (None, None) => self.named_client(),
+        }
+    }
+
+    /// What a client tells of itself with each request, over whatever connection.
+    pub fn named_client(&self) -> ClientKey {
+        let name = self.client.info.get("name").and_then(|name| name.string());
+        ClientKey::Named {
+            subject: self.caller.shared_subject(),
+            name: name.unwrap_or_default().into(),
         }
     }
 
@@ -192,13 +197,9 @@ impl CallContext {
         self
     }
 
-    /// What servers named to its client, where a session or connection keeps that.
+    /// What servers named to its client, where a session keeps that.
     pub fn named_resources(&self) -> Option<&NamedResources> {
-        if let Some(session) = &self.session {
-            return Some(session.named_resources());
-        }
-        let subject = self.caller.shared_subject();
-        self.connection.as_ref()?.named_resources(&subject)
+        Some(self.session.as_ref()?.named_resources())
     }
 
     /// The client as upstreams hear of it.

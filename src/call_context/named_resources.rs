@@ -1,5 +1,4 @@
-//! Which server's results named a resource to a client, so that what no list has can be read where it was named. A client's own: gone
-//! with its session or connection.
+//! Which server's results named a resource to a client, so that what no list has can be read where it was named. A client's own.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -15,10 +15,10 @@ use crate::{
     wire::{Outcome, Raw, Target, Thing, named_uris::named_by_result},
 };
 
-/// Limit: clients without a session or connection of their own whose links are remembered. The one that came first is forgotten.
+/// Limit: clients without a session whose links are remembered. The one that came first is forgotten.
 const MAX_UNIDENTIFIED: usize = 256;
 
-/// What servers named to clients that have neither a session nor a connection to themselves.
+/// What servers named to clients that have no session. Each comes over several connections, so they are told apart by caller and name.
 #[derive(Default)]
 pub(super) struct NamedToOthers(Guarded<VecDeque<(ClientKey, Arc<NamedResources>)>>);
 
@@ -158,7 +158,7 @@ impl Router {
         let note = |known: &NamedResources| known.note(uri, server, own, &self.0.memory);
         match context.named_resources() {
             Some(known) => note(known),
-            None => note(&self.0.named_to_others.find_or_add(context.client_key())),
+            None => note(&self.0.named_to_others.find_or_add(context.named_client())),
         }
     }
 
@@ -166,7 +166,7 @@ impl Router {
         if let Some(known) = context.named_resources() {
             return known.find(uri);
         }
-        let known = self.0.named_to_others.find(&context.client_key())?;
+        let known = self.0.named_to_others.find(&context.named_client())?;
         known.find(uri)
     }
 }

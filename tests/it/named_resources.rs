@@ -108,30 +108,24 @@ async fn a_session_reads_what_was_named_to_it_and_no_other_does() {
 }
 
 #[tokio::test]
-async fn a_client_without_a_session_is_told_by_its_connection_or_behind_a_proxy_by_its_name() {
+async fn a_client_without_a_session_reads_what_was_named_to_it_over_any_connection() {
     let upstream = naming("a", LINKS).await;
     let daemon = with(&[("a", &upstream)], work()).await;
     for path in ADDRESSES {
-        let connect = || ModernClient::new(&daemon, path).on_one_connection();
-        let (client, other) = (connect().await, connect().await);
-        assert_eq!(
-            read_modern(&client, "doc://linked").await,
-            UNKNOWN,
-            "{path}"
-        );
+        let connect = |name: String| {
+            let client = ModernClient::new(&daemon, path).named(&name);
+            client.on_one_connection()
+        };
+        let name = |name: &str| format!("{name} on {path}");
+        let client = connect(name("first")).await;
+        let (again, other) = (connect(name("first")).await, connect(name("second")).await);
+        let linked = "doc://linked";
+        assert_eq!(read_modern(&client, linked).await, UNKNOWN, "{path}");
         client.call("a__find", "{}").await.result();
-        assert_eq!(read_modern(&client, "doc://linked").await, "a", "{path}");
-        assert_eq!(read_modern(&other, "doc://linked").await, UNKNOWN, "{path}");
+        assert_eq!(read_modern(&client, linked).await, "a", "{path}");
+        assert_eq!(read_modern(&again, linked).await, "a", "{path}");
+        assert_eq!(read_modern(&other, linked).await, UNKNOWN, "{path}");
     }
-    let named = |name| {
-        ModernClient::new(&daemon, "/mcp/all")
-            .named(name)
-            .showing("via", "1.1 proxy")
-    };
-    let (client, other) = (named("first"), named("second"));
-    client.call("a__find", "{}").await.result();
-    assert_eq!(read_modern(&client, "doc://linked").await, "a");
-    assert_eq!(read_modern(&other, "doc://linked").await, UNKNOWN);
 }
 
 #[tokio::test]
