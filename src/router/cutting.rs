@@ -146,7 +146,10 @@ impl Router {
         cutting: Cutting,
     ) -> Result<Reply, RequestError> {
         let noted = std::mem::take(&mut *cutting.noted.lock());
-        if noted.brings == ResultSource::Nothing {
+        // What `proxy` says of its own, lists and definitions, is one piece of JSON.
+        let is_own_answer = noted.brings == ResultSource::OfOurs(StructuredContent::LeftOutIfSame)
+            && noted.sources.is_empty();
+        if noted.brings == ResultSource::Nothing || is_own_answer {
             return answered;
         }
         let (is_own, result) = match answered {

@@ -61,6 +61,12 @@ async fn every_way_of_a_model_is_cut_and_no_other() {
     // Our own words are not cut.
     let found = all.call("describe_tool", r#"{"names":["up:long"]}"#).await;
     assert!(found.value()["structuredContent"]["tools"][0].is_object());
+    let list = json!({ "action": "list", "type": "tool" }).to_string();
+    let listed = all.call("proxy", &list).await.value();
+    let content = listed["content"].as_array().expect("content");
+    let text = content[0]["resource"]["text"].as_str().expect("a text");
+    assert!(text.len() > 2000, "as long as what is cut");
+    assert!(content.len() == 1 && serde_json::from_str::<Value>(text).is_ok());
 }
 
 #[tokio::test]
