@@ -42,7 +42,7 @@ use axum::{
     Extension, Router as HttpRouter,
     body::{self, Body},
     extract::{DefaultBodyLimit, Request, State, rejection::BytesRejection},
-    middleware::{map_request, map_response},
+    middleware::{map_request, map_request_with_state, map_response},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -150,6 +150,7 @@ impl Api {
             .method_not_allowed_fallback(wrong_method)
             .layer(DefaultBodyLimit::max(MAX_BODY))
             .layer(map_request(readable))
+            .layer(map_request_with_state(self.clone(), when_begun))
             .layer(map_response(kept_private))
             .with_state(self.clone())
     }
@@ -184,6 +185,17 @@ async fn readable(request: Request) -> Result<Request, FailureResponse> {
         Ok(_) => Ok(request),
         Err(_) => Err(wrong("the path has bytes that are no UTF-8 text")),
     }
+}
+
+/// Operators see the servers once the last known lists are read.
+async fn when_begun(State(api): State<Api>, request: Request) -> Request {
+    let router = &api.0.router;
+    match request.uri().path() {
+        // Commands and bridges ask for it before anything else.
+        status::PATH => router.begun_soon().await,
+        _ => router.begun().await,
+    }
+    request
 }
 
 /// Keeps what an operator reads out of caches, and to its declared type.

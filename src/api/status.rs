@@ -8,6 +8,8 @@ use super::{
 };
 use crate::management::{ProgramVersion, StatusReport};
 
+pub(super) const PATH: &str = "/api/v1/status";
+
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "status",
@@ -18,7 +20,7 @@ pub(super) fn routes() -> Routes {
         "The daemon's version, its commit and the revisions of the protocol that it speaks.",
     );
     Routes::new()
-        .get("/api/v1/status", show, about.gives::<StatusReport>())
+        .get(PATH, show, about.gives::<StatusReport>())
         .get(
             "/api/v1/version",
             version,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use arc_swap::ArcSwap;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{SetOnce, broadcast, mpsc, oneshot};
 
 use super::{
     ApprovalRequest, ApprovalWithdrawal, Difference, Listing, OwnDifference, Searcher,
@@ -20,6 +20,9 @@ use crate::{
     trust::approvals::{ApprovalStep, PinPolicy, Pins},
 };
 
+/// What was found out about servers, each with the fingerprint of its configuration.
+pub(super) type KnownHabits = Arc<Guarded<BTreeMap<ServerName, (String, ServerHabits)>>>;
+
 /// Reads and feeds the catalog. Cheap to clone.
 #[derive(Clone)]
 pub struct Catalog {
@@ -28,10 +31,10 @@ pub struct Catalog {
     pub(super) commands: mpsc::Sender<CatalogCommand>,
     pub(super) differences: broadcast::Sender<Difference>,
     pub(super) own_differences: broadcast::Sender<OwnDifference>,
-    /// What was found out about servers, each with the fingerprint of its configuration.
-    pub(super) habits: Arc<Guarded<BTreeMap<ServerName, (String, ServerHabits)>>>,
+    pub(super) habits: KnownHabits,
     pub(super) saver: Saver,
     pub(super) own: OwnListings,
+    pub(super) is_read: Arc<SetOnce<()>>,
 }
 
 /// The lists are published; where the ledger changed, a receiver of the outcome on disk.
@@ -68,6 +71,11 @@ pub(super) enum CatalogCommand {
 }
 
 impl Catalog {
+    /// Returns when the last known lists are read.
+    pub async fn read_first(&self) {
+        self.is_read.wait().await;
+    }
+
     /// What is known now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.published.load_full()

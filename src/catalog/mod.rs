@@ -34,7 +34,6 @@ pub use handle::Catalog;
 pub use index::{Hit, Hits, IndexChanges, IndexError, Searcher, WordShare, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 pub use offered_uris::{OfferedTemplate, Owner};
-pub use opening::KnownServer;
 pub use own_listings::{OwnKey, OwnListing, OwnSnapshot, SeenSnapshot};
 pub use pinning::{
     ApprovalRequest, approve_in_files, findings, findings_of, findings_of_tool, seen,
@@ -44,5 +43,6 @@ pub use query::{Filter, LONGEST_QUERY, Matching, Query};
 pub use server_habits::ServerHabits;
 pub use snapshot::Snapshot;
 pub use task::CatalogTask;
+pub use task::KnownServer;
 pub use uri_templates::{ComparedUri, fits, literal_length};
 pub use withdrawal::{ApprovalWithdrawal, withdraw_in_files};

@@ -1,4 +1,4 @@
-//! Opens the catalog as the last run left it: reads the lists and ledgers, and makes the handle and the task over them.
+//! Opens the catalog as the last run left it: makes the handle and the task, which reads the lists and ledgers first.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,10 +7,10 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::{SetOnce, broadcast, mpsc};
 
 use super::{
-    Catalog, CatalogTask, ServerCatalog, ServerHabits, Snapshot,
+    Catalog, CatalogTask, Difference, KnownServer, ServerCatalog, ServerHabits, Snapshot,
     indexer::Indexer,
     own_listings::OwnListings,
     pinning::{self, Beside, Pinning},
@@ -22,7 +22,7 @@ use crate::{
     activity::Activity,
     runtime::sync::Guarded,
     text::names::ServerName,
-    trust::approvals::{self, Lock, PinPolicy, Pins},
+    trust::approvals::{self, Ledger, Lock, PinPolicy, Pins},
 };
 
 /// Lists that wait to be taken in. Workers wait when it is full.
@@ -31,19 +31,9 @@ const CAPACITY: usize = 64;
 /// Limit: unread differences of a slow listener. It then learns that it missed some and treats all lists as changed.
 const DIFFERENCES: usize = 64;
 
-/// A configured server, as the catalog has to know it.
-#[derive(Debug, Clone)]
-pub struct KnownServer {
-    /// Its name.
-    pub name: ServerName,
-    /// The fingerprint of its configuration.
-    pub entry: String,
-    /// How its definitions are treated.
-    pub policy: PinPolicy,
-}
-
 impl Catalog {
     /// A catalog that begins with the last known lists of `servers` (name and fingerprint of the configuration), all of them trusted.
+    /// Blocks.
     pub fn new(
         data_dir: impl AsRef<Path>,
         servers: &[(ServerName, String)],
@@ -53,23 +43,28 @@ impl Catalog {
             entry: entry.clone(),
             policy: PinPolicy::Hold,
         });
-        Self::open(data_dir.as_ref(), servers.collect(), None)
+        let (catalog, mut task) = Self::open(data_dir.as_ref(), servers.collect(), None);
+        task.read_last_known();
+        (catalog, task)
     }
 
-    /// A catalog that begins with the last known lists of `servers`, compared with what was approved of them, or with the lock file.
-    /// Blocks.
+    /// A catalog that knows nothing yet. Its task reads the last known lists of `servers` first, and compares them with what was approved of
+    /// them, or with the lock file.
     pub fn open(
         data_dir: &Path,
         servers: Vec<KnownServer>,
         lock: Option<Lock>,
     ) -> (Self, CatalogTask) {
         let saver = Saver::new(data_dir.to_owned());
-        let known = load_lists(data_dir, &servers);
-        let mut pinning = load_ledgers(data_dir, &servers, lock);
-        let pins = judge_all(&known, &mut pinning, &saver);
-        let habits = Guarded::new(load_habits(data_dir, servers));
-        let first = Snapshot::judged(0, known, pins, pinning.lock.clone());
-        let published = Arc::new(ArcSwap::from_pointee(first));
+        let pinning = Pinning {
+            ledgers: BTreeMap::new(),
+            policies: servers.iter().map(|s| (s.name.clone(), s.policy)).collect(),
+            data_dir: data_dir.to_owned(),
+            lock: lock.map(Arc::new),
+            forgotten: BTreeSet::new(),
+        };
+        let nothing = Snapshot::judged(0, BTreeMap::new(), BTreeMap::new(), pinning.lock.clone());
+        let published = Arc::new(ArcSwap::from_pointee(nothing));
         let indexer = Indexer {
             snapshots: published.clone(),
             searcher: Arc::default(),
@@ -83,9 +78,10 @@ impl Catalog {
             commands,
             differences: differences.clone(),
             own_differences: broadcast::channel(DIFFERENCES).0,
-            habits: Arc::new(habits),
+            habits: Arc::new(Guarded::default()),
             saver: saver.clone(),
             own: OwnListings::default(),
+            is_read: Arc::new(SetOnce::new()),
         };
         let own = catalog.own.clone();
         let task = CatalogTask {
@@ -97,8 +93,30 @@ impl Catalog {
             own,
             pinning,
             activity: Activity::none(),
+            unread: servers,
+            habits: catalog.habits.clone(),
+            is_read: catalog.is_read.clone(),
         };
         (catalog, task)
+    }
+}
+
+impl CatalogTask {
+    /// Reads what the last run knew, and publishes it. Blocks.
+    pub(super) fn read_last_known(&mut self) {
+        let (servers, data_dir) = (std::mem::take(&mut self.unread), &self.pinning.data_dir);
+        let known = load_lists(data_dir, &servers);
+        self.pinning.ledgers = load_ledgers(data_dir, &servers);
+        let pins = judge_all(&known, &mut self.pinning, &self.saver);
+        *self.habits.lock() = load_habits(&self.pinning.data_dir, servers);
+        let is_known = !known.is_empty();
+        let first = Snapshot::judged(1, known, pins, self.pinning.lock.clone());
+        self.published.store(Arc::new(first));
+        // It is read once.
+        let _ = self.is_read.set(());
+        if is_known {
+            self.announce(Difference::WHATEVER);
+        }
     }
 }
 
@@ -117,7 +135,7 @@ fn load_lists(
 }
 
 /// What was approved of these servers. Of all others that is deleted.
-fn load_ledgers(data_dir: &Path, servers: &[KnownServer], lock: Option<Lock>) -> Pinning {
+fn load_ledgers(data_dir: &Path, servers: &[KnownServer]) -> BTreeMap<ServerName, Arc<Ledger>> {
     approvals::prune(data_dir, |name| {
         servers.iter().any(|server| server.name.as_str() == name)
     });
@@ -125,13 +143,7 @@ fn load_ledgers(data_dir: &Path, servers: &[KnownServer], lock: Option<Lock>) ->
         let ledger = approvals::load(data_dir, &server.name);
         (server.name.clone(), Arc::new(ledger))
     };
-    Pinning {
-        ledgers: servers.iter().map(ledger).collect(),
-        policies: servers.iter().map(|s| (s.name.clone(), s.policy)).collect(),
-        data_dir: data_dir.to_owned(),
-        lock: lock.map(Arc::new),
-        forgotten: BTreeSet::new(),
-    }
+    servers.iter().map(ledger).collect()
 }
 
 /// What is held of the known lists. Ledgers that this changes are saved.

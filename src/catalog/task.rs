@@ -4,21 +4,39 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use arc_swap::ArcSwap;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::{
+    sync::{SetOnce, broadcast, mpsc, oneshot},
+    task::JoinError,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Difference, ServerCatalog, Snapshot,
-    handle::{CatalogCommand, Published},
+    handle::{CatalogCommand, KnownHabits, Published},
     indexer::Indexer,
     own_listings::OwnListings,
     pinning::{Beside, Pinning},
     saver::Saver,
 };
-use crate::{activity::Activity, text::names::ServerName, trust::approvals::Pins};
+use crate::{
+    activity::Activity,
+    text::names::ServerName,
+    trust::approvals::{PinPolicy, Pins},
+};
 
 /// Left out definitions of one listing that are logged one by one.
 const SHOWN_PROBLEMS: usize = 10;
+
+/// A configured server, as the catalog has to know it.
+#[derive(Debug, Clone)]
+pub struct KnownServer {
+    /// Its name.
+    pub name: ServerName,
+    /// The fingerprint of its configuration.
+    pub entry: String,
+    /// How its definitions are treated.
+    pub policy: PinPolicy,
+}
 
 /// The one writer.
 pub struct CatalogTask {
@@ -30,6 +48,10 @@ pub struct CatalogTask {
     pub(super) own: OwnListings,
     pub(super) pinning: Pinning,
     pub(super) activity: Activity,
+    /// Whose last known lists are still to be read.
+    pub(super) unread: Vec<KnownServer>,
+    pub(super) habits: KnownHabits,
+    pub(super) is_read: Arc<SetOnce<()>>,
 }
 
 impl CatalogTask {
@@ -39,8 +61,30 @@ impl CatalogTask {
         Self { activity, ..self }
     }
 
-    /// Runs until shutdown, indexer and saver beside it.
+    /// Reads what the last run knew, then runs until shutdown, indexer and saver beside it.
     pub async fn run(self, shutdown: CancellationToken) {
+        match shutdown.run_until_cancelled(self.after_reading()).await {
+            Some(Ok(task)) => task.run_on(shutdown).await,
+            Some(Err(error)) => {
+                tracing::error!(%error, "reading the last known lists ended with a fault");
+            }
+            None => (),
+        }
+    }
+
+    /// The same task, once the last known lists are published. Thousands of tools take a second, which must not delay other tasks.
+    async fn after_reading(mut self) -> Result<Self, JoinError> {
+        if self.is_read.initialized() {
+            return Ok(self);
+        }
+        let reading = move || {
+            self.read_last_known();
+            self
+        };
+        tokio::task::spawn_blocking(reading).await
+    }
+
+    async fn run_on(self, shutdown: CancellationToken) {
         let indexer = self.indexer.clone().run(shutdown.clone());
         // Only when nothing more is taken in: the saver's last turn answers all that wait for the disk.
         let ending = CancellationToken::new();

@@ -129,7 +129,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let (activity, activity_task) = Activity::new(data_dir.clone(), keeper.subscribe());
     let logins = Logins::new(&data_dir);
     let (catalog, catalog_task) = open_catalog(&data_dir, &settings, lock_file, &activity);
-    let (upstreams, mut supervisor) = Supervisor::new(
+    let (upstreams, supervisor) = Supervisor::new(
         keeper.subscribe(),
         catalog.clone(),
         ConnectContext {
@@ -178,7 +178,6 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     tasks.spawn(shared_file::keep(config_file, ending.clone()));
     tasks.spawn(catalog_task.run(ending.clone()));
     tasks.spawn(hide_secrets(keeper.subscribe(), ending.clone()));
-    supervisor.begin();
     tasks.spawn(end_logins(logins, ending.clone()));
     tasks.spawn(supervisor.run(ending.clone()));
     tasks.spawn(inbound.clone().announce_changes());
@@ -270,7 +269,7 @@ fn inbound_over(
     )
 }
 
-/// The catalog, with what is known of these servers.
+/// The catalog, which reads what is known of these servers.
 fn open_catalog(
     data_dir: &Path,
     settings: &Settings,

@@ -89,17 +89,18 @@ impl Trial<'_> {
             keeper: None,
         };
         let (ending, hurry) = (self.ending, CancellationToken::new());
-        let (upstreams, mut supervisor) =
+        let (upstreams, supervisor) =
             Supervisor::new(watched, catalog.clone(), context, hurry.clone());
-        supervisor.begin();
         let deadline = Instant::now() + self.within;
         let secrets = settings.secrets();
         let asking = async {
-            let all = upstreams.all();
-            let tried = join_all(
-                all.iter()
-                    .map(|upstream| outcome(upstream, &catalog, &secrets, deadline)),
-            );
+            let tried = async {
+                upstreams.begun().await;
+                let all = upstreams.all();
+                let tried = all.iter();
+                let tried = tried.map(|upstream| outcome(upstream, &catalog, &secrets, deadline));
+                join_all(tried).await
+            };
             let tried = ending.run_until_cancelled(tried).await;
             ending.cancel();
             tried.unwrap_or_default()

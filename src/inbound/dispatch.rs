@@ -272,6 +272,7 @@ impl ServedClient {
         Box::pin(async move {
             let _present = present;
             let view = &client.view;
+            client.begun_for(&request.method).await;
             // Boxed, because what waits for it would be large otherwise.
             let outcome: BoxFuture<'_, Outcome> = match &*request.method {
                 method if !context.revision.may_have_method(method) => {
@@ -297,6 +298,15 @@ impl ServedClient {
         })
     }
 
+    /// Waits for what the daemon reads at its start, as far as such a request needs that.
+    async fn begun_for(&self, method: &str) {
+        let router = &self.inbound.0.router;
+        if !router.has_begun() {
+            // Boxed, because it is seldom.
+            Box::pin(router.begun_for(&self.view, method)).await;
+        }
+    }
+
     /// Answers `initialize`, in the session that is there or in a new one.
     fn open(&self, request: Request) -> Answering {
         if let Some(refusal) = self.too_often(&request) {
@@ -307,6 +317,7 @@ impl ServedClient {
             let parts = &client.inbound.0;
             let context = client.context(&request.method, ClientSender::nowhere());
             let (caller, view) = (&client.caller, &client.view);
+            client.begun_for(&request.method).await;
             let logged_as = &context.logged_as.clone();
             let opening = parts.router.open(context, view, request.params.as_ref());
             let opening = match opening.logged_in(logged_as.clone()).await {

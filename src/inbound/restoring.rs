@@ -64,6 +64,11 @@ impl Inbound {
         if let Some(session) = sessions.find(id, SessionKind::Streamable, caller, view) {
             return Ok(session);
         }
+        // Its log level and its subscriptions are for servers, whose lists have to be known.
+        self.0
+            .router
+            .begun_for(view, method::RESOURCES_SUBSCRIBE)
+            .await;
         let kept = self.kept(&claimed).await.ok_or(NoSession::Unknown)?;
         let given = &claimed.agreement;
         let capabilities = given.capabilities.as_ref().or(kept.capabilities.as_ref());

@@ -15,6 +15,7 @@ mod header_params;
 mod held_things;
 mod instructions;
 pub mod large_results;
+mod last_known;
 mod lists;
 mod opening;
 mod operator_calls;

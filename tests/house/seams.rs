@@ -68,6 +68,7 @@ const SPAWNS: &[Exception] = &[
     ("catalog/trust_changes.rs", 1, "waited for at once"),
     ("catalog/indexer.rs", 1, "waited for at once"),
     ("catalog/saver.rs", 1, "waited for at once"),
+    ("catalog/task.rs", 1, "waited for at once"),
     ("catalog/handle.rs", 1, "waited for at once"),
     (
         "cli/background.rs",

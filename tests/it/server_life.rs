@@ -2,6 +2,7 @@
 //! it is connected.
 
 mod counted;
+mod known_lists;
 mod liveness;
 
 use futures_util::future::join_all;

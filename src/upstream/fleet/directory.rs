@@ -4,7 +4,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use arc_swap::ArcSwap;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::order::{Entering, NotEntered, Order};
@@ -30,6 +30,7 @@ pub struct Upstreams {
     published: Arc<ArcSwap<Directory>>,
     orders: mpsc::Sender<Order>,
     log_subscriptions: LogSubscriptions,
+    have_begun: Arc<SetOnce<()>>,
 }
 
 /// What is published.
@@ -53,7 +54,9 @@ pub(in crate::upstream) struct PublishedInstances {
 impl Default for Upstreams {
     /// None, for ever.
     fn default() -> Self {
-        Self::new(LogSubscriptions::default()).0
+        let (none, _) = Self::new(LogSubscriptions::default());
+        none.begin();
+        none
     }
 }
 
@@ -66,8 +69,25 @@ impl Upstreams {
             published: Arc::default(),
             orders,
             log_subscriptions,
+            have_begun: Arc::default(),
         };
         (upstreams, inbox)
+    }
+
+    /// From now on all that the settings want are published.
+    pub(in crate::upstream) fn begin(&self) {
+        // Once.
+        let _ = self.have_begun.set(());
+    }
+
+    /// Whether the last known lists are read, and all that the settings want are there.
+    pub fn have_begun(&self) -> bool {
+        self.have_begun.initialized()
+    }
+
+    /// Waits for that.
+    pub async fn begun(&self) {
+        self.have_begun.wait().await;
     }
 
     pub(in crate::upstream) fn publish(&self, directory: Directory) {

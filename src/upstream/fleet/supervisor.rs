@@ -129,19 +129,23 @@ impl Supervisor {
         (published, supervisor)
     }
 
-    /// Starts the workers that the settings want now. Called once before requests are served, so that none of them finds an
-    /// upstream missing.
-    pub fn begin(&mut self) {
-        let settings = self.settings.borrow_and_update().clone();
+    /// Starts the workers that the settings want now, once it is known which servers have to be discovered. Requests wait for that, so
+    /// none of them finds an upstream missing.
+    async fn begin(&mut self) {
+        self.context.catalog.read_first().await;
+        // Not as seen: of what changed since the daemon began the catalog has to hear.
+        let settings = self.settings.borrow().clone();
         for name in wanted(&settings).into_keys() {
             self.start(&settings, &name);
         }
         self.publish();
+        self.published.begin();
     }
 
-    /// Follows the settings, and the sessions that have instances of their own, until shutdown; then stops every worker and returns
-    /// when all are done.
+    /// Starts the workers; follows the settings, and the sessions that have instances of their own, until shutdown; then stops every worker
+    /// and returns when all are done.
     pub async fn run(mut self, shutdown: CancellationToken) {
+        shutdown.run_until_cancelled(self.begin()).await;
         loop {
             tokio::select! {
                 () = shutdown.cancelled() => break,
