@@ -386,6 +386,8 @@ mod tests {
         assert_eq!(up.stretches[STRETCHES - 1], [3, 1]);
         let one = shown(&figures, FigurePeriod::Day, ["up", "echo"]);
         assert_eq!((one.all.calls, one.all.failed, one.all.refused), (2, 1, 0));
+        let refused = shown(&figures, FigurePeriod::Day, ["up", "other"]).all;
+        assert_eq!((refused.calls, refused.median_us), (1, None));
         assert_eq!(one.tools.len(), 1);
         let server = shown(&figures, FigurePeriod::Day, ["up", ""]);
         assert_eq!((server.all.calls, server.tools.len()), (3, 2));

@@ -22,7 +22,7 @@ pub struct CallSums {
     pub failed: u64,
     /// Those that were refused.
     pub refused: u64,
-    /// How long half of them took at most, within an eighth.
+    /// How long half of them took at most, within an eighth. Those that reached no server, refused or invalid, are left out of the times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_us: Option<u64>,
     /// How long 95 of 100 took at most, within an eighth.
@@ -62,7 +62,8 @@ impl Cell {
             "refused" => self.refused += call.calls,
             _ => (),
         }
-        for took in call.took {
+        let reached = !matches!(call.outcome, "refused" | "invalid");
+        for took in call.took.iter().filter(|_| reached) {
             let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
             self.add_times(class_of(us), 1);
         }

@@ -53,6 +53,8 @@ pub struct SearchAnswer<'a> {
     omitted: Option<BTreeMap<&'static str, Omitted>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     listed: Option<WholeList>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    took_us: Option<u64>,
 }
 
 /// Why a tool has its score: the shares of all words add up to it.
@@ -127,6 +129,7 @@ pub(super) fn of(found: &Found, settings: &Settings, search: &Search, detail: De
             .omitted
             .map(|omitted| [(notice::filter_name(search.up_to), omitted)].into()),
         listed: found.listed,
+        took_us: found.took_us,
     })
 }
 

@@ -61,6 +61,8 @@ pub struct Found {
     pub omitted: Option<Omitted>,
     /// How much all tools are that the caller may call, where that is to be explained.
     pub listed: Option<WholeList>,
+    /// How many microseconds the search took, where that is to be explained.
+    pub took_us: Option<u64>,
 }
 
 /// Tools that a filter left out, by cause.

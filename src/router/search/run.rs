@@ -1,6 +1,6 @@
-//! One search over one state of settings, catalog and index. Pure.
+//! One search over one state of settings, catalog and index. Pure, but for the time that it took.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use super::{Found, FoundTool, Search, WholeList, notice};
 use crate::{
@@ -47,6 +47,7 @@ pub(super) fn in_lists(
 impl SearchState<'_> {
     /// Searches. Once `stop` is requested, the result is meaningless.
     pub(super) fn search(&self, search: &Search, stop: &Stop) -> Result<Found, Failure> {
+        let began = Instant::now();
         // Of a server that the caller may not see a filter would say that it is there.
         let servers = self.settings.servers.keys().map(ServerName::as_str);
         let servers = servers.filter(|server| self.rules().shows(self.caller, server));
@@ -96,7 +97,10 @@ impl SearchState<'_> {
         if query.was_cut {
             found.add_notice(notice::TOO_LONG);
         }
-        found.listed = search.explained.then(|| self.listed());
+        if search.explained {
+            found.took_us = u64::try_from(began.elapsed().as_micros()).ok();
+            found.listed = Some(self.listed());
+        }
         Ok(found)
     }
 
