@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::{
     file,
     kinds::ThingKind,
-    ledger::{Approved, Ledger},
+    ledger::{Approved, Baseline, Ledger},
 };
 use crate::{text::names::ServerName, trust::fingerprint::Fingerprint, wire::Raw};
 
@@ -88,6 +88,13 @@ impl ApprovalStep {
     /// The ledger with this taken back: what was approved before is again, and nothing else. Nothing if a later decision is about the
     /// same things.
     pub fn undone(&self, ledger: &Ledger) -> Option<Ledger> {
+        let mut next = ledger.clone();
+        if self.after.baseline == Baseline::None && ledger.baseline == Baseline::Taken {
+            // It was not listed before: what was seen first since counted by this approval alone.
+            next.approved.retain(|_, one| one.by.is_some());
+            next.first_seen.clear();
+            next.baseline = Baseline::None;
+        }
         let decision = |one: &Approved| (one.fingerprint, one.by.clone(), one.at);
         let mut keys = self
             .before
@@ -96,12 +103,11 @@ impl ApprovalStep {
             .chain(self.after.approved.keys());
         let is_as_left = keys.all(|key| {
             let left = self.after.approved.get(key).map(decision);
-            ledger.approved.get(key).map(decision) == left
+            next.approved.get(key).map(decision) == left
         });
         if ledger.is_unread || !is_as_left {
             return None;
         }
-        let mut next = ledger.clone();
         for key in self.after.approved.keys() {
             next.approved.remove(key);
         }
@@ -117,7 +123,7 @@ impl ApprovalStep {
         let (held, first_seen) = (self.before.held.clone(), self.before.first_seen.clone());
         next.held.extend(held);
         next.first_seen.extend(first_seen);
-        if ledger.baseline == self.after.baseline {
+        if next.baseline == self.after.baseline {
             next.baseline = self.before.baseline;
         }
         Some(next)
@@ -184,7 +190,7 @@ impl ApprovalStep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trust::approvals::{Approval, Baseline, Held, HoldReason, Listed, Which};
+    use crate::trust::approvals::{Approval, Held, HoldReason, Listed, Which};
 
     fn server() -> ServerName {
         ServerName::parse("s").expect("a name")
@@ -269,5 +275,19 @@ mod tests {
         let step = kept(&after, &again);
         assert_eq!(step.things(), []);
         assert_eq!(step.undone(&again), Some(after));
+    }
+
+    #[test]
+    fn what_an_unlisted_server_was_first_seen_with_goes_with_its_approval() {
+        let never = approve(&Ledger::default(), &[], Which::All, 1);
+        let pinned = approve(&Ledger::default(), &[("a", "one")], Which::All, 1);
+        for before in [Ledger::default(), pinned] {
+            let step = kept(&before, &approve(&before, &[], Which::All, 2));
+            let mut listed = approve(&never, &[("a", "one"), ("b", "one")], Which::All, 3);
+            for one in listed.approved.values_mut() {
+                one.by = None;
+            }
+            assert_eq!(step.undone(&listed).as_ref(), Some(&before));
+        }
     }
 }
