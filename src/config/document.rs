@@ -1,5 +1,7 @@
 //! The text of a configuration file as JSON values: comments and trailing commas allowed, repeated keys noticed.
 
+use std::{borrow::Cow, collections::BTreeMap};
+
 use jsonc_parser::{CollectOptions, ParseOptions, ast, common::Ranged, parse_to_ast};
 use serde_json::{Map, Value};
 
@@ -17,7 +19,9 @@ pub(super) const SERVER_AUTH: &str = "serverAuth";
 
 /// A configuration file, read but not yet understood.
 #[derive(Debug, Default)]
-pub(super) struct Document<'a> {
+pub struct Document<'a> {
+    /// The text as it is in the file.
+    pub(super) written: &'a str,
     /// The text, without a byte order mark.
     pub(super) text: &'a str,
     /// The tree of it, an object.
@@ -97,9 +101,10 @@ pub fn json_and_repeated(text: &str) -> Result<(Value, Vec<String>), ConfigError
 }
 
 /// Reads the text. An empty one is an empty document.
-pub(super) fn read(text: &str) -> Result<Document<'_>, ConfigError> {
-    let (_, text) = split_mark(text);
+pub(super) fn read(written: &str) -> Result<Document<'_>, ConfigError> {
+    let (_, text) = split_mark(written);
     let mut document = Document {
+        written,
         text,
         ..Document::default()
     };
@@ -162,6 +167,22 @@ fn misspelt_servers<'r, 'a>(
 }
 
 impl<'a> Document<'a> {
+    /// The text as it is in the file.
+    pub fn written(&self) -> &'a str {
+        self.written
+    }
+
+    /// The entries by name, or by number where they have none. Of two of one name the first counts.
+    pub(super) fn named(&self) -> BTreeMap<Cow<'_, str>, &Value> {
+        let mut named = BTreeMap::new();
+        for (number, server) in self.servers.iter().enumerate() {
+            let name = server.name.as_deref().map(Cow::Borrowed);
+            let name = name.unwrap_or_else(|| format!("#{number}").into());
+            named.entry(name).or_insert(&server.entry);
+        }
+        named
+    }
+
     /// The members of the top level.
     pub(super) fn members(&self) -> &[ast::ObjectProp<'a>] {
         match &self.root {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     ConfigError,
-    document::{self, SERVERS, split_mark, tree},
+    document::{self, Document, SERVERS, split_mark, tree},
     not_undone::NotUndone,
     splice::{self, NewMember},
     tree::{Place, container, property, remove, remove_member, set, value_at, with_a_value},
@@ -108,11 +108,11 @@ impl From<ConfigError> for EditError {
 
 /// Makes one change. A text without a value starts as a small object.
 pub fn edit(text: &str, change: &Change) -> Result<String, EditError> {
+    let document = document::read(text)?;
     let (mark, json) = split_mark(text);
-    document::read(json)?;
     let edited = match change {
-        Change::AddServer { name, entry } => add_server(&with_a_value(json)?, name, entry)?,
-        Change::RemoveServer { name } => remove_server(json, name)?,
+        Change::AddServer { name, entry } => add_server(&document, name, entry)?,
+        Change::RemoveServer { name } => remove_server(&document, name)?,
         Change::SetKey {
             server,
             path,
@@ -122,7 +122,12 @@ pub fn edit(text: &str, change: &Change) -> Result<String, EditError> {
         Change::SetSetting { path, .. } | Change::RemoveSetting { path } if path.is_empty() => {
             return Err(EditError::NoKey);
         }
-        Change::SetSetting { path, value } => set(&with_a_value(json)?, vec![], path, value)?,
+        Change::SetSetting { path, value } => set(
+            &with_a_value(json, document.root.as_ref()),
+            vec![],
+            path,
+            value,
+        )?,
         Change::RemoveSetting { path } => remove(json, vec![], path)?,
     };
     Ok(format!("{mark}{edited}"))
@@ -164,11 +169,10 @@ pub fn count_entries(
 }
 
 fn add_server(
-    text: &str,
+    document: &Document<'_>,
     name: &ServerName,
     entry: &Map<String, Value>,
 ) -> Result<String, EditError> {
-    let document = document::read(text)?;
     let mut names = document
         .servers
         .iter()
@@ -177,12 +181,11 @@ fn add_server(
         return Err(EditError::ServerExists(taken.to_owned()));
     }
     let entry = Value::Object(entry.clone());
-    let root = tree(text)?;
-    let Some(index) = root.as_ref().and_then(|root| property(root, SERVERS)) else {
-        let keys = [SERVERS.to_owned(), name.as_str().to_owned()];
-        return Ok(set(text, vec![], &keys, &entry)?);
-    };
-    let servers = root.as_ref().and_then(|root| value_at(root, &[index]));
+    let root = document.root.as_ref();
+    let index = root.and_then(|root| property(root, SERVERS));
+    let servers = root
+        .zip(index)
+        .and_then(|(root, index)| value_at(root, &[index]));
     if let Some(servers @ ast::Value::Array(_)) = servers {
         let mut element = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
         element.extend(entry.as_object().cloned().unwrap_or_default());
@@ -190,14 +193,19 @@ fn add_server(
             key: None,
             value: &Value::Object(element),
         };
-        return Ok(splice::append(text, &container(servers), &member));
+        return Ok(splice::append(document.text, &container(servers), &member));
     }
     let keys = [SERVERS.to_owned(), name.as_str().to_owned()];
-    Ok(set(text, vec![], &keys, &entry)?)
+    Ok(set(
+        &with_a_value(document.text, root),
+        vec![],
+        &keys,
+        &entry,
+    )?)
 }
 
-fn remove_server(text: &str, name: &str) -> Result<String, EditError> {
-    let servers = document::read(text)?.servers.into_iter();
+fn remove_server(document: &Document<'_>, name: &str) -> Result<String, EditError> {
+    let (text, servers) = (document.text, document.servers.iter());
     let n = servers
         .filter(|server| server.name.as_deref() == Some(name))
         .count();

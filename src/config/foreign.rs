@@ -18,7 +18,7 @@ pub fn json_with(
     value: &Value,
 ) -> Result<Option<String>, ConfigError> {
     let (mark, json) = split_mark(text);
-    let whole = places::with_a_value(json)?;
+    let whole = places::with_a_value(json, tree(json)?.as_ref());
     let before = document::json_of(&whole)?;
     let Some(expected) = with(before, keys, value) else {
         return Ok(None);

@@ -16,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     blank::{Blank, note_server_auth},
-    edit::{Change, EditError, edit_all},
+    edit::{Change, edit_all},
+    file_change::TextChange,
     history::{ChangeOf, History},
     issued::IssuedTokens,
     keyring::KeyringLookup,
@@ -224,14 +225,15 @@ impl Keeper {
 
     /// Writes changes to the file, all or none, and puts them in force. Says whether the text changed.
     pub async fn change(&self, changes: Vec<Change>) -> Result<bool, WriteError> {
-        self.rewrite(move |text| edit_all(text, &changes)).await
+        self.rewrite(move |text: &str| edit_all(text, &changes))
+            .await
     }
 
     /// Changes the file's text under its lock, so that the change sees what it replaces, and puts it in force. Over a text that
     /// somebody saves meanwhile it is made again.
     pub async fn rewrite(
         &self,
-        change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
+        change: impl TextChange + Send + 'static,
     ) -> Result<bool, WriteError> {
         self.rewrite_as(ChangeOf::this_task(), change).await
     }
@@ -240,7 +242,7 @@ impl Keeper {
     pub async fn rewrite_as(
         &self,
         by: ChangeOf,
-        change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
+        change: impl TextChange + Send + 'static,
     ) -> Result<bool, WriteError> {
         let history = self.history.clone();
         let file = self.file.to_path_buf();
@@ -251,7 +253,7 @@ impl Keeper {
         };
         let turn = self.writing.lock().await;
         let blank = self.file_status.borrow().blank;
-        let writing = move || rewrite(&file, blank, &history, &by, change);
+        let writing = move || rewrite(&file, blank, &history, &by, &change);
         let written = tokio::task::spawn_blocking(writing).await;
         drop(turn);
         let is_new = written.map_err(ended)??;

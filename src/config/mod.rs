@@ -12,6 +12,7 @@ pub mod duration;
 mod edit;
 mod entry_switches;
 mod file;
+mod file_change;
 mod finding;
 mod fingerprint;
 mod foreign;
@@ -64,15 +65,16 @@ mod tests;
 
 pub use activity::{ActivitySettings, Kept};
 pub use blank::Blank;
-pub use document::{json_and_repeated, json_of};
+pub use document::{Document, json_and_repeated, json_of};
 pub use edit::{Change, EditError, count_entries, edit, edit_all, written_entries, written_entry};
 pub use entry_switches::EntryFlag;
+pub use file_change::{EditedFile, TextChange};
 pub use finding::{ConfigError, ConfigFinding, FindingKind, LineColumn};
 pub use fingerprint::fingerprint_as_written;
 pub use foreign::{json_with, json_without};
 pub use history::{
     ChangeAuthor, ChangeNote, ChangeOf, ChangeWay, ChangedValue, GivenApprovals, History,
-    HistoryEntry, Needs, NotedApprovals, changed_values, text_mark,
+    HistoryEntry, MeantChange, Needs, NotedApprovals, text_mark,
 };
 pub use isolation::{Isolation, Named};
 pub use issued::{AllowedCalls, IssuedToken, IssuedTokens, TokenError};
@@ -102,7 +104,7 @@ pub use server_entry::{
     Author, IdleTimeout, NewTools, ProtocolEra, Remote, RemoteKind, Root, ServerEntry,
     SessionScope, Start, Stdio, ToolChanges, Transport,
 };
-pub use setting_change::{PlannedText, SettingEdit, WantedValue, keys_of_path, plan_edits};
+pub use setting_change::{JudgedText, SettingEdit, WantedValue, judged, keys_of_path, with_edits};
 pub use settings::{
     AgentManagement, BrokenEntry, CodeExecution, DemoOrigin, Environment, Inherit, RoutingMode,
     Settings,

@@ -1,13 +1,16 @@
 //! A change of single values, as a person names them, held against what a daemon would say of the file. Pure.
 
+use std::cell::LazyCell;
+
 use serde_json::Value;
 
 use super::{
-    document::{self, SERVERS, split_mark},
+    document::{self, Document, SERVERS},
     edit::{Change, EditError, edit_all},
+    file_change::EditedFile,
     guards,
     raw::File,
-    resolve::{file_fault, parse},
+    resolve::{file_fault, parse_document},
     settings::Settings,
     spanned,
     surroundings::Surroundings,
@@ -33,17 +36,6 @@ pub enum WantedValue {
     Typed(String),
     /// It goes.
     Absent,
-}
-
-/// What edits come to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlannedText {
-    /// The text of the file after them.
-    pub text: String,
-    /// Why it cannot be written: what a daemon would not take, or would ignore, and took before.
-    pub problems: Vec<String>,
-    /// What a daemon would say of it, and did not say before.
-    pub warnings: Vec<String>,
 }
 
 /// The keys of a path that somebody wrote with dots. Names of servers and profiles may have dots themselves.
@@ -75,52 +67,56 @@ pub fn keys_of_path(written: &str, text: &str) -> Vec<String> {
     keys
 }
 
-/// The text with these edits, all of them, and what is wrong with it.
-pub fn plan_edits(
-    text: &str,
+/// The text with these edits, all of them.
+pub fn with_edits(
+    before: &Document<'_>,
     edits: &[SettingEdit],
     surroundings: &Surroundings<'_>,
-) -> Result<PlannedText, EditError> {
-    let before = Judged::of(text, surroundings);
-    let mut edited = text.to_owned();
-    for edit in edits {
-        edited = match &edit.value {
-            WantedValue::Json(value) => set(&edited, &edit.path, value)?,
-            WantedValue::Absent => edit_all(&edited, &[removal(&edit.path)?])?,
+) -> Result<String, EditError> {
+    let known = LazyCell::new(|| JudgedText::of(before, surroundings));
+    let mut edited = before.written.to_owned();
+    for SettingEdit { path, value } in edits {
+        let set = |value: &Value| set(before, &edited, path, value);
+        edited = match value {
+            WantedValue::Json(value) => set(value)?,
+            WantedValue::Absent => edit_all(&edited, &[removal(path)?])?,
             WantedValue::Typed(typed) => {
                 let is_right = |text: &str| {
-                    let problems = Judged::of(text, surroundings).problems;
-                    new_in(&problems, &before.problems).is_empty()
+                    let read = document::read(text);
+                    read.is_ok_and(|read| {
+                        let problems = JudgedText::of(&read, surroundings).problems;
+                        problems.iter().all(|one| known.problems.contains(one))
+                    })
                 };
-                typed_in(&edited, &edit.path, typed, is_right)?
+                typed_in(typed, set, is_right)?
             }
         };
     }
-    let after = Judged::of(&edited, surroundings);
-    Ok(PlannedText {
-        text: edited,
-        problems: new_in(&after.problems, &before.problems),
-        warnings: new_in(&after.warnings, &before.warnings),
-    })
+    Ok(edited)
 }
 
-fn new_in(after: &[String], before: &[String]) -> Vec<String> {
-    let new = after.iter().filter(|one| !before.contains(one));
-    new.cloned().collect()
+/// What a daemon would say of the outcome, and did not say before.
+pub fn judged(outcome: &EditedFile<'_>) -> JudgedText {
+    let mut judged = JudgedText::of(outcome.after, outcome.surroundings);
+    if !judged.problems.is_empty() || !judged.warnings.is_empty() {
+        let known = JudgedText::of(outcome.before, outcome.surroundings);
+        judged.problems.retain(|one| !known.problems.contains(one));
+        judged.warnings.retain(|one| !known.warnings.contains(one));
+    }
+    judged
 }
 
 /// What was typed, as what the key takes: as JSON, unless only the text itself is right. `null` takes the key away.
 fn typed_in(
-    text: &str,
-    path: &[String],
     typed: &str,
+    set: impl Fn(&Value) -> Result<String, EditError>,
     is_right: impl Fn(&str) -> bool,
 ) -> Result<String, EditError> {
-    let as_text = || set(text, path, &typed.into());
+    let as_text = || set(&typed.into());
     let Ok(value) = serde_json::from_str(typed) else {
         return as_text();
     };
-    let as_json = set(text, path, &value)?;
+    let as_json = set(&value)?;
     if value.is_string() || value.is_null() || is_right(&as_json) {
         return Ok(as_json);
     }
@@ -129,12 +125,17 @@ fn typed_in(
     Ok(as_text.unwrap_or(as_json))
 }
 
-fn set(text: &str, path: &[String], value: &Value) -> Result<String, EditError> {
+fn set(
+    before: &Document<'_>,
+    text: &str,
+    path: &[String],
+    value: &Value,
+) -> Result<String, EditError> {
     if value.is_null() {
         return edit_all(text, &[removal(path)?]);
     }
-    let stored = stored_at(text, path)?;
-    let value = unmask::restored_at(path, value, stored.as_ref()).map_err(EditError::Masked)?;
+    let value =
+        unmask::restored_at(path, value, stored_at(before, path)).map_err(EditError::Masked)?;
     let path = path.to_vec();
     let change = match &path[..] {
         [servers] if servers == SERVERS => return Err(EditError::NoKey),
@@ -156,8 +157,7 @@ fn set(text: &str, path: &[String], value: &Value) -> Result<String, EditError> 
 }
 
 /// What the file has at a place.
-fn stored_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
-    let document = document::read(split_mark(text).1)?;
+fn stored_at<'d>(document: &'d Document<'_>, path: &[String]) -> Option<&'d Value> {
     let (found, rest) = match path {
         [servers, name, rest @ ..] if servers == SERVERS => {
             let mut servers = document.servers.iter();
@@ -165,10 +165,9 @@ fn stored_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
             (server.map(|server| &server.entry), rest)
         }
         [key, rest @ ..] => (document.settings.get(key), rest),
-        [] => return Ok(None),
+        [] => return None,
     };
-    let found = found.and_then(|found| rest.iter().try_fold(found, |at, key| at.get(key)));
-    Ok(found.cloned())
+    found.and_then(|found| rest.iter().try_fold(found, |at, key| at.get(key)))
 }
 
 fn removal(path: &[String]) -> Result<Change, EditError> {
@@ -186,33 +185,29 @@ fn removal(path: &[String]) -> Result<Change, EditError> {
 }
 
 /// What a daemon would say of a text.
-struct Judged {
-    problems: Vec<String>,
-    warnings: Vec<String>,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgedText {
+    /// What it would not take, or would ignore.
+    pub problems: Vec<String>,
+    /// What it would warn of.
+    pub warnings: Vec<String>,
 }
 
-impl Judged {
-    fn of(text: &str, surroundings: &Surroundings<'_>) -> Self {
-        let fault = file_fault(text, surroundings);
-        let mut problems: Vec<String> = fault.iter().map(ToString::to_string).collect();
-        problems.extend(ignored_keys(text));
-        let settings = parse(text, surroundings).unwrap_or_default();
-        problems.extend(broken_entries(&settings));
+impl JudgedText {
+    fn of(document: &Document<'_>, surroundings: &Surroundings<'_>) -> Self {
+        let (settings, fault) = match parse_document(document, surroundings) {
+            Ok(settings) => (settings, None),
+            Err(error) => (Settings::default(), file_fault(error)),
+        };
+        let root = document.root.as_ref();
+        let ignored = root.map(|root| spanned::read::<File>(root, None).ignored);
+        let ignored = ignored.iter().flatten().map(guards::ignored);
+        let problems = fault.iter().map(ToString::to_string).chain(ignored);
         Self {
-            problems,
+            problems: problems.chain(broken_entries(&settings)).collect(),
             warnings: settings.warnings,
         }
     }
-}
-
-/// Keys outside of the servers that mean nothing.
-fn ignored_keys(text: &str) -> Vec<String> {
-    let Ok(document) = document::read(text) else {
-        return Vec::new();
-    };
-    let ignored = document.root.as_ref();
-    let ignored = ignored.map(|root| spanned::read::<File>(root, None).ignored);
-    ignored.iter().flatten().map(guards::ignored).collect()
 }
 
 /// Entries that cannot be used, but for those that lack something which the daemon may have.
@@ -233,13 +228,28 @@ mod tests {
 
     use super::*;
 
-    fn plan(text: &str, path: &str, value: WantedValue) -> Result<PlannedText, EditError> {
+    #[derive(Debug, PartialEq)]
+    struct Planned {
+        text: String,
+        problems: Vec<String>,
+    }
+
+    fn plan(text: &str, path: &str, value: WantedValue) -> Result<Planned, EditError> {
         let surroundings = Surroundings {
             lookup: &|_| None,
             folder: Path::new("/"),
         };
         let path = keys_of_path(path, text);
-        plan_edits(text, &[SettingEdit { path, value }], &surroundings)
+        let before = document::read(text)?;
+        let text = with_edits(&before, &[SettingEdit { path, value }], &surroundings)?;
+        let outcome = EditedFile {
+            before: &before,
+            after: &document::read(&text)?,
+            changes: &[],
+            surroundings: &surroundings,
+        };
+        let problems = judged(&outcome).problems;
+        Ok(Planned { text, problems })
     }
 
     #[track_caller]

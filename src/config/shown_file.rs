@@ -18,33 +18,38 @@ const KEYS: &[&str] = &["api_key", "session_key"];
 /// What the text of a file says, as it may be shown.
 pub fn shown_file(text: &str) -> Result<Value, ConfigError> {
     let document = document::read(text)?;
-    let mut shown = Map::new();
-    for (key, value) in &document.settings {
-        let value = if KEYS.contains(&key.as_str()) {
-            hidden(value)
-        } else if let ("otlp_endpoint", Value::String(address)) = (key.as_str(), value) {
-            redact::redacted(address, TextKind::Word).into()
-        } else if key == "serverAuth" {
-            server_auth(value)
-        } else {
-            redacted(key, value)
-        };
-        shown.insert(key.clone(), value);
-    }
+    let settings = document.settings.iter();
+    let settings = settings.map(|(key, value)| (key.clone(), shown_setting(key, value)));
+    let mut shown: Map<String, Value> = settings.collect();
     let mut servers = Map::new();
     for (number, written) in document.servers.iter().enumerate() {
         let name = written.name.clone().unwrap_or_else(|| format!("#{number}"));
-        let entry = match &written.entry {
-            Value::Object(entry) => {
-                reviewed_entry(entry, &AgentTexts::default(), ShownSettings::AllButSecrets).into()
-            }
-            _ => Value::Null,
-        };
         // Of two of one name the first counts.
-        servers.entry(name).or_insert(entry);
+        let entry = servers.entry(name);
+        entry.or_insert_with(|| shown_entry(&written.entry));
     }
     shown.insert(document::SERVERS.to_owned(), servers.into());
     Ok(shown.into())
+}
+
+/// What is shown of a value of the top level.
+pub(super) fn shown_setting(key: &str, value: &Value) -> Value {
+    match (key, value) {
+        (key, value) if KEYS.contains(&key) => hidden(value),
+        ("otlp_endpoint", Value::String(address)) => {
+            redact::redacted(address, TextKind::Word).into()
+        }
+        ("serverAuth", value) => server_auth(value),
+        _ => redacted(key, value),
+    }
+}
+
+/// What is shown of the entry of a server.
+pub(super) fn shown_entry(entry: &Value) -> Value {
+    let entry = entry
+        .as_object()
+        .map(|entry| reviewed_entry(entry, &AgentTexts::default(), ShownSettings::AllButSecrets));
+    entry.into()
 }
 
 /// A secret, or the reference to it.

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::{
     ConfigError,
     blank::{Blank, says_nothing},
+    document,
     file::{folder_of, read_text},
     finding::ConfigFinding,
     keyring::{KeyringLookup, KeyringPlace},
@@ -315,7 +316,9 @@ impl Source {
             lookup: &*self.variables,
             folder,
         };
-        let settings = parse_with_secrets(text, &surroundings, &self.keyring);
+        let read = document::read(text);
+        let settings =
+            read.and_then(|read| parse_with_secrets(&read, &surroundings, &self.keyring));
         let settings = settings.map_err(|reason| LoadError::Unusable {
             file: self.file.clone(),
             reason,

@@ -2,6 +2,8 @@
 //!
 //! Each step reads the text anew: places stay right because every step is one splice.
 
+use std::borrow::Cow;
+
 use jsonc_parser::{ast, common::Ranged};
 use serde_json::{Map, Value};
 
@@ -15,46 +17,47 @@ use super::{
 pub(super) type Place = Vec<usize>;
 
 /// The text, or an object behind its comments where it has no value.
-pub(super) fn with_a_value(text: &str) -> Result<String, ConfigError> {
-    if tree(text)?.is_some() {
-        return Ok(text.to_owned());
+pub(super) fn with_a_value<'a>(text: &'a str, root: Option<&ast::Value<'_>>) -> Cow<'a, str> {
+    if root.is_some() {
+        return text.into();
     }
     let newline = if text.is_empty() || text.ends_with('\n') {
         ""
     } else {
         "\n"
     };
-    Ok(format!("{text}{newline}{{}}\n"))
+    format!("{text}{newline}{{}}\n").into()
 }
 
 /// Sets the value under the keys, from the object at a place on; what is missing on the way is made.
 pub(super) fn set(
     text: &str,
-    place: Place,
-    keys: &[String],
+    mut place: Place,
+    mut keys: &[String],
     value: &Value,
 ) -> Result<String, ConfigError> {
-    let Some((key, inside)) = keys.split_first() else {
-        return assign(text, &place, value);
-    };
     let root = tree(text)?;
-    let Some(object) = root.as_ref().and_then(|root| value_at(root, &place)) else {
-        return Ok(text.to_owned());
-    };
-    let Some(index) = property(object, key) else {
-        let value = nested(inside, value.clone());
-        let member = NewMember {
-            key: Some(key),
-            value: &value,
+    let mut at = root.as_ref().and_then(|root| value_at(root, &place));
+    while let Some((key, inside)) = keys.split_first() {
+        let Some(object) = at else {
+            return Ok(text.to_owned());
         };
-        return Ok(splice::append(text, &container(object), &member));
-    };
-    let mut child = place;
-    child.push(index);
-    match root.as_ref().and_then(|root| value_at(root, &child)) {
-        Some(ast::Value::Object(_)) | None => set(text, child, inside, value),
-        Some(_) => assign(text, &child, &nested(inside, value.clone())),
+        let Some(index) = property(object, key) else {
+            let value = nested(inside, value.clone());
+            let member = NewMember {
+                key: Some(key),
+                value: &value,
+            };
+            return Ok(splice::append(text, &container(object), &member));
+        };
+        place.push(index);
+        keys = inside;
+        at = value_at(object, &[index]);
+        if !matches!(at, Some(ast::Value::Object(_))) {
+            return assign(text, &place, &nested(inside, value.clone()));
+        }
     }
+    assign(text, &place, value)
 }
 
 /// Makes the value at a place equal to the given one with as few changes as can be.

@@ -9,11 +9,12 @@ use std::{
 
 use super::{
     blank::Blank,
+    document,
     edit::EditError,
     file::{LARGEST_FILE, folder_of, link_chain, read_text},
-    history::{ChangeOf, History},
+    file_change::{EditedFile, TextChange},
+    history::{ChangeOf, History, changed_values},
     replace::{Replaced, neighbour, owner_of, replace},
-    resolve::file_fault,
     source::process_environment,
     surroundings::Surroundings,
 };
@@ -61,7 +62,7 @@ pub fn rewrite(
     blank: Blank,
     history: &History,
     by: &ChangeOf,
-    change: impl Fn(&str) -> Result<String, EditError>,
+    change: &impl TextChange,
 ) -> Result<bool, WriteError> {
     let chain = link_chain(file);
     let real = chain.last().map_or(file, PathBuf::as_path);
@@ -76,6 +77,11 @@ pub fn rewrite(
         let error = io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only");
         return Err(failed("write", real)(error));
     }
+    let variables = process_environment();
+    let surroundings = Surroundings {
+        lookup: &*variables,
+        folder,
+    };
     for _ in 0..MOST_TRIES {
         let before = match read_text(real) {
             Ok(text) => Some(text),
@@ -85,26 +91,27 @@ pub fn rewrite(
         if blank.is_accident(before.as_deref()) {
             return Err(WriteError::Accident(file.to_owned()));
         }
-        let after = change(before.as_deref().unwrap_or_default())?;
-        if before.as_ref() == Some(&after) {
-            return Ok(false);
-        }
-        let variables = process_environment();
-        let surroundings = Surroundings {
-            lookup: &*variables,
-            folder,
+        let parse = |text| document::read(text).map_err(EditError::Unreadable);
+        let known = parse(before.as_deref().unwrap_or_default())?;
+        let after = change.edited(&known, &surroundings)?;
+        let new = parse(&after)?;
+        let changes = changed_values(&known, &new);
+        let outcome = EditedFile {
+            before: &known,
+            after: &new,
+            changes: &changes,
+            surroundings: &surroundings,
         };
-        if let Some(fault) = file_fault(&after, &surroundings) {
-            return Err(EditError::Unreadable(fault).into());
+        if !change.is_written(&outcome)? || before.as_ref() == Some(&after) {
+            return Ok(false);
         }
         if after.len() as u64 > LARGEST_FILE {
             // It could not be read again.
             return Err(failed("write", real)(too_large(LARGEST_FILE)));
         }
-        let known = before.as_deref().unwrap_or_default();
         let replaced = history.writing(
-            known,
-            &after,
+            (&known, &new),
+            changes,
             by,
             || replace(real, before.as_deref(), &after),
             |replaced| *replaced == Replaced::Done,

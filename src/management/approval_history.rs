@@ -2,11 +2,17 @@
 
 use serde_json::Value;
 
-use super::{Backing, ConfigChange, Management, tokens::blocking, writing::not_written};
+use super::{
+    Backing, ConfigChange, Management, entry_review,
+    writing::{blocking, not_written},
+};
 use crate::{
     activity::OperatorChange,
     catalog::ApprovalWithdrawal,
-    config::{ChangeOf, ChangedValue, EditError, GivenApprovals, Needs, NotUndone, NotedApprovals},
+    config::{
+        ChangeOf, ChangedValue, EditError, GivenApprovals, MeantChange, Needs, NotUndone,
+        NotedApprovals,
+    },
     failure::error_code::Failure,
     text::{names::ServerName, secret::Secrets},
     trust::approvals::{ApprovalStep, SteppedThing, ThingKind},
@@ -15,14 +21,15 @@ use crate::{
 /// Limit: things of one approval that the history names. Of more it has the number.
 const NAMED: usize = 50;
 
-/// The change that an approval is. What has a secret in it is not kept.
-pub(super) fn change_of(step: ApprovalStep, secrets: &Secrets) -> ChangeOf {
+/// The change that an approval is, with what was kept for the review of the entry. What has a secret in it is not kept.
+pub(super) fn change_of(step: ApprovalStep, secrets: &Secrets, review: Option<String>) -> ChangeOf {
     let step = step.without_texts(|text| secrets.redacted(text) != text);
     let change = ChangeOf::this_task();
     let noted = NotedApprovals {
         server: step.server().to_string(),
         // An empty one takes nothing back, and says so.
         back: Some(step.to_text().unwrap_or_default()),
+        review,
     };
     change.note().approves(noted, values(&step));
     change
@@ -76,20 +83,11 @@ impl<B: Backing> Management<B> {
         let _ = blocking(move || history.note_approvals(&change)).await;
     }
 
-    /// The change that is to be undone, if it approved something.
-    pub(super) async fn approvals_given_by(
-        &self,
-        id: Option<u64>,
-    ) -> Result<Option<GivenApprovals>, Failure> {
-        let history = self.backing().history().clone();
-        let given = blocking(move || history.approvals_given_by(id)).await?;
-        given.map_err(|error| not_written(&EditError::from(error).into()))
-    }
-
     /// Undoes the change that approved something of a server: it and its definitions are held as they were.
     pub(super) async fn undo_approvals(
         &self,
         given: GivenApprovals,
+        meant: MeantChange,
         dry_run: bool,
     ) -> Result<ConfigChange, Failure> {
         let id = given.id;
@@ -112,6 +110,7 @@ impl<B: Backing> Management<B> {
         let taken_back = NotedApprovals {
             server: given.server.clone(),
             back: None,
+            review: None,
         };
         let noted = values.iter().cloned().map(|mut value| {
             value.path.remove(0);
@@ -124,8 +123,11 @@ impl<B: Backing> Management<B> {
         };
         if given.is_of_file {
             // Held first: nothing is learnt of a server that may not be used.
-            let undone = self.undo_in_file(Some(id), dry_run, change).await?;
+            let undone = self.undo_in_file(meant, dry_run, change).await?;
             if !dry_run {
+                if let Some(review) = &given.review {
+                    entry_review::bring_back(self.backing().data_dir(), &given.server, review);
+                }
                 self.withdraw(withdrawal).await?;
             }
             let changes = undone.changes.into_iter().chain(values).collect();

@@ -6,7 +6,7 @@ use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
     authorization::LoginTrouble,
     catalog::{ApprovalRequest, ApprovalWithdrawal, ServerCatalog, Snapshot},
-    config::{Change, ChangeOf, EditError, History, OurAddress, Settings, WriteError},
+    config::{Change, ChangeOf, History, OurAddress, Settings, TextChange, WriteError},
     failure::error_code::Failure,
     text::names::ServerName,
     trust::approvals::ApprovalStep,
@@ -83,7 +83,7 @@ pub trait Backing: Send + Sync {
     /// The same for changes that are decided over the text that they replace, and again over a later one. Nothing is recorded.
     fn rewrite(
         &self,
-        change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
+        change: impl TextChange + Send + 'static,
     ) -> impl Future<Output = Result<(), WriteError>> + Send {
         self.rewrite_as(ChangeOf::this_task(), change)
     }
@@ -92,7 +92,7 @@ pub trait Backing: Send + Sync {
     fn rewrite_as(
         &self,
         by: ChangeOf,
-        change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
+        change: impl TextChange + Send + 'static,
     ) -> impl Future<Output = Result<(), WriteError>> + Send;
 
     /// The history of the file.

@@ -6,13 +6,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Backing, Management, writing::not_written};
+use super::{
+    Backing, Management,
+    writing::{blocking, not_written},
+};
 use crate::{
     activity::OperatorChange,
     config::{
-        ChangeOf, ChangedValue, EditError, HistoryEntry, Needs, PlannedText, SettingEdit,
-        Surroundings, WantedValue, changed_values, keys_of_path, plan_edits, process_environment,
-        text_mark,
+        ChangeNote, ChangeOf, ChangedValue, Document, EditError, EditedFile, History, HistoryEntry,
+        MeantChange, Needs, NotUndone, SettingEdit, Surroundings, TextChange, WantedValue, judged,
+        keys_of_path, text_mark, with_edits,
     },
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
@@ -99,88 +102,112 @@ pub struct ConfigHistory {
     pub entries: Vec<HistoryEntry>,
 }
 
-/// A change as it was decided over the text that it replaces.
-struct Decided {
-    before: String,
-    after: PlannedText,
-    undoes: Option<u64>,
+/// A change that says what it comes to, whether it is written or not.
+struct ShownChange {
+    wanted: Wanted,
+    dry_run: bool,
+    note: ChangeNote,
+    /// What it came to over the text that it was decided over last.
+    decided: Arc<Guarded<Option<ConfigChange>>>,
+}
+
+enum Wanted {
+    Patch(ConfigPatch),
+    Undo(History, Box<MeantChange>),
+}
+
+impl TextChange for ShownChange {
+    fn edited(
+        &self,
+        before: &Document<'_>,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<String, EditError> {
+        let text = before.written();
+        match &self.wanted {
+            Wanted::Undo(history, meant) => history.undone(text, meant),
+            Wanted::Patch(patch) => {
+                let seen = patch.seen.as_ref();
+                if seen.is_some_and(|seen| *seen != text_mark(text)) {
+                    return Err(EditError::Refused(Box::new(changed_meanwhile())));
+                }
+                let edits = patch.changes.iter().map(|edit| edit.over(text));
+                with_edits(before, &edits.collect::<Vec<_>>(), surroundings)
+            }
+        }
+    }
+
+    fn is_written(&self, outcome: &EditedFile<'_>) -> Result<bool, EditError> {
+        let mut warnings = Vec::new();
+        let undoes = match &self.wanted {
+            Wanted::Undo(_, meant) => outcome.check().map(|()| Some(meant.id()))?,
+            Wanted::Patch(_) => {
+                let judged = judged(outcome);
+                if !judged.problems.is_empty() {
+                    let error = judged.problems.join("; ");
+                    let hint = "Nothing was changed.";
+                    let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
+                    return Err(EditError::Refused(Box::new(failure)));
+                }
+                warnings = judged.warnings;
+                None
+            }
+        };
+        self.note.undoes(undoes);
+        *self.decided.lock() = Some(ConfigChange {
+            changes: outcome.changes.to_vec(),
+            needs: Needs::of(outcome.changes),
+            warnings,
+            id: None,
+            undoes,
+            seen: text_mark(outcome.before.written()),
+        });
+        Ok(!self.dry_run)
+    }
 }
 
 impl<B: Backing> Management<B> {
     /// Changes values of the configuration, or says what would change.
     pub async fn change_config(&self, patch: ConfigPatch) -> Result<ConfigChange, Failure> {
-        let wrong = |error: String| {
-            Failure::new(ErrorCode::InvalidArguments, error, "Correct the request.")
-        };
         if patch.changes.is_empty() || patch.changes.len() > MOST_EDITS {
             let error = format!("`changes` has to have 1 to {MOST_EDITS} values");
-            return Err(wrong(error));
+            let hint = "Correct the request.";
+            return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
         }
         let names = patch.changes.iter().map(|edit| edit.path.shown());
         let detail = names.collect::<Vec<_>>().join(", ");
-        let folder = self.config_file().parent().map(ToOwned::to_owned);
-        let decide = move |text: &str| {
-            if patch
-                .seen
-                .as_ref()
-                .is_some_and(|seen| *seen != text_mark(text))
-            {
-                return Err(EditError::Refused(Box::new(changed_meanwhile())));
-            }
-            let edits: Vec<SettingEdit> =
-                patch.changes.iter().map(|edit| edit.over(text)).collect();
-            let variables = process_environment();
-            let surroundings = Surroundings {
-                lookup: &*variables,
-                folder: folder.as_deref().unwrap_or_else(|| ".".as_ref()),
-            };
-            let after = plan_edits(text, &edits, &surroundings)?;
-            if after.problems.is_empty() {
-                return Ok((after, None));
-            }
-            let error = after.problems.join("; ");
-            let failure = Failure::new(ErrorCode::InvalidArguments, error, "Nothing was changed.");
-            Err(EditError::Refused(Box::new(failure)))
-        };
+        let dry_run = patch.dry_run;
         let by = ChangeOf::this_task();
-        self.replace("set", detail, patch.dry_run, by, decide).await
+        self.replace("set", detail, dry_run, by, Wanted::Patch(patch))
+            .await
     }
 
     /// Undoes a change of the configuration, or says what that would change.
     pub async fn undo_config(&self, request: UndoRequest) -> Result<ConfigChange, Failure> {
-        let id = request.id;
-        if let Some(issued) = self.token_issued_by(id).await? {
-            return self.undo_token(issued, request.dry_run).await;
+        let UndoRequest { id, dry_run } = request;
+        let refused = |error: NotUndone| not_written(&EditError::from(error).into());
+        let history = self.backing().history().clone();
+        let meant = blocking(move || history.meant(id)).await?;
+        let meant = meant.map_err(refused)?;
+        if let Some(issued) = meant.issued().map_err(refused)? {
+            return self.undo_token((meant.id(), issued), dry_run).await;
         }
-        if let Some(given) = self.approvals_given_by(id).await? {
-            return self.undo_approvals(given, request.dry_run).await;
+        if let Some(given) = meant.approvals().map_err(refused)? {
+            return self.undo_approvals(given, meant, dry_run).await;
         }
-        let by = ChangeOf::this_task();
-        self.undo_in_file(id, request.dry_run, by).await
+        self.undo_in_file(meant, dry_run, ChangeOf::this_task())
+            .await
     }
 
     /// Undoes what a change made of the file.
     pub(super) async fn undo_in_file(
         &self,
-        id: Option<u64>,
+        meant: MeantChange,
         dry_run: bool,
         by: ChangeOf,
     ) -> Result<ConfigChange, Failure> {
-        let history = self.backing().history().clone();
-        let decide = move |text: &str| {
-            let (before, undoes) = history.undone(text, id)?;
-            let after = PlannedText {
-                text: before,
-                problems: Vec::new(),
-                warnings: Vec::new(),
-            };
-            Ok((after, Some(undoes)))
-        };
-        let detail = id.map_or_else(
-            || "the latest change".to_owned(),
-            |id| format!("change {id}"),
-        );
-        self.replace("undo", detail, dry_run, by, decide).await
+        let detail = format!("change {}", meant.id());
+        let wanted = Wanted::Undo(self.backing().history().clone(), Box::new(meant));
+        self.replace("undo", detail, dry_run, by, wanted).await
     }
 
     /// Every change of the configuration that is known. Blocks.
@@ -202,26 +229,18 @@ impl<B: Backing> Management<B> {
         detail: String,
         dry_run: bool,
         by: ChangeOf,
-        decide: impl Fn(&str) -> Result<(PlannedText, Option<u64>), EditError> + Send + 'static,
+        wanted: Wanted,
     ) -> Result<ConfigChange, Failure> {
-        let slot: Arc<Guarded<Option<Decided>>> = Arc::default();
-        let decided = slot.clone();
-        let note = by.note();
-        let noted = note.clone();
-        let change = move |text: &str| {
-            let (after, undoes) = decide(text)?;
-            note.undoes(undoes);
-            let edited = if dry_run { text } else { &after.text }.to_owned();
-            *decided.lock() = Some(Decided {
-                before: text.to_owned(),
-                after,
-                undoes,
-            });
-            Ok(edited)
+        let (note, decided) = (by.note(), Arc::default());
+        let change = ShownChange {
+            wanted,
+            dry_run,
+            note: note.clone(),
+            decided: Arc::clone(&decided),
         };
         let written = self.backing().rewrite_as(by, change).await;
-        let outcome = if dry_run {
-            written.map_err(|error| not_written(&error))
+        if dry_run {
+            written.map_err(|error| not_written(&error))?;
         } else {
             let outcome = self.in_force(written);
             self.backing().note(OperatorChange {
@@ -230,27 +249,15 @@ impl<B: Backing> Management<B> {
                 error: outcome.as_ref().err().map(|failure| failure.error.clone()),
                 ..OperatorChange::by_operator(action, "")
             });
-            outcome
-        };
-        outcome?;
-        let Some(Decided {
-            before,
-            after,
-            undoes,
-        }) = slot.lock().take()
-        else {
+            outcome?;
+        }
+        let decided = decided.lock().take();
+        let decided = decided.ok_or_else(|| {
             let error = "the change was not decided";
-            return Err(Failure::new(ErrorCode::Internal, error, "Try again."));
-        };
-        let changes = changed_values(&before, &after.text);
-        Ok(ConfigChange {
-            needs: Needs::of(&changes),
-            changes,
-            warnings: after.warnings,
-            id: noted.id(),
-            undoes,
-            seen: text_mark(&before),
-        })
+            Failure::new(ErrorCode::Internal, error, "Try again.")
+        })?;
+        let id = note.id();
+        Ok(ConfigChange { id, ..decided })
     }
 }
 

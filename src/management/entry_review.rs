@@ -25,6 +25,9 @@ const VERSION: u32 = 2;
 /// Limit: bytes of a file that are read. An entry that an agent writes has 32 KiB.
 const LARGEST: u64 = 1 << 20;
 
+/// Limit: bytes that the history keeps with an approval.
+const LARGEST_NOTED: usize = 256 << 10;
+
 /// What became of an entry that agents changed.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EntryReview {
@@ -156,6 +159,30 @@ pub(super) fn forget(data_dir: &Path, name: &str) {
     }
 }
 
+/// What is kept of a server, as it is kept. Blocks.
+pub(super) fn kept_text(data_dir: &Path, name: &str) -> Option<String> {
+    let kept = read(data_dir, name)?;
+    let text = serde_json::to_string(&kept).ok();
+    text.filter(|text| text.len() <= LARGEST_NOTED)
+}
+
+/// Keeps that again, unless something newer is. What cannot be kept is missing from the review, which says so. Blocks.
+pub(super) fn bring_back(data_dir: &Path, name: &str, text: &str) {
+    let Some(file) = file(data_dir, name).filter(|file| !file.exists()) else {
+        return;
+    };
+    if let Err(error) = write(&file, text.as_bytes()) {
+        tracing::warn!(server = name, %error, "review of the entry not brought back");
+    }
+}
+
+fn write(file: &Path, kept: &[u8]) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        storage::create_private_subfolder(folder)?;
+    }
+    storage::write_atomically(file, kept)
+}
+
 fn keep(
     data_dir: &Path,
     name: &str,
@@ -182,10 +209,7 @@ fn keep(
     };
     kept.held_for.extend(held_for);
     kept.by_agents.extend(AgentTexts::of(before, after));
-    if let Some(folder) = file.parent() {
-        storage::create_private_subfolder(folder)?;
-    }
-    storage::write_atomically(&file, &serde_json::to_vec(&kept)?)
+    write(&file, &serde_json::to_vec(&kept)?)
 }
 
 fn read(data_dir: &Path, name: &str) -> Option<KeptEntry> {

@@ -240,7 +240,9 @@ impl<B: Backing> Management<B> {
         };
         let listed = lists.servers.get(name).map(AsRef::as_ref);
         let step = self.backing().approve(request, listed).await?;
-        let change = change_of(step, &entry.secrets);
+        let data_dir = self.backing().data_dir();
+        let review = is_quarantined.then(|| entry_review::kept_text(data_dir, name));
+        let change = change_of(step, &entry.secrets, review.flatten());
         if !is_quarantined {
             self.note_approvals(change).await;
             return Ok(ServerChange::of(self.server(name)?, &["approvals"]));

@@ -20,8 +20,8 @@ use crate::{
     authorization::Logins,
     catalog::{ApprovalRequest, ApprovalWithdrawal, Catalog, ServerCatalog, Snapshot},
     config::{
-        Change, ChangeOf, DEMO, EditError, History, Keeper, OurAddress, ServerEntry, Settings,
-        Start, WriteError,
+        Change, ChangeOf, DEMO, History, Keeper, OurAddress, ServerEntry, Settings, Start,
+        TextChange, WriteError,
     },
     failure::error_code::{ErrorCode, Failure},
     gate,
@@ -273,7 +273,7 @@ impl Backing for OverDaemon {
     async fn rewrite_as(
         &self,
         by: ChangeOf,
-        change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
+        change: impl TextChange + Send + 'static,
     ) -> Result<(), WriteError> {
         self.keeper.rewrite_as(by, change).await.map(drop)
     }

@@ -18,7 +18,8 @@ use crate::{
     catalog::{self, ApprovalRequest, ApprovalWithdrawal, ServerCatalog, Snapshot, saved_listings},
     config::{
         self, Blank, BrokenEntry, Change, ChangeOf, EditError, History, IssuedTokens,
-        KeyringLookup, LoadError, OurAddress, Places, Settings, Supposed, Variables, WriteError,
+        KeyringLookup, LoadError, OurAddress, Places, Settings, Supposed, TextChange, Variables,
+        WriteError,
     },
     failure::error_code::{ErrorCode, Failure},
     gate,
@@ -144,7 +145,7 @@ impl Management<OverFiles> {
         change: impl Fn(&str) -> Result<String, EditError>,
     ) -> Result<bool, Failure> {
         let by = ChangeOf::this_task();
-        rewrite(&self.0.places, &self.0.history, &by, change).map_err(|error| not_written(&error))
+        rewrite(&self.0.places, &self.0.history, &by, &change).map_err(|error| not_written(&error))
     }
 
     /// Where things are.
@@ -313,7 +314,7 @@ fn rewrite(
     places: &Places,
     history: &History,
     by: &ChangeOf,
-    change: impl Fn(&str) -> Result<String, EditError>,
+    change: &impl TextChange,
 ) -> Result<bool, WriteError> {
     config::rewrite(
         &places.config_file,
@@ -434,7 +435,7 @@ impl Backing for OverFiles {
     }
 
     async fn change(&self, changes: Vec<Change>) -> Result<(), WriteError> {
-        self.rewrite(move |text| config::edit_all(text, &changes))
+        self.rewrite(move |text: &str| config::edit_all(text, &changes))
             .await
     }
 
@@ -461,10 +462,10 @@ impl Backing for OverFiles {
     async fn rewrite_as(
         &self,
         by: ChangeOf,
-        change: impl Fn(&str) -> Result<String, EditError> + Send + 'static,
+        change: impl TextChange + Send + 'static,
     ) -> Result<(), WriteError> {
         let (places, history) = (self.places.clone(), self.history.clone());
-        let writing = move || rewrite(&places, &history, &by, change);
+        let writing = move || rewrite(&places, &history, &by, &change);
         let written = tokio::task::spawn_blocking(writing).await;
         match written {
             Ok(written) => written.map(drop),

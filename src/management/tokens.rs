@@ -6,7 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Backing, ConfigChange, Management, writing::not_written};
+use super::{
+    Backing, ConfigChange, Management,
+    writing::{blocking, not_written},
+};
 use crate::{
     access::last_uses,
     activity::OperatorChange,
@@ -192,16 +195,6 @@ impl<B: Backing> Management<B> {
         Ok(row_of(&token, None))
     }
 
-    /// The change that is to be undone, if it issued a token: its number, and that token.
-    pub(super) async fn token_issued_by(
-        &self,
-        id: Option<u64>,
-    ) -> Result<Option<(u64, ChangedValue)>, Failure> {
-        let history = self.backing().history().clone();
-        let issued = blocking(move || history.issued_by(id)).await?;
-        issued.map_err(|error| not_written(&EditError::from(error).into()))
-    }
-
     /// Undoes the change that issued a token, which is revoked: if it is still the one that was issued.
     pub(super) async fn undo_token(
         &self,
@@ -268,16 +261,6 @@ impl<B: Backing> Management<B> {
         });
         changed
     }
-}
-
-/// Does it where it may wait for the disk.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Failure> {
-    tokio::task::spawn_blocking(work).await.map_err(|fault| {
-        let error = format!("it ended with a fault: {fault}");
-        Failure::new(ErrorCode::Internal, error, "Try again.")
-    })
 }
 
 /// A change of tokens, and whose it is.

@@ -10,6 +10,16 @@ use crate::{
     text::names::BadServerName,
 };
 
+/// Does it where it may wait for the disk.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(|fault| {
+        let error = format!("it ended with a fault: {fault}");
+        Failure::new(ErrorCode::Internal, error, "Try again.")
+    })
+}
+
 impl<B: Backing> Management<B> {
     pub(super) async fn write(&self, changes: Vec<Change>) -> Result<(), Failure> {
         let written = self.backing().change(changes).await;

@@ -116,7 +116,7 @@ const SPAWNS: &[Exception] = &[
     ("management/entry_review.rs", 1, "waited for at once"),
     ("management/over_files.rs", 1, "waited for at once"),
     ("management/servers.rs", 1, "waited for at once"),
-    ("management/tokens.rs", 1, "waited for at once"),
+    ("management/writing.rs", 1, "waited for at once"),
     ("process/container.rs", 1, "waited for at once"),
     (
         "process/log_file.rs",

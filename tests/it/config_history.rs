@@ -242,6 +242,9 @@ fn changes() -> usize {
     given.and_then(|text| text.parse().ok()).unwrap_or(60)
 }
 
+/// Servers that agents add in it: no more may wait for approval.
+const WAITING: usize = 50;
+
 /// Saves as an editor does, which takes no lock: another save may have come between reading and writing.
 fn save_by_hand(daemon: &TestDaemon, key: &str) {
     let saved = text(daemon).replacen('{', &format!("{{\n  \"{key}\": 1,"), 1);
@@ -296,11 +299,23 @@ async fn a_storm_of_changes_by_everybody_is_in_the_history_and_undone_to_the_fir
     };
     let of_agent = async {
         for n in 0..all / 10 {
-            let add = json!({ "operation": "add", "name": format!("agent{n}"), "command": "x" });
-            agent
-                .call("upstream_servers", &add.to_string())
-                .await
-                .text();
+            // No more servers of agents may wait for approval: the others change what is there.
+            let name = format!("agent{}", n % WAITING);
+            let change = if n < WAITING {
+                json!({ "operation": "add", "name": name, "command": "x" })
+            } else {
+                json!({ "operation": "patch", "name": name, "call_tool_timeout": format!("{n}s") })
+            };
+            until_async("an agent’s turn", async || {
+                let told = agent.call("upstream_servers", &change.to_string()).await;
+                let told = told.text();
+                let waits = told.contains("too many changes by agents");
+                // A save by hand may have taken the server away.
+                let is_gone = n >= WAITING && told.contains("unknown_server");
+                assert!(waits || is_gone || told.contains("changed"), "{told}");
+                (!waits).then_some(())
+            })
+            .await;
         }
     };
     let of_editor = async {
@@ -327,7 +342,7 @@ async fn a_storm_of_changes_by_everybody_is_in_the_history_and_undone_to_the_fir
     let made = of(all * 4 / 10, "profiles", "page")
         .chain(of(all / 10, "profiles", "terminal"))
         .chain(of(all * 3 / 10, "mcpServers", "rest"))
-        .chain(of(all / 10, "mcpServers", "agent"));
+        .chain(of((all / 10).min(WAITING), "mcpServers", "agent"));
     for (path, key) in made {
         assert!(is_noted(&path, None), "{path} is not in the history");
         // A save by hand may have taken it away again, and then that is known.

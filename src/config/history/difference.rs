@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     config::{
-        document::{self, SERVERS},
-        shown_file::shown_file,
+        document::{self, Document, SERVERS},
+        shown_file::{shown_entry, shown_setting},
     },
     text::redact::{self, TextKind},
 };
@@ -48,29 +48,41 @@ fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<V
     Value::deserialize(deserializer).map(Some)
 }
 
-/// The values that differ. Texts that cannot be read have none.
-pub(super) fn differing_values(before: &str, after: &str) -> Vec<ChangedValue> {
-    let read = |text| Some((plain(text)?, shown_file(text).ok()?));
-    let (Some(before), Some(after)) = (read(before), read(after)) else {
-        return Vec::new();
-    };
+/// The values that differ. What is shown of the others is not looked for.
+pub(in crate::config) fn changed_values(
+    before: &Document<'_>,
+    after: &Document<'_>,
+) -> Vec<ChangedValue> {
     let mut found = Vec::new();
-    let (before, after) = ((&before.0, &before.1), (&after.0, &after.1));
-    collect(Some(before), Some(after), &mut Vec::new(), &mut found);
+    let (was, is) = (before.named(), after.named());
+    let new = is.keys().filter(|name| !was.contains_key(*name));
+    for name in was.keys().chain(new) {
+        let path = vec![SERVERS.to_owned(), name.clone().into_owned()];
+        let (was, is) = (was.get(name).copied(), is.get(name).copied());
+        differ(path, was, is, shown_entry, &mut found);
+    }
+    let (was, is) = (&before.settings, &after.settings);
+    let new = is.keys().filter(|key| !was.contains_key(*key));
+    for key in was.keys().chain(new) {
+        let shown = |value: &Value| shown_setting(key, value);
+        let path = vec![key.clone()];
+        differ(path, was.get(key), is.get(key), shown, &mut found);
+    }
     found
 }
 
-/// What a text says, secrets included, in the shape in which it is shown: servers by name.
-fn plain(text: &str) -> Option<Value> {
-    let document = document::read(text).ok()?;
-    let mut servers = Map::new();
-    for (number, written) in document.servers.into_iter().enumerate() {
-        let name = written.name.unwrap_or_else(|| format!("#{number}"));
-        servers.entry(name).or_insert(written.entry);
+fn differ(
+    mut path: Vec<String>,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    shown: impl Fn(&Value) -> Value,
+    found: &mut Vec<ChangedValue>,
+) {
+    if before != after {
+        let (was, is) = (before.map(&shown), after.map(&shown));
+        let (before, after) = (before.zip(was.as_ref()), after.zip(is.as_ref()));
+        collect(before, after, &mut path, found);
     }
-    let mut all = document.settings;
-    all.insert(SERVERS.to_owned(), servers.into());
-    Some(all.into())
 }
 
 /// A value, and what is shown of it.
@@ -166,18 +178,17 @@ impl WayBack {
     }
 
     /// Whether what it brings back of `before` has a secret in it, or a part of one.
-    pub(super) fn has_secrets(&self, before: &str) -> bool {
+    pub(super) fn has_secrets(&self, before: &Document<'_>) -> bool {
         let range = self.at..self.at + self.insert.len();
         if range.is_empty() {
             return false;
         }
-        let head = before.get(..range.start).unwrap_or_default();
-        let tail = before.get(range.end..).unwrap_or_default();
+        let text = before.written;
+        let head = text.get(..range.start).unwrap_or_default();
+        let tail = text.get(range.end..).unwrap_or_default();
         let start = head.rfind('\n').map_or(0, |line| line + 1);
-        let end = tail
-            .find('\n')
-            .map_or(before.len(), |line| range.end + line);
-        let lines = before.get(start..end).unwrap_or_default();
+        let end = tail.find('\n').map_or(text.len(), |line| range.end + line);
+        let lines = text.get(start..end).unwrap_or_default();
         let hidden = redact::hidden(lines, TextKind::Prose).into_iter();
         let mut hidden = hidden.map(|part| {
             let at = start + (part.as_ptr().addr() - lines.as_ptr().addr());
@@ -186,36 +197,44 @@ impl WayBack {
         if hidden.any(|part| part.start < range.end && range.start < part.end) {
             return true;
         }
-        let (mark, json) = document::split_mark(before);
-        let mark = mark.len();
+        let mark = text.len() - before.text.len();
         let range = range.start.saturating_sub(mark)..range.end.saturating_sub(mark);
-        match (document::tree(json), shown_file(json)) {
-            (Ok(Some(root)), Ok(shown)) => hides(&root, Some(&shown), &range),
-            (Ok(None), _) => false,
-            _ => true,
-        }
+        let settings = before.members().iter();
+        let settings = settings.filter(|member| member.name.as_str() != SERVERS);
+        let mut settings = settings.filter(|member| is_in_range(&member.value, &range));
+        let entries = before.servers.iter().zip(before.entries());
+        let mut entries = entries.filter(|(_, entry)| is_in_range(*entry, &range));
+        settings.any(|member| {
+            let value = document::to_json(&member.value, "", &mut Vec::new());
+            let shown = shown_setting(member.name.as_str(), &value);
+            hides(&member.value, Some(&shown), &range)
+        }) || entries.any(|(server, entry)| {
+            let mut shown = shown_entry(&server.entry);
+            if let (Value::Object(shown), Some(name)) = (&mut shown, &server.name) {
+                // In an array of servers it is one of their keys.
+                shown.entry("name").or_insert_with(|| name.as_str().into());
+            }
+            hides(entry, Some(&shown), &range)
+        })
     }
+}
+
+fn is_in_range(node: &dyn Ranged, range: &Range<usize>) -> bool {
+    node.start() < range.end && range.start < node.end()
 }
 
 /// Whether a part of the value that lies in the range is not shown as it is.
 fn hides(value: &ast::Value<'_>, shown: Option<&Value>, range: &Range<usize>) -> bool {
-    let is_in_range = |node: &dyn Ranged| node.start() < range.end && range.start < node.end();
-    if !is_in_range(value) {
+    if !is_in_range(value, range) {
         return false;
     }
     match (value, shown) {
         (ast::Value::Object(object), Some(Value::Object(shown))) => {
-            let mut touched = object.properties.iter().filter(|one| is_in_range(*one));
-            touched.any(|property| {
-                let name = property.name.as_str();
-                match (&property.value, shown.get(name)) {
-                    (_, None) => true,
-                    (ast::Value::Array(list), Some(Value::Object(servers))) if name == SERVERS => {
-                        let mut entries = list.elements.iter().filter(|one| is_in_range(*one));
-                        entries.any(|entry| hides_entry(entry, servers, range))
-                    }
-                    (value, shown) => hides(value, shown, range),
-                }
+            let members = object.properties.iter();
+            let mut touched = members.filter(|one| is_in_range(*one, range));
+            touched.any(|member| match shown.get(member.name.as_str()) {
+                None => true,
+                shown => hides(&member.value, shown, range),
             })
         }
         (ast::Value::Array(list), Some(Value::Array(shown)))
@@ -229,18 +248,6 @@ fn hides(value: &ast::Value<'_>, shown: Option<&Value>, range: &Range<usize>) ->
     }
 }
 
-/// The same for an entry in an array of servers, which are shown by name.
-fn hides_entry(entry: &ast::Value<'_>, servers: &Map<String, Value>, range: &Range<usize>) -> bool {
-    let written = document::to_json(entry, "", &mut Vec::new());
-    let name = written.get("name").and_then(Value::as_str);
-    let Some(Value::Object(shown)) = name.and_then(|name| servers.get(name)) else {
-        return true;
-    };
-    let mut shown = shown.clone();
-    shown.insert("name".to_owned(), name.into());
-    hides(entry, Some(&shown.into()), range)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -249,7 +256,8 @@ mod tests {
 
     #[track_caller]
     fn check(before: &str, after: &str, expected: &Value, has_secrets: bool) {
-        let found = differing_values(before, after);
+        let read = |text| document::read(text).expect("a good document");
+        let found = changed_values(&read(before), &read(after));
         let found = found.iter().map(|one| {
             let of = |value: &Option<Value>| value.clone().unwrap_or_else(|| "-".into());
             json!([one.path.join("."), of(&one.before), of(&one.after)])
@@ -257,7 +265,7 @@ mod tests {
         assert_eq!(&found.collect::<Value>(), expected, "{before} {after}");
         let back = WayBack::between(before, after);
         assert_eq!(back.from(after).as_deref(), Some(before));
-        assert_eq!(back.has_secrets(before), has_secrets, "{back:?}");
+        assert_eq!(back.has_secrets(&read(before)), has_secrets, "{back:?}");
     }
 
     #[test]

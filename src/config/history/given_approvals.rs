@@ -2,7 +2,7 @@
 //! one back is a text that only whoever noted it reads.
 
 use super::{
-    ChangeNote, ChangeOf, ChangedValue, History, LARGEST_WAY_BACK,
+    ChangeNote, ChangeOf, ChangedValue, History, LARGEST_WAY_BACK, MeantChange,
     store::{NotedApprovals, StoredChange},
 };
 use crate::config::not_undone::NotUndone;
@@ -19,6 +19,8 @@ pub struct GivenApprovals {
     pub server: String,
     /// What takes them back.
     pub back: String,
+    /// What a reviewer saw of the entry.
+    pub review: Option<String>,
     /// Their values in that change.
     pub values: Vec<ChangedValue>,
     /// Whether the file was changed with them.
@@ -53,10 +55,12 @@ impl History {
     pub fn note_approvals(&self, by: &ChangeOf) -> Option<u64> {
         self.note_beside(Vec::new(), by)
     }
+}
 
-    /// The change that is to be undone, if it approved something. Nothing if it did not. Blocks.
-    pub fn approvals_given_by(&self, id: Option<u64>) -> Result<Option<GivenApprovals>, NotUndone> {
-        let meant = self.meant(id)?;
+impl MeantChange {
+    /// What it approved. Nothing if it approved nothing.
+    pub fn approvals(&self) -> Result<Option<GivenApprovals>, NotUndone> {
+        let meant = &self.0;
         let id = meant.entry.id;
         let Some(noted) = &meant.approvals else {
             return Ok(None);
@@ -71,6 +75,7 @@ impl History {
         let values = values.filter(|value| meant.is_approval(value)).cloned();
         Ok(Some(GivenApprovals {
             back: back.ok_or(NotUndone::NotKept(id))?,
+            review: noted.review.clone(),
             values: values.collect(),
             is_of_file: meant.is_of_file(),
             id,

@@ -20,19 +20,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(super) use self::difference::changed_values;
 pub use self::{
     author::{ChangeAuthor, ChangeWay},
     difference::ChangedValue,
     given_approvals::GivenApprovals,
     store::NotedApprovals,
 };
-use self::{
-    difference::{WayBack, differing_values},
-    store::StoredChange,
-};
+use self::{difference::WayBack, store::StoredChange};
 use super::{
-    blank::says_nothing,
-    document::{self, SERVERS},
+    document::{self, Document, SERVERS},
     edit::EditError,
     file::read_text,
     not_undone::NotUndone,
@@ -83,6 +80,17 @@ pub struct HistoryEntry {
     /// The change that undid it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone_by: Option<u64>,
+}
+
+/// A change that is to be undone.
+#[derive(Debug, Clone)]
+pub struct MeantChange(StoredChange);
+
+impl MeantChange {
+    /// Its number.
+    pub fn id(&self) -> u64 {
+        self.0.entry.id
+    }
 }
 
 /// Whose change it is that is written.
@@ -178,11 +186,6 @@ impl Needs {
     }
 }
 
-/// The values that differ between two texts of the configuration, as they may be shown.
-pub fn changed_values(before: &str, after: &str) -> Vec<ChangedValue> {
-    differing_values(before, after)
-}
-
 /// What tells a text of the file from another.
 pub fn text_mark(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
@@ -231,8 +234,8 @@ impl History {
     /// Replaces the text of the file by `write`, which says what it did, and notes that. Nobody looks meanwhile. Blocks.
     pub(super) fn writing<T, E>(
         &self,
-        before: &str,
-        after: &str,
+        (before, after): (&Document<'_>, &Document<'_>),
+        changes: Vec<ChangedValue>,
         by: &ChangeOf,
         write: impl FnOnce() -> Result<T, E>,
         is_written: impl FnOnce(&T) -> bool,
@@ -240,8 +243,8 @@ impl History {
         let mut state = self.0.state.lock();
         let written = write()?;
         if is_written(&written) {
-            self.note_stranger(&mut state, before);
-            self.note(&mut state, Some(before), after, by);
+            self.note_stranger(&mut state, before.written);
+            self.note(&mut state, Some(before), after, changes, by);
         }
         Ok(written)
     }
@@ -252,35 +255,46 @@ impl History {
         if state.text.as_deref() == Some(text) {
             return;
         }
-        if document::read(text).is_err() || (says_nothing(Some(text)) && state.text.is_some()) {
+        let Ok(found) = document::read(text) else {
             return;
-        }
-        let known = state.text.clone();
-        if known.is_some() {
-            return self.note(state, known.as_deref(), text, &ChangeOf::a_stranger());
+        };
+        let by = ChangeOf::a_stranger();
+        if let Some(known) = state.text.clone() {
+            if found.root.is_some() {
+                let known = document::read(&known).unwrap_or_default();
+                let changes = changed_values(&known, &found);
+                self.note(state, Some(&known), &found, changes, &by);
+            }
+            return;
         }
         // Nobody has looked since the last process that did.
         let stored = self.stored().unwrap_or_default();
         let mut of_file = stored.iter().filter(|change| change.is_of_file());
         let last = of_file.next_back();
         if last.is_some_and(|last| last.after != text_mark(text)) {
-            self.note(state, None, text, &ChangeOf::a_stranger());
+            self.note(state, None, &found, Vec::new(), &by);
         }
         state.text = Some(text.to_owned());
     }
 
-    fn note(&self, state: &mut State, before: Option<&str>, after: &str, by: &ChangeOf) {
-        state.text = Some(after.to_owned());
+    fn note(
+        &self,
+        state: &mut State,
+        before: Option<&Document<'_>>,
+        after: &Document<'_>,
+        changes: Vec<ChangedValue>,
+        by: &ChangeOf,
+    ) {
+        state.text = Some(after.written.to_owned());
         let Some(file) = self.0.file.as_deref() else {
             return;
         };
-        let changes = before.map_or_else(Vec::new, |before| differing_values(before, after));
-        let back = before.map(|before| WayBack::between(before, after));
-        let back = back.filter(|back| back.len() <= LARGEST_WAY_BACK);
-        let is_secret = match (&back, before) {
-            (Some(back), Some(before)) => back.has_secrets(before),
-            _ => false,
-        };
+        let back = before.map(|before| (WayBack::between(before.written, after.written), before));
+        let back = back.filter(|(back, _)| back.len() <= LARGEST_WAY_BACK);
+        let is_secret = back
+            .as_ref()
+            .is_some_and(|(back, before)| back.has_secrets(before));
+        let back = back.map(|(back, _)| back);
         let change = StoredChange {
             entry: HistoryEntry {
                 id: 0,
@@ -291,8 +305,8 @@ impl History {
                 undoes: None,
                 undone_by: None,
             },
-            before: before.map(text_mark),
-            after: text_mark(after),
+            before: before.map(|before| text_mark(before.written)),
+            after: text_mark(after.written),
             back: back.clone().filter(|_| !is_secret),
             approvals: None,
         };
@@ -351,27 +365,28 @@ impl History {
             .ok()
     }
 
-    /// The text with a change undone, and the number of that change: the given one, or the latest that is not undone yet.
-    pub fn undone(&self, text: &str, id: Option<u64>) -> Result<(String, u64), EditError> {
-        let meant = self.meant(id)?;
+    /// The text with this change undone.
+    pub fn undone(&self, text: &str, meant: &MeantChange) -> Result<String, EditError> {
+        let change = &meant.0;
         let state = self.0.state.lock();
         let mut remembered = state.remembered.iter();
-        let remembered = remembered.find(|(known, _)| *known == meant.entry.id);
-        let back = meant.back.as_ref().or(remembered.map(|(_, back)| back));
-        Ok((undoing::undo(text, &meant, back)?, meant.entry.id))
+        let remembered = remembered.find(|(known, _)| *known == change.entry.id);
+        let back = change.back.as_ref().or(remembered.map(|(_, back)| back));
+        undoing::undo(text, change, back)
     }
 
-    /// The change that is to be undone: the given one, or the latest that is not undone yet.
-    fn meant(&self, id: Option<u64>) -> Result<StoredChange, NotUndone> {
+    /// The change that is to be undone: the given one, or the latest that is not undone yet. Blocks.
+    pub fn meant(&self, id: Option<u64>) -> Result<MeantChange, NotUndone> {
         let file = self.0.file.as_deref();
         let text = file.map_or(Ok(String::new()), store::text);
-        undoing::meant(&text.map_err(|_| NotUndone::Unreadable)?, id)
+        let text = text.map_err(|_| NotUndone::Unreadable)?;
+        undoing::meant(&text, id).map(MeantChange)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Needs, changed_values};
+    use super::{Needs, changed_values, document};
 
     #[test]
     fn what_changes_need_is_said_before_they_are_made() {
@@ -392,7 +407,8 @@ mod tests {
             ),
             (required, "{}", Needs::Restart),
         ] {
-            let changes = changed_values(before, after);
+            let read = |text| document::read(text).expect("a good document");
+            let changes = changed_values(&read(before), &read(after));
             assert_eq!(Needs::of(&changes), needs, "{before} to {after}");
         }
     }

@@ -44,6 +44,9 @@ pub struct NotedApprovals {
     /// What takes them back; nothing where they were taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<String>,
+    /// What a reviewer saw of the entry, as it was kept until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<String>,
 }
 
 impl StoredChange {

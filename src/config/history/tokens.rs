@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{ChangeOf, ChangedValue, History, store::StoredChange};
+use super::{ChangeOf, ChangedValue, History, MeantChange, store::StoredChange};
 use crate::config::not_undone::NotUndone;
 
 impl StoredChange {
@@ -35,14 +35,15 @@ impl History {
         };
         self.note_beside(vec![change], by)
     }
+}
 
-    /// The change that is to be undone, if it issued a token: its number, and that token as it was. Nothing if it is one of the file. Blocks.
-    pub fn issued_by(&self, id: Option<u64>) -> Result<Option<(u64, ChangedValue)>, NotUndone> {
-        let meant = self.meant(id)?;
-        let id = meant.entry.id;
-        match meant.token() {
+impl MeantChange {
+    /// The token that it issued, as it was. Nothing if it is no change of one.
+    pub fn issued(&self) -> Result<Option<ChangedValue>, NotUndone> {
+        let id = self.id();
+        match self.0.token() {
             None => Ok(None),
-            Some((_, change)) if change.after.is_some() => Ok(Some((id, change.clone()))),
+            Some((_, change)) if change.after.is_some() => Ok(Some(change.clone())),
             Some((name, _)) => Err(NotUndone::Revoked {
                 id,
                 name: name.to_owned(),

@@ -5,15 +5,14 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{
-    ChangedValue,
+    ChangedValue, changed_values,
     difference::WayBack,
-    differing_values,
     store::{Numbered, StoredChange},
     text_mark,
 };
 use crate::{
     config::{
-        document::SERVERS,
+        document::{self, SERVERS},
         edit::{Change, EditError, edit_all},
         not_undone::NotUndone,
     },
@@ -22,20 +21,23 @@ use crate::{
 
 /// The change that is to be undone: without a number the latest that neither is undone nor undoes another.
 pub(super) fn meant(stored: &str, id: Option<u64>) -> Result<StoredChange, NotUndone> {
-    let lines = stored
-        .lines()
-        .filter_map(|line| Some((serde_json::from_str::<Numbered>(line).ok()?, line)));
-    let lines: Vec<(Numbered, &str)> = lines.collect();
-    let undone: HashSet<u64> = lines.iter().filter_map(|(one, _)| one.undoes).collect();
-    let mut latest = lines.iter().rev();
-    let found = match id {
-        None => latest.find(|(one, _)| one.undoes.is_none() && !undone.contains(&one.id)),
-        Some(id) if undone.contains(&id) => return Err(NotUndone::Already(id)),
-        Some(id) => latest.find(|(one, _)| one.id == id),
-    };
-    let missing = id.map_or(NotUndone::Nothing, NotUndone::Unknown);
-    let (one, line) = found.ok_or(missing)?;
-    serde_json::from_str(line).map_err(|_| NotUndone::NotKept(one.id))
+    let mut undone = HashSet::new();
+    for line in stored.lines().rev() {
+        let Ok(one) = serde_json::from_str::<Numbered>(line) else {
+            continue;
+        };
+        // Whatever undoes a change comes after it.
+        undone.extend(one.undoes);
+        let is_undone = undone.contains(&one.id);
+        match id {
+            None if is_undone || one.undoes.is_some() => continue,
+            Some(id) if id != one.id => continue,
+            Some(id) if is_undone => return Err(NotUndone::Already(id)),
+            _ => (),
+        }
+        return serde_json::from_str(line).map_err(|_| NotUndone::NotKept(one.id));
+    }
+    Err(id.map_or(NotUndone::Nothing, NotUndone::Unknown))
 }
 
 /// The text with the change undone.
@@ -63,7 +65,7 @@ pub(super) fn undo(
         let before = edited;
         edited = edit_all(&before, &edits)?;
         // Whatever is there now must be what the change left: then it is just the way back that differs.
-        let found = differing_values(&before, &edited);
+        let found = changed_values(&document::read(&before)?, &document::read(&edited)?);
         let is_reverse = found.iter().all(|one| {
             one.path == value.path && one.before == value.after && one.after == value.before
         });

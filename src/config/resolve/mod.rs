@@ -47,13 +47,21 @@ use crate::text::{
 
 /// Reads a configuration. An empty text is an empty configuration.
 pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigError> {
+    parse_document(&document::read(text)?, surroundings)
+}
+
+/// [`parse`] of a text that was read.
+pub(super) fn parse_document(
+    document: &Document<'_>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Settings, ConfigError> {
     let nowhere: KeyringLookup = Arc::new(|_, _| BTreeMap::new());
-    parse_with_secrets(text, surroundings, &nowhere)
+    parse_with_secrets(document, surroundings, &nowhere)
 }
 
 /// [`parse`], where secrets can be looked up. Nothing that references gave is in what it says of the text.
 pub(super) fn parse_with_secrets(
-    text: &str,
+    document: &Document<'_>,
     surroundings: &Surroundings<'_>,
     keyring: &KeyringLookup,
 ) -> Result<Settings, ConfigError> {
@@ -64,7 +72,7 @@ pub(super) fn parse_with_secrets(
             lookup: lookup.variables,
             ..*surroundings
         };
-        read(text, &surroundings, keyring, &noted)
+        read(document, &surroundings, keyring, &noted)
     });
     let secrets = Secrets::new(noted.take_hidden());
     match read {
@@ -90,13 +98,12 @@ fn without_secrets(mut settings: Settings, secrets: &Secrets) -> Settings {
 
 /// Reads the secrets first, then the top level, and by that the entries. What it says may hold secrets, which are `noted`.
 fn read(
-    text: &str,
+    document: &Document<'_>,
     surroundings: &Surroundings<'_>,
     keyring: &KeyringLookup,
     noted: &Noted,
 ) -> Result<Settings, ConfigError> {
-    let document = document::read(text)?;
-    let values = look_secrets_up(&document, surroundings, keyring)?;
+    let values = look_secrets_up(document, surroundings, keyring)?;
     noted.hide(values.values().flatten());
     let secrets = |name: &str| {
         let value = values.get(name).cloned();
@@ -107,7 +114,7 @@ fn read(
         secrets: &secrets,
     };
     let of_settings = Noted::default();
-    let top_level = of_settings.reading(lookup, |lookup| read_top_level(&document, lookup))?;
+    let top_level = of_settings.reading(lookup, |lookup| read_top_level(document, lookup))?;
     let mut settings = Settings::of(top_level.file, surroundings);
     settings.lacks_secrets = values.values().any(Result::is_err);
     let repeated = document.repeated.iter();
@@ -123,7 +130,7 @@ fn read(
         init_timeout,
         containers: top_level.containers,
     };
-    read_servers(&document, &context, &mut settings);
+    read_servers(document, &context, &mut settings);
     let warnings = warnings(&settings);
     settings.warnings.extend(warnings);
     Ok(settings)
@@ -181,8 +188,8 @@ fn read_top_level(
 }
 
 /// Why a text cannot be used, whatever is missing here that it refers to.
-pub(super) fn file_fault(text: &str, surroundings: &Surroundings<'_>) -> Option<ConfigError> {
-    match parse(text, surroundings).err()? {
+pub(super) fn file_fault(error: ConfigError) -> Option<ConfigError> {
+    match error {
         ConfigError::Findings(mut findings) => {
             findings.retain(|finding| !finding.lacks_value());
             (!findings.is_empty()).then_some(ConfigError::Findings(findings))

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     config::{
         Keeper, KeyringLookup, NoSecret, OurAddress, Overrides, ServerEntry, Settings,
-        Surroundings, entry_fault, resolve::parse_with_secrets,
+        Surroundings, document, entry_fault, resolve::parse_with_secrets,
     },
     failure::step::NextStep,
     runtime::sync::Guarded,
@@ -40,7 +40,9 @@ fn read(text: &str, values: &[(&str, &str)]) -> Result<Settings, String> {
         lookup: &|_| None,
         folder: std::path::Path::new("/"),
     };
-    parse_with_secrets(text, &surroundings, &keyring(values)).map_err(|error| error.to_string())
+    document::read(text)
+        .and_then(|read| parse_with_secrets(&read, &surroundings, &keyring(values)))
+        .map_err(|error| error.to_string())
 }
 
 #[track_caller]

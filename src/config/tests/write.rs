@@ -31,7 +31,7 @@ fn rewrite(
     change: impl Fn(&str) -> Result<String, EditError>,
 ) -> Result<bool, WriteError> {
     let (history, by) = (History::new(None, None), ChangeOf::this_task());
-    crate::config::rewrite(file, blank, &history, &by, change)
+    crate::config::rewrite(file, blank, &history, &by, &change)
 }
 
 fn write(file: &Path, changes: &[Change]) -> Result<bool, WriteError> {

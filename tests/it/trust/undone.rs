@@ -148,3 +148,43 @@ async fn the_approval_of_a_server_that_was_never_listed_is_undone_too() {
     assert_eq!(row().await["quarantined"], true);
     assert_eq!(std::fs::read_to_string(&file).expect("a file"), before);
 }
+
+#[tokio::test]
+async fn what_an_unlisted_server_was_first_seen_with_is_not_pinned_once_its_approval_is_undone() {
+    let server = FakeUpstream::stdio().tool("echo", echo()).await;
+    let builder = TestDaemon::builder();
+    let quarantined = json!({ "quarantined": true, "changed_by": "agent" });
+    let daemon = builder.upstream_with("up", &server, quarantined).await;
+    assert_eq!(inspected(&daemon, "up").await["inspected"], false);
+    approve(&daemon, "up", &[]).await;
+    let client = daemon.client_of("up__echo").await;
+    has!(client.call("up__echo", "{}").await.frame, "result");
+    until_async("it to be pinned", async || {
+        let file = daemon.home().data_dir().join("approvals/up.json");
+        (file.exists() && ledger(&daemon)["baseline"] == "taken").then_some(())
+    })
+    .await;
+    let undone = undo(&daemon, json!({})).await;
+    assert!(undone["id"].is_u64(), "{undone}");
+    assert_eq!(ledger(&daemon)["approved"], json!([]));
+    assert_eq!(ledger(&daemon)["baseline"], "none");
+}
+
+#[tokio::test]
+async fn what_an_agent_changed_is_compared_again_once_its_approval_is_undone() {
+    let server = FakeUpstream::stdio().tool("echo", echo()).await;
+    let daemon = TestDaemon::builder().upstream("up", &server).await;
+    let agent = daemon.client("/mcp").await;
+    let patch = r#"{"operation":"patch","name":"up","cwd":"/"}"#;
+    has!(
+        agent.call("upstream_servers", patch).await.text(),
+        "held_for"
+    );
+    let review = inspected(&daemon, "up").await["entry_review"].clone();
+    is_like!(review, { "held_for": ["cwd"], "is_new": false });
+    approve(&daemon, "up", &[]).await;
+    assert_eq!(inspected(&daemon, "up").await["entry_review"], Value::Null);
+    let undone = undo(&daemon, json!({})).await;
+    assert!(undone["id"].is_u64(), "{undone}");
+    assert_eq!(inspected(&daemon, "up").await["entry_review"], review);
+}
