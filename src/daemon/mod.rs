@@ -117,7 +117,7 @@ impl RunningDaemon {
     pub async fn serve(self, signals: Signals) -> Result<(), ServeError> {
         let place = self.url().map_or_else(
             || "it serves its local socket only".to_owned(),
-            |url| format!("connect clients to {url}"),
+            |url| format!("connect clients to {url}; `mcpproxy ui` opens its page"),
         );
         tracing::info!(version = VERSION, "mcpproxy is ready: {place}");
         let (presence, idle_exit) = (self.tasks.presence.clone(), self.idle_exit);
