@@ -59,6 +59,10 @@ impl RestartCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let running = connection::open_if_running(&files, out).await?;
+        if running.is_some() {
+            // One that runs keeps the last good file; one that is ended could not begin with this one.
+            files.supposed_settings()?;
+        }
         let pid = running.as_ref().and_then(DaemonClient::status_report);
         let is_service = match pid.map(|status| status.pid) {
             Some(pid) => service::restart(pid).await?,

@@ -188,14 +188,28 @@ impl<B: Backing> Management<B> {
         let history = self.backing().history().clone();
         let meant = blocking(move || history.meant(id)).await?;
         let meant = meant.map_err(refused)?;
-        if let Some(issued) = meant.issued().map_err(refused)? {
+        let issued = meant.issued().map_err(refused)?;
+        let given = meant.approvals().map_err(refused)?;
+        if id.is_none() && (issued.is_some() || given.is_some()) {
+            self.is_meant_beside_the_file()?;
+        }
+        if let Some(issued) = issued {
             return self.undo_token((meant.id(), issued), dry_run).await;
         }
-        if let Some(given) = meant.approvals().map_err(refused)? {
+        if let Some(given) = given {
             return self.undo_approvals(given, meant, dry_run).await;
         }
         self.undo_in_file(meant, dry_run, ChangeOf::this_task())
             .await
+    }
+
+    /// Refuses to undo a change that is none of the file by no number while the file is wrong: who undoes something then means the file.
+    fn is_meant_beside_the_file(&self) -> Result<(), Failure> {
+        let Some(error) = self.config_error() else {
+            return Ok(());
+        };
+        let hint = "Correct the file. The last change is a token or an approval: to undo that, give its number in the history.";
+        Err(Failure::new(ErrorCode::ConfigUnusable, error, hint))
     }
 
     /// Undoes what a change made of the file.
