@@ -147,7 +147,7 @@ impl ConfigSet {
             dry_run: self.dry_run,
             seen: None,
         };
-        change(files, out, Method::PATCH, CONFIG, &patch).await
+        change(files, out, Method::PATCH, CONFIG, (self.dry_run, &patch)).await
     }
 }
 
@@ -161,7 +161,8 @@ impl ConfigUndo {
             id: self.id,
             dry_run: self.dry_run,
         };
-        change(files, out, Method::POST, "/api/v1/config/undo", &request).await
+        let path = "/api/v1/config/undo";
+        change(files, out, Method::POST, path, (self.dry_run, &request)).await
     }
 }
 
@@ -171,7 +172,7 @@ async fn change(
     out: Output,
     method: Method,
     path: &'static str,
-    body: &impl Serialize,
+    (dry_run, body): (bool, &impl Serialize),
 ) -> Result<(), CommandFailure> {
     let mut daemon = connection::open_or_files(files, out).await?;
     let sending = daemon.send(method, path, output::as_json(body)?, AnswerDeadline::Daemon);
@@ -185,7 +186,13 @@ async fn change(
     }
     match (change.id, change.changes.is_empty()) {
         (None, true) => out.note("nothing to change"),
-        (None, false) => out.note("nothing was written"),
+        (None, false) if dry_run => out.note("nothing was written"),
+        (None, false) => {
+            let folder = files.data_dir().display();
+            out.warning(&format!(
+                "it counts, but its history could not be written to {folder}: nothing undoes it"
+            ));
+        }
         (Some(id), _) if change.needs == Needs::Restart => {
             out.note(&format!(
                 "change {id}; it counts after a restart: `mcpproxy restart`"
