@@ -141,7 +141,10 @@ fn from_pairs(pairs: &[String]) -> Result<Box<RawValue>, CommandFailure> {
     let mut object = serde_json::Map::new();
     for pair in pairs {
         let (key, text) = pair.split_once('=').ok_or_else(|| {
-            CommandFailure::usage(format!("{pair:?} is neither JSON nor KEY=VALUE")).next(USAGE)
+            CommandFailure::usage(format!(
+                "{pair:?} is not KEY=VALUE, and JSON is given alone"
+            ))
+            .next(USAGE)
         })?;
         let value = serde_json::from_str(text).unwrap_or_else(|_| text.into());
         object.insert(key.to_owned(), value);

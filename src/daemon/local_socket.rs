@@ -40,7 +40,12 @@ pub(super) fn bind_locally(data_dir: &Path) -> Result<Option<LocalSocket>, Serve
         let path = data_dir.join(SOCKET);
         ServeError::failed(
             format!("failed to open the socket {}: {error}", path.display()),
-            "a shorter path may help: give another folder with --data-dir",
+            match error.kind() {
+                io::ErrorKind::PermissionDenied => {
+                    "let your user write to the folder, or give another one with --data-dir"
+                }
+                _ => "a shorter path may help: give another folder with --data-dir",
+            },
         )
     })?;
     Ok(Some(LocalSocket {

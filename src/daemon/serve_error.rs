@@ -69,7 +69,7 @@ impl ServeError {
         let source = source.map(|source| format!(": {source}"));
         Self::failed(
             format!("{doing}: {error}{}", source.unwrap_or_default()),
-            "make it writable and free some disk space, or give another folder with --data-dir",
+            "see who may write to it and whether the disk is full, or give another folder with --data-dir",
         )
     }
 }
