@@ -1,5 +1,12 @@
 //! Values of the configuration changed by REST, the terminal, agents and an editor: checked, in the history, and undone.
 
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashSet,
+};
+
+use futures_util::future::join_all;
+
 use crate::support::prelude::*;
 
 async fn patch(daemon: &TestDaemon, body: &Value) -> Value {
@@ -105,89 +112,6 @@ async fn a_secret_is_in_no_history_and_comes_back_while_the_daemon_runs() {
 }
 
 #[tokio::test]
-async fn changes_by_all_at_once_are_all_there_and_all_in_the_history() {
-    let daemon = TestDaemon::builder().await;
-    daemon.home().write_config("{\"mcpServers\": {}}\n");
-    let agent = daemon.client("/mcp").await;
-    let count: usize = if cfg!(debug_assertions) { 40 } else { 250 };
-    let of_rest = async {
-        for n in 0..count {
-            let edit = json!({ "changes": [{ "path": ["profiles", format!("p{n}")], "value": { "servers": ["a"] } }] });
-            let done = patch(&daemon, &edit).await;
-            assert!(done["id"].is_u64(), "{done}");
-        }
-    };
-    let of_servers = async {
-        for n in 0..count {
-            let entry = json!({ "name": format!("s{n}"), "command": "x", "enabled": false });
-            let added = daemon
-                .rest("POST", "/api/v1/servers", &entry.to_string())
-                .await;
-            assert_eq!(added.status, 200, "{}", added.text());
-        }
-    };
-    let of_agent = async {
-        for n in 0..10 {
-            let add = json!({ "operation": "add", "name": format!("agent{n}"), "command": "x" });
-            agent
-                .call("upstream_servers", &add.to_string())
-                .await
-                .text();
-        }
-    };
-    tokio::join!(of_rest, of_servers, of_agent);
-    // An editor takes no lock: each save is followed by a change that nobody delays.
-    for n in 0..10 {
-        let saved = text(&daemon).replacen('{', &format!("{{\"x_{n}\": {n}, "), 1);
-        let new = daemon.home().config_file().with_extension("edited");
-        std::fs::write(&new, &saved).expect("ours");
-        std::fs::rename(&new, daemon.home().config_file()).expect("ours");
-        let edit = json!({ "changes": [{ "path": "top_k", "value": n + 1 }] });
-        let done = patch(&daemon, &edit).await;
-        assert!(done["id"].is_u64(), "{done}");
-    }
-    daemon.rest("POST", "/api/v1/config/reload", "").await;
-    let written = text(&daemon);
-    for n in 0..count {
-        assert!(
-            written.contains(&format!("\"p{n}\"")) && written.contains(&format!("\"s{n}\"")),
-            "{n}"
-        );
-    }
-    let entries = history(&daemon).await;
-    let has = |path: &str| {
-        entries.iter().any(|entry| {
-            let changes = entry["changes"].as_array().expect("changes");
-            changes.iter().any(|one| {
-                let keys = one["path"].as_array().expect("keys").iter();
-                let keys: Vec<&str> = keys.filter_map(Value::as_str).collect();
-                keys.join(".") == path || path.starts_with(&format!("{}.", keys.join(".")))
-            })
-        })
-    };
-    for n in 0..count {
-        assert!(
-            has(&format!("profiles.p{n}")) && has(&format!("mcpServers.s{n}")),
-            "{n}"
-        );
-    }
-    for n in 0..10 {
-        assert!(
-            has(&format!("mcpServers.agent{n}")) && has(&format!("x_{n}")),
-            "{n}"
-        );
-    }
-    let ways: std::collections::BTreeSet<&str> = entries
-        .iter()
-        .filter_map(|entry| entry["way"].as_str())
-        .collect();
-    assert!(
-        ways.is_superset(&["agent", "file", "terminal"].into()),
-        "{ways:?}"
-    );
-}
-
-#[tokio::test]
 async fn tokens_are_in_the_history_and_undoing_one_revokes_it() {
     let daemon = TestDaemon::builder().await;
     let undo = async |body: Value| {
@@ -239,20 +163,14 @@ async fn tokens_are_in_the_history_and_undoing_one_revokes_it() {
 /// How many changes the storm below has: `MCPPROXY_CHANGES=1000` makes it long.
 fn changes() -> usize {
     let given = std::env::var("MCPPROXY_CHANGES").ok();
-    given.and_then(|text| text.parse().ok()).unwrap_or(60)
+    given.and_then(|text| text.parse().ok()).unwrap_or(100)
 }
 
-/// Servers that agents add in it: no more may wait for approval.
+/// How many of them are made at once.
+const AT_ONCE: usize = 4;
+
+/// Servers that agents add: no more may wait for approval.
 const WAITING: usize = 50;
-
-/// Saves as an editor does, which takes no lock: another save may have come between reading and writing.
-fn save_by_hand(daemon: &TestDaemon, key: &str) {
-    let saved = text(daemon).replacen('{', &format!("{{\n  \"{key}\": 1,"), 1);
-    let file = daemon.home().config_file();
-    let new = file.with_extension("edited");
-    std::fs::write(&new, &saved).expect("ours");
-    std::fs::rename(&new, file).expect("ours");
-}
 
 /// The paths that a change is about, as far as it keeps them.
 fn paths(entry: &Value) -> Vec<String> {
@@ -265,99 +183,176 @@ fn paths(entry: &Value) -> Vec<String> {
     changes.map(path).collect()
 }
 
+/// A change of the storm: the way it came, and the value that it is about.
+type Made = (&'static str, String);
+
+/// Everybody who changes the configuration of a daemon.
+struct Everybody {
+    daemon: DaemonProcess,
+    /// What lets the page in.
+    cookie: String,
+    agent: TestClient,
+}
+
+impl Everybody {
+    async fn of(daemon: DaemonProcess) -> Self {
+        let link = daemon.home().rest("POST", "/api/v1/ui/links", "").await;
+        let link = link.expect("it serves").json();
+        let base = format!("http://{}", daemon.address());
+        let path = link["url"].as_str().and_then(|url| url.strip_prefix(&base));
+        let path = path.expect("a link to it");
+        let login = http::send(daemon.address(), "GET", path, &[], "").await;
+        let cookie = login.header("set-cookie").split(';').next();
+        Self {
+            cookie: cookie.expect("a pair").to_owned(),
+            agent: daemon.client("/mcp").await,
+            daemon,
+        }
+    }
+
+    async fn rest(&self, method: &str, path: &str, body: &str) -> Value {
+        let answer = self.daemon.home().rest(method, path, body).await;
+        let answer = answer.expect("it serves").json();
+        // A save by hand may have taken away again what was added.
+        let is_done = answer["error"].is_null() || answer["code"] == "unknown_server";
+        assert!(is_done, "{answer}");
+        answer
+    }
+
+    /// Makes a change. Ways are mixed evenly, so that nobody saves by hand faster than people can. Nothing where it was refused, as it
+    /// may be.
+    async fn change(&self, n: usize) -> Option<Made> {
+        let (n, way) = (n / 10, n % 10);
+        match way {
+            0..4 => Some(self.of_page(4 * n + way).await),
+            4..7 => Some(self.of_rest(3 * n + way).await),
+            7 => Some(self.of_terminal(n).await),
+            8 => self.of_agent(n).await,
+            _ => Some(self.of_editor(n).await),
+        }
+    }
+
+    async fn of_page(&self, n: usize) -> Made {
+        let path = ["profiles".to_owned(), format!("page{n}")];
+        let body = json!({ "changes": [{ "path": path, "value": { "servers": ["a"] } }] });
+        let origin = format!("http://{}", self.daemon.address());
+        let headers = [JSON, ("cookie", &*self.cookie), ("origin", &*origin)];
+        let (to, at) = (self.daemon.address(), "/api/v1/config");
+        let answer = http::send(to, "PATCH", at, &headers, body.to_string()).await;
+        assert!(answer.json()["id"].is_u64(), "{}", answer.text());
+        ("page", path.join("."))
+    }
+
+    async fn of_rest(&self, n: usize) -> Made {
+        let name = format!("rest{n}");
+        let entry = json!({ "name": name, "command": "x", "enabled": false });
+        self.rest("POST", "/api/v1/servers", &entry.to_string())
+            .await;
+        ("terminal", format!("mcpServers.{name}"))
+    }
+
+    async fn of_terminal(&self, n: usize) -> Made {
+        let (path, value) = (format!("profiles.terminal{n}"), r#"{"servers": ["a"]}"#);
+        let set = ["config", "set", &path, value];
+        let (code, _, told) = self.daemon.home().cli(&set).await;
+        assert_eq!(code, 0, "{told}");
+        ("terminal", path)
+    }
+
+    /// Waits for a turn, for there are few in a second.
+    async fn of_agent(&self, n: usize) -> Option<Made> {
+        let path = format!("mcpServers.agent{}", n % WAITING);
+        let (_, name) = path.split_once('.').expect("ours");
+        let (change, about) = if n < WAITING {
+            let add = json!({ "operation": "add", "name": name, "command": "x" });
+            (add, path.clone())
+        } else {
+            let timeout = format!("{n}s");
+            let other = json!({ "operation": "patch", "name": name, "call_tool_timeout": timeout });
+            (other, format!("{path}.call_tool_timeout"))
+        };
+        let change = change.to_string();
+        let told = until_async("an agent’s turn", async || {
+            let told = self.agent.call("upstream_servers", &change).await.text();
+            (!told.contains("too many changes by agents")).then_some(told)
+        })
+        .await;
+        // A save by hand may have taken it away.
+        let is_gone = n >= WAITING && told.contains("unknown_server");
+        assert!(is_gone || told.contains("changed"), "{told}");
+        (!is_gone).then_some(("agent", about))
+    }
+
+    /// Saves as an editor does, which takes no lock: another save may have come between reading and writing.
+    async fn of_editor(&self, n: usize) -> Made {
+        let file = self.daemon.home().config_file();
+        let key = format!("x_editor{n}");
+        let found = std::fs::read_to_string(&file).expect("a file");
+        let saved = found.replacen('{', &format!("{{\n  \"{key}\": 1,"), 1);
+        let new = file.with_extension("edited");
+        std::fs::write(&new, &saved).expect("ours");
+        std::fs::rename(&new, file).expect("ours");
+        // Whoever edits by hand looks at the page in between.
+        self.rest("GET", "/api/v1/status", "").await;
+        ("file", key)
+    }
+}
+
 #[tokio::test]
 async fn a_storm_of_changes_by_everybody_is_in_the_history_and_undone_to_the_first_byte() {
-    let daemon = TestDaemon::builder().await;
-    let first = "{\n  // mine\n  \"mcpServers\": {}, // theirs\n}\n";
-    daemon.home().write_config(first);
-    daemon.rest("POST", "/api/v1/config/reload", "").await;
-    let start = history(&daemon).await.len();
-    let agent = daemon.client("/mcp").await;
-    let all = changes();
-    let profile = json!({ "servers": ["a"] });
-    let of_page = async {
-        for n in 0..all * 4 / 10 {
-            let change = json!({ "path": ["profiles", format!("page{n}")], "value": profile });
-            let done = patch(&daemon, &json!({ "changes": [change] })).await;
-            assert!(done["id"].is_u64(), "{done}");
+    let home = Home::new();
+    let first = "{\n  // mine\n  \"mcpServers\": {}, // theirs\n  \"profiles\": {},\n}\n";
+    home.write_config(first);
+    let everybody = Everybody::of(DaemonProcess::spawn_in(home).await).await;
+    let (next, made) = (Cell::new(0), RefCell::new(Vec::new()));
+    let worker = async |_| {
+        while next.get() < changes() {
+            let change = everybody.change(next.replace(next.get() + 1)).await;
+            made.borrow_mut().extend(change);
         }
     };
-    let of_servers = async {
-        for n in 0..all * 3 / 10 {
-            let entry = json!({ "name": format!("rest{n}"), "command": "x", "enabled": false });
-            let entry = entry.to_string();
-            let added = daemon.rest("POST", "/api/v1/servers", &entry).await;
-            assert_eq!(added.status, 200, "{}", added.text());
-        }
-    };
-    let of_terminal = async {
-        for n in 0..all / 10 {
-            let (key, value) = (format!("profiles.terminal{n}"), profile.to_string());
-            let (code, _, told) = daemon.home().cli(&["config", "set", &key, &value]).await;
-            assert_eq!(code, 0, "{told}");
-        }
-    };
-    let of_agent = async {
-        for n in 0..all / 10 {
-            // No more servers of agents may wait for approval: the others change what is there.
-            let name = format!("agent{}", n % WAITING);
-            let change = if n < WAITING {
-                json!({ "operation": "add", "name": name, "command": "x" })
-            } else {
-                json!({ "operation": "patch", "name": name, "call_tool_timeout": format!("{n}s") })
-            };
-            until_async("an agent’s turn", async || {
-                let told = agent.call("upstream_servers", &change.to_string()).await;
-                let told = told.text();
-                let waits = told.contains("too many changes by agents");
-                // A save by hand may have taken the server away.
-                let is_gone = n >= WAITING && told.contains("unknown_server");
-                assert!(waits || is_gone || told.contains("changed"), "{told}");
-                (!waits).then_some(())
-            })
-            .await;
-        }
-    };
-    let of_editor = async {
-        for n in 0..all / 10 {
-            save_by_hand(&daemon, &format!("x_editor{n}"));
-            // Whoever edits by hand looks at the page in between.
-            daemon.rest("GET", "/api/v1/status", "").await;
-        }
-    };
-    tokio::join!(of_page, of_servers, of_terminal, of_agent, of_editor);
-    daemon.rest("POST", "/api/v1/config/reload", "").await;
-    let written = text(&daemon);
-    let entries = history(&daemon).await;
-    let is_noted = |path: &str, way: Option<&str>| {
-        entries.iter().any(|entry| {
-            let is_way = way.is_none_or(|way| entry["way"] == way);
-            let mut paths = paths(entry).into_iter();
-            is_way && paths.any(|one| one == path || path.starts_with(&format!("{one}.")))
-        })
-    };
-    let of = |n: usize, begin: &'static str, key: &'static str| {
-        (0..n).map(move |n| (format!("{begin}.{key}{n}"), format!("\"{key}{n}\"")))
-    };
-    let made = of(all * 4 / 10, "profiles", "page")
-        .chain(of(all / 10, "profiles", "terminal"))
-        .chain(of(all * 3 / 10, "mcpServers", "rest"))
-        .chain(of((all / 10).min(WAITING), "mcpServers", "agent"));
-    for (path, key) in made {
-        assert!(is_noted(&path, None), "{path} is not in the history");
+    join_all((0..AT_ONCE).map(worker)).await;
+    let file = everybody.daemon.home().config_file();
+    let read = || std::fs::read_to_string(&file).expect("a file");
+    everybody.rest("POST", "/api/v1/config/reload", "").await;
+    let written = read();
+    let history = everybody.rest("GET", "/api/v1/config/history", "");
+    let history = history.await["entries"].take();
+    let entries = history.as_array().expect("entries");
+    let ways = entries
+        .iter()
+        .map(|entry| entry["way"].as_str().unwrap_or_default());
+    let noted: HashSet<(&str, String)> = entries
+        .iter()
+        .zip(ways.clone())
+        .flat_map(|(entry, way)| paths(entry).into_iter().map(move |path| (way, path)))
+        .collect();
+    for (way, path) in made.borrow().iter() {
+        assert!(
+            noted.contains(&(*way, path.clone())),
+            "{path} is not in the history"
+        );
         // A save by hand may have taken it away again, and then that is known.
-        let is_there = written.contains(&key) || is_noted(&path, Some("file"));
-        assert!(is_there, "{path} is lost");
+        let (_, key) = path.rsplit_once('.').unwrap_or(("", path));
+        let is_taken = noted
+            .iter()
+            .any(|(way, one)| *way == "file" && path.starts_with(one));
+        assert!(
+            written.contains(&format!("\"{key}\"")) || is_taken,
+            "{path} is lost"
+        );
     }
-    for n in 0..all / 10 {
-        let key = format!("x_editor{n}");
-        let is_there = written.contains(&key) || is_noted(&key, Some("file"));
-        assert!(is_there, "{key} is lost");
+    for way in ["page", "terminal", "agent"] {
+        let was_made = made.borrow().iter().filter(|made| made.0 == way).count();
+        assert_eq!(
+            ways.clone().filter(|one| *one == way).count(),
+            was_made,
+            "{way}"
+        );
     }
     // One after the other, the latest first, and nothing else: then every one was noted as it was.
-    for _ in start..entries.len() {
-        let undone = daemon.rest("POST", "/api/v1/config/undo", "{}").await;
-        assert_eq!(undone.status, 200, "{}", undone.text());
+    for _ in entries {
+        everybody.rest("POST", "/api/v1/config/undo", "{}").await;
     }
-    assert_eq!(text(&daemon), first);
+    assert_eq!(read(), first);
 }
