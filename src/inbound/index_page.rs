@@ -5,21 +5,24 @@ use http::{HeaderMap, StatusCode, header};
 
 use super::answer;
 
-const SENTENCE: &str = concat!(
-    "This is mcpproxy ",
-    env!("CARGO_PKG_VERSION"),
-    ". Connect MCP clients to /mcp on this address; the web UI is at /ui/ (log in with `mcpproxy ui`)."
-);
+/// The sentence, with the address of the web UI as `page`.
+fn sentence(page: &str) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!(
+        "This is mcpproxy {version}. Connect MCP clients to /mcp on this address; the web UI is at {page} (log in with `mcpproxy ui`)."
+    )
+}
 
 /// The sentence, as a page for clients that accept one.
 pub(super) async fn index_page(headers: HeaderMap) -> Response {
     if accepts_pages(&headers) {
+        let sentence = sentence("<a href=\"/ui/\">/ui/</a>");
         let page = format!(
-            "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>mcpproxy</title><p>{SENTENCE}</p></html>\n"
+            "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>mcpproxy</title><p>{sentence}</p></html>\n"
         );
         return answer::with_type(StatusCode::OK, "text/html; charset=utf-8", Body::from(page));
     }
-    let text = Body::from(format!("{SENTENCE}\n"));
+    let text = Body::from(format!("{}\n", sentence("/ui/")));
     answer::with_type(StatusCode::OK, "text/plain; charset=utf-8", text)
 }
 

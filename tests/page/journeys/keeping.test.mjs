@@ -64,7 +64,7 @@ test("a page with nothing to keep asks for a login, and goes on when there is on
   const { page, context, go, title, close } = await visitor(here, { expected: GONE });
   await go("/ui/servers/rooms");
   await context.clearCookies();
-  await title("This page is logged out");
+  await title("You are logged out");
   await page.getByText("mcpproxy ui --print").waitFor();
   assert.doesNotMatch(await page.locator("main").innerText(), /no-browser/);
   const another = await context.newPage();

@@ -21,7 +21,7 @@ test("with nothing configured the page says how to begin, and sees the first cal
 test("who is not logged in is told how to be", async () => {
   const here = await world({ entries: () => ({}) });
   const who = await visitor(here, { login: false, expected: [/status of 401/] });
-  await who.title("This page is logged out");
+  await who.title("You are logged out");
   assert.match(await who.page.locator("main").innerText(), /mcpproxy ui/);
   await isSoundEverywhere(who, "signed out", "signed-out");
   await who.close();
@@ -29,7 +29,7 @@ test("who is not logged in is told how to be", async () => {
   const { page, context, title, close } = await visitor(here, { expected: [/status of 401/] });
   await title(/no servers yet/);
   await context.clearCookies();
-  await title("This page is logged out");
+  await title("You are logged out");
   assert.equal(page.url(), `${here.base}/ui/`);
   await close();
   await here.end();
@@ -47,7 +47,7 @@ test("a daemon that goes is missed, and found again", async () => {
   await isSound(who, "gone");
   await shot(who, "gone");
   await here.start(here.port);
-  await eventually("the daemon again", async () => (await who.page.locator("#live", { hasText: "Live" }).count()) || (await who.page.getByText("This page is logged out").count()));
+  await eventually("the daemon again", async () => (await who.page.locator("#live", { hasText: "Live" }).count()) || (await who.page.getByText("You are logged out").count()));
   await who.close();
   await here.end();
 });

@@ -136,7 +136,7 @@ test("the header says that the daemon is there again although the login is not",
   await page.locator("#live", { hasText: "Lost" }).waitFor();
   rmSync(`${here.folder}/data/page-logins.json`);
   await here.start(here.port);
-  await title("This page is logged out");
+  await title("You are logged out");
   await eventually("the header", async () => (await page.locator("#live").innerText()).includes("Logged out"));
   assert.equal(await page.getByText("The daemon does not answer.").count(), 0);
   await close();

@@ -124,7 +124,7 @@ function showSignedOut() {
   }
   visits += 1;
   shown = null;
-  document.title = "Logged out · mcpproxy";
+  document.title = "You are logged out · mcpproxy";
   document.body.dataset.out = "";
   fill(document.getElementById("notices"));
   header();
@@ -172,6 +172,7 @@ function header() {
   }
   const status = live.status;
   const up = document.getElementById("foot-up");
+    box.dataset.is = word;
   // Of a daemon that does not answer nobody knows it.
   up.textContent = status && !live.lost ? `up ${span(status.uptime_seconds)}` : "";
   const waitingNow = (status?.problems ?? []).filter((row) => needsYou(row) && (row.quarantined || row.held)).length;

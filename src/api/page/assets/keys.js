@@ -1,6 +1,19 @@
 // The keyboard. Approving has no key.
 
-const PLACES = { s: "/ui/", t: "/ui/tools", r: "/ui/review", a: "/ui/activity", n: "/ui/add", c: "/ui/clients", w: "/ui/access", u: "/ui/usage", ",": "/ui/settings" };
+import { fill, h } from "./dom.js";
+
+/** What is opened by `g` and a key. */
+const PLACES = {
+  s: ["/ui/", "servers"], t: ["/ui/tools", "tools"], r: ["/ui/review", "review"], a: ["/ui/activity", "activity"], n: ["/ui/add", "add a server"],
+  c: ["/ui/clients", "clients"], w: ["/ui/access", "access"], u: ["/ui/usage", "usage"], ",": ["/ui/settings", "settings"],
+};
+
+/** Keys, one after the other, and what they do. */
+const HELP = [
+  [["/"], "search tools"],
+  ...Object.entries(PLACES).map(([key, [, word]]) => [["g", key], word]),
+  [["j"], "next row"], [["k"], "previous row"], [["Enter"], "open the row"], [["."], "show rows that have arrived"], [["Esc"], "close, or leave a field"], [["?"], "this list"],
+];
 
 /** Milliseconds that the second key of two may take. */
 const SECOND = 1200;
@@ -19,6 +32,7 @@ function move(step) {
 export function keyboard({ visit, leave }) {
   let second = 0;
   const keys = document.getElementById("keys");
+  fill(keys.querySelector("dl"), HELP.map(([pressed, word]) => [h("dt", pressed.map((key, n) => [n ? " then " : null, h("kbd", key)])), h("dd", word)]));
   const does = {
     "/": () => document.getElementById("q").focus(),
     "?": () => keys.open || keys.showModal(),
@@ -38,7 +52,7 @@ export function keyboard({ visit, leave }) {
     if (isTyping(target)) return;
     if (Date.now() < second) {
       second = 0;
-      if (PLACES[key]) { event.preventDefault(); visit(PLACES[key]); }
+      if (PLACES[key]) { event.preventDefault(); visit(PLACES[key][0]); }
       return;
     }
     if (does[key]) { event.preventDefault(); does[key](); }

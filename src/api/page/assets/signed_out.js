@@ -6,16 +6,17 @@ import { button, command, note } from "./parts.js";
 export function signedOut() {
   return h(
     "div.hero",
-    h("h1", "This page is logged out"),
-    h("p.soft", "Its login has ended, or this browser had none. Run this on the daemon’s machine; it opens this page with a link that works once."),
+    h("h1", "You are logged out"),
+    h("p.soft", "This browser never logged in here, or its login has ended. To log in, run this on the machine where mcpproxy runs:"),
     h("div.sec", command("mcpproxy ui")),
-    h("p.hint", h("code", "mcpproxy ui --print"), " prints the link, for a browser elsewhere."),
+    h("p.hint", "It opens this page, logged in. For a browser on another machine, this prints a link to open there; it works once, for 2 minutes:"),
+    h("div.sec", command("mcpproxy ui --print")),
     h("p.acts.sec", button("Try again", () => location.reload())),
   );
 }
 
 /** The same above what somebody has typed, which stays. */
 export const signedOutNote = () => note("err", [
-  h("b", "You are logged out."), " What you typed is kept. Run ", h("code", "mcpproxy ui"), " on the daemon’s machine to log in again (",
+  h("b", "You are logged out."), " What you typed is kept. Run ", h("code", "mcpproxy ui"), " on the machine where mcpproxy runs to log in again (",
   h("code", "mcpproxy ui --print"), " prints the link), then continue here.",
 ]);
