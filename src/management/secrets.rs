@@ -29,6 +29,9 @@ pub struct SecretRow {
 pub struct SecretList {
     /// Where a new one would be kept; nothing where none can be.
     pub store: Option<String>,
+    /// Whether that is the private file.
+    #[serde(default)]
+    pub is_file: bool,
     /// Why the platform's keyring is not used, or could not be asked.
     pub fault: Option<String>,
     /// By name: those that are stored, and those that are referred to and are not.
@@ -123,6 +126,7 @@ fn secret_list(keyring: &Keyring, stored: &StoredSecrets, mut uses: SecretUses) 
     secrets.sort_by(|a, b| a.name.cmp(&b.name));
     SecretList {
         store: stored.store.map(|store| keyring.place(store)),
+        is_file: stored.store == Some(SecretStore::File),
         fault: stored.fault.as_ref().map(ToString::to_string),
         secrets,
     }

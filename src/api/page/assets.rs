@@ -88,6 +88,7 @@ pub(super) const ASSETS: &[Asset] = assets![
     "try_it.js",
     "usage.js",
     "variables.js",
+    "vault.js",
     "words.js",
 ];
 

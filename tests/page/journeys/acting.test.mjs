@@ -136,12 +136,12 @@ test("the places where one acts are sound at every width", async () => {
   await who.close();
 });
 
-test("a variable is changed where it stands, and a value in the file is moved to the keyring", async () => {
+test("a variable is changed where it stands, and a value in the entry is moved to where secrets are kept", async () => {
   const who = await visitor(here);
   const { page, go, close } = who;
   await go("/ui/servers/bookings");
   const text = () => here.text();
-  await page.getByRole("button", { name: "Move to the keyring: API_TOKEN" }).click();
+  await page.getByRole("button", { name: "Move to the private file: API_TOKEN" }).click();
   await eventually("the reference", () => text().includes("\"API_TOKEN\": \"${keyring:bookings-API_TOKEN}\""));
   await page.getByText("${keyring:bookings-API_TOKEN}").first().waitFor();
   await page.getByRole("button", { name: "Change LOG" }).click();

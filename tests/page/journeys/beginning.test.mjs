@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agentCalls, eventually, isSoundEverywhere, visitor, world } from "../world.mjs";
 
-test("a new server says whether its command is there, and can be tried before it is offered", async () => {
+test("a new server says whether its command is there, and can be tried before anything is saved", async () => {
   const here = await world({ entries: () => ({}) });
   const who = await visitor(here);
   const { page, go, close } = who;
@@ -25,11 +25,24 @@ test("a new server says whether its command is there, and can be tried before it
   await page.getByLabel("Name", { exact: true }).fill("rooms");
   await page.getByRole("textbox", { name: "Command" }).fill(command);
   await page.getByLabel(/^Arguments/).fill(args.join("\n"));
+  await page.getByRole("button", { name: "Add a variable" }).click();
+  await page.keyboard.type("LOG_TOKEN");
+  await page.getByLabel("Value of LOG_TOKEN").fill("ghp_tried");
+  const before = here.text();
   await page.getByRole("button", { name: "Try it first" }).click();
+  await page.getByText("It works: 5 tools.").waitFor();
+  await isSoundEverywhere(who, "a server that was tried", "tried");
+  await page.getByLabel(/^Arguments/).fill("-e\nconsole.error('no database'); process.exit(3)");
+  await page.getByRole("button", { name: "Try it first" }).click();
+  await page.getByRole("region", { name: "What it wrote" }).getByText("no database").waitFor();
+  assert.equal(here.text(), before, "nothing is written");
+  assert.deepEqual(await here.rest("GET", "/servers").then(({ servers }) => servers), []);
+  assert.deepEqual(await here.rest("GET", "/secrets").then(({ secrets }) => secrets), []);
+  await page.getByLabel(/^Arguments/).fill(args.join("\n"));
+  await page.getByLabel(/^Quarantine it/).check();
+  await page.getByRole("button", { name: "Add server" }).click();
   await page.waitForURL(/\/ui\/review\/rooms$/);
   await page.getByText("5 tools: ").waitFor();
-  const { servers } = await here.rest("GET", "/servers");
-  assert.equal(servers[0].quarantined, true);
   const { tools } = await here.rest("GET", "/tools");
   assert.ok(tools.every((tool) => !tool.callable), "nothing of it is offered");
   await page.getByRole("button", { name: "Approve rooms" }).click();

@@ -77,13 +77,13 @@ test("a server is added by keyboard, with every mistake named beside its field",
   await page.getByRole("button", { name: "Add a variable" }).click();
   await page.keyboard.type("WIKI_TOKEN");
   await page.getByLabel("Value of WIKI_TOKEN").fill("wk_live_4f8");
-  await page.getByText("WIKI_TOKEN looks like a secret: it is stored in the keyring").waitFor();
+  await page.getByText("WIKI_TOKEN looks like a secret: it is stored in the private file").waitFor();
   const preview = page.getByRole("region", { name: "The new entry" });
   assert.match(await preview.innerText(), /"team-wiki": \{/);
   assert.match(await preview.innerText(), /"WIKI_TOKEN": "\$\{keyring:team-wiki-WIKI_TOKEN\}"/);
-  await page.getByRole("button", { name: "Keep it in the file" }).click();
+  await page.getByRole("button", { name: "Keep it in the entry" }).click();
   assert.match(await preview.innerText(), /wk_live_4f8/);
-  await page.getByRole("button", { name: "Store it in the keyring" }).click();
+  await page.getByRole("button", { name: "Store it in the private file" }).click();
   await page.getByRole("button", { name: "Add server" }).click();
   await title("team-wiki");
   await page.locator(".tags").getByText(/Ready|Connecting|Disconnected/).waitFor();
@@ -101,7 +101,7 @@ test("the secret of an OAuth client goes into the keyring, and is shown nowhere"
   await page.getByText("rarely needed: most servers").click();
   await page.getByLabel(/^Client id/).fill("my-client");
   await page.getByLabel(/^Client secret/).fill("correct horse");
-  await page.getByText("This is a secret: it is stored in the keyring").waitFor();
+  await page.getByText("This is a secret: it is stored in the private file").waitFor();
   const preview = page.getByRole("region", { name: "The changed entry" });
   assert.match(await preview.innerText(), /"client_secret": "\$\{keyring:crm-client_secret\}"/);
   // As JSON the reference stands for it, and back in the form there is what was typed.

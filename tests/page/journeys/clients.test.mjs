@@ -51,7 +51,7 @@ test("from nothing: found servers are taken over and a client is connected, on t
   await page.keyboard.press("Space");
   await page.getByRole("button", { name: "Import 1 server" }).focus();
   await page.keyboard.press("Enter");
-  await page.getByText("Imported 1 server").waitFor();
+  await page.getByText("Imported 1 server. Next: connect a client.").waitFor();
   const names = async () => (await here.rest("GET", "/servers")).servers.map((one) => one.name);
   assert.deepEqual(await names(), ["rooms"]);
   assert.equal(here.read(".cursor/mcp.json"), here.cursor, "it is only read");
@@ -61,7 +61,7 @@ test("from nothing: found servers are taken over and a client is connected, on t
   await page.getByRole("checkbox", { name: "rooms" }).waitFor();
   // One that was taken over is looked at, and then taken back.
   await page.getByRole("button", { name: /^Import/ }).click();
-  await page.getByText(/Imported \d server/).waitFor();
+  await page.locator("#toast", { hasText: /Imported \d server/ }).waitFor();
   await page.getByRole("button", { name: "Undo" }).focus();
   await page.evaluate(() => document.querySelector("a[href='/ui/']").click());
   await title(/servers?/);

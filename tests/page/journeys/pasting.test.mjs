@@ -1,4 +1,4 @@
-// Adding what a README gives: pasted in whatever form, its placeholders asked for, its secrets stored in the keyring; and known servers.
+// Adding what a README gives: pasted in whatever form, its placeholders asked for, its secrets stored; and known servers.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ test("a whole configuration is recognised, checked, and asks for what is missing
   const key = page.getByLabel("ACME_API_KEY");
   assert.equal(await key.getAttribute("type"), "password");
   await key.fill("ghp_0123456789abcdefghijABCDEFGHIJ012345");
-  await page.getByRole("checkbox", { name: /store secrets in the keyring/ }).waitFor();
+  await page.getByRole("checkbox", { name: /store secrets in the private file/ }).waitFor();
   await page.getByRole("button", { name: "Add 2 servers" }).click();
   await page.locator("#toast", { hasText: "Added 2 servers" }).waitFor();
   const { acme, wiki } = JSON.parse(here.text().replace(/^\/\/.*$/m, "")).mcpServers;

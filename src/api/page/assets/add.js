@@ -5,6 +5,7 @@ import { h, icon } from "./dom.js";
 import { imports } from "./imports.js";
 import { KNOWN, asText } from "./known.js";
 import { acting, button, cell, crumbs, failed, go, head, row, state, table, toast } from "./parts.js";
+import { knowVault, vault } from "./vault.js";
 import { capital, count, said } from "./words.js";
 
 /** Milliseconds of silence before what is typed is read. */
@@ -163,7 +164,7 @@ export function add(frame) {
       table("fold", [["Add", "", true], ["Name"], ["Runs or reaches"], ["Missing"], ["Check"]], [found.servers.map(line)]),
       h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : h("button.btn.primary", { type: "submit" }, `Add ${count(n, "server")}`),
         h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold for review: tools are listed, none is offered"),
-        hasSecret ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), " store secrets in the keyring") : null),
+        hasSecret ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), ` store secrets in ${vault()}`) : null),
       lacking ? h("p.hint.bad", { role: "alert" }, icon("s-err"), h("span", lacking)) : n ? null : h("p.hint", open().length ? "Nothing is chosen." : "Nothing new to add."));
   }
 
@@ -196,5 +197,5 @@ export function add(frame) {
     ];
   }
 
-  return { title: "Add a server", tab: "servers", waiting: "Looking at your clients…", load: () => others.load(), render, leave: () => { clearTimeout(timer); asking?.abort(); } };
+  return { title: "Add a server", tab: "servers", waiting: "Looking at your clients…", load: () => Promise.all([others.load(), knowVault()]), render, leave: () => { clearTimeout(timer); asking?.abort(); } };
 }

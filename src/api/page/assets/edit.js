@@ -8,14 +8,14 @@ import { entryForm } from "./entry_form.js";
 import { entrySecrets } from "./entry_secrets.js";
 import { write, written } from "./exact.js";
 import { changed, removed, unusable } from "./meanwhile.js";
-import { button, coloured, command, crumbs, empty, failed, go, noServer } from "./parts.js";
-import { capital, count, said } from "./words.js";
+import { button, coloured, command, crumbs, empty, failed, go, noServer, note, textBox } from "./parts.js";
+import { capital, count, said, sentence } from "./words.js";
 
 /** What entries are shown with although nobody wrote it. */
 const DEFAULTS = { enabled: true, quarantined: false, idle_timeout: ["adaptive", "never"], start: "on_demand", tool_changes: "hold", init_timeout: ["1m", "5m"], call_tool_timeout: "2m", session_scope: "auto", type: ["stdio", "http"], changed_by: "person" };
 
-/** Seconds that a server may take to be listed. */
-const INSPECT = 90;
+/** Milliseconds that a server may take to be tried: the daemon gives up before. */
+const TRIAL = 600_000;
 
 /** An entry without its name and without defaults. */
 function asWritten(entry) {
@@ -40,6 +40,8 @@ export function edit(name, frame) {
   let isJson = false;
   let isSaving = false;
   let isRemoved = false;
+  // What ends a trial: it is of what was typed when it began.
+  let trying = null;
 
   async function load() {
     const [list, status] = await Promise.all([ask("servers"), ask("status"), secrets.know()]);
@@ -112,6 +114,7 @@ export function edit(name, frame) {
     review = h("div.changes");
     const holder = h("div");
     const update = () => {
+      trying?.abort();
       const entry = isJson ? parsed() : tidy(form.read());
       form?.advise();
       fill(review);
@@ -163,7 +166,7 @@ export function edit(name, frame) {
 
   function buttons() {
     const verb = isNew ? "Add server" : "Show the change";
-    fill(acts, h("button.btn.primary", { type: "submit" }, verb), isNew ? button("Try it first", () => submit(true), "btn", { title: "Adds it quarantined and lists its tools once" }) : null, go("Cancel", isNew ? "/ui/" : `/ui/servers/${part(name)}`));
+    fill(acts, h("button.btn.primary", { type: "submit" }, verb), isNew ? button("Try it first", () => submit(tryIt), "btn", { title: "Starts it once and ends it again; nothing is saved" }) : null, go("Cancel", isNew ? "/ui/" : `/ui/servers/${part(name)}`));
     fill(message);
   }
 
@@ -202,12 +205,11 @@ export function edit(name, frame) {
     if (unknown.length) tell(["No key of an entry: ", unknown.map((key, n) => [n ? ", " : "", h("code", said(key))]), "."]);
   }
 
-  function submit(isTrial = false) {
+  function submit(how = isNew ? add : showChange) {
     if (isJson && parsed() === undefined) return area.focus();
     const wrong = isJson ? (isNew ? form.check().filter((label) => label === "Name") : []) : form.check();
     if (wrong.length) return tell(`${count(wrong.length, "thing")} to correct: ${wrong.join(", ")}`);
-    const entry = isJson ? parsed() : tidy(form.read());
-    return isNew ? add(isTrial ? { ...entry, quarantined: true } : entry, isTrial) : showChange(entry);
+    return how(isJson ? parsed() : tidy(form.read()));
   }
 
   /** Stores what was typed as a secret, and then the entry. */
@@ -221,21 +223,29 @@ export function edit(name, frame) {
     }
   }
 
-  /** To try it is to have it quarantined, started once for its lists, and shown in the review: nothing of it is called or offered. */
-  async function add(entry, isTrial) {
-    const wait = (text) => fill(acts, h("span.wait", { role: "status" }, text));
-    wait("Adding…");
+  async function add(entry) {
+    fill(acts, h("span.wait", { role: "status" }, "Adding…"));
     const given = form.name();
     try {
       await store(entry, () => post("servers", { name: given, ...entry }));
-      if (isTrial) {
-        wait("Listing its tools…");
-        // What came of it stands in the review.
-        await ask(`servers/${part(given)}/inspect?wait=${INSPECT}`, { method: "POST", patience: (INSPECT + 10) * 1000 }).catch(() => {});
-      }
       frame.visit(entry.quarantined ? `/ui/review/${part(given)}` : `/ui/servers/${part(given)}`);
     } catch (failure) {
       refused(failure);
+    }
+  }
+
+  /** Has it started or contacted once, with what was typed in the place of what is not stored, and says what came of it. */
+  async function tryIt({ quarantined: _, ...entry }) {
+    const mine = trying = new AbortController();
+    if (!isJson) secrets.remember(form.secrets());
+    fill(message);
+    fill(acts, h("span.wait", { role: "status" }, "Trying it…"), button("Stop", () => { mine.abort(); buttons(); }));
+    try {
+      const tried = await post("trial", { name: form.name(), ...secrets.restored(entry) }, { signal: mine.signal, patience: TRIAL });
+      buttons();
+      fill(message, outcomeOf(tried));
+    } catch (failure) {
+      if (!mine.signal.aborted) refused(failure);
     }
   }
 
@@ -292,5 +302,12 @@ export function edit(name, frame) {
     return [head, body];
   }
 
-  return { title: isNew ? "Add a server" : `Edit ${name}`, tab: "servers", waiting: "Reading the entry…", load, refresh, render, ways: (failure) => noServer(failure, (other) => `/ui/servers/${part(other)}/edit`) };
+  return { title: isNew ? "Add a server" : `Edit ${name}`, tab: "servers", waiting: "Reading the entry…", load, refresh, render, leave: () => trying?.abort(), ways: (failure) => noServer(failure, (other) => `/ui/servers/${part(other)}/edit`) };
+}
+
+/** What came of trying a server. */
+function outcomeOf({ works, tools, reason, step, log = [] }) {
+  if (works) return note("done", [h("b", `It works: ${count(tools, "tool")}.`), " It was ended again, and nothing is saved yet."]);
+  const next = step?.do === "log_in" ? "add it, then log in" : step?.how && sentence(step.how);
+  return [note("err", [h("b", capital(reason ?? "It does not work"), "."), " Nothing was saved.", next ? [" Next: ", next, "."] : null]), log.length ? textBox(log.join("\n"), "What it wrote") : null];
 }

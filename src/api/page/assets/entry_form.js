@@ -5,6 +5,7 @@ import { fill, h, icon } from "./dom.js";
 import { durationFault, freeName, keyFault, looksSecret, nameFault, schemeOf, secretName, urlFault } from "./entry.js";
 import { checked } from "./leaving.js";
 import { button } from "./parts.js";
+import { vault } from "./vault.js";
 import { said } from "./words.js";
 
 let ids = 0;
@@ -114,8 +115,8 @@ function pairs(legend, given, { isHeader, serverName, takenSecrets, changed }) {
 /** What becomes of a value that goes into the keyring, or would, and the way to the other. */
 function storing(what, isPlain, turn) {
   return isPlain
-    ? h("p.hint", `${what} and goes into the file in plain text. `, button("Store it in the keyring", turn, "link"))
-    : h("p.hint", `${what}: it is stored in the keyring and the file gets a reference. `, button("Keep it in the file", turn, "link"));
+    ? h("p.hint", `${what} and goes into the entry in plain text. `, button(`Store it in ${vault()}`, turn, "link"))
+    : h("p.hint", `${what}: it is stored in ${vault()}; the entry gets a reference. `, button("Keep it in the entry", turn, "link"));
 }
 
 /** The secret of an OAuth client, which is one whatever it looks like. */

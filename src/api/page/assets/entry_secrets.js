@@ -1,9 +1,10 @@
 // Secrets that are typed into the form of an entry: which names are taken, that each is there before what refers to it, and that none is
 // left behind. What is typed stays in this page until it is stored.
 
-import { Failure, ask, part, put, remove } from "./api.js";
+import { Failure, part, put, remove } from "./api.js";
 import { h } from "./dom.js";
 import { isMap } from "./entry.js";
+import { secrets as listed, vault } from "./vault.js";
 import { said } from "./words.js";
 
 export function entrySecrets() {
@@ -17,7 +18,7 @@ export function entrySecrets() {
   /** Which names are taken. A keyring that cannot be asked says so when something is stored in it. */
   async function know() {
     try {
-      for (const { name } of (await ask("secrets")).secrets) taken.add(name);
+      for (const { name } of await listed()) taken.add(name);
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure;
     }
@@ -46,8 +47,8 @@ export function entrySecrets() {
   /** Takes secrets out again that nothing refers to. Whether that could be done: why the entry was refused is told first. */
   async function takeOut(names) {
     try {
-      const { secrets } = names.length ? await ask("secrets") : { secrets: [] };
-      for (const { name, used_by } of secrets) if (names.includes(name) && !used_by.length) await remove(`secrets/${part(name)}`);
+      const known = names.length ? await listed() : [];
+      for (const { name, used_by } of known) if (names.includes(name) && !used_by.length) await remove(`secrets/${part(name)}`);
       return true;
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure;
@@ -77,7 +78,7 @@ export function entrySecrets() {
   }
 
   /** What may be in the keyring although nothing refers to it. */
-  const leftOver = () => (left.length ? h("p.hint", "Its secrets may still be in the keyring: ", h("code", said(left.join(", "))), ". ", h("code", "mcpproxy secret list"), " shows what uses them.") : null);
+  const leftOver = () => (left.length ? h("p.hint", `Its secrets may still be in ${vault()}: `, h("code", said(left.join(", "))), ". ", h("code", "mcpproxy secret list"), " shows what uses them.") : null);
 
   return { taken, know, store, remember, restored, among, leftOver };
 }

@@ -4,6 +4,7 @@
 import { ask, part, patch, put, query } from "./api.js";
 import { h } from "./dom.js";
 import { state } from "./parts.js";
+import { vault } from "./vault.js";
 import { capital, said } from "./words.js";
 
 /** Lines of the log that are looked at. */
@@ -54,7 +55,7 @@ export function fixForm(name, details, { said_, absent }, act, restart) {
     h("p", lacks ? state("auth", wanted.title) : h("b", wanted.title)),
     said_ && !lacks && !absent ? h("p.said", said(said_.line)) : null,
     h("div.line", h("div.field", h("label.mono", { for: "fix-value" }, said(wanted.label)), field), h("button.btn.primary", { type: "submit" }, "Save and restart")),
-    h("p.hint", { id: "fix-hint" }, wanted.hint ?? (wanted.change ? ["Stored in the keyring as ", h("code", said(wanted.secret)), "; its entry gets the reference."] : "Stored in the keyring; its entry refers to it.")));
+    h("p.hint", { id: "fix-hint" }, wanted.hint ?? (wanted.change ? [`Stored in ${vault()} as `, h("code", said(wanted.secret)), "; its entry gets the reference."] : `Stored in ${vault()}; its entry refers to it.`)));
 }
 
 function asked(server, entry, { kind, name, key }) {

@@ -2,7 +2,8 @@
 
 import { ask, part, post } from "./api.js";
 import { h } from "./dom.js";
-import { acting, button, cell, failed, head, row, state, table, toast } from "./parts.js";
+import { acting, button, cell, failed, go, head, note, row, state, table, toast } from "./parts.js";
+import { knowVault, vault } from "./vault.js";
 import { capital, count, said, sentence } from "./words.js";
 
 /** What is so of a server that was found, as far as it is nothing to choose. */
@@ -15,13 +16,15 @@ export function imports(frame, done = () => {}) {
   let isHeld = false;
   let keeps = true;
   const left = new Set();
+  /** How many were imported last, and how many of them lack something. */
+  let taken = null;
 
   const canCome = (one) => one.outcome === "new" || one.outcome === "renamed";
 
   async function load() {
     [found, it.failure] = [null, null];
     try {
-      found = await ask("import");
+      [found] = await Promise.all([ask("import"), knowVault()]);
     } catch (error) {
       if (error.isSignedOut || error.isGone) throw error;
       it.failure = error;
@@ -36,13 +39,14 @@ export function imports(frame, done = () => {}) {
       const names = picked().map((one) => one.name);
       if (!names.length) return;
       const answer = await post("import", { servers: names, quarantined: isHeld, keyring: keeps }, { patience: 90_000 });
-      const taken = answer.servers.filter((one) => one.imported).map((one) => one.name);
+      const came = answer.servers.filter((one) => one.imported);
+      taken = { all: came.length, lacking: came.filter((one) => one.needs?.some((need) => !need.is_set)).length };
       await load();
       for (const one of answer.servers.filter((row) => row.error)) {
         const same = found?.servers.find((row) => row.name === one.name && row.file === one.file);
         if (same) same.error = one.error;
       }
-      if (taken.length) toast(`Imported ${count(taken.length, "server")}`, () => takeBack(taken));
+      if (came.length) toast(`Imported ${count(came.length, "server")}`, () => takeBack(came.map((one) => one.name)));
       await done();
     });
   }
@@ -53,6 +57,7 @@ export function imports(frame, done = () => {}) {
     if (servers.some((name) => here.includes(`/${part(name)}`))) await frame.visit("/ui/add");
     return it.act("Removing…", async () => {
       await post("changes", { verb: "remove", servers }, { patience: 90_000 });
+      taken = null;
       await load();
       await done();
     });
@@ -80,7 +85,7 @@ export function imports(frame, done = () => {}) {
     if (one.error) parts.push(h("span.bad", capital(one.error)));
     if (one.outcome === "new") parts.push("new");
     else if (one.outcome === "renamed") parts.push("new; ", sentence(one.reason ?? "renamed"));
-    else if (one.outcome === "same") parts.push(h("span.dim", "same as ", said(one.name ?? ""), one.differing ? [", which has another value for ", said(one.differing.join(", "))] : null));
+    else if (one.outcome === "same") parts.push(h("span.dim", "same as ", said(one.name ?? ""), one.differing ? ["; written differently there: ", said(one.differing.join(", "))] : null));
     else parts.push(h("span.dim", WHY[one.outcome] ?? "", one.reason ? [": ", sentence(one.reason)] : null));
     if (one.disabled) parts.push(", disabled as it is there");
     if (one.quarantined) parts.push(", quarantined as it is there");
@@ -88,7 +93,7 @@ export function imports(frame, done = () => {}) {
     for (const need of one.needs ?? []) {
       if (need.is_set) continue;
       const what = need.not_given ? `needs a secret; ${JSON.stringify(need.not_given)} is stored for something else` : need.kind === "secret" ? "needs a secret" : "needs a variable";
-      parts.push(h("div.sub", state("auth", what), " ", h("code", said(need.name)), ": ", sentence(need.next_step)));
+      parts.push(h("div.sub", state("auth", what), " ", h("code", said(need.name)), canCome(one) ? "; its page asks for it" : null));
     }
     if (one.literal_secrets?.length) parts.push(h("div.sub", h("code", said(one.literal_secrets.join(", "))), " is a secret in plain text"));
     if (one.left_behind?.length) parts.push(h("div.sub", "Left behind: ", said(one.left_behind.join(", "))));
@@ -111,9 +116,10 @@ export function imports(frame, done = () => {}) {
     }
     const n = picked().length;
     const held = h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold them for review");
-    const stored = picked().some((one) => one.literal_secrets?.length) ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), " store secrets in the keyring") : null;
+    const stored = picked().some((one) => one.literal_secrets?.length) ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), ` store secrets in ${vault()}`) : null;
+    const last = taken?.all ? note("done", [h("b", `Imported ${count(taken.all, "server")}.`), taken.lacking ? ` ${count(taken.lacking, "server needs", "servers need")} a secret or a variable; ${taken.lacking === 1 ? "its page asks" : "their pages ask"} for it.` : null, " Next: connect a client."], go("Connect a client", "/ui/clients", "btn small"), go("Servers", "/ui/", "btn small")) : null;
     const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`Import ${count(n, "server")}`, take), held, stored, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
-    return box(where, faults, it.failure ? failed(it.failure) : null,
+    return box(where, faults, it.failure ? failed(it.failure) : null, last,
       table("fold", [["Take", "", true], ["Name"], ["From"], ["Runs or reaches"], ["What happens"]], [found.servers.map(line)]),
       h("div.bar.sec", act));
   }

@@ -11,7 +11,8 @@ import { startsSection } from "./starts.js";
 import { globOf, offerTools } from "./tool_switch.js";
 import { trust } from "./trust.js";
 import { variables } from "./variables.js";
-import { bytes, capital, count, number, said, some, span, took } from "./words.js";
+import { knowVault } from "./vault.js";
+import { beginning, bytes, capital, count, number, said, some, span, took } from "./words.js";
 
 /** Limit: tools that are named of those that are held. */
 const NAMED = 3;
@@ -57,7 +58,7 @@ export function server(name, frame, first) {
     others = [...changes.records, ...daemon.records];
     const { server: one, entry } = details;
     [said_, wrong] = one.state === "Error" && one.transport === "stdio" && !one.unusable ? await Promise.all([complaint(name, entry), absent(entry)]) : [null, null];
-    await log.load();
+    await Promise.all([log.load(), details.entry ? knowVault() : null]);
   }
 
   /** Does something, says so meanwhile, and shows what came of it. */

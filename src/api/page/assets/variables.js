@@ -1,9 +1,10 @@
 // The variables and headers of a server, each changed where it stands: a value, a reference, or a move of what is there to the keyring.
 
-import { ask, part, patch, post, put } from "./api.js";
+import { part, patch, post, put } from "./api.js";
 import { h } from "./dom.js";
 import { freeName, looksSecret, schemeOf, secretName } from "./entry.js";
 import { button, cell, head, row, section, table } from "./parts.js";
+import { secrets, vault } from "./vault.js";
 import { said } from "./words.js";
 
 /** `act(word, doIt, undo)` does it and shows what came of it; the server restarts by itself when its entry changes. */
@@ -18,7 +19,7 @@ export function variables(server, frame, act) {
   async function save(list, key, value) {
     const begin = schemeOf(value);
     if (!looksSecret(key, value)) return patch(path, { [list]: { [key]: value } });
-    const taken = new Set((await ask("secrets")).secrets.map((one) => one.name));
+    const taken = new Set((await secrets()).map((one) => one.name));
     const name = freeName(secretName(server, key), taken);
     await put(`secrets/${part(name)}`, { value: value.slice(begin.length), new: true });
     return patch(path, { [list]: { [key]: `${begin}\${keyring:${name}}` } });
@@ -57,7 +58,7 @@ export function variables(server, frame, act) {
       row(id, [
         head("mono", said(key)),
         cell("full", isMasked ? h("span.dim", "a value in the file, not shown") : h("code", said(String(value)))),
-        cell("act", isMasked ? [button("Move to the keyring", move, "btn small", { "aria-label": `Move to the keyring: ${key}` }), " "] : null,
+        cell("act", isMasked ? [button(`Move to ${vault()}`, move, "btn small", { "aria-label": `Move to ${vault()}: ${key}` }), " "] : null,
           button("Change", () => edit(id), "btn small", { "aria-label": `Change ${key}` }), " ", button("Remove", without, "btn small", { "aria-label": `Remove ${key}` })),
       ]),
       open === id ? h("tr.open", { role: "row", "data-key": `open ${id}` }, h("td", { role: "cell", colspan: "3" }, form(list, key))) : null,
@@ -68,7 +69,7 @@ export function variables(server, frame, act) {
     const list = entry.url === undefined ? "env" : "headers";
     const all = Object.entries(entry[list] ?? {});
     const title = list === "env" ? "Variables" : "Headers";
-    return section(title, h("p", all.length ? "secrets are not shown; a change restarts it" : "none"),
+    return section(title, h("p", all.length ? "secrets are hidden; a change restarts the server" : "none"),
       all.length ? table("fold", [["Name"], ["Value"], ["Action", "", true]], [all.map(([key, value]) => line(list, key, value))]) : null,
       open === `${list}.` ? form(list, "") : h("p.acts", button(list === "env" ? "Add a variable" : "Add a header", () => edit(`${list}.`))));
   }

@@ -74,6 +74,9 @@ export function ago(text) {
   return element(date, day(date));
 }
 
+/** As much of a text as there is room for. */
+export const beginning = (text, most) => (text.length > most ? `${text.slice(0, most)}…` : text);
+
 export const timeOf = (date) => element(date, clock(date));
 
 // What cannot be seen, or makes the text be seen otherwise than it is read. Line ends and tabs are seen.
