@@ -84,3 +84,42 @@ test("every page, wide, dark and on a phone", async () => {
   await isSoundEverywhere(who, "the keys");
   await who.close();
 });
+
+/** Where what is shown of a selector stands. */
+const boxes = (page, selector) => page.locator(selector).filter({ visible: true }).evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON()));
+
+test("a notice has one mark and names what is held, bars have a ground, and columns, distances and toasts leave room", async () => {
+  const who = await visitor(here);
+  const { page, go } = who;
+  await go("/ui/servers/bookings");
+  const notice = page.locator(".note.held");
+  assert.match(await notice.innerText(), /^1 held until you approve: cancel_all/);
+  assert.equal(await notice.locator("svg").count(), 1);
+  await go("/ui/");
+  assert.ok(await page.locator(".spark").count());
+  assert.equal(await page.locator(".spark:not(:has(.bgd))").count(), 0);
+  await go("/ui/tools/bookings:find_rooms");
+  const [name, ...others] = await boxes(page, "table >> nth=0 >> tbody tr >> nth=0 >> th, td");
+  assert.ok(name.width <= 200, `the names of parameters have ${name.width} pixels`);
+  assert.deepEqual(others.slice(0, 3).map(({ top }) => top), Array(3).fill(name.top));
+  await go("/ui/access");
+  const gaps = await page.locator(".sec > header").evaluateAll((all) => all.map((one) => one.nextElementSibling.getBoundingClientRect().top - one.getBoundingClientRect().bottom));
+  assert.deepEqual(new Set(gaps).size, 1, `distances below headings: ${gaps}`);
+  await go("/ui/add/form");
+  await page.getByRole("button", { name: "Add server" }).click();
+  const [[told], [acts]] = [await boxes(page, "form [role=status] > .hint.bad"), await boxes(page, "form > .acts")];
+  assert.ok(acts.top - told.bottom >= 4, "what is wrong touches the buttons");
+  await go("/ui/servers/hostile");
+  await page.getByRole("button", { name: "Disable" }).click();
+  await page.locator("#toast", { hasText: "Disabled hostile" }).waitFor();
+  await page.getByRole("button", { name: "Remove", exact: true }).last().click();
+  const [[asked], [toast]] = [await boxes(page, ".confirm"), await boxes(page, "#toast")];
+  assert.ok(asked.bottom <= toast.top || toast.bottom <= asked.top || asked.right <= toast.left || toast.right <= asked.left, "the toast is over the question");
+  await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("button", { name: "Disable" }).waitFor();
+  await who.wear({ width: 390 });
+  await go("/ui/activity");
+  const [[call], [live]] = [await boxes(page, "[data-row]"), await boxes(page, "#live svg")];
+  assert.ok(call.bottom <= 450 && live.width > 0, `on a phone the first call ends at ${call.bottom}`);
+  await who.close();
+});

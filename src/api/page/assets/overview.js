@@ -185,7 +185,7 @@ export function overview(query, frame) {
 }
 
 /** Why a server is as it is, and what to do. `held` says what of it is held. */
-export function reason(one, held = state("held", `${number(one.held ?? 0)} held`)) {
+export function reason(one, held = state("held", `${number(one.held ?? 0)} held`), names = null) {
   const next = (text) => h("div.sub", "Next: ", text);
   if (!one.enabled) return h("span.dim", "Disabled; its tools are hidden");
   if (one.quarantined) {
@@ -195,7 +195,7 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
   if (one.last_error) return [capital(one.last_error), one.next_step ? next(stepWords(one)) : null];
   if (one.held) {
     const working = Math.max(0, (one.tools ?? 0) - one.held);
-    return [held, " until you approve", next(`review what is held${working ? `; ${count(working, "tool")} still work${working === 1 ? "s" : ""}` : ""}`)];
+    return [held, " until you approve", names, next(`review what is held${working ? `; ${count(working, "tool")} still work${working === 1 ? "s" : ""}` : ""}`)];
   }
   if (one.left_out) return ["Some of its definitions cannot be used", one.next_step ? next(stepWords(one)) : null];
   if (one.detail) return [capital(one.detail), one.last_output ? h("div.sub", said(one.last_output)) : null];

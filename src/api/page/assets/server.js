@@ -145,12 +145,13 @@ export function server(name, frame, first) {
     ];
   }
 
-  function why(one) {
+  /** What helps is no step to read where it is a field. */
+  function why(one, isField) {
     if (!one.enabled || (!one.last_error && !one.held && !one.quarantined && !one.detail)) return null;
     const kind = one.state === "Error" ? "err" : one.state === "Authenticating" ? "warn" : one.held || one.quarantined ? "held" : "plain";
     const names = tools.tools.filter((tool) => ["tool_held", "tool_changed"].includes(tool.code)).map((tool) => h("code", said(tool.name.slice(name.length + 1))));
-    const held = [h("b", `${number(one.held ?? 0)} held`), names.length ? ": " : null, names.slice(0, NAMED).flatMap((one, i) => [i ? ", " : null, one]), names.length > NAMED ? ", …" : null];
-    return note(kind, reason(one, held));
+    const named = [names.length ? ": " : null, names.slice(0, NAMED).flatMap((one, i) => [i ? ", " : null, one]), names.length > NAMED ? ", …" : null];
+    return note(kind, reason(isField ? { ...one, next_step: undefined } : one, h("b", `${number(one.held ?? 0)} held`), named));
   }
 
   /** What has to happen before it is started. */
