@@ -15,7 +15,7 @@ use crate::{
     clients::{
         Client, ClientList, ConnectRequest, Connected, Reaching, check_endpoint, client_of_word,
         client_rows, connect, disconnect, endpoint_path, entry_name, give_token, home_places,
-        our_address, take_token,
+        our_address, shown_token, take_token,
     },
     failure::error_code::{ErrorCode, Failure},
     management::{Management, OverFiles},
@@ -35,7 +35,7 @@ pub(super) fn routes() -> Routes {
     );
     let take_out = About::new(
         "disconnectClient",
-        "Removes mcpproxy from a client's file; a file not changed since becomes what it was.",
+        "Removes mcpproxy from a client's file and revokes the token that was issued to it; a file not changed since becomes what it was.",
     );
     let give = About::new(
         "giveClientToken",
@@ -179,14 +179,22 @@ async fn disconnect_one(
 ) -> Answer {
     let body: DisconnectBody = body_or_default(body)?;
     let client = known(&client)?;
-    let done = with_files(&api, move |files, api| {
+    let (done, shown) = with_files(&api, move |files, api| {
         let request = ConnectRequest {
             is_dry: body.dry_run,
             ..ConnectRequest::usual(client)
         };
-        disconnect(&home_places()?, &reaching(files, api)?, &request)
-    });
-    ok(&done.await?)
+        let (places, reaching) = (home_places()?, reaching(files, api)?);
+        let us = our_address(files, Some(&api.0.location));
+        let shown = shown_token(&places, &us, client).filter(|_| !body.dry_run);
+        Ok((disconnect(&places, &reaching, &request)?, shown))
+    })
+    .await?;
+    if let Some(token) = shown {
+        let own = Some(client.id());
+        api.0.management.revoke_shown(&token, own).await?;
+    }
+    ok(&done)
 }
 
 async fn give_own_token(
@@ -231,7 +239,7 @@ async fn take_own_token(State(api): State<Api>, Path(client): Path<String>) -> A
     })
     .await?;
     let token = match &shown {
-        Some(token) => api.0.management.revoke_shown(token).await?,
+        Some(token) => api.0.management.revoke_shown(token, None).await?,
         None => None,
     };
     ok(&OwnToken { connected, token })

@@ -54,7 +54,7 @@ pub use self::{
     keeping::to_keyring,
     moving::{kept_copies, move_back, move_out, moved_from, moved_last},
     needs::{NeededKind, NeededValue},
-    own_token::{give_token, take_token},
+    own_token::{give_token, shown_token, take_token},
     placeholders::Placeholder,
     places::ClientPlaces,
     plan::plan,

@@ -36,6 +36,13 @@ pub fn give_token(
     carried_out(places, client, is_dry, change)
 }
 
+/// The token that the entry of a client shows. Blocks.
+pub fn shown_token(places: &ClientPlaces, us: &OurAddress, client: Client) -> Option<Secret> {
+    let file = file_of(places, &ConnectRequest::usual(client)).ok()?;
+    let (_, ours) = our_entry(&file, us).ok()?;
+    token_of(&ours)
+}
+
 /// Puts the file back as it was without the token: byte for byte if nothing else was changed since. The token that it showed. Blocks.
 pub fn take_token(
     places: &ClientPlaces,

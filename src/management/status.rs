@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     activity::ActivityStatus,
-    config::{Policy, Provider, RateLimit, ServerAuth, duration},
+    config::{Policy, Provider, RateLimit, ServerAuth, Settings, duration},
     gate::Standing,
     process,
     wire::Revision,
@@ -252,7 +252,10 @@ impl Management {
             memory_bytes: process::own_memory(),
             warnings,
             needs_restart,
-            access: settings.server_auth.as_deref().map(access),
+            access: settings
+                .server_auth
+                .as_deref()
+                .map(|auth| access(auth, &settings)),
             rate_limit: settings.rate_limit.map(rate_limit),
             activity: Some(self.0.activity.status()),
             config_error: self.config_error(),
@@ -261,7 +264,7 @@ impl Management {
 }
 
 /// `bearer, 2 tokens, 3 access rules, default deny`.
-fn access(auth: &ServerAuth) -> String {
+fn access(auth: &ServerAuth, settings: &Settings) -> String {
     let count = |count: usize, of: &str| match count {
         1 => format!("1 {of}"),
         count => format!("{count} {of}s"),
@@ -272,7 +275,13 @@ fn access(auth: &ServerAuth) -> String {
     });
     let mut parts: Vec<String> = providers.collect();
     if parts.is_empty() {
-        parts.push("no credentials needed".to_owned());
+        let is_required = settings.requires_credentials();
+        let word = if is_required {
+            "tokens required"
+        } else {
+            "no credentials needed"
+        };
+        parts.push(word.to_owned());
     }
     match &auth.acl {
         None => parts.push("no access rules".to_owned()),

@@ -174,12 +174,17 @@ impl<B: Backing> Management<B> {
         self.issue_token(new, None).await
     }
 
-    /// Revokes this token, if it is one that was issued; its name.
-    pub async fn revoke_shown(&self, token: &Secret) -> Result<Option<String>, Failure> {
+    /// Revokes this token, if it is one that was issued, and to this client alone if one is given; its name.
+    pub async fn revoke_shown(
+        &self,
+        token: &Secret,
+        client: Option<&str>,
+    ) -> Result<Option<String>, Failure> {
         let known = IssuedTokens::read(self.data_dir()).map_err(|error| failed(&error.into()))?;
         let name = known
             .find(&TokenHash::of(token.reveal()))
-            .map(|token| token.name.clone());
+            .map(|token| token.name.clone())
+            .filter(|name| client.is_none_or(|client| is_of_client(name, client)));
         if let Some(name) = &name {
             self.revoke_token(name).await?;
         }
@@ -267,6 +272,15 @@ impl<B: Backing> Management<B> {
 struct TokenChange {
     action: &'static str,
     by: ChangeOf,
+}
+
+/// Whether a token has a name that tokens issued to this client have.
+fn is_of_client(name: &str, client: &str) -> bool {
+    let rest = name.strip_prefix(client);
+    rest.is_some_and(|rest| {
+        let number = rest.strip_prefix('-');
+        rest.is_empty() || number.is_some_and(|number| number.parse::<u32>().is_ok())
+    })
 }
 
 impl TokenChange {

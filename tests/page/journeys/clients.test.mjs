@@ -231,9 +231,21 @@ test("requiring tokens names the clients that would get 401, and gives each a to
   assert.equal(here.read(".cursor/mcp.json"), before_);
   assert.equal(await status(token), 401);
   await here.rest("POST", "/clients/cursor/token");
+  const another = /"Authorization": "(Bearer mcpp_[\w-]+)"/.exec(here.read(".cursor/mcp.json"))?.[1];
+  assert.equal(await status(another), 200);
   await go("/ui/clients");
   await title("Clients");
   assert.equal(await page.getByText("gets 401").count(), 0);
+  await page.locator("tr[data-key='client cursor']").getByText(/^called .* ago$/).waitFor();
+  // A client that is disconnected needs its token no more.
+  await page.getByRole("button", { name: "Disconnect Cursor" }).click();
+  const leaving = page.getByRole("group", { name: "Disconnect Cursor?" });
+  await leaving.getByText("Its own token is revoked.").waitFor();
+  await leaving.getByRole("button", { name: "Disconnect Cursor" }).click();
+  await page.locator("#toast", { hasText: "Disconnected Cursor" }).waitFor();
+  assert.equal(await status(another), 401);
+  await go("/ui/settings");
+  await page.getByText("tokens required").waitFor();
   await close();
   await here.end();
 });

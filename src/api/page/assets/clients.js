@@ -11,10 +11,14 @@ const PROGRAMS = 20;
 /** A name by which a program and its client in the list are compared. */
 const plainName = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
+/** Whether a token was issued to a client by its name. */
+const isOwnToken = (client, name) => name === client || (name.startsWith(`${client}-`) && /^\d+$/.test(name.slice(client.length + 1)));
+
 export function clients(frame) {
   let list = null;
   /** When programs called last, and whether who shows no token is refused. */
   let seen = new Map();
+  let uses = [];
   let isRequired = false;
   const it = acting(frame);
   const { act } = it;
@@ -27,6 +31,7 @@ export function clients(frame) {
       let use, tokens;
       [list, use, tokens] = await Promise.all([ask("clients"), ask("usage").catch(() => null), ask("tokens").catch(() => null)]);
       isRequired = tokens?.required ?? false;
+      uses = tokens?.tokens ?? [];
       seen = new Map(await Promise.all((use?.all.clients ?? []).slice(0, PROGRAMS).map(async (client) => {
         const { records } = await ask(query("activity", { client, kind: "call", limit: 1 }));
         return [plainName(client), records[0]?.time];
@@ -42,25 +47,28 @@ export function clients(frame) {
   const look = (one, verb) => act(one.client, async () => {
     looking = null;
     const change = await send(one.client, verb, { dry_run: true });
-    looking = { client: one.client, title: one.title, verb, change };
+    looking = { client: one.client, title: one.title, verb, change, showsToken: one.connected && one.shows_token };
     requestAnimationFrame(() => document.querySelector("[data-write]")?.focus());
   });
 
-  const write = (title, client, verb) => act(client, async () => {
+  /** Whoever showed a token of its own shows another one once it is connected again. */
+  const write = (title, client, verb, showsToken) => act(client, async () => {
     await send(client, verb, {});
+    if (verb === "connect" && showsToken) await send(client, "token", {});
     looking = null;
     await load();
     const back = verb === "connect" ? "disconnect" : "connect";
-    toast(verb === "connect" ? `Connected. Restart ${title}.` : `Disconnected ${title}`, () => write(title, client, back));
+    toast(verb === "connect" ? `Connected. Restart ${title}.` : `Disconnected ${title}`, () => write(title, client, back, showsToken));
   });
 
   const short = (path) => (path.startsWith(`${list.home}/`) ? `~${path.slice(list.home.length)}` : path);
 
-  /** When it called last, by the name that it gives itself. */
+  /** When it called last, by the name that it gives itself or by its own token. */
   function lastCall(one) {
     const own = plainName(one.client);
     const names = [...seen.keys()].filter((name) => name.startsWith(own) || own.startsWith(name));
-    return names.map((name) => seen.get(name)).filter(Boolean).sort().at(-1);
+    const shown = uses.filter(({ name }) => isOwnToken(one.client, name)).map((token) => token.last_used);
+    return [...names.map((name) => seen.get(name)), ...shown].filter(Boolean).sort().at(-1);
   }
 
   function standing(one) {
@@ -89,15 +97,15 @@ export function clients(frame) {
   }
 
   function change() {
-    const { client, title, verb, change } = looking;
+    const { client, title, verb, change, showsToken } = looking;
     const verbing = verb === "connect" ? "Connect" : "Disconnect";
     const keep = button("Keep it", () => { looking = null; frame.paint(); });
-    const sure = button(`${verbing} ${title}`, () => write(title, client, verb), "btn primary", { "data-write": "" });
+    const sure = button(`${verbing} ${title}`, () => write(title, client, verb, showsToken), "btn primary", { "data-write": "" });
     const kinds = { "+": "span.new", "-": "span.old" };
     const line = (text) => [h(kinds[text[0]] ?? "span", said(text)), kinds[text[0]] ? null : "\n"];
     const diff = h("pre.code", { tabindex: "0", role: "region", "aria-label": `What would change in the file of ${title}` }, (change.diff ?? []).map(line));
     return h("div.confirm", { role: "group", "aria-label": `${verbing} ${title}?` },
-      h("div", h("b", `Change ${short(change.file)}?`), h("br"), h("span.soft", "A backup is kept next to it. Secrets are masked here.")), keep, sure, h("div.whole", diff));
+      h("div", h("b", `Change ${short(change.file)}?`), h("br"), h("span.soft", `A backup is kept next to it. Secrets are masked here.${showsToken ? " Its own token is revoked." : ""}`)), keep, sure, h("div.whole", diff));
   }
 
   function render() {
