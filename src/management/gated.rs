@@ -191,15 +191,18 @@ pub(super) fn step_of(code: ErrorCode) -> Option<NextStep> {
     }
 }
 
-/// How many things of a server are held, and what to do about them.
+/// How many things of a server are held, and what to do about them. Tools that the entry disables wait for nobody.
 pub(super) fn held_step(
     settings: &Settings,
     lists: &Snapshot,
     name: &ServerName,
 ) -> Option<(usize, String)> {
     let pins = lists.pins.get(name)?;
-    let held = pins.held_things();
-    if held == 0 || pins.is_untrusted || !settings.servers.contains_key(name) {
+    let entry = settings.servers.get(name)?;
+    let tools = pins.names(ThingKind::Tool);
+    let disabled = tools.filter(|(tool, _)| !entry.tools.allows(tool)).count();
+    let held = pins.held_things().saturating_sub(disabled);
+    if held == 0 || pins.is_untrusted {
         return None;
     }
     let step = next_step(ErrorCode::ToolHeld, name.as_str(), lists)?;

@@ -73,6 +73,9 @@ pub struct InspectedThing {
     pub name: String,
     /// Whether it is held.
     pub held: bool,
+    /// Whether it is a tool that the entry disables, which settles it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disabled: bool,
     /// Why: `changed`, `suspicious`, `unapproved`, `new`, `alike`, `too_many` or `not_locked`; or `unreadable`, where it is in no list and cannot be
     /// approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -365,6 +368,8 @@ fn things(
         if kind == ThingKind::Tool {
             let call_with = call_variant(settings, lists, listed.server.as_str(), &name);
             thing.call_with = call_with.map(str::to_owned);
+            let entry = settings.servers.get(&listed.server);
+            thing.disabled = entry.is_some_and(|entry| !entry.tools.allows(&name));
         }
         thing
     });

@@ -66,7 +66,16 @@ test("pressing twice approves one of two definitions", async () => {
   await here.rest("POST", "/servers/pair/restart");
   const { page, go, close } = await visitor(here);
   await go("/ui/review/pair");
-  await page.getByRole("region", { name: "second" }).waitFor();
+  const second = page.getByRole("region", { name: "second" });
+  const held = async () => (await here.rest("GET", "/servers/pair")).server.held;
+  await second.getByRole("button", { name: "Disable" }).click();
+  await second.waitFor({ state: "detached" });
+  assert.equal(await held(), 1, "what is disabled is settled");
+  await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
+  await eventually("it to wait again", async () => (await held()) === 2);
+  await go("/ui/review");
+  await go("/ui/review/pair");
+  await second.waitFor();
   await pressTwice(page, "Approve this definition");
   await page.getByText("1 more waits for you.").waitFor();
   const { things } = await here.rest("GET", "/servers/pair/inspect");

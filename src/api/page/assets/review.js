@@ -7,7 +7,8 @@ import { decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
 import { acting, button, confirm, empty, facts, failed, go, json, noServer, note, section, serverState, state, textBox, toast, variant } from "./parts.js";
-import { changed, contacted, entryFacts, found, locked, risk } from "./review_parts.js";
+import { changed, contacted, entryFacts, found, headingOf, isHeld, keyOf, locked, print, risk } from "./review_parts.js";
+import { offerTools } from "./tool_switch.js";
 import { trust, trustOfAll } from "./trust.js";
 import { at, capital, count, said, sentence, when } from "./words.js";
 
@@ -52,7 +53,7 @@ export function review(wanted, frame) {
   }
 
   /** Whether there is something to decide. */
-  const isOpen = (one) => one.server.quarantined || one.things.some((thing) => thing.held);
+  const isOpen = (one) => one.server.quarantined || one.things.some(isHeld);
 
   /** What is shown stays as it is while somebody reads it. */
   async function refresh() {
@@ -85,6 +86,15 @@ export function review(wanted, frame) {
     await goOn();
   });
 
+  /** The same of one tool. */
+  const disableTool = ({ name: tool }) => act("Disabling…", async () => {
+    await offerTools(name, [tool], false);
+    toast(`Disabled ${tool}`, () => offerTools(name, [tool], true).then(frame.soon, frame.soon));
+    await look();
+    shown = await ask(`servers/${part(name)}/inspect`);
+    if (!isOpen(shown)) await goOn();
+  });
+
   function keepBlocked(thing) {
     const held = thing ? inPlace().filter((one) => !one.isApproved).map((one) => one.thing) : [];
     const below = held[held.findIndex((other) => keyOf(other) === (thing && keyOf(thing))) + 1];
@@ -115,9 +125,9 @@ export function review(wanted, frame) {
 
   /** What is held, and in its old place what was and is approved. */
   function inPlace() {
-    const rows = shown.things.filter((thing) => thing.held).map((thing) => ({ thing }));
-    const isHeld = new Set(rows.map(({ thing }) => keyOf(thing)));
-    const gone = done.filter(({ thing }) => !isHeld.has(keyOf(thing))).sort((a, b) => a.place - b.place);
+    const rows = shown.things.filter(isHeld).map((thing) => ({ thing }));
+    const held = new Set(rows.map(({ thing }) => keyOf(thing)));
+    const gone = done.filter(({ thing }) => !held.has(keyOf(thing))).sort((a, b) => a.place - b.place);
     for (const { thing, place } of gone) rows.splice(place, 0, { thing, isApproved: true });
     return rows;
   }
@@ -149,12 +159,12 @@ export function review(wanted, frame) {
       it.doing ? h("p.wait", { role: "status" }, icon("s-work", true), it.doing) : null,
       locked(shown),
       approved === null || it.doing ? null : wasApproved(),
-      shown.server.quarantined ? whole() : [rows.length ? rows.map(({ thing, isApproved }) => one(thing, isApproved)) : h("p.soft", "Nothing is held."), listing(shown.things.filter((thing) => !thing.held))]);
+      shown.server.quarantined ? whole() : [rows.length ? rows.map(({ thing, isApproved }) => one(thing, isApproved)) : h("p.soft", "Nothing is held."), listing(shown.things.filter((thing) => !isHeld(thing)))]);
   }
 
   /** That it is done, and the way to what waits then. */
   function wasApproved() {
-    const left = shown.things.filter((thing) => thing.held).length;
+    const left = shown.things.filter(isHeld).length;
     const next = waiting.find((one) => one.name !== name);
     const rest = left ? ` ${left} more ${left === 1 ? "waits" : "wait"} for you.` : next ? "" : " Nothing else waits for you.";
     return h("div", { "data-key": "approved", "data-approved": "", tabindex: "-1", role: "status" },
@@ -239,7 +249,7 @@ export function review(wanted, frame) {
     }
     const press = dangerous ? () => { asked = key; frame.paint(); } : yes;
     return h("div.decide", h("p.small.dim", thing.fingerprint ? ["Approving pins ", h("code", print(thing)), "; the next change is held again."] : "The next change is held again."),
-      button("Decide later", () => keepBlocked(thing)), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
+      thing.kind === "tool" && shown.entry && !shown.server.demo ? button("Disable", () => disableTool(thing)) : null, button("Decide later", () => keepBlocked(thing)), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
   }
 
   /** All that it lists and says, with what was found in it unless that stands above. */
@@ -303,10 +313,3 @@ export function review(wanted, frame) {
 
   return { title: "Review", tab: "review", waiting: "Reading what waits…", load, refresh, render, ways };
 }
-
-const print = (thing) => (thing.fingerprint ?? "").slice(0, 8).replace(/(.{4})(?=.)/, "$1 ");
-
-const headingOf = (thing) => `held-${keyOf(thing).replace(/\s/g, "-")}`;
-
-/** What tells a thing from the others of its server. */
-const keyOf = (thing) => `${thing.kind} ${thing.name}`;

@@ -59,3 +59,13 @@ export function changed(review) {
   const why = ["held for ", h("code", said(review.held_for.join(", ")))];
   return section("What an agent changed", h("p", why), diffTable(steps, "As you left it", "Now", "The entry before and after an agent changed it"));
 }
+
+export const print = (thing) => (thing.fingerprint ?? "").slice(0, 8).replace(/(.{4})(?=.)/, "$1 ");
+
+/** Whether it waits: what the entry disables is settled. */
+export const isHeld = (thing) => thing.held && !thing.disabled;
+
+export const headingOf = (thing) => `held-${keyOf(thing).replace(/\s/g, "-")}`;
+
+/** What tells a thing from the others of its server. */
+export const keyOf = (thing) => `${thing.kind} ${thing.name}`;
