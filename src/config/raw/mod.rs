@@ -61,7 +61,7 @@ pub(super) struct File {
     pub(super) read_only_mode: Option<bool>,
     /// Another spelling of management: off.
     pub(super) disable_management: Option<bool>,
-    /// What happens to a tool that a trusted server did not list before.
+    /// Whether new tools of a trusted server are offered at once, or held until you approve them.
     pub(super) new_tools: NewTools,
     /// How often awake servers are listed again; 0s is off.
     pub(super) tool_discovery_interval: Span<300_000, 0>,

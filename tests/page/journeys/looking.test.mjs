@@ -86,6 +86,8 @@ test("a search that finds nothing says so and offers a way out", async () => {
   await go("/ui/tools?q=book+unicorns&match=all");
   await page.getByRole("button", { name: "Try “book”" }).click();
   await page.waitForURL(/q=book&/);
+  await go("/ui/clients");
+  assert.equal(await page.locator("#q").inputValue(), "", "its words are of the search alone");
   await close();
 });
 
@@ -150,7 +152,8 @@ test("the settings say what is in force", async () => {
   await go("/ui/settings");
   await page.getByText("mcp_config.json").first().waitFor();
   await page.getByRole("combobox", { name: "Add and change servers" }).waitFor();
-  await page.getByText("command line").first().waitFor();
+  await page.locator("tr", { hasText: "in force: 127.0.0.1:" }).waitFor();
+  assert.equal(await page.getByText("in force:").count(), 1, "nothing else is set by an option");
   await go("/ui/access");
   await page.getByLabel("Tool as SERVER:TOOL").fill("bookings:find_rooms");
   await page.keyboard.press("Enter");

@@ -7,10 +7,13 @@ import { noRecord, recordDrawer } from "./record_drawer.js";
 import { live } from "./live.js";
 import { button, cell, go, head, outcome, row, table, variant, wrong } from "./parts.js";
 import { PAGE, asker, detail, isFailed, rowsOf, thing, thingShown } from "./records.js";
-import { at, count, number, plain, said, short, tokens, took } from "./words.js";
+import { at, beginning, count, number, plain, said, short, tokens, took } from "./words.js";
 
 /** Records that are read at once. */
 const READ = 200;
+
+/** Limit: characters of a detail in a row; the record has all of it. */
+const DETAIL = 160;
 
 const RESULTS = [["", "any result"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
 const TIMES = [["", "any time"], ["1h", "last hour"], ["today", "today"], ["7d", "7 days"]];
@@ -203,7 +206,7 @@ export function activity(id, first, frame) {
       head("mono grow", h("a", { href: href(record), "aria-current": String(record.id) === open ? "true" : undefined }, thingShown(record))),
       cell("l2", variant(record.variant)),
       cell("", outcome(record)),
-      cell("dim l2", record.masked ? [h("span.kind.masked", `${count(record.masked, "secret")} masked`), " "] : null, said(detail(record).slice(0, 80))),
+      cell("dim l2", record.masked ? [h("span.kind.masked", `${count(record.masked, "secret")} masked`), " "] : null, said(beginning(detail(record), DETAIL))),
       cell("soft nowrap l2", said(asker(record))),
       cell("r l2", record.duration_us === undefined ? "" : took(record.duration_us)),
       cell("r dim hide", record.answer_bytes === undefined ? "" : short(tokens(record.answer_bytes))),

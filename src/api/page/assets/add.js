@@ -20,6 +20,8 @@ const labelOf = ({ place, text }) => (place.startsWith("args.") || place === "ur
 export function add(frame) {
   const others = imports(frame);
   let text = "";
+  /** What the one server is to be called, where somebody says. */
+  let called = "";
   let found = null;
   const it = acting(frame);
   let isHeld = false;
@@ -42,7 +44,7 @@ export function add(frame) {
     [found, it.failure, lacking] = [null, null, ""];
     if (!text.trim()) return frame.paint();
     try {
-      const answer = await post("import/pasted", { text }, { signal: mine.signal });
+      const answer = await post("import/pasted", { text, name: called || undefined }, { signal: mine.signal });
       if (asking !== mine) return;
       found = answer;
       frame.paint();
@@ -67,7 +69,7 @@ export function add(frame) {
   /** Puts a text into the field, as if it had been pasted. */
   function paste(given) {
     const field = document.getElementById("paste");
-    [text, field.value] = [given, given];
+    [text, field.value, called] = [given, given, ""];
     left.clear();
     values.clear();
     return read();
@@ -95,7 +97,7 @@ export function add(frame) {
     for (const { one, blank } of blanks) (given[one.name] ??= {})[blank.place] = valueOf(one, blank);
     lacking = "";
     await it.act("Adding…", async () => {
-      const body = { servers: chosen.map((one) => one.name), pasted: { text }, values: given, keyring: keeps, quarantined: isHeld };
+      const body = { servers: chosen.map((one) => one.name), pasted: { text, name: called || undefined }, values: given, keyring: keeps, quarantined: isHeld };
       const answer = await post("import", body, { patience: 90_000 });
       const added = answer.servers.filter((one) => one.imported).map((one) => one.name);
       const wrong = answer.servers.filter((one) => one.error);
@@ -162,16 +164,22 @@ export function add(frame) {
     return h("section.sec", { "aria-labelledby": "found-h" },
       h("header", h("h2", { id: "found-h" }, `${count(found.servers.length, "server")} found`), h("p", "nothing is started yet")),
       table("fold", [["Add", "", true], ["Name"], ["Runs or reaches"], ["Missing"], ["Check"]], [found.servers.map(line)]),
+      found.servers.length === 1 && (called || canCome(found.servers[0])) ? naming(found.servers[0]) : null,
       h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : h("button.btn.primary", { type: "submit" }, `Add ${count(n, "server")}`),
         h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold for review: tools are listed, none is offered"),
         hasSecret ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), ` store secrets in ${vault()}`) : null),
       lacking ? h("p.hint.bad", { role: "alert" }, icon("s-err"), h("span", lacking)) : n ? null : h("p.hint", open().length ? "Nothing is chosen." : "Nothing new to add."));
   }
 
+  /** Another name for the only one. */
+  const naming = (one) => h("div.field.thin.sec", h("label", { for: "paste-name" }, "Name"), h("input.mono", {
+    type: "text", id: "paste-name", autocomplete: "off", spellcheck: "false", value: called || one.name, "data-key": "name", on: { change: (event) => { called = event.target.value.trim(); read(); } },
+  }));
+
   function pasting() {
     const field = h("textarea.mono", {
       id: "paste", rows: 10, spellcheck: "false", "data-kept": "", placeholder: "npx -y @acme/tickets-mcp",
-      on: { input: (event) => { text = event.target.value; clearTimeout(timer); timer = setTimeout(() => read(), PAUSE); } },
+      on: { input: (event) => { [text, called] = [event.target.value, ""]; clearTimeout(timer); timer = setTimeout(() => read(), PAUSE); } },
     });
     return h("form", { id: "pasted", novalidate: true, on: { submit } },
       h("div.cols.half",

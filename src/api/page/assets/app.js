@@ -33,8 +33,12 @@ function rename(href) {
 
 async function open({ focus = true } = {}) {
   visits += 1;
+  document.getElementById("more").hidePopover();
   const mine = visits;
   const address = new URL(location.href);
+  const field = document.getElementById("q");
+  // Whoever types there goes on; words of a search are those of its place.
+  if (field !== document.activeElement) field.value = (address.pathname === "/ui/tools" && address.searchParams.get("q")) || "";
   if (await stays(mine, address)) {
     if (mine === visits) paint();
     return;
@@ -168,11 +172,11 @@ function header() {
   const box = document.getElementById("live");
   const [word, shape] = live.lost ? ["Lost", "s-off"] : live.isSignedOut ? ["Logged out", "s-auth"] : ["Live", "s-ready"];
   if (box.textContent !== word) {
+    box.dataset.is = word;
     fill(box, icon(shape), h("span", word));
   }
   const status = live.status;
   const up = document.getElementById("foot-up");
-    box.dataset.is = word;
   // Of a daemon that does not answer nobody knows it.
   up.textContent = status && !live.lost ? `up ${span(status.uptime_seconds)}` : "";
   const waitingNow = (status?.problems ?? []).filter((row) => needsYou(row) && (row.quarantined || row.held)).length;

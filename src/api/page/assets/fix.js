@@ -34,8 +34,9 @@ export async function absent(entry) {
 /** The part of an entry at a path of keys, as the file has it. */
 const at = (entry, key) => key.split(".").reduce((value, one) => value?.[one], entry);
 
-/** A form for what is lacking, or nothing. `act(word, doIt)` does it and shows what came of it. */
-export function fixForm(name, details, { said_, absent }, act, restart) {
+/** A form for what is lacking, or nothing. `act(word, doIt)` does it and shows what came of it; a changed entry restarts by itself, which
+ * `begun` waits for. */
+export function fixForm(name, details, { said_, absent }, act, { restart, begun }) {
   const lacks = details.missing?.[0];
   const wanted = lacks ? asked(name, details.entry, lacks) : absent ? inCommand(absent) : said_ ? inEnv(name, said_.name) : null;
   if (!wanted) return null;
@@ -48,7 +49,7 @@ export function fixForm(name, details, { said_, absent }, act, restart) {
     return act("Saving…", async () => {
       if (wanted.secret) await put(`secrets/${part(wanted.secret)}`, { value });
       if (wanted.change) await patch(`servers/${part(name)}`, wanted.secret ? wanted.change : wanted.change(value));
-      await restart();
+      await (wanted.change ? begun : restart)();
     });
   };
   return h(`form.fix${lacks ? ".warn" : ""}`, { "aria-label": wanted.secret ? wanted.title : "Correct the command", "data-key": "fix", on: { submit } },

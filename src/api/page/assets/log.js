@@ -18,7 +18,7 @@ const COLOUR = /\u001b\[[0-9;]*m/g;
 const LEVELS = ["info", "warn", "error"];
 
 /** `first` is the least level that is shown; `chosen` is told of another. */
-export function logView(name, first, chosen) {
+export function logView(name, first, chosen, isRemote) {
   const path = `servers/${part(name)}/logs`;
   const list = h("ol");
   const box = h("div.log", { tabindex: "0", role: "log", "aria-label": `Log of ${name}`, "data-kept": "", on: { scroll } }, list);
@@ -86,7 +86,8 @@ export function logView(name, first, chosen) {
 
   function nothing() {
     if (lines.length) return `No line at ${least} or above among the last ${lines.length}.`;
-    return told.file ? "It has written nothing yet." : "Remote servers keep their own log.";
+    if (told.file) return "It has written nothing yet.";
+    return isRemote() ? "Remote servers keep their own log." : "It has not been started yet, so it wrote nothing.";
   }
 
   function scroll() {

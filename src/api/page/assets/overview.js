@@ -17,6 +17,9 @@ const MANY = 15;
 /** Calls that the feed shows. */
 const FEED = 10;
 
+/** Which servers are shown. */
+const WORDS = { all: "All", you: "Need you", ready: "Ready", asleep: "Asleep", disabled: "Disabled" };
+
 export function overview(query, frame) {
   const calls = new Calls();
   const start = firstRun(frame, calls);
@@ -72,8 +75,7 @@ export function overview(query, frame) {
 
   function filters() {
     const href = (key) => address(key, wanted);
-    const words = { all: "All", you: "Need you", ready: "Ready", asleep: "Asleep", disabled: "Disabled" };
-    const items = Object.entries(words)
+    const items = Object.entries(WORDS)
       .map(([key, word]) => ({ word, key, n: rows.filter(matches[key]).length, href: href(key), current: which === key }))
       .filter(({ key, n }) => key !== "disabled" || n > 0 || which === "disabled");
     const bar = segments("Which servers", items);
@@ -114,7 +116,7 @@ export function overview(query, frame) {
   }
 
   function list(shown, stats) {
-    if (!shown.length) return h("div.empty", h("b", "No server here."), wanted ? `None of ${rows.length} has “${wanted}” in its name.` : "None is in this state now.", h("p.acts", go("All servers", "/ui/")));
+    if (!shown.length) return h("div.empty", h("b", wanted ? `No server has “${wanted}” in its name.` : which === "you" ? "No server needs you." : `No server is ${WORDS[which].toLowerCase()}.`), h("p.acts", go("All servers", "/ui/")));
     const groups = [["Need you", true], ["Working without you", false]].map(([title, needs]) => {
       const these = shown.filter((one) => order.get(one.name).needs === needs);
       if (!these.length) return null;
@@ -208,7 +210,7 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
 function stepWords({ step, next_step: told }) {
   switch (step?.do) {
     case "read_log": return "read its log, then restart it";
-    case "run_by_hand": return "its log is empty: correct its command, then restart it";
+    case "run_by_hand": return "its log is empty: check its command, then restart it";
     case "set_secret": return ["store the secret ", h("code", said(step.name))];
     case "log_in": return "log in; your browser opens its page";
     case "review": return "review it";

@@ -37,8 +37,15 @@ export function thingShown(record) {
   return said(text);
 }
 
+/** What the codes of refusals mean, in a few words. */
+const REFUSED = {
+  tool_changed: "its definition changed", tool_held: "held for review", tool_disabled: "disabled", server_disabled: "its server is disabled",
+  server_quarantined: "its server is quarantined", wrong_variant: "called as another type", access_denied: "no rule allows it",
+};
+
 /** What there is to say beside the outcome. */
 export function detail(record) {
+  if (REFUSED[record.code]) return `${REFUSED[record.code]} (${record.code})`;
   return record.code ?? record.error ?? record.detail ?? (record.missing ? `${count(record.missing, "record is", "records are")} missing` : "");
 }
 

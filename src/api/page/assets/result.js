@@ -1,7 +1,7 @@
 // What came of a call: texts, images, resources, structured content, and what went wrong. All of it is a stranger's.
 
 import { h } from "./dom.js";
-import { written } from "./exact.js";
+import { write, written } from "./exact.js";
 import { copying, failed, json, note, textBox } from "./parts.js";
 import { bytes, count, said, timeOf, tokens, took } from "./words.js";
 
@@ -35,8 +35,16 @@ function shown(answer) {
     result.isError ? note("err", [h("b", "Tool error: "), "the tool reports an error."]) : null,
     result.content.map((item, i) => h("div.item", content(item, i))),
     result.content.length ? null : h("p.dim", "No content."),
-    result.structuredContent === undefined ? null : h("div.item", h("h3", "Structured content"), json(result.structuredContent, "Structured content")),
+    result.structuredContent === undefined ? null : isTwin(result.content, result.structuredContent) ? h("p.hint", "Its structured content says the same.") : h("div.item", h("h3", "Structured content"), json(result.structuredContent, "Structured content")),
   ];
+}
+
+/** Whether the text says what the structured content does: servers give both, for clients that know only one. */
+function isTwin([item, ...others], structured) {
+  if (others.length || item?.type !== "text" || typeof item.text !== "string" || item.text.length > LAID_OUT) return false;
+  const whole = write(structured);
+  const { value } = written(item.text);
+  return whole === write({ result: item.text }) || (value !== undefined && [write(value), write({ result: value })].includes(whole));
 }
 
 function content(item, i) {

@@ -44,9 +44,6 @@ export function search(first, frame) {
     finds += 1;
     const mine = finds;
     failure = null;
-    const field = document.getElementById("q");
-    // Whoever types there goes on.
-    if (field !== document.activeElement) field.value = asked.q;
     try {
       if (!asked.q) {
         found = null;

@@ -20,7 +20,7 @@ const NAMED = 3;
 /** Tools that are shown at first. */
 const FEW = 8;
 
-/** Limit: characters of a description in a row. */
+/** Limit: characters of a description in a row; the page of the tool has all of it. */
 const DESCRIBED = 400;
 
 /** Limit: changes by people, and starts and ends of the daemon, that are read of the last day. */
@@ -31,7 +31,7 @@ const RESTART = 120_000;
 
 export function server(name, frame, first) {
   const path = `servers/${part(name)}`;
-  const log = logView(name, first.get("log") ?? "", (level) => frame.visit(query(`/ui/servers/${part(name)}`, { log: level })));
+  const log = logView(name, first.get("log") ?? "", (level) => frame.visit(query(`/ui/servers/${part(name)}`, { log: level })), () => details.server.transport !== "stdio");
   let details, tools, calls, starts, others;
   /** What it says that it lacks. */
   let said_ = null;
@@ -116,14 +116,15 @@ export function server(name, frame, first) {
     const began = of("ready").length;
     const { all } = calls;
     const clients = all.clients.length ? all.clients : all.callers;
+    const fix = fixForm(name, details, { said_, absent: wrong }, act, { restart: () => verb("restart"), begun: () => ask(query(path, { wait: RESTART / 1000 }), { patience: RESTART + 10_000 }) });
     return [
       h("div.title",
         h("div", crumbs(["Servers", "/ui/"], "server"), h("h1", said(name)), h("p.tags", serverState(one), h("span.dim", upSince(one, starts.records)))),
         h("div.acts", actions(one))),
       question(one),
       it.failure ? failed(it.failure) : null,
-      fixForm(name, details, { said_, absent: wrong }, act, () => verb("restart")),
-      why(one),
+      fix,
+      why(one, fix !== null),
       one.demo ? note("plain", ["This is the bundled demo server. It has no entry in the file, so it cannot be edited, disabled or held. ", endOf[one.demo]]) : null,
       strip([
         ["Tools", one.tools ? `${number(one.tools)}, ${one.held ? `${one.held} held` : "none held"}` : "none known"],
@@ -180,7 +181,7 @@ export function server(name, frame, first) {
     const line = (tool) => row(tool.name, [
       head("grow mono", h("a", { href: `/ui/tools/${part(tool.name)}` }, said(own(tool)))),
       cell("", variant(tool.call_with), tool.callable ? null : [" ", uncallable(tool)]),
-      cell("full soft", said(beginning(tool.description.split("\n")[0]))),
+      cell("full soft", said(beginning(tool.description.split("\n")[0], DESCRIBED))),
       labelled("r", "calls", number(called.get(own(tool))?.calls ?? 0)),
       labelled("r dim", "median", took(called.get(own(tool))?.median_us)),
       cell("act", offered(own(tool), tool)),
@@ -245,9 +246,6 @@ function uncallable({ code, reason }) {
   if (code === "tool_disabled") return state("dis", "hidden", about);
   return code === "server_disabled" ? state("dis", "disabled", about) : state("off", "not offered", about);
 }
-
-/** As much of a description as a row has room for; the page of the tool has all of it. */
-const beginning = (text) => (text.length > DESCRIBED ? `${text.slice(0, DESCRIBED)}…` : text);
 
 /** What ends the demo server, by how it was started. */
 const endOf = {

@@ -54,10 +54,10 @@ export function settings(query, frame) {
 
   function values() {
     const rows = keysOf(schema, file.settings);
-    // What `serve` was told counts more than the file.
+    // What is in force may be an option of `serve`, or of before a restart.
     const told = { listen: status.listen[0], routing_mode: status.routing_mode };
     for (const one of rows) {
-      if (told[one.key] && told[one.key] !== one.value) Object.assign(one, { value: told[one.key], isTold: true });
+      if (told[one.key] && told[one.key] !== (one.isSet ? one.value : one.default)) one.inForce = told[one.key];
     }
     const known = new Map(rows.map((one) => [one.key, one]));
     const named = new Set(GROUPS.flatMap(([, keys]) => keys.map(([key]) => key)));
@@ -83,9 +83,9 @@ export function settings(query, frame) {
     const asDefault = one.default === undefined ? "none" : choices?.[one.default] ?? one.default;
     return row(one.key, [
       head("grow", name, h("span.sub", " ", name === one.key ? null : h("code", one.key), " ", sentence(one.meaning))),
-      cell("set full", one.isTold ? h("span", said(one.value), h("span.lab", "set by an option of ", h("code", "serve"), ": change it there")) : [field(one, name, choices), was]),
+      cell("set full", field(one, name, choices), was, one.inForce ? h("span.lab", "in force: ", h("code", said(one.inForce)), ", by an option of ", h("code", "serve"), " or until a restart") : null),
       labelled("dim", "default", said(String(asDefault))),
-      labelled("dim", "from", one.isTold ? "command line" : one.isSet ? "file" : "default"),
+      labelled("dim", "from", one.isSet ? "file" : "default"),
       cell("r dim hide", one.waits ? "after a restart" : "now"),
     ], { class: isEdited ? "edited" : undefined });
   }
