@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { eventually, isSoundEverywhere, visitor, world } from "../world.mjs";
+import { eventually, isSound, isSoundEverywhere, visitor, world } from "../world.mjs";
 
 /** A README's configuration: one server with a key and a folder to fill in, one whose program is not there, and one that is a URL. */
 const readme = (here) => {
@@ -50,7 +50,8 @@ test("a whole configuration is recognised, checked, and asks for what is missing
 
 test("fragments, commands and links are understood, and prose is not", async () => {
   const here = await world({ entries: () => ({}) });
-  const { page, go, close } = await visitor(here, { expected: [/status of 400/] });
+  const who = await visitor(here, { expected: [/status of 400/] });
+  const { page, go, close } = who;
   await go("/ui/add");
   const field = page.getByLabel("Paste anything");
   for (const [text, name] of [
@@ -67,6 +68,19 @@ test("fragments, commands and links are understood, and prose is not", async () 
     await page.getByRole("heading", { name: "1 server found" }).waitFor();
     await page.locator("tr", { hasText: "" }).getByRole("checkbox", { name, exact: true }).waitFor();
   }
+  // The only one can be called otherwise, and a secret that it refers to is asked for.
+  const { command, args } = here.server("bookings", here.marker);
+  await field.fill(JSON.stringify({ servers: { asks: { command, args, env: { ROOM_TOKEN: "${input:room}" } } }, inputs: [{ type: "promptString", id: "room", password: true }] }));
+  await page.getByLabel("asks-room").waitFor();
+  await page.getByLabel("Name", { exact: true }).fill("mine");
+  await page.keyboard.press("Tab");
+  await page.getByRole("checkbox", { name: "mine", exact: true }).waitFor();
+  await page.getByLabel(/-room$/).fill("r00m-s3cret-value");
+  await isSound(who, "a secret of what is pasted");
+  await page.getByRole("button", { name: "Add 1 server" }).click();
+  await page.waitForURL(/\/ui\/servers\/mine$/);
+  await page.locator(".tags", { hasText: "Ready" }).waitFor();
+  await go("/ui/add");
   await field.fill("please add the server");
   await page.locator(".note.err").waitFor();
   await field.fill("");

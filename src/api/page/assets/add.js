@@ -1,6 +1,6 @@
 // Adding servers: from what a page of theirs gives to be pasted, from the known ones, or from clients' files. By hand is a place of its own.
 
-import { Failure, ask, part, post, query } from "./api.js";
+import { Failure, ask, part, post, put, query } from "./api.js";
 import { h, icon } from "./dom.js";
 import { imports } from "./imports.js";
 import { KNOWN, asText } from "./known.js";
@@ -12,7 +12,7 @@ import { capital, count, said } from "./words.js";
 const PAUSE = 300;
 
 const canCome = (one) => one.outcome === "new" || one.outcome === "renamed";
-const isSecret = ({ place, text }) => /token|secret|passw|key|auth|uri|pat\b/i.test(`${place} ${text}`) && !/folder|file|path/i.test(place);
+const isSecret = ({ place, text }) => place.startsWith("secret.") || (/token|secret|passw|key|auth|uri|pat\b/i.test(`${place} ${text}`) && !/folder|file|path/i.test(place));
 
 /** What a placeholder is called: the variable, or what is in the argument. */
 const labelOf = ({ place, text }) => (place.startsWith("args.") || place === "url" ? text : place.slice(place.indexOf(".") + 1));
@@ -35,6 +35,9 @@ export function add(frame) {
 
   const idOf = (one, blank) => `v-${one.name}-${blank.place}`.replace(/[^\w-]/g, "_");
   const open = () => (found?.servers ?? []).filter(canCome);
+  /** Secrets that an entry refers to and nobody stored: each is a field that may stay empty. */
+  const lacks = (one) => (one.needs ?? []).filter((need) => !need.is_set && need.kind === "secret");
+  const asBlank = ({ name }) => ({ place: `secret.${name}`, text: name });
   const picked = () => open().filter((one) => !left.has(one.name));
   const valueOf = (one, blank) => (values.get(`${one.name} ${blank.place}`) ?? "").trim();
 
@@ -96,10 +99,13 @@ export function add(frame) {
     const given = {};
     for (const { one, blank } of blanks) (given[one.name] ??= {})[blank.place] = valueOf(one, blank);
     lacking = "";
+    const secrets = new Map(chosen.flatMap((one) => lacks(one).map((need) => [need.name, valueOf(one, asBlank(need))])));
     await it.act("Adding…", async () => {
       const body = { servers: chosen.map((one) => one.name), pasted: { text, name: called || undefined }, values: given, keyring: keeps, quarantined: isHeld };
       const answer = await post("import", body, { patience: 90_000 });
       const added = answer.servers.filter((one) => one.imported).map((one) => one.name);
+      // Before that their names would have been taken.
+      for (const [name, value] of secrets) if (value && added.length) await put(`secrets/${part(name)}`, { value, new: true });
       const wrong = answer.servers.filter((one) => one.error);
       if (added.length) toast(`Added ${added.length === 1 ? added[0] : count(added.length, "server")}`, () => takeBack(added));
       if (!wrong.length) return frame.visit(added.length > 1 ? "/ui/" : isHeld ? `/ui/review/${part(added[0])}` : `/ui/servers/${part(added[0])}`);
@@ -146,12 +152,13 @@ export function add(frame) {
       on: { change: (event) => { if (event.target.checked) left.delete(one.name); else left.add(one.name); frame.paint(); } },
     });
     const blanks = can ? one.placeholders ?? [] : [];
-    const needs = (one.needs ?? []).filter((need) => !need.is_set).map((need) => h("div.sub", need.kind === "secret" ? "needs a secret: " : "needs a variable: ", h("code", said(need.name))));
+    const secrets = can ? lacks(one).map(asBlank) : [];
+    const needs = (one.needs ?? []).filter((need) => !need.is_set && need.kind !== "secret").map((need) => h("div.sub", "needs a variable: ", h("code", said(need.name))));
     return row(id, [
       cell("tight", box),
       head("grow", h("label", { for: id }, said(can ? one.name : one.written_name)), one.outcome === "renamed" ? h("div.sub", said(one.reason ?? "")) : null),
       cell("full", h("code", said(one.starts))),
-      cell("set full", blanks.map((it) => blank(one, it)), needs, blanks.length || needs.length ? null : h("span.dim", "nothing")),
+      cell("set full", [...blanks, ...secrets].map((it) => blank(one, it)), needs, blanks.length || secrets.length || needs.length ? null : h("span.dim", "nothing")),
       cell("full", checkOf(one)),
     ]);
   }
@@ -172,7 +179,7 @@ export function add(frame) {
   }
 
   /** Another name for the only one. */
-  const naming = (one) => h("div.field.thin.sec", h("label", { for: "paste-name" }, "Name"), h("input.mono", {
+  const naming = (one) => h("div.field.sec", h("label", { for: "paste-name" }, "Name"), h("input.mono", {
     type: "text", id: "paste-name", autocomplete: "off", spellcheck: "false", value: called || one.name, "data-key": "name", on: { change: (event) => { called = event.target.value.trim(); read(); } },
   }));
 
