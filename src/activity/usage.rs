@@ -108,7 +108,7 @@ pub struct DefinitionUsage {
 pub struct UsageReport {
     /// Of how many days.
     pub days: u64,
-    /// From when on (RFC 3339): later than wanted where older records are gone.
+    /// From when on (RFC 3339): later than wanted where older records are gone, or nothing was recorded yet.
     pub from: String,
     /// Whether the records go back as far as wanted.
     pub complete: bool,
@@ -336,12 +336,9 @@ impl ActivityReader {
             });
             match looked.map_err(unreadable)? {
                 LookedBack::To(first) if read < MOST_RECORDS => before = first,
-                LookedBack::To(_) => return Ok(adding.shown(earliest)),
-                // What was before has been removed.
-                LookedBack::ToTheFirst(first) if first > 1 && first < u64::MAX => {
-                    return Ok(adding.shown(earliest));
-                }
-                LookedBack::ToOlder | LookedBack::ToTheFirst(_) => return Ok(adding.shown(0)),
+                // What was before was not read, has been removed, or was not recorded yet.
+                LookedBack::To(_) | LookedBack::ToTheFirst(_) => return Ok(adding.shown(earliest)),
+                LookedBack::ToOlder => return Ok(adding.shown(0)),
             }
         }
     }

@@ -4,7 +4,7 @@ import { ask, part, query } from "./api.js";
 import { h, svg } from "./dom.js";
 import { acting, button, cell, empty, failed, go, head, labelled, row, segments, strip, table, toast, variant } from "./parts.js";
 import { offerTools } from "./tool_switch.js";
-import { ago, bytes, count, number, plain, said, short, some, tokens, took } from "./words.js";
+import { ago, at, bytes, count, number, plain, said, short, some, span, tokens, took } from "./words.js";
 
 const DAYS = ["1", "7", "30"];
 const ORDERS = [["calls", "most calls first"], ["bytes", "largest answers first"], ["slow", "slowest first"], ["failed", "most errors first"]];
@@ -16,7 +16,9 @@ const NAMED = 8;
 export function usage(first, frame) {
   let asked, sums, tools = [], most = SHOWN;
   const it = acting(frame);
-  const left = new Set();
+  /** Servers that were ticked or not by hand. A log that is younger than the period proves of no tool that it is not needed. */
+  const ticked = new Map();
+  const isTicked = (server) => ticked.get(server) ?? sums.complete;
 
   const read = (now) => {
     asked = { days: DAYS.includes(now.get("days")) ? now.get("days") : "30", server: now.get("server") ?? "", caller: now.get("caller") ?? "", order: now.get("order") ?? "calls" };
@@ -90,7 +92,7 @@ export function usage(first, frame) {
   }
 
   function disable(by) {
-    const servers = [...by].filter(([server]) => !left.has(server));
+    const servers = [...by].filter(([server]) => isTicked(server));
     const offer = (word, isOffered) => it.act(word, async () => {
       for (const [server, names] of servers) await offerTools(server, names, isOffered);
       if (!isOffered) toast(`Disabled ${count(servers.reduce((n, [, names]) => n + names.length, 0), "tool")}`, () => offer("Enabling…", true));
@@ -109,18 +111,18 @@ export function usage(first, frame) {
     const line = ([server, names]) => {
       const id = `nv-${server}`.replace(/[^\w-]/g, "_");
       return row(`never ${server}`, [
-        cell("tight", h("input", { type: "checkbox", id, checked: !left.has(server), disabled: Boolean(it.doing), on: { change: (event) => { if (event.target.checked) left.delete(server); else left.add(server); frame.paint(); } } })),
+        cell("tight", h("input", { type: "checkbox", id, checked: isTicked(server), disabled: Boolean(it.doing), on: { change: (event) => { ticked.set(server, event.target.checked); frame.paint(); } } })),
         head("grow", h("label", { for: id }, said(server))),
         labelled("r", "tools", `${number(names.length)} of ${number(all.get(server))}`),
         cell("full soft", names.slice(0, 4).map((name, i) => [i ? ", " : "", h("code", said(name))]), names.length > 4 ? ` and ${number(names.length - 4)} more` : ""),
       ]);
     };
-    const n = [...by].filter(([server]) => !left.has(server)).reduce((sum, [, names]) => sum + names.length, 0);
+    const n = [...by].filter(([server]) => isTicked(server)).reduce((sum, [, names]) => sum + names.length, 0);
     return h("section.sec", { "aria-labelledby": "nv-h" },
-      h("header", h("h2", { id: "nv-h" }, asked.days === "1" ? "Never called in 24 hours" : `Never called in ${asked.days} days`), h("p", sums.complete ? "agents still find them" : "as far as the log goes back; agents still find them")),
+      h("header", h("h2", { id: "nv-h" }, !sums.complete ? ["Never called since ", at(sums.from)] : asked.days === "1" ? "Never called in 24 hours" : `Never called in ${asked.days} days`), h("p", sums.complete ? "agents still find them" : "when the log began; agents still find them")),
       it.failure ? failed(it.failure) : null,
       table("fold", [["Disable", "", true], ["Server"], ["Tools", "r"], ["Which"]], [[...by].map(line)]),
-      h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : button(`Disable ${count(n, "tool")}`, () => disable(by)), h("span.small.dim", "Hides them from agents. Undo, or enable each on its server’s page.")));
+      h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : button(`Disable ${count(n, "tool")}`, () => disable(by), "btn", { disabled: n === 0 }), h("span.small.dim", "Hides them from agents. Undo, or enable each on its server’s page.")));
   }
 
   function by(title, key, rows, href) {
@@ -144,7 +146,7 @@ export function usage(first, frame) {
     const callers = [...new Set([...sums.callers.map((one) => one.name).filter(Boolean), ...(asked.caller ? [asked.caller] : [])])].sort();
     const period = asked.days === "1" ? "24 hours" : `${asked.days} days`;
     return [
-      h("div.title", h("div", h("h1", "Usage"), h("p.sub", `${count(all.calls, "call")} in ${period}.`, sums.complete ? "" : [" The log goes back ", ago(sums.from), "."]))),
+      h("div.title", h("div", h("h1", "Usage"), h("p.sub", `${count(all.calls, "call")} in ${period}.`, sums.complete ? "" : [" The log goes back ", span((Date.now() - Date.parse(sums.from)) / 1000), "."]))),
       h("div.bar", segments("Period", [["1", "24 h"], ["7", "7 d"], ["30", "30 d"]].map(([days, word]) => ({ word, href: address({ days }), current: days === asked.days }))),
         choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),
         choice("Caller", "caller", [["", "all callers"], ...callers.map((name) => [name, name])]),
