@@ -350,7 +350,12 @@ fn letter(token: &IssuedToken, text: &str, url: &str) -> String {
         AllowedCalls::All => "It can do everything that its servers offer.",
     };
     let ends = match token.expires {
-        Some(expires) => format!(" It ends at {}.", moment::utc_millis(expires)),
+        Some(expires) => {
+            let moment = moment::utc_seconds(expires / 1000);
+            let (day, time) = moment.split_once('T').unwrap_or_default();
+            let minute = time.get(..5).unwrap_or_default();
+            format!(" It ends on {day} at {minute} UTC.")
+        }
         None => String::new(),
     };
     let headers = json!({ "Authorization": format!("Bearer {text}") });

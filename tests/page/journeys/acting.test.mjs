@@ -31,6 +31,8 @@ test("a token for a colleague is made, shown once, used and revoked", async () =
   await form.getByRole("button", { name: "Create token" }).click();
   const text = page.getByRole("region", { name: "Text for ben" });
   await text.waitFor();
+  assert.match(await text.innerText(), /It ends on 20\d\d-\d\d-\d\d at \d\d:\d\d UTC\./);
+  await page.getByText("Its address reaches this machine alone.").waitFor();
   const token = /mcpp_[\w-]+/.exec(await text.innerText())[0];
   assert.equal((await say(token)).status, 200);
   await isSound({ page, width: 1280 }, "a token that was just made");

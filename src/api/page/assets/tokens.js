@@ -2,6 +2,7 @@
 
 import { ask, part, post, remove } from "./api.js";
 import { h } from "./dom.js";
+import { live } from "./live.js";
 import { acting, button, cell, confirm, copying, failed, head, labelled, note, row, section, state, table, textBox, toast } from "./parts.js";
 import { ago, at, said } from "./words.js";
 
@@ -14,6 +15,9 @@ const MAY = [
 const TIMES = [["90d", "in 90 days"], ["7d", "in 7 days"], ["30d", "in 30 days"], ["365d", "in a year"], ["", "never"]];
 
 const mayWord = (calls) => MAY.find(([key]) => key === calls)?.[1] ?? calls;
+
+/** An address that no other machine reaches. */
+const LOOPBACK = /^https?:\/\/(?:127\.|localhost|\[::1\])/;
 
 export function tokens(frame) {
   let list = null;
@@ -120,6 +124,7 @@ export function tokens(frame) {
       h("div.cmd", h("code", made.token), copying("Copy token", made.token, "btn small")),
       h("h3.sec", `Text for ${made.name}`),
       textBox(made.text, `Text for ${made.name}`),
+      LOOPBACK.test(live.status?.url ?? "") ? h("p.hint", "Its address reaches this machine alone. For other machines, set ", h("a.u", { href: "/ui/settings" }, h("code", "listen")), ".") : null,
       h("div.line", copying("Copy text", made.text), copying("Copy without the token", without), button("Done", () => { made = null; frame.paint(); })));
   }
 
