@@ -12,6 +12,7 @@ before(async () => {
 test("the overview says of each server how it is, why, and what to do", async () => {
   const { page, title, close } = await visitor(here);
   await title(/6 servers, 4 need you/);
+  assert.match(await page.title(), /^\(4\) /, "the tab says it, too");
   const row = (name) => page.locator("tr", { has: page.getByRole("link", { name, exact: true }) });
   await row("broken").getByText("Error", { exact: true }).first().waitFor();
   assert.match(await row("broken").innerText(), /Exited with code 1: .*No module named.*Next: read its log, then restart it/s);
