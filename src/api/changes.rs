@@ -2,6 +2,7 @@
 
 use axum::extract::{State, rejection::BytesRejection};
 use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,12 +19,15 @@ use crate::{
 /// Limit: servers of one request.
 const MOST: usize = 256;
 
+/// How many are changed at the same time: each change waits until its server has followed it.
+const AT_ONCE: usize = 8;
+
 /// What is to be done to which servers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ManyChanges {
     verb: Verb,
-    /// The servers, in the order in which it is done.
+    /// The servers, in the order of the answer.
     #[schemars(length(min = 1, max = 256))]
     servers: Vec<String>,
 }
@@ -66,7 +70,7 @@ struct Failed {
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "changeServers",
-        "Enables, disables, restarts, quarantines or removes several servers, one after the other.",
+        "Enables, disables, restarts, quarantines or removes several servers.",
     );
     let about = about.takes::<ManyChanges>().gives::<Outcomes>();
     Routes::new().post("/api/v1/changes", change, about)
@@ -78,25 +82,26 @@ async fn change(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> 
         return Err(wrong(format!("`servers` names 1 to {MOST} servers")));
     }
     let management = &api.0.management;
-    let mut changes = Vec::with_capacity(wanted.servers.len());
-    for name in wanted.servers {
-        let done = apply(management, wanted.verb, &name).await;
-        changes.push(match done {
-            Ok(change) => Outcome::Done(Box::new(change)),
-            Err(failure) => {
-                let Failure {
-                    error, code, hint, ..
-                } = management.for_operator(failure);
-                Outcome::Failed(Failed {
-                    name,
-                    error,
-                    code: code.as_str(),
-                    hint,
-                })
-            }
-        });
-    }
+    let changes = stream::iter(wanted.servers).map(|name| outcome(management, wanted.verb, name));
+    let changes = changes.buffered(AT_ONCE).collect().await;
     ok(&Outcomes { changes })
+}
+
+async fn outcome(management: &Management, verb: Verb, name: String) -> Outcome {
+    match apply(management, verb, &name).await {
+        Ok(change) => Outcome::Done(Box::new(change)),
+        Err(failure) => {
+            let Failure {
+                error, code, hint, ..
+            } = management.for_operator(failure);
+            Outcome::Failed(Failed {
+                name,
+                error,
+                code: code.as_str(),
+                hint,
+            })
+        }
+    }
 }
 
 async fn apply(management: &Management, verb: Verb, name: &str) -> Result<ServerChange, Failure> {

@@ -149,12 +149,16 @@ async fn take_over(State(api): State<Api>, body: Result<Bytes, BytesRejection>) 
         report = with_secrets_kept(&api, report).await?;
     }
     let management = &api.0.management;
-    for (at, name, entry) in report.entries(picked.is_held) {
-        let done = management.add_server(&name, entry).await;
-        let error = done
-            .err()
-            .map(|failure| management.for_operator(failure).error);
-        report.note(at, error);
+    let entries = report.entries(picked.is_held).into_iter();
+    let (places, entries): (Vec<_>, Vec<_>) =
+        entries.map(|(at, name, entry)| (at, (name, entry))).unzip();
+    let outcomes = management.add_servers(entries).await;
+    for (at, outcome) in places.into_iter().zip(outcomes) {
+        let error = outcome.err();
+        report.note(
+            at,
+            error.map(|failure| management.for_operator(failure).error),
+        );
     }
     ok(&report)
 }

@@ -5,6 +5,7 @@
 
 mod access;
 mod activity;
+mod additions;
 mod agent_changes;
 mod agent_rules;
 mod agent_texts;

@@ -11,10 +11,9 @@ use super::{
     logs::{LogLines, last_lines},
     missing_value::{MissingValue, missing},
     operator_hints::closest_server,
-    patching::{Rights, plan_patch, read_new, read_patch},
+    patching::{Rights, plan_patch, read_patch},
     server_state::{ServerState, first_start, latest, runs, shown_state, state},
     trouble::Trouble,
-    writing::{bad_name, command_line},
 };
 use crate::{
     activity::OperatorChange,
@@ -379,40 +378,6 @@ impl<B: Backing> Management<B> {
             next_step,
             step: step.flatten(),
             demo: settings.demo.filter(|_| entry.name.as_str() == DEMO),
-        }
-    }
-
-    /// Adds a server. What a person adds is trusted unless the entry says otherwise.
-    pub async fn add_server(
-        &self,
-        name: &str,
-        entry: Map<String, Value>,
-    ) -> Result<ServerChange, Failure> {
-        let added = self.addition(name, entry)?;
-        if self.server(name).is_err()
-            && let Change::AddServer { name, .. } = &added
-        {
-            self.0.begin_anew(name).await;
-        }
-        self.write(vec![added]).await?;
-        Ok(ServerChange::of(self.server(name)?, &["added"]))
-    }
-
-    /// The change that adds this server, if it may be added.
-    pub(super) fn addition(
-        &self,
-        name: &str,
-        entry: Map<String, Value>,
-    ) -> Result<Change, Failure> {
-        let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
-        self.is_not_the_demo(name)?;
-        let entry = read_new(&parsed, entry, &self.0.our_address())?;
-        match command_line(&entry) {
-            Some(failure) => Err(failure.of_server(name)),
-            None => Ok(Change::AddServer {
-                name: parsed,
-                entry,
-            }),
         }
     }
 

@@ -99,6 +99,60 @@ async fn the_demo_is_started_once_however_many_ask() {
 }
 
 #[tokio::test]
+async fn many_servers_are_added_by_one_change_and_disabled_together() {
+    let (_upstream, daemon) = daemon().await;
+    let names: Vec<_> = (0..40)
+        .map(|n| format!("many{n}"))
+        .chain(["Aa".into(), "aA".into()])
+        .collect();
+    let entry = |name: &String| {
+        (
+            name.clone(),
+            json!({ "url": format!("http://127.0.0.1:9/{name}") }),
+        )
+    };
+    let servers: serde_json::Map<_, _> = names.iter().map(entry).collect();
+    let pasted = json!({ "text": json!({ "mcpServers": servers }).to_string() });
+    let body = json!({ "servers": names, "pasted": pasted });
+    let answer = post(&daemon, "/api/v1/import", &body).await.json();
+    let rows = answer["servers"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{answer}"));
+    let failed: Vec<_> = rows.iter().filter(|row| row["imported"] != true).collect();
+    assert_eq!((rows.len(), failed.len()), (42, 0), "{failed:?}");
+    let history = get(&daemon, "/api/v1/config/history").await;
+    assert_eq!(
+        history["entries"].as_array().map(Vec::len),
+        Some(1),
+        "{history}"
+    );
+
+    let names: Vec<_> = rows
+        .iter()
+        .map(|row| row["name"].clone())
+        .chain([json!("nosuch")])
+        .collect();
+    let body = json!({ "verb": "disable", "servers": names });
+    let answer = post(&daemon, "/api/v1/changes", &body).await.json();
+    let changes = answer["changes"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{answer}"));
+    let in_order: Vec<_> = changes
+        .iter()
+        .map(|change| match &change["server"] {
+            Value::Null => change["name"].clone(),
+            server => server["name"].clone(),
+        })
+        .collect();
+    assert_eq!(in_order, names);
+    let disabled = changes
+        .iter()
+        .filter(|change| change["server"]["enabled"] == false);
+    assert_eq!(disabled.count(), 42, "{answer}");
+    assert_eq!(changes[42]["code"], "unknown_server");
+}
+
+#[tokio::test]
 async fn a_new_secret_is_stored_over_no_other_also_by_two_at_once() {
     let settings = json!({ "keyring": "file" });
     let daemon = TestDaemon::builder().config(settings).await;

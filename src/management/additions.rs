@@ -1,0 +1,70 @@
+//! Adding servers: one, or several by one change of the file.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Backing, Management,
+    patching::read_new,
+    servers::ServerChange,
+    writing::{bad_name, command_line},
+};
+use crate::{config::Change, failure::error_code::Failure, text::names::ServerName};
+
+impl<B: Backing> Management<B> {
+    /// Adds a server. What a person adds is trusted unless the entry says otherwise.
+    pub async fn add_server(
+        &self,
+        name: &str,
+        entry: Map<String, Value>,
+    ) -> Result<ServerChange, Failure> {
+        self.add(vec![self.addition(name, entry)?]).await?;
+        Ok(ServerChange::of(self.server(name)?, &["added"]))
+    }
+
+    /// Adds servers by one change of the file. One that may not be added leaves the others alone.
+    pub async fn add_servers(
+        &self,
+        entries: Vec<(String, Map<String, Value>)>,
+    ) -> Vec<Result<(), Failure>> {
+        let additions: Vec<_> = entries
+            .into_iter()
+            .map(|(name, entry)| self.addition(&name, entry))
+            .collect();
+        let written = self
+            .add(additions.iter().flatten().cloned().collect())
+            .await;
+        additions
+            .into_iter()
+            .map(|addition| addition.and_then(|_| written.clone()))
+            .collect()
+    }
+
+    async fn add(&self, additions: Vec<Change>) -> Result<(), Failure> {
+        for addition in &additions {
+            if let Change::AddServer { name, .. } = addition
+                && self.server(name.as_str()).is_err()
+            {
+                self.0.begin_anew(name).await;
+            }
+        }
+        self.write(additions).await
+    }
+
+    /// The change that adds this server, if it may be added.
+    pub(super) fn addition(
+        &self,
+        name: &str,
+        entry: Map<String, Value>,
+    ) -> Result<Change, Failure> {
+        let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
+        self.is_not_the_demo(name)?;
+        let entry = read_new(&parsed, entry, &self.0.our_address())?;
+        match command_line(&entry) {
+            Some(failure) => Err(failure.of_server(name)),
+            None => Ok(Change::AddServer {
+                name: parsed,
+                entry,
+            }),
+        }
+    }
+}
