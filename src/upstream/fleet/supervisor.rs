@@ -11,7 +11,7 @@ use std::{
 
 use arc_swap::ArcSwapOption;
 use tokio::{
-    sync::{Semaphore, mpsc, watch},
+    sync::{mpsc, watch},
     task::JoinHandle,
 };
 use tokio_util::sync::CancellationToken;
@@ -44,13 +44,10 @@ use crate::{
         instance_scope::InstanceScope,
         usage::Usage,
         wanted::{Identity, known, wanted},
-        worker::{Life, Worker, WorkerContext},
+        worker::{Life, Turns, Worker, WorkerContext},
     },
     wire::RequestNumbers,
 };
-
-/// How many servers without known lists are discovered at the same time.
-const DISCOVERIES: usize = 4;
 
 /// How often it is looked whether there is room for those who wait, and whether calls have ended whose clients are gone.
 const LOOK: Duration = Duration::from_secs(1);
@@ -108,7 +105,7 @@ impl Supervisor {
         let context = WorkerContext {
             connect,
             catalog,
-            discovery: Arc::new(Semaphore::new(DISCOVERIES)),
+            turns: Turns::new(),
             subscriptions: AllSubscriptions::default(),
             log_subscriptions,
             hurry,

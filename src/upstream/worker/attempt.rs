@@ -1,14 +1,12 @@
 //! Attempts to connect: begins one, and takes the connection in that comes of it.
 
 use std::{
-    pin::pin,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use futures_util::{future::FutureExt, stream::StreamExt};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::{Connected, Worker, listing::listed_in_words};
 use crate::{
@@ -24,9 +22,6 @@ use crate::{
         state::{State, StateEvent},
     },
 };
-
-/// How long a server keeps its turn. One that hangs must not hold up those behind it.
-const TURN: Duration = Duration::from_secs(3);
 
 impl Worker {
     pub(super) fn start_attempt(&mut self) {
@@ -56,7 +51,7 @@ impl Worker {
             let turn = if known {
                 None
             } else {
-                take_turn(context.discovery.clone(), &urgent).await
+                context.turns.take(&urgent).await
             };
             let connect_context = &context.connect;
             let entry = with_secrets_of_now(entry, connect_context, &shared).await;
@@ -68,12 +63,10 @@ impl Worker {
                 remembered,
                 deadline,
             );
-            let mut connecting = pin!(connecting);
-            tokio::select! {
-                result = &mut connecting => return result,
-                () = tokio::time::sleep(TURN) => drop(turn),
+            match turn {
+                Some(turn) => turn.spend(connecting).await,
+                None => connecting.await,
             }
-            connecting.await
         };
         self.life.attempt = Some(attempt.boxed());
     }
@@ -197,15 +190,6 @@ impl Worker {
         }
         self.sync_log_level();
         Ok(live)
-    }
-}
-
-/// Waits for a turn. Servers whose lists nobody knows take turns, so that a first start does not launch all of them at once; one that a
-/// call waits for goes ahead without.
-async fn take_turn(discovery: Arc<Semaphore>, urgent: &Notify) -> Option<OwnedSemaphorePermit> {
-    tokio::select! {
-        turn = discovery.acquire_owned() => turn.ok(),
-        () = urgent.notified() => None,
     }
 }
 

@@ -13,6 +13,7 @@ mod login;
 mod news;
 mod schedule;
 mod subscriptions;
+mod turns;
 mod upkeep;
 
 use std::{
@@ -25,9 +26,10 @@ use futures_util::{
     future::BoxFuture,
     stream::{FuturesUnordered, StreamExt},
 };
-use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+pub(in crate::upstream) use self::turns::Turns;
 use self::{
     jitter::jittered,
     liveness::Liveness,
@@ -65,8 +67,8 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 pub(in crate::upstream) struct WorkerContext {
     pub(in crate::upstream) connect: ConnectContext,
     pub(in crate::upstream) catalog: Catalog,
-    /// Servers that are discovered at the same time, so that a start does not launch everything at once.
-    pub(in crate::upstream) discovery: Arc<Semaphore>,
+    /// Of servers that are discovered.
+    pub(in crate::upstream) turns: Turns,
     pub(in crate::upstream) subscriptions: AllSubscriptions,
     pub(in crate::upstream) log_subscriptions: LogSubscriptions,
     /// Cancelled by a second signal: children are killed without further waiting.

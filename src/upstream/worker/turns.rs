@@ -1,0 +1,116 @@
+//! Turns of servers whose lists nobody knows, so that a first start does not launch all of them at once, and a busy machine not more
+//! than it can.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+/// How many begin together.
+const BEGINNING: usize = 4;
+
+/// A server that has not connected by then does not hold up those behind it,
+const BEGINS: Duration = Duration::from_secs(3);
+
+/// unless so many are on their way: each is slow because of the others.
+const CONNECTING: usize = 12;
+
+/// How long one counts among them.
+const CONNECTS: Duration = Duration::from_secs(30);
+
+pub(in crate::upstream) struct Turns {
+    beginning: Arc<Semaphore>,
+    connecting: Arc<Semaphore>,
+}
+
+pub(super) struct Turn {
+    beginning: OwnedSemaphorePermit,
+    connecting: OwnedSemaphorePermit,
+}
+
+impl Turns {
+    pub(in crate::upstream) fn new() -> Self {
+        Self {
+            beginning: Arc::new(Semaphore::new(BEGINNING)),
+            connecting: Arc::new(Semaphore::new(CONNECTING)),
+        }
+    }
+
+    /// Waits for a turn. A server that a call waits for goes ahead without one.
+    pub(super) async fn take(&self, urgent: &Notify) -> Option<Turn> {
+        let turn = async {
+            Some(Turn {
+                connecting: self.connecting.clone().acquire_owned().await.ok()?,
+                beginning: self.beginning.clone().acquire_owned().await.ok()?,
+            })
+        };
+        tokio::select! {
+            turn = turn => turn,
+            () = urgent.notified() => None,
+        }
+    }
+}
+
+impl Turn {
+    /// Does it, and gives the turn up when it is done or takes long.
+    pub(super) async fn spend<T>(self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        for (permit, time) in [
+            (self.beginning, BEGINS),
+            (self.connecting, CONNECTS - BEGINS),
+        ] {
+            tokio::select! {
+                result = &mut work => return result,
+                () = tokio::time::sleep(time) => drop(permit),
+            }
+        }
+        work.await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::pending,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::*;
+
+    /// Many servers begin, and none of them ever connects. Returns the number of those that have begun.
+    fn begin_many(turns: &Arc<Turns>) -> Arc<AtomicUsize> {
+        let begun = Arc::new(AtomicUsize::new(0));
+        for _ in 0..60 {
+            let (turns, begun) = (turns.clone(), begun.clone());
+            tokio::spawn(async move {
+                let turn = turns.take(&Notify::new()).await.expect("a turn");
+                begun.fetch_add(1, Ordering::Relaxed);
+                turn.spend(pending::<()>()).await;
+            });
+        }
+        begun
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_that_hang_are_started_a_few_at_a_time() {
+        let turns = Arc::new(Turns::new());
+        let begun = begin_many(&turns);
+        let mut counts = Vec::new();
+        for seconds in [1, 3, 3, 3, 15, 6] {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            counts.push(begun.load(Ordering::Relaxed));
+        }
+        // After 1, 4, 7, 10, 25 and 31 seconds.
+        assert_eq!(counts, [4, 8, 12, 12, 12, 16]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_a_call_waits_for_needs_no_turn() {
+        let turns = Arc::new(Turns::new());
+        let begun = begin_many(&turns);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let urgent = Notify::new();
+        urgent.notify_one();
+        assert!(turns.take(&urgent).await.is_none());
+        assert_eq!(begun.load(Ordering::Relaxed), BEGINNING);
+    }
+}
