@@ -17,7 +17,7 @@ const DETAIL = 160;
 
 const RESULTS = [["", "any result"], ["bad", "failed or refused"], ["ok", "ok"], ["tool_error", "tool error"], ["failed", "failed"], ["refused", "refused"], ["invalid", "invalid"], ["withdrawn", "withdrawn"]];
 const TIMES = [["", "any time"], ["1h", "last hour"], ["today", "today"], ["7d", "7 days"]];
-const KINDS = [["", "calls and refusals"], ["change", "changes by people and agents"], ["decision", "approvals and quarantines"], ["server", "starts and ends of servers"], ["daemon", "the daemon"], ["all", "everything"]];
+const KINDS = [["", "calls and refusals"], ["change", "changes by you and agents"], ["decision", "approvals and quarantines"], ["server", "starts and ends of servers"], ["daemon", "the daemon"], ["all", "everything"]];
 const MASKED = [["", "secrets or none"], ["true", "secrets masked"]];
 const KEYS = ["text", "result", "server", "caller", "client", "tool", "call", "run", "kind", "since", "masked"];
 
@@ -211,7 +211,7 @@ export function activity(id, first, frame) {
       cell("r l2", record.duration_us === undefined ? "" : took(record.duration_us)),
       cell("r dim hide", record.answer_bytes === undefined ? "" : short(tokens(record.answer_bytes))),
     ], { "aria-selected": String(record.id) === open ? "true" : undefined, on: opens(record) });
-    return table("fold.two.dense.opens", [["Time"], ["What"], ["Class"], ["Result"], ["Detail"], ["Caller"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)]);
+    return table("fold.two.dense.opens", [["Time"], ["What"], ["Type"], ["Result"], ["Detail"], ["Caller"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)]);
   }
 
   return {

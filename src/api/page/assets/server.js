@@ -146,9 +146,9 @@ export function server(name, frame, first) {
     ];
   }
 
-  /** What helps is no step to read where it is a field. */
+  /** What helps is no step to read where it is a field, which says what is missing. */
   function why(one, isField) {
-    if (!one.enabled || (!one.last_error && !one.held && !one.quarantined && !one.detail)) return null;
+    if (!one.enabled || (isField && details.missing?.length) || (!one.last_error && !one.held && !one.quarantined && !one.detail)) return null;
     const kind = one.state === "Error" ? "err" : one.state === "Authenticating" ? "warn" : one.held || one.quarantined ? "held" : "plain";
     const names = tools.tools.filter((tool) => ["tool_held", "tool_changed"].includes(tool.code)).map((tool) => h("code", said(tool.name.slice(name.length + 1))));
     const named = [names.length ? ": " : null, names.slice(0, NAMED).flatMap((one, i) => [i ? ", " : null, one]), names.length > NAMED ? ", …" : null];
@@ -160,6 +160,7 @@ export function server(name, frame, first) {
     const one = details.server;
     if (!one.enabled) return "It starts when you enable it.";
     if (one.quarantined) return "It starts when you approve it.";
+    if (details.missing?.length) return `It starts when its ${details.missing[0].kind} is set.`;
     return details.entry?.start === "eager" ? "It starts with the daemon." : "The first call starts it.";
   }
 
@@ -190,7 +191,7 @@ export function server(name, frame, first) {
     const aside = [h("p", shown.length < sorted.length ? `${shown.length} of ${sorted.length} shown, most called first` : count(sorted.length, "tool")), sorted.length > FEW ? all : null];
     const listed = new Set(sorted.map(own));
     const unlisted = calls.tools.filter((one) => !listed.has(one.tool)).map((one) => `${one.tool} (${count(one.calls, "call")})`);
-    return section("Tools", aside, table("fold", [["Tool"], ["Class"], ["Description"], ["Calls, 24 h", "r"], ["Median", "r"], ["For agents"]], [shown.map(line)]),
+    return section("Tools", aside, table("fold", [["Tool"], ["Type"], ["Description"], ["Calls, 24 h", "r"], ["Median", "r"], ["For agents"]], [shown.map(line)]),
       unlisted.length ? h("p.hint", "Called under names that it does not list, or that records have masked: ", said(some(unlisted, FEW)), ".") : null);
   }
 

@@ -14,7 +14,7 @@ const STEP = 200;
 const DAYS = 30;
 
 const TYPES = [["", "any type"], ["read", "read"], ["write", "write"], ["destructive", "destructive"]];
-const STATES = [["", "any state"], ["offered", "offered"], ["hidden", "hidden"], ["held", "held"], ["out", "server is off or held"]];
+const STATES = [["", "any state"], ["offered", "offered"], ["hidden", "hidden"], ["held", "held"], ["out", "server disabled or quarantined"]];
 
 /** In which of the states a tool is. */
 function stateOf(tool) {
