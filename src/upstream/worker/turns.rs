@@ -56,7 +56,7 @@ impl Turn {
         let mut work = pin!(work);
         for (permit, time) in [
             (self.beginning, BEGINS),
-            (self.connecting, CONNECTS - BEGINS),
+            (self.connecting, CONNECTS.saturating_sub(BEGINS)),
         ] {
             tokio::select! {
                 result = &mut work => return result,
