@@ -28,6 +28,7 @@ pub(super) type KnownHabits = Arc<Guarded<BTreeMap<ServerName, (String, ServerHa
 pub struct Catalog {
     pub(super) published: Arc<ArcSwap<Snapshot>>,
     pub(super) searcher: Arc<ArcSwap<Searcher>>,
+    pub(super) is_indexed: Arc<SetOnce<()>>,
     pub(super) commands: mpsc::Sender<CatalogCommand>,
     pub(super) differences: broadcast::Sender<Difference>,
     pub(super) own_differences: broadcast::Sender<OwnDifference>,
@@ -74,6 +75,11 @@ impl Catalog {
     /// Returns when the last known lists are read.
     pub async fn read_first(&self) {
         self.is_read.wait().await;
+    }
+
+    /// Returns when the last known lists are indexed, or cannot be.
+    pub async fn index_first(&self) {
+        self.is_indexed.wait().await;
     }
 
     /// What is known now.

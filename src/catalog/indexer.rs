@@ -1,10 +1,10 @@
-//! Keeps the index up to date with the newest snapshot: indexes what changed on a blocking thread and publishes a searcher. Nobody
-//! waits for it.
+//! Keeps the index up to date with the newest snapshot: indexes what changed on a blocking thread and publishes a searcher. Only the
+//! searches right after a start wait for it.
 
 use std::{sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, SetOnce};
 use tokio_util::sync::CancellationToken;
 
 use super::{IndexChanges, IndexError, Searcher, Snapshot, Writer};
@@ -19,6 +19,8 @@ pub(super) struct Indexer {
     pub(super) searcher: Arc<ArcSwap<Searcher>>,
     /// A snapshot was published.
     pub(super) news: Arc<Notify>,
+    /// The last known lists are indexed, or cannot be.
+    pub(super) has_begun: Arc<SetOnce<()>>,
 }
 
 impl Indexer {
@@ -44,6 +46,8 @@ impl Indexer {
                     None
                 }
             };
+            // It is set once.
+            let _ = self.has_begun.set(());
             tokio::select! {
                 () = shutdown.cancelled() => return,
                 () = self.news.notified() => (),

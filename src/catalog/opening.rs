@@ -69,12 +69,14 @@ impl Catalog {
             snapshots: published.clone(),
             searcher: Arc::default(),
             news: Arc::default(),
+            has_begun: Arc::default(),
         };
         let (commands, inbox) = mpsc::channel(CAPACITY);
         let (differences, _) = broadcast::channel(DIFFERENCES);
         let catalog = Self {
             published: published.clone(),
             searcher: indexer.searcher.clone(),
+            is_indexed: indexer.has_begun.clone(),
             commands,
             differences: differences.clone(),
             own_differences: broadcast::channel(DIFFERENCES).0,

@@ -7,9 +7,10 @@ mod notice;
 mod run;
 mod signature;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde::Serialize;
+use tokio::time::timeout;
 
 pub use self::{
     answer::{Detail, SearchAnswer, search_lists},
@@ -26,6 +27,9 @@ use crate::{
     upstream::{Status, Upstreams},
     wire::Raw,
 };
+
+/// Limit: how long a search right after a start waits for the index of the last known lists.
+const FIRST_INDEX: Duration = Duration::from_secs(2);
 
 /// What is searched for.
 #[derive(Debug, Clone)]
@@ -172,6 +176,8 @@ impl ToolSearch {
         search: &Search,
         detail: Detail,
     ) -> Result<Raw, Failure> {
+        // Without it the notice says what is not searched.
+        let _ = timeout(FIRST_INDEX, self.0.catalog.index_first()).await;
         let words = Query::parse(&search.query, &[]);
         let searcher = self.0.catalog.searcher();
         let found = if self.0.catalog.is_indexed_for(caller) && searcher.is_quick(&words) {
