@@ -105,22 +105,26 @@ async fn say(
     let url = location.url.as_deref();
     if out.is_json() {
         let started = StartReport { started, pid, url };
-        return output::json(&output::as_json(&started)?);
-    }
-    if let Some(url) = url {
+        output::json(&output::as_json(&started)?)?;
+    } else if let Some(url) = url {
         out.done(&format!("{done}: {url}"));
+    }
+    if url.is_some() {
         return Ok(());
     }
-    out.done(&format!("{done}: its local socket only"));
+    let failure = |why: String| {
+        CommandFailure::failed(format!(
+            "{done}, but no client can connect over HTTP: {why}"
+        ))
+    };
     let settings = files.supposed_settings().map(|found| found.settings);
     let listen = settings.unwrap_or_default().listen;
-    match TakenPort::of(listen).await {
+    Err(match TakenPort::of(listen).await {
         Some(taken) => {
-            out.warning(&format!("{listen} is taken{}", taken.by));
             let take = format!("`mcpproxy config set listen {}`", taken.free);
-            out.next(&format!("{}, then `mcpproxy restart`", taken.step(&take)));
+            let step = format!("{}, then `mcpproxy restart`", taken.step(&take));
+            failure(format!("{listen} is taken{}", taken.by)).next(step)
         }
-        None => out.next("`mcpproxy doctor`"),
-    }
-    Ok(())
+        None => failure(format!("{listen} was taken, and is free now")).next("`mcpproxy restart`"),
+    })
 }

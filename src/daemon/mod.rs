@@ -288,11 +288,8 @@ async fn not_bound(listen: Listen, error: &NotBound) -> ServeError {
     };
     if let Some(taken) = taken {
         let address = error.address;
-        let what = format!(
-            "failed to listen on {address}: the port is taken{}",
-            taken.by
-        );
-        let step = taken.step(&format!("--port {}", taken.free.port()));
+        let what = format!("failed to listen on {address}: it is taken{}", taken.by);
+        let step = taken.step(&format!("`--listen {}`", taken.free));
         return ServeError::failed(what, step);
     }
     match error.reason.kind() {

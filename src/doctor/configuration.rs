@@ -25,7 +25,7 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
     let fail = |what: &str, fix: &str| DoctorFinding::fail(CONFIGURATION, what, fix);
     if let Some(error) = &report.error {
         let fix = if report.missing_variables.is_empty() {
-            "correct the file; a running daemon keeps the last good one in force".to_owned()
+            "`mcpproxy config edit`; a running daemon keeps its last good configuration".to_owned()
         } else {
             report.missing_step()
         };

@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::DoctorFinding;
+use crate::storage;
 
 const FILES: &str = "files";
 
@@ -14,6 +15,12 @@ const WRITABLE: u32 = 0o022;
 
 /// Others may read, write or enter.
 const OPEN: u32 = 0o077;
+
+/// A file that is written and removed again.
+const PROBE: &str = ".doctor";
+
+/// How many bytes it has: a full disk has room for fewer.
+const PAGE: usize = 4096;
 
 /// How many files are looked at.
 const MOST: usize = 10_000;
@@ -46,6 +53,12 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
             "run mcpproxy as that user, or name a folder of your own with `data_dir` or --data-dir";
         let what = "the data folder belongs to another user, so your daemon cannot use it";
         return Some(DoctorFinding::fail(FILES, what, fix).at(place));
+    }
+    let probe = folder.join(PROBE);
+    let written = storage::write_atomically(&probe, &[0; PAGE]);
+    if let Err(error) = written.and_then(|()| storage::remove(&probe)) {
+        let what = format!("the data folder cannot be written: {error}");
+        return Some(DoctorFinding::fail(FILES, what, storage::disk_step(&error)).at(place));
     }
     if access.mode & OPEN != 0 {
         let what = format!(
@@ -166,5 +179,7 @@ mod tests {
         check(DoctorSeverity::Warn, "a.log");
         set(&log, 0o600);
         check(DoctorSeverity::Ok, "only you");
+        fs::create_dir(data.join(super::PROBE)).expect("ours");
+        check(DoctorSeverity::Fail, "cannot be written");
     }
 }

@@ -1,5 +1,5 @@
 //! Looks for everything that may keep mcpproxy from working, and says of each thing what to do about it. Needs no daemon, and asks
-//! the one that runs. Nothing is changed; servers are started only where no daemon runs, and only those that may be.
+//! the one that runs. Nothing is changed, but for a file that is written to the data folder and removed; servers are started only where no daemon runs, and only those that may be.
 
 mod clients;
 mod configuration;
@@ -111,9 +111,8 @@ pub async fn examine(
     findings.splice(0..0, program::check(status));
     findings.extend(configuration::check(config, status));
     // Without a configuration nobody knows which port is meant.
-    if settings.is_some() || status.is_some() {
-        findings.push(port::check(known.listen, status).await);
-    }
+    let listen = settings.as_ref().map(|settings| settings.listen);
+    findings.extend(port::check(listen, status).await);
     findings.extend(files::configuration(
         files.config_file(),
         configuration::has_secrets(files.config_file(), &known),
@@ -151,7 +150,7 @@ pub async fn examine(
     findings.extend(servers);
     let tools = status.map_or_else(|| files.lists(&known).tool_count(), |status| status.tools);
     findings.push(index(tools, &known, runs));
-    findings.extend(named_by_clients(files, &known, status));
+    findings.extend(named_by_clients(files, settings.as_deref(), status));
     DoctorReport {
         ok: findings
             .iter()
@@ -181,7 +180,7 @@ fn index(tools: usize, settings: &Settings, daemon_runs: bool) -> DoctorFinding 
 
 fn named_by_clients(
     files: &Management<OverFiles>,
-    settings: &Settings,
+    settings: Option<&Settings>,
     status: Option<&StatusReport>,
 ) -> Vec<DoctorFinding> {
     let Some(places) = ClientPlaces::of_process() else {
@@ -193,8 +192,12 @@ fn named_by_clients(
         .filter_map(|address| address.rsplit_once(':')?.1.parse().ok())
         .collect();
     if ports.is_empty() {
+        let Some(settings) = settings else {
+            return Vec::new();
+        };
         ports.push(settings.listen.port());
     }
+    let defaults = Settings::default();
     let us = OurAddress {
         ports,
         places: Some(files.places().clone()),
@@ -204,7 +207,7 @@ fn named_by_clients(
     let entries = config::written_entries(&text).unwrap_or_default();
     let served = clients::ServedHere {
         us,
-        settings,
+        settings: settings.unwrap_or(&defaults),
         entries: &entries,
     };
     clients::check(&places, &served)

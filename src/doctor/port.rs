@@ -32,13 +32,17 @@ const NEXT_PORTS: u16 = 20;
 /// In `/proc/net/tcp`: waits for connections.
 const LISTENS: &str = "0A";
 
-/// The addresses, of a daemon that runs or of one that would be started.
-pub(super) async fn check(listen: Listen, status: Option<&StatusReport>) -> DoctorFinding {
-    match status {
-        Some(status) if !status.location.listen.is_empty() => {
-            let place = status.location.listen.join(", ");
-            DoctorFinding::ok(PORT, "the daemon listens").at(place)
-        }
+/// The addresses, of a daemon that runs or of one that would be started; nothing where they are not known.
+pub(super) async fn check(
+    listen: Option<Listen>,
+    status: Option<&StatusReport>,
+) -> Option<DoctorFinding> {
+    if let Some(status) = status.filter(|status| !status.location.listen.is_empty()) {
+        let place = status.location.listen.join(", ");
+        return Some(DoctorFinding::ok(PORT, "the daemon listens").at(place));
+    }
+    let listen = listen?;
+    Some(match status {
         Some(status) => {
             let fix = "stop that program or set another `listen`, then `mcpproxy restart`";
             let who = who_has(listen).await;
@@ -53,7 +57,7 @@ pub(super) async fn check(listen: Listen, status: Option<&StatusReport>) -> Doct
             finding.at(listen)
         }
         None => free(listen).await,
-    }
+    })
 }
 
 async fn free(listen: Listen) -> DoctorFinding {
@@ -111,13 +115,16 @@ impl TakenPort {
             .err()
             .filter(|error| error.kind() == io::ErrorKind::AddrInUse)?;
         let owner = owner_of(address.port());
-        let owner = owner.map_or_else(String::new, |owner| format!(" by {owner}"));
         let version = version_of(address).await;
         Some(Self {
             is_mcpproxy: version.is_some(),
-            by: match version {
-                Some(version) => format!("{owner}, another mcpproxy ({version})"),
-                None => owner,
+            by: match (version, owner) {
+                (Some(version), Some((_, pid))) => {
+                    format!(" by another mcpproxy ({version}, process {pid})")
+                }
+                (Some(version), None) => format!(" by another mcpproxy ({version})"),
+                (None, Some((program, pid))) => format!(" by {program}, process {pid}"),
+                (None, None) => String::new(),
             },
             free: free_after(address)?,
         })
@@ -163,8 +170,8 @@ async fn version_of(address: SocketAddr) -> Option<String> {
     timeout(ANSWERS_WITHIN, asking).await.ok()?
 }
 
-/// `NAME, process PID`, out of `/proc` where there is one. Processes of other users cannot be seen.
-fn owner_of(port: u16) -> Option<String> {
+/// The name of the program and its process, out of `/proc` where there is one. Processes of other users cannot be seen.
+fn owner_of(port: u16) -> Option<(String, u32)> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
     let sockets: HashSet<String> = tables
         .iter()
@@ -189,7 +196,7 @@ fn owner_of(port: u16) -> Option<String> {
         };
         if holds(&process.path()).is_some() {
             let program = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
-            return Some(format!("{}, process {pid}", program.trim()));
+            return Some((program.trim().to_owned(), pid));
         }
     }
     None
@@ -224,14 +231,14 @@ mod tests {
     async fn a_taken_port_fails_and_names_who_has_it() {
         let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = taken.local_addr().expect("an address").port();
-        let found = check(listen(port), None).await;
+        let found = check(Some(listen(port)), None).await.expect("it is known");
         assert_eq!(found.severity, DoctorSeverity::Fail, "{found:?}");
         let us = format!("process {}", std::process::id());
         if std::path::Path::new("/proc/net/tcp").exists() {
             assert!(found.what.contains(&us), "{found:?}");
         }
         drop(taken);
-        let found = check(listen(port), None).await;
+        let found = check(Some(listen(port)), None).await.expect("it is known");
         assert_eq!(found.severity, DoctorSeverity::Ok, "{found:?}");
     }
 

@@ -58,8 +58,8 @@ fn a_port_that_another_program_has_ends_setup_with_who_and_what_to_do() {
         .says(&taken)
         .says(&["or take a free port: `mcpproxy setup --port"])
         .does_not_say(&["1/5"]);
-    begun.0.run(&["start"]).ended(0).says(&taken).says(&[
-        "started: its local socket only",
+    begun.0.run(&["start"]).ended(1).says(&taken).says(&[
+        "started, but no client can connect over HTTP",
         "`mcpproxy config set listen 127.0.0.1:",
     ]);
     begun
