@@ -16,6 +16,7 @@ use crate::{
     clients::{client_rows, home_places, our_address},
     config::{self, ChangeWay, ChangedValue, Needs},
     daemon_client::{self, AnswerDeadline},
+    failure::error_code::ErrorCode,
     management::{
         ConfigChange, ConfigEdit, ConfigHistory, ConfigPatch, DaemonLocation, EditPath, Management,
         OverFiles, UndoRequest,
@@ -176,7 +177,16 @@ async fn change(
 ) -> Result<(), CommandFailure> {
     let mut daemon = connection::open_or_files(files, out).await?;
     let sending = daemon.send(method, path, output::as_json(body)?, AnswerDeadline::Daemon);
-    let body = sending.await?;
+    let body = sending.await.map_err(|error| {
+        let failure = CommandFailure::from(error);
+        if failure.code != Some(ErrorCode::InvalidArguments) {
+            return failure;
+        }
+        CommandFailure {
+            what: format!("nothing was changed: {}", failure.what),
+            ..failure.next("`mcpproxy config schema` has every key and what it takes")
+        }
+    })?;
     let change: ConfigChange = daemon_client::read(path, &body)?;
     for warning in &change.warnings {
         out.warning(warning);

@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use jsonc_parser::{CollectOptions, ParseOptions, ast, common::Ranged, parse_to_ast};
+use jsonc_parser::{
+    CollectOptions, ParseOptions, ast, common::Ranged, errors::ParseErrorKind, parse_to_ast,
+};
 use serde_json::{Map, Value};
 
 use super::{
@@ -72,7 +74,18 @@ pub(super) fn tree(text: &str) -> Result<Option<ast::Value<'_>>, ConfigError> {
     parse_to_ast(text, &CollectOptions::default(), &OPTIONS)
         .map(|result| result.value)
         .map_err(|error| {
-            let mut problem = error.kind().to_string();
+            let mut problem = match error.kind() {
+                ParseErrorKind::ExpectedStringObjectProperty => {
+                    "a key in double quotes is missing".to_owned()
+                }
+                ParseErrorKind::ExpectedColonAfterObjectKey => {
+                    "the `:` after the key is missing".to_owned()
+                }
+                ParseErrorKind::ExpectedObjectValue => "the value is missing".to_owned(),
+                ParseErrorKind::UnterminatedObject => "this `{` is never closed".to_owned(),
+                ParseErrorKind::UnterminatedArray => "this `[` is never closed".to_owned(),
+                other => other.to_string(),
+            };
             if let Some(first) = problem.get_mut(0..1) {
                 first.make_ascii_lowercase();
             }
@@ -348,7 +361,7 @@ mod tests {
         );
         check(
             "{\"a\" 1}",
-            "line 1, column 6: expected colon after the string or word in object property",
+            "line 1, column 6: the `:` after the key is missing",
         );
         check(
             "{\"a\": 'x'}",
@@ -356,7 +369,7 @@ mod tests {
         );
         check(
             "{a: 1}",
-            "line 1, column 2: expected string for object property",
+            "line 1, column 2: a key in double quotes is missing",
         );
         check(
             "\n[]",

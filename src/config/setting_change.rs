@@ -8,8 +8,8 @@ use super::{
     document::{self, Document, SERVERS},
     edit::{Change, EditError, edit_all},
     file_change::EditedFile,
-    guards,
-    raw::File,
+    finding::{ConfigError, ConfigFinding},
+    raw::{File, RawEntry},
     resolve::{file_fault, parse_document},
     settings::Settings,
     spanned,
@@ -201,10 +201,22 @@ impl JudgedText {
         };
         let root = document.root.as_ref();
         let ignored = root.map(|root| spanned::read::<File>(root, None).ignored);
-        let ignored = ignored.iter().flatten().map(guards::ignored);
-        let problems = fault.iter().map(ToString::to_string).chain(ignored);
+        let ignored = ignored.iter().flatten().map(ToString::to_string);
+        let problems = fault.map_or_else(Vec::new, |fault| match fault {
+            // Their places are in a text that is not written.
+            ConfigError::Findings(findings) => {
+                let unplaced = |one| ConfigFinding { place: None, ..one };
+                findings
+                    .into_iter()
+                    .map(|one| unplaced(one).to_string())
+                    .collect()
+            }
+            syntax @ ConfigError::Syntax { .. } => vec![syntax.to_string()],
+        });
+        let problems = problems.into_iter().chain(ignored);
+        let problems = problems.chain(broken_entries(&settings));
         Self {
-            problems: problems.chain(broken_entries(&settings)).collect(),
+            problems: problems.chain(unknown_keys(document, &settings)).collect(),
             warnings: settings.warnings,
         }
     }
@@ -215,9 +227,22 @@ fn broken_entries(settings: &Settings) -> impl Iterator<Item = String> {
     let broken = settings.broken.iter();
     let broken = broken.filter(|broken| {
         let mut findings = broken.findings.iter();
-        !findings.any(super::finding::ConfigFinding::lacks_value)
+        !findings.any(ConfigFinding::lacks_value)
     });
     broken.map(|broken| format!("the server {:?}: {}", broken.name, broken.reason))
+}
+
+/// Keys that mean nothing in entries that can be used.
+fn unknown_keys(document: &Document<'_>, settings: &Settings) -> Vec<String> {
+    let entries = document.servers.iter().zip(document.entries());
+    let named = entries.filter_map(|(server, written)| Some((server.name.as_deref()?, written)));
+    let usable = named.filter(|(name, _)| settings.servers.contains_key(*name));
+    let of_entry = usable.flat_map(|(name, written)| {
+        let ignored = spanned::read::<RawEntry>(written, None).ignored;
+        let said = ignored.into_iter();
+        said.map(move |key| format!("the server {name:?}: {key}"))
+    });
+    of_entry.collect()
 }
 
 #[cfg(test)]
@@ -338,6 +363,7 @@ mod tests {
 
     #[test]
     fn what_a_daemon_would_not_take_is_a_problem_and_what_was_wrong_before_is_none() {
+        let entry = r#"{"mcpServers": {"a": {"command": "x", "odd": 1}}}"#;
         for (text, path, value) in [
             ("{}", "top_kk", json!(1)),
             ("{}", "top_k", json!(-1)),
@@ -345,10 +371,15 @@ mod tests {
             ("{}", "activity.max_ag", json!("1d")),
             ("{}", "mcpServers.a", json!({})),
             ("{}", "serverAuth.x", json!(1)),
+            (entry, "mcpServers.a.comand", json!("x")),
+            (entry, "mcpServers.a.isolation.imag", json!("x")),
         ] {
             let planned = plan(text, path, WantedValue::Json(value)).expect("it can be edited");
             assert_eq!(planned.problems.len(), 1, "{path} {:?}", planned.problems);
         }
+        let planned = plan(entry, "mcpServers.a.env.ANY", WantedValue::Json(json!("x")));
+        let problems = planned.expect("it can be edited").problems;
+        assert_eq!(problems, [""; 0], "variables have any name");
         let text = r#"{"unknown": 1, "mcpServers": {"a": {}}}"#;
         let planned = plan(text, "top_k", WantedValue::Json(json!(7))).expect("it can be edited");
         assert!(planned.problems.is_empty(), "{:?}", planned.problems);

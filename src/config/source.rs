@@ -142,8 +142,8 @@ impl LoadError {
             Self::Unusable { .. } => {
                 "correct the file; `mcpproxy config check` shows every mistake".to_owned()
             }
-            Self::Missing { by, .. } => {
-                format!("correct the name, or create the file: `mcpproxy setup` with the same {by}")
+            Self::Missing { .. } => {
+                "correct the name, or create the file: `mcpproxy setup`".to_owned()
             }
             Self::Gone(_) => "put the file back".to_owned(),
             Self::WithoutServerAuth(_) => {
@@ -335,7 +335,7 @@ impl Source {
         }
         let mut settings = self.parse("")?;
         settings.warnings.push(format!(
-            "no configuration file yet; `mcpproxy upstream add` creates {}",
+            "no configuration file yet; `mcpproxy setup` creates {}",
             self.file.display()
         ));
         Ok(settings)

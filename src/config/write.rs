@@ -72,7 +72,8 @@ pub fn rewrite(
         create_private_dir(folder).map_err(failed("create the folder", folder))?;
     }
     let _lock = lock(real)?;
-    if fs::metadata(real).is_ok_and(|metadata| metadata.permissions().readonly()) {
+    let is_readable = File::open(real).is_ok();
+    if is_readable && fs::metadata(real).is_ok_and(|found| found.permissions().readonly()) {
         // Replacing it would work, but somebody does not want that.
         let error = io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only");
         return Err(failed("write", real)(error));
