@@ -261,9 +261,9 @@ fn body_or_default<T: Default + serde::de::DeserializeOwned>(
 }
 
 fn known(word: &str) -> Result<Client, Failure> {
-    client_of_word(word).map_err(|known| {
-        let error = format!("no client {word:?} is known");
-        Failure::new(ErrorCode::UnknownClient, error, known)
+    client_of_word(word).map_err(|unknown| {
+        let hint = "GET /api/v1/clients lists all.";
+        Failure::new(ErrorCode::UnknownClient, unknown.to_string(), hint)
     })
 }
 

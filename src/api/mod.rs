@@ -351,10 +351,10 @@ async fn blocking<T: Send + 'static>(
     })
 }
 
-async fn unknown_path() -> FailureResponse {
-    let hint = "GET /api/v1/openapi.json lists them.";
-    let code = ErrorCode::UnknownPath;
-    FailureResponse(Failure::new(code, "there is no such path", hint))
+async fn unknown_path(uri: http::Uri) -> FailureResponse {
+    let hint = "GET /api/v1/openapi.json lists all paths.";
+    let error = format!("no path {}", uri.path());
+    FailureResponse(Failure::new(ErrorCode::UnknownPath, error, hint))
 }
 
 async fn wrong_method() -> FailureResponse {

@@ -375,10 +375,12 @@ impl<'a> Rules<'a> {
         let hint = match names::closest_allowed(tool, names, is_visible) {
             Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
             None if known.is_empty() => {
-                "The server lists no tools. Use another one, or ask the user to look at it."
+                "Nothing ran. The server lists no tools; ask the user to look at it.".to_owned()
+            }
+            None => {
+                "Nothing ran. Look the name up first: with retrieve_tools, or in the list of tools."
                     .to_owned()
             }
-            None => "Look the name up in the list of tools.".to_owned(),
         };
         let error = format!("the server {server:?} has no tool {tool:?}");
         Failure::new(ErrorCode::UnknownTool, error, hint)
@@ -393,8 +395,8 @@ impl<'a> Rules<'a> {
         };
         let names = names.map(|prompt| &*prompt.name);
         let hint = match names::closest_allowed(prompt, names, is_visible) {
-            Some(close) => format!("Did you mean {close:?}?"),
-            None => "Look the name up in the list of prompts.".to_owned(),
+            Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
+            None => "Nothing ran. Look the name up in the list of prompts.".to_owned(),
         };
         let error = format!("the server {server:?} has no prompt {prompt:?}");
         Failure::new(ErrorCode::UnknownPrompt, error, hint)

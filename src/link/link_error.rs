@@ -36,7 +36,7 @@ impl TlsMistake {
             }
             Self::Expired => "renew the server's certificate",
             Self::Authority => {
-                "give the server a certificate with `openssl req -x509 -addext basicConstraints=critical,CA:FALSE`; then name it in \"ca_file\" of its entry"
+                "have the server use a certificate that is issued for it alone (CA:FALSE), and name that, or its issuer, in \"ca_file\" of its entry"
             }
             Self::PlainHttp | Self::OtherHost => return None,
         })

@@ -253,7 +253,7 @@ impl Router {
         let known = snapshot.offered_prompt_names();
         let hint = match names::closest_allowed(offered, known, is_visible) {
             Some(close) => format!("Did you mean {close:?}?"),
-            None => "Look the name up in the list of prompts.".to_owned(),
+            None => "Nothing ran. Look the name up in the list of prompts.".to_owned(),
         };
         Err(Failure::new(
             ErrorCode::UnknownPrompt,

@@ -66,7 +66,7 @@ impl<'a> Things<'a> {
         found.map_err(|refused| match refused {
             RequestError::Failed(failure) => failure,
             RequestError::Rpc(error) => {
-                let hint = "Look the name up in the list of tools.";
+                let hint = "Nothing ran. Look the name up first: with retrieve_tools, or in the list of tools.";
                 Failure::new(ErrorCode::UnknownTool, error.message, hint)
             }
         })

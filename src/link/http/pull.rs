@@ -238,7 +238,7 @@ async fn read_whole(body: &mut Whole) -> Result<Bytes, LinkError> {
     match text.trim_ascii_start().first() {
         Some(b'{' | b'[') => Ok(text),
         Some(_) => {
-            let why = format!("it is {} instead of a message", body.kind());
+            let why = format!("it is {}, not MCP", body.kind());
             Err(LinkError::Broken(why))
         }
         None => Err(LinkError::Broken("the body is empty".to_owned())),

@@ -123,7 +123,10 @@ fn step_of_a_person(failure: &Failure) -> String {
             format!("`mcpproxy access check operator {server}:{tool}` says which rule denies it")
         }
         ErrorCode::ServerDisabled => format!("`mcpproxy upstream enable {server}`"),
-        ErrorCode::ToolDisabled => format!("`mcpproxy upstream show {server}`"),
+        ErrorCode::ToolDisabled => {
+            let tool = failure.tool.as_deref().unwrap_or("TOOL");
+            format!("`mcpproxy tools enable {server}:{tool}`")
+        }
         _ => format!("`mcpproxy upstream inspect {server}`"),
     }
 }

@@ -134,7 +134,12 @@ async fn open(
     let Ok(opened) = tokio::time::timeout(deadline, opening).await else {
         return Err(ConnectError::plain(
             &format!("no answer to initialize within {} s", deadline.as_secs()),
-            logs_step(entry),
+            match entry.transport {
+                Transport::Stdio(_) => NextStep::ReadLog,
+                Transport::Remote(_) => {
+                    NextStep::fix("restart that server, or raise its `init_timeout` if it is slow")
+                }
+            },
         ));
     };
     let (ready, process) = opened?;
@@ -233,6 +238,12 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
             "auto" => NextStep::fix("check the path of its `url`: most end in /mcp or /sse"),
             _ => NextStep::FindType,
         },
+        OpenError::Link(LinkError::Status { status: 500.., .. }) => {
+            NextStep::act("read that server's log, or tell whoever runs it")
+        }
+        OpenError::Link(LinkError::Broken(_)) => {
+            NextStep::fix("correct its `url`: most end in /mcp or /sse")
+        }
         OpenError::Link(LinkError::Ourselves) => NextStep::Remove,
         OpenError::Link(LinkError::Status { status: 429, .. }) => NextStep::Wait,
         OpenError::Link(LinkError::Tls(mistake)) => mistake

@@ -101,7 +101,7 @@ pub(super) async fn prompt(call: &Call<'_>, path: &str) -> Result<(String, Strin
         return Ok((server.to_owned(), prompt.to_owned()));
     }
     let error = format!("the server {server:?} lists no prompt {prompt:?}");
-    let hint = "Look the name up in the list of prompts.";
+    let hint = "Nothing ran. Look the name up in the list of prompts.";
     Err(Failure::new(ErrorCode::UnknownPrompt, error, hint).of_server(server))
 }
 

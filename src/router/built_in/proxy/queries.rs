@@ -78,7 +78,8 @@ async fn tool(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
     let Some((name, known)) = known else {
         // Of a server whose changes are allowed the gate lets unknown tools through.
         let error = format!("the server {server:?} lists no tool {tool:?}");
-        let hint = "Look the name up in the list of tools.";
+        let hint =
+            "Nothing ran. Look the name up first: with retrieve_tools, or in the list of tools.";
         return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
             .of_server(server)
             .of_tool(tool)
@@ -97,7 +98,7 @@ async fn prompt(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
     let known = listed.find(|known| *known.name == *prompt);
     let known = known.ok_or_else(|| {
         let error = format!("Unknown prompt: {path:?}");
-        let hint = "Look the name up in the list of prompts.";
+        let hint = "Nothing ran. Look the name up in the list of prompts.";
         Failure::new(ErrorCode::UnknownPrompt, error, hint)
     })?;
     Ok(renamed(&known.definition, "name", &known.offered))
