@@ -36,7 +36,7 @@ pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Templ
 pub use offered_uris::{OfferedTemplate, Owner};
 pub use own_listings::{OwnKey, OwnListing, OwnSnapshot, SeenSnapshot};
 pub use pinning::{
-    ApprovalRequest, approve_in_files, findings, findings_of, findings_of_tool, seen,
+    ApprovalRequest, SEEN_LENGTH, approve_in_files, findings, findings_of, findings_of_tool, seen,
     with_pins_of_files,
 };
 pub use query::{Filter, LONGEST_QUERY, Matching, Query};

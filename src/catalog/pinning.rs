@@ -276,16 +276,17 @@ fn of_value<'a>(kind: ThingKind, name: &'a str, definition: &'a Raw) -> Listed<'
     }
 }
 
+/// How many hexadecimal digits [`seen`] has.
+pub const SEEN_LENGTH: usize = 32;
+
 /// A digest of all that a person saw of a server: its configuration, all that is written in its entry, every definition that it lists,
 /// held or not, and its instructions. Another one of these is another text. A server chooses all that it lists, before and after: even
 /// so it cannot find two lists of which a person would see the same (128 bits).
 pub fn seen(entry: &str, as_written: &str, listed: Option<&ServerCatalog>) -> String {
-    const LENGTH: usize = 32;
-
     let listed = listed.filter(|listed| *listed.entry == *entry);
     let digests = listed.map(all_listed);
     let mut hex = Fingerprint::of_value(&Raw::author(&(entry, as_written, digests))).to_hex();
-    hex.truncate(LENGTH);
+    hex.truncate(SEEN_LENGTH);
     hex
 }
 

@@ -289,7 +289,12 @@ fn show_result(target: &CallTarget, raw: &RawValue, out: Output) -> Result<(), C
     }
     if result.is_some_and(|result| result.is_error == Some(true)) {
         return Err(
-            CommandFailure::failed(format!("the tool {} reports an error", target.name)).shown(),
+            CommandFailure::failed(format!("the tool {} reports an error", target.name))
+                .next(format!(
+                    "`mcpproxy tools show {}` shows what it takes",
+                    target.name
+                ))
+                .shown(),
         );
     }
     Ok(())

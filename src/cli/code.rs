@@ -18,7 +18,7 @@ use crate::{
 
 /// Run a JavaScript file that calls tools
 ///
-/// Scripts are those of `code_execution`. The result goes to stdout, the log to stderr. Ends with 1 if it fails. Needs `mcpproxy
+/// Scripts are those of `code_execution`. The result goes to stdout, the log to stderr. Ends with code 1 if the script fails. Needs `mcpproxy
 /// config set enable_code_execution true`.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]

@@ -207,7 +207,7 @@ fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
             return Err(CommandFailure::failed(error).next(report.missing_step()));
         }
         return Err(CommandFailure::failed(error)
-            .next("correct the file; a running daemon keeps the last good one in force"));
+            .next("`mcpproxy config edit`; a running daemon keeps its last good configuration"));
     }
     if let Some(fault) = report.faults.into_iter().next() {
         let step = "correct it; `mcpproxy config path` prints its path";

@@ -76,7 +76,10 @@ impl DoctorCommand {
 async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
     let mut daemon = match daemon {
         Ok(daemon) => daemon,
-        Err(error) if error.is_absence() => return SeenDaemon::Absent,
+        // What is no folder is a mistake of the configuration, which is a finding of its own.
+        Err(error) if error.is_absence() || matches!(error, DaemonError::NoFolder(_)) => {
+            return SeenDaemon::Absent;
+        }
         Err(error) => return SeenDaemon::Unusable(error.to_string()),
     };
     let Some(status) = daemon.status_report() else {

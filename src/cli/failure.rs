@@ -88,9 +88,10 @@ impl From<DaemonError> for CommandFailure {
         let what = error.to_string();
         match error {
             DaemonError::NotRunning(_) => Self::not_reachable(what)
-                .next("`mcpproxy start` (add --config or --data-dir if they were given)"),
+                .next("`mcpproxy start`"),
             DaemonError::OtherConfiguration { .. } => Self::not_reachable(what)
                 .next("leave out --config (and $MCPPROXY_CONFIG) for that daemon, or choose one with --data-dir"),
+            DaemonError::NoFolder(_) => Self::failed(what).next("name a folder with --data-dir"),
             DaemonError::Unreachable { .. } => Self::not_reachable(what)
                 .next("look at the daemon's log, or restart it"),
             DaemonError::Refused(refusal) => Self {

@@ -5,6 +5,7 @@ use std::{env, num::ParseIntError};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{failure::CommandFailure, help};
+use crate::{clients::UnknownClient, text::names::BadServerName};
 
 /// The failure; nothing for help that was asked for, and for what clap alone can word.
 pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
@@ -17,13 +18,20 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
     let (what, step) = match mistake.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand)?;
-            let meant = meant(text(ContextKind::SuggestedSubcommand));
+            let named = || text(ContextKind::SuggestedSubcommand);
+            let meant = meant(elsewhere(&command, &name).or_else(named));
             (format!("no command {name:?}{meant}"), help)
         }
         ErrorKind::MissingSubcommand => ("no command is given".to_owned(), help),
         ErrorKind::UnknownArgument => {
             let argument = text(ContextKind::InvalidArg)?;
             let meant = meant(text(ContextKind::SuggestedArg));
+            if command == "mcpproxy secret set" && !argument.starts_with('-') {
+                // It does not show: it is a secret by now.
+                let what = "nothing was stored: a value is never an argument";
+                let step = "`mcpproxy secret set NAME`, then paste the value";
+                return Some(CommandFailure::usage(what).next(step));
+            }
             let what = if argument.starts_with('-') {
                 format!("no option {argument}{meant}")
             } else {
@@ -49,6 +57,13 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
         }
         ErrorKind::ValueValidation => {
             let cause = std::error::Error::source(mistake)?;
+            if cause.is::<BadServerName>() {
+                return Some(CommandFailure::usage(cause.to_string()).next(help));
+            }
+            if cause.is::<UnknownClient>() {
+                let failure = CommandFailure::usage(cause.to_string());
+                return Some(failure.next("`mcpproxy connect --help` lists all"));
+            }
             let why = if cause.is::<ParseIntError>() {
                 "write a whole number".to_owned()
             } else {
@@ -70,6 +85,30 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
         _ => return None,
     };
     Some(CommandFailure::usage(what).next(step))
+}
+
+/// Words of other programs, with what does that here.
+const OTHER_WORDS: [(&str, &str); 3] = [
+    ("disconnect", "connect CLIENT --undo"),
+    ("servers", "upstream list"),
+    ("clients", "connect"),
+];
+
+/// What does here what another program calls so, or the first group that has a command of this name.
+fn elsewhere(command: &str, name: &str) -> Option<String> {
+    let root = help::command();
+    if command != root.get_name() {
+        return None;
+    }
+    let word = OTHER_WORDS.iter().find(|(word, _)| *word == name);
+    if let Some((_, ours)) = word {
+        return Some((*ours).to_owned());
+    }
+    let inner = |group: &clap::Command| {
+        let inner = group.find_subcommand(name)?.get_name().to_owned();
+        Some(format!("{} {inner}", group.get_name()))
+    };
+    root.get_subcommands().find_map(inner)
 }
 
 /// The command of this process, without its arguments.
@@ -118,6 +157,13 @@ mod tests {
             ("nonsense", "no command \"nonsense\""),
             ("statu", "no command \"statu\"; did you mean `status`?"),
             ("connect --yess", "no option --yess"),
+            ("connect nosuch", "no client \"nosuch\" is known"),
+            (
+                "disconnect",
+                "no command \"disconnect\"; did you mean `connect CLIENT --undo`?",
+            ),
+            ("add", "no command \"add\"; did you mean `upstream add`?"),
+            ("list", "no command \"list\"; did you mean `upstream list`?"),
             ("upstream add x uvx", "\"uvx\" is one word too many"),
             ("access check ada", "SERVER:TOOL is missing"),
             ("config undo abc", "\"abc\": write a whole number"),

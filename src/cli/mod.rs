@@ -48,7 +48,7 @@ mod uninstall;
 mod upstream;
 mod version;
 
-use std::{pin::Pin, process::ExitCode};
+use std::{env, ffi::OsString, pin::Pin, process::ExitCode};
 
 use clap::{FromArgMatches, Parser, Subcommand};
 
@@ -116,7 +116,7 @@ enum InnerCommand {
 
 impl InnerCommand {
     fn of_this_process() -> Option<Self> {
-        match std::env::args_os().nth(1)?.to_str()? {
+        match env::args_os().nth(1)?.to_str()? {
             "demo-server" => Some(Self::DemoServer),
             "run-script" => Some(Self::RunScript),
             _ => None,
@@ -143,7 +143,12 @@ pub fn main() -> ExitCode {
             Err(failure) => Output::plain().failure(&failure),
         };
     }
-    let read = help::command().try_get_matches();
+    let mut words: Vec<OsString> = env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == "help") {
+        // Help about help is help.
+        words.retain(|word| word != "--help" && word != "-h");
+    }
+    let read = help::command().try_get_matches_from(words);
     let arguments = match read.and_then(|found| Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
         Err(help_or_mistake) => return output::usage(&help_or_mistake),

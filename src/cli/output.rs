@@ -309,7 +309,49 @@ fn say_failure(failure: &CommandFailure) {
 }
 
 fn say(kind: &str, text: &str) {
-    say_line(&format!("{kind}: "), text);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let text = commands_with(&places_given(&arguments), text);
+    say_line(&format!("{kind}: "), &text);
+}
+
+/// The options by which these arguments name the configuration and the data folder, as a shell takes them.
+fn places_given(arguments: &[String]) -> String {
+    let mut given = String::new();
+    let mut arguments = arguments.iter().take_while(|argument| *argument != "--");
+    while let Some(argument) = arguments.next() {
+        let (option, value) = match argument.split_once('=') {
+            Some((option, value)) => (option, Some(value)),
+            None => (&**argument, None),
+        };
+        if !["--config", "--data-dir"].contains(&option) {
+            continue;
+        }
+        if let Some(value) = value.or_else(|| arguments.next().map(String::as_str)) {
+            let is_plain = |c: char| c.is_alphanumeric() || "/._-~".contains(c);
+            let value = if value.chars().all(is_plain) {
+                value.to_owned()
+            } else {
+                format!("'{}'", value.replace('\'', r"'\''"))
+            };
+            given.extend([option, " ", &value, " "]);
+        }
+    }
+    given
+}
+
+/// The text with these options in the commands that it names, so that they mean the same daemon; help is the same everywhere.
+fn commands_with(given: &str, text: &str) -> String {
+    let mut parts = text.split('`');
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        whole.push('`');
+        if part.starts_with("mcpproxy ") && !part.ends_with("--help") {
+            whole += &part.replace("mcpproxy ", &format!("mcpproxy {given}"));
+        } else {
+            whole += part;
+        }
+    }
+    whole
 }
 
 fn say_line(label: &str, text: &str) {
@@ -438,6 +480,26 @@ fn write(text: &str) -> Result<(), CommandFailure> {
 #[cfg(test)]
 mod tests {
     use super::yes_or_no;
+
+    #[test]
+    fn commands_that_are_named_get_the_places_that_were_given() {
+        let given = |line: &str| {
+            let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            super::places_given(&arguments)
+        };
+        assert_eq!(given("status"), "");
+        assert_eq!(given("upstream add x -- y --config z"), "");
+        let places = given("--config=/a/b.json call x --data-dir it's");
+        assert_eq!(places, r"--config /a/b.json --data-dir 'it'\''s' ");
+        let text = super::commands_with(
+            "-x ",
+            "a `mcpproxy stop && mcpproxy ui`, `mcpproxy ui --help`",
+        );
+        assert_eq!(
+            text,
+            "a `mcpproxy -x stop && mcpproxy -x ui`, `mcpproxy ui --help`"
+        );
+    }
 
     #[test]
     fn only_a_yes_is_a_yes() {

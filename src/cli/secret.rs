@@ -100,7 +100,17 @@ impl SetSecret {
 
 impl RemoveSecret {
     async fn run(self, files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
-        let row = files.remove_secret(&checked(self.name)?)?;
+        let name = checked(self.name)?;
+        let referred = files.secret_uses().unwrap_or_default();
+        let users = referred.get(&name).map(|users| users.join(", "));
+        if let Some(users) = users.filter(|_| out.is_interactive())
+            && !out.asks(&format!(
+                "Remove {name}? {users} cannot be used without it."
+            ))
+        {
+            return Err(CommandFailure::refused(format!("{name} was not removed")));
+        }
+        let row = files.remove_secret(&name)?;
         out.note(&format!("{} is removed", row.name));
         let _ = put_in_force(files, out).await;
         if !row.used_by.is_empty() {
@@ -185,8 +195,7 @@ fn checked(name: String) -> Result<String, CommandFailure> {
         return Ok(name);
     }
     let what = format!("{name:?} cannot be the name of a secret");
-    let rule = format!("{SECRET_NAMES}; the value is never an argument");
-    Err(CommandFailure::usage(what).next(rule))
+    Err(CommandFailure::usage(what).next(SECRET_NAMES))
 }
 
 /// The command that stores what a server cannot be used without, if that is a secret.
@@ -261,7 +270,11 @@ fn value_for(name: &str) -> Result<Secret, CommandFailure> {
         let text = String::from_utf8(bytes);
         text.map_err(|_| CommandFailure::usage(format!("the value of {name} is no UTF-8 text")))?
     };
-    value_in(&text).map_err(|why| CommandFailure::usage(format!("the value of {name} {why}")))
+    value_in(&text).map_err(|why| {
+        CommandFailure::usage(format!("{name} was not stored: its value {why}")).next(format!(
+            "`mcpproxy secret set {name}`, then paste the value"
+        ))
+    })
 }
 
 /// What the person at the terminal types, which does not show; nothing where there is none.

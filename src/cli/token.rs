@@ -1,5 +1,6 @@
 //! `mcpproxy token`: tokens for clients.
 
+use bytes::Bytes;
 use clap::{Args, Subcommand, ValueEnum};
 use http::Method;
 
@@ -12,7 +13,7 @@ use super::{
 };
 use crate::{
     config::{ANONYMOUS, AllowedCalls},
-    daemon_client::{self, AnswerDeadline, encoded},
+    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError, encoded},
     management::{NewToken, NewlyIssued, TokenList, TokenRow},
 };
 
@@ -123,10 +124,7 @@ impl TokenCommand {
                 out.answer(TOKENS, &body, |list| print(list, out))
             }
             Self::Revoke(RevokeToken { name }) => {
-                let path = format!("{TOKENS}/{}", encoded(&name));
-                let sending =
-                    daemon.send(Method::DELETE, &path, Vec::new(), AnswerDeadline::Daemon);
-                let body = sending.await?;
+                let body = revoke(&mut daemon, &name).await?;
                 out.note(&format!("revoked {name}"));
                 if out.is_json() {
                     return output::json(&body);
@@ -135,6 +133,13 @@ impl TokenCommand {
             }
         }
     }
+}
+
+/// Revokes a token; the answer.
+pub(super) async fn revoke(daemon: &mut DaemonClient, name: &str) -> Result<Bytes, DaemonError> {
+    let path = format!("{TOKENS}/{}", encoded(name));
+    let sending = daemon.send(Method::DELETE, &path, Vec::new(), AnswerDeadline::Daemon);
+    sending.await
 }
 
 impl AddToken {

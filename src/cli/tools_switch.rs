@@ -110,6 +110,11 @@ async fn switched(
     let change: ServerChange = changing.await?;
     let file = daemon.in_file();
     out.done(&format!("{} {server}:{tool}{file}", past(switch)));
+    if row.is_none() {
+        out.note(&format!(
+            "{server} has listed no tool yet, so the name is not checked"
+        ));
+    }
     Ok(Some(change))
 }
 

@@ -45,7 +45,7 @@ impl Client {
     }
 
     /// Whether it connects to addresses on this machine.
-    pub(super) fn speaks_http(self) -> bool {
+    pub fn speaks_http(self) -> bool {
         self.0.entry.as_ref().is_some_and(|entry| entry.has_http)
     }
 

@@ -101,6 +101,14 @@ pub enum ConnectOutcome {
 }
 
 impl Connected {
+    /// Whether our entry was taken out.
+    pub fn is_disconnected(&self) -> bool {
+        matches!(
+            self.outcome,
+            ConnectOutcome::Disconnected | ConnectOutcome::PutBack
+        )
+    }
+
     /// Whether the client is connected now.
     pub fn is_connected(&self) -> bool {
         matches!(
@@ -110,15 +118,26 @@ impl Connected {
     }
 }
 
-/// The client of a word, or which there are.
-pub fn client_of_word(word: &str) -> Result<Client, String> {
-    let known = Client::all().filter(|client| client.can_connect());
+/// A word that no client has which can be connected.
+#[derive(Debug, thiserror::Error)]
+#[error("no client {word:?} is known{meant}")]
+pub struct UnknownClient {
+    word: String,
+    /// `; did you mean X?`, or nothing.
+    meant: String,
+}
+
+/// The client of a word.
+pub fn client_of_word(word: &str) -> Result<Client, UnknownClient> {
     let found = Client::from_word(word).filter(|client| client.can_connect());
     found.ok_or_else(|| {
+        let known = Client::all().filter(|client| client.can_connect());
         let known: Vec<&str> = known.map(Client::id).collect();
-        let meant = Client::meant_by(word, &known).map(|meant| format!("{meant} "));
-        let meant = meant.unwrap_or_default();
-        format!("{meant}known are {}", known.join(", "))
+        let meant = Client::meant_by(word, &known);
+        UnknownClient {
+            word: word.to_owned(),
+            meant: meant.map_or_else(String::new, |meant| format!("; {meant}")),
+        }
     })
 }
 

@@ -110,7 +110,8 @@ pub fn gather_pasted(
 ) -> Result<ImportReport, Failure> {
     let found = pasted::read(text, name).map_err(|fault| {
         let hint = "paste the JSON or the URL from the server's page";
-        Failure::new(ErrorCode::InvalidArguments, fault.to_string(), hint)
+        let error = format!("nothing to add: {fault}");
+        Failure::new(ErrorCode::InvalidArguments, error, hint)
     })?;
     let file = ClientFile::new(Some(found.client), Scope::User, PathBuf::from("-"));
     let mut report = ImportReport::of(Path::new("/"));

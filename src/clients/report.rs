@@ -193,7 +193,7 @@ impl FoundServer {
             FoundOutcome::Same if self.differing.is_empty() => format!("same as {name}"),
             FoundOutcome::Same => {
                 let differing = self.differing.join(", ");
-                format!("same as {name}, which has another value for {differing}")
+                format!("same as {name}; written differently there: {differing}")
             }
             FoundOutcome::Ourselves => "is mcpproxy itself".to_owned(),
             FoundOutcome::Unusable => format!("cannot be used: {reason}"),
@@ -206,7 +206,11 @@ impl FoundServer {
             let need = self.needs.iter().find(|need| !need.is_set)?;
             Some(format!("needs {}", need.name))
         };
-        self.warning.clone().or_else(lacks)
+        let blank = || {
+            let blank = self.placeholders.first()?;
+            Some(format!("`{}` needs a value of yours", blank.place))
+        };
+        self.warning.clone().or_else(lacks).or_else(blank)
     }
 
     fn is_written_as(&self, name: &str) -> bool {

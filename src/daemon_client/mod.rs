@@ -69,6 +69,9 @@ pub enum DaemonError {
         /// The file that was meant.
         requested: PathBuf,
     },
+    /// The data folder is a file, or a file leads to it.
+    #[error("the data folder {} is no folder", .0.display())]
+    NoFolder(PathBuf),
     /// Something is there, but no connection comes about.
     #[error("failed to reach the daemon on {}: {reason}", socket.display())]
     Unreachable {
@@ -191,8 +194,7 @@ impl DaemonClient {
                 reason,
             }
         })??;
-        let version = serde_json::from_slice::<Version>(&daemon.status);
-        match version {
+        match serde_json::from_slice::<Version>(&daemon.status) {
             Ok(Version { version }) => Ok(Self { version, ..daemon }),
             Err(error) => Err(DaemonError::BadAnswer {
                 request: "GET /api/v1/status".to_owned(),
@@ -211,6 +213,9 @@ impl DaemonClient {
             .map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
                     DaemonError::NotRunning(socket.to_owned())
+                }
+                io::ErrorKind::NotADirectory => {
+                    DaemonError::NoFolder(socket.parent().unwrap_or(socket).to_owned())
                 }
                 _ => unreachable(error.to_string()),
             })?;

@@ -41,7 +41,7 @@ fn failed(error: &UnreadableActivity) -> Failure {
             "`mcpproxy activity list --help` explains the filters.",
         ),
         UnreadableActivity::File(_) => {
-            let hint = "Start the daemon, which sets a damaged file aside and begins a new one, or move the file away.";
+            let hint = "See whether the disk is full; if not, `mcpproxy restart` sets a damaged file aside.";
             Failure::new(ErrorCode::Internal, error.to_string(), hint)
         }
     }

@@ -57,9 +57,11 @@ impl Management {
             (ErrorCode::ToolDisabled, None) => {
                 Some("`mcpproxy config set enable_code_execution true`".to_owned())
             }
-            (ErrorCode::ToolDisabled, _) => Some(format!(
-                "change `enabled_tools` or `disabled_tools` of the server in {file}"
-            )),
+            (ErrorCode::ToolDisabled, Some(server)) => {
+                let tool = failure.tool.as_deref().unwrap_or("TOOL");
+                let thing = format!("{server}:{tool}");
+                Some(format!("`mcpproxy tools enable {}`", as_argument(&thing)))
+            }
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
             (ErrorCode::LoginRequired, Some(server)) => Some(login_step(server)),
             (ErrorCode::ServerUnavailable, Some(server)) => Some(self.repair(server)),
@@ -79,7 +81,11 @@ impl Management {
         let known = lists.servers.get(server);
         let known = known.map(|known| &known.tools[..]).unwrap_or_default();
         let wanted = failure.tool.as_deref().unwrap_or_default();
-        match names::closest(wanted, known.iter().map(|tool| &*tool.name)) {
+        let names = known.iter().map(|tool| &*tool.name);
+        match names::closest(wanted, names) {
+            Some(same) if same == wanted => {
+                "the server offers it to other clients, not to this one".to_owned()
+            }
             Some(close) => format!("did you mean {server}:{close}?"),
             None if known.is_empty() => {
                 format!("it lists no tools; `mcpproxy upstream restart {server}` reads them again")

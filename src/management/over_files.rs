@@ -225,7 +225,10 @@ impl Management<OverFiles> {
         Ok(WrittenConfig {
             config_file: file.to_owned(),
             exists,
-            settings: settings.map_err(|error| as_it_stands(error.to_string()))?,
+            settings: settings.map_err(|error| {
+                let file = file.display();
+                as_it_stands(format!("the configuration {file} cannot be used: {error}"))
+            })?,
         })
     }
 
@@ -234,7 +237,10 @@ impl Management<OverFiles> {
         match fs::read_to_string(self.config_file()) {
             Ok(text) => Ok((text, true)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((String::new(), false)),
-            Err(error) => Err(as_it_stands(error.to_string())),
+            Err(reason) => Err(unusable(&LoadError::Unreadable {
+                file: self.config_file().to_owned(),
+                reason,
+            })),
         }
     }
 
@@ -332,7 +338,10 @@ fn as_it_stands(why: String) -> Failure {
 }
 
 fn unusable(error: &LoadError) -> Failure {
-    let hint = if error.missing_variables().next().is_some() {
+    let step = error.next_step();
+    let hint = if matches!(error, LoadError::Unreadable { .. }) {
+        &step
+    } else if error.missing_variables().next().is_some() {
         "Set the variable for this command, too, as it is for the daemon; `mcpproxy config check` shows whether anything else is wrong."
     } else {
         "`mcpproxy config check` shows the mistake."

@@ -147,7 +147,8 @@ pub fn secret_value(text: &str) -> Result<(), &'static str> {
 }
 
 /// What the name of a secret may have in it.
-pub const SECRET_NAMES: &str = "use letters, digits, `.`, `_`, `-` and `/`, at most 128";
+pub const SECRET_NAMES: &str =
+    "choose a name of at most 128 letters, digits, `.`, `_`, `-` and `/`";
 
 fn check(name: &str) -> Result<(), Failure> {
     if is_secret_name(name) {

@@ -174,17 +174,25 @@ impl<B: Backing> Management<B> {
         self.issue_token(new, None).await
     }
 
-    /// Revokes this token, if it is one that was issued, and to this client alone if one is given; its name.
-    pub async fn revoke_shown(
+    /// The name of this token, if it is one that was issued, and to this client alone if one is given.
+    pub fn name_of_token(
         &self,
         token: &Secret,
         client: Option<&str>,
     ) -> Result<Option<String>, Failure> {
         let known = IssuedTokens::read(self.data_dir()).map_err(|error| failed(&error.into()))?;
-        let name = known
-            .find(&TokenHash::of(token.reveal()))
-            .map(|token| token.name.clone())
-            .filter(|name| client.is_none_or(|client| is_of_client(name, client)));
+        let found = known.find(&TokenHash::of(token.reveal()));
+        let name = found.map(|token| token.name.clone());
+        Ok(name.filter(|name| client.is_none_or(|client| is_of_client(name, client))))
+    }
+
+    /// Revokes the token that has one; the name.
+    pub async fn revoke_shown(
+        &self,
+        token: &Secret,
+        client: Option<&str>,
+    ) -> Result<Option<String>, Failure> {
+        let name = self.name_of_token(token, client)?;
         if let Some(name) = &name {
             self.revoke_token(name).await?;
         }

@@ -87,7 +87,9 @@ impl Place {
             .take()
             .expect("stdin is piped")
             .write_all(input.as_bytes());
-        Ran::of(child.wait_with_output().expect("the program ends"))
+        let mut ran = Ran::of(child.wait_with_output().expect("the program ends"));
+        ran.stderr = self.home.without_places(&ran.stderr);
+        ran
     }
 
     fn command(&self) -> Command {

@@ -14,12 +14,13 @@ use super::{
     import,
     location::Location,
     output::{self, Output},
+    token,
 };
 use crate::{
     clients::{
         Client, ClientList, ClientPlaces, ConnectRequest, Connected, Reaching, check_endpoint,
         client_of_word, client_rows, connect, disconnect, endpoint_path, entry_name, has_file,
-        home_places, is_free, may_be_connected, our_address,
+        home_places, is_free, may_be_connected, our_address, shown_token,
     },
     daemon_client::DaemonClient,
     management::{Management, OverFiles, ServerList},
@@ -66,7 +67,7 @@ pub(super) struct ConnectCommand {
 
 const EXAMPLES: &str = "\
 Examples:
-  mcpproxy connect                          which clients are here and connected
+  mcpproxy connect                          show installed clients, and which are connected
   mcpproxy connect claude-code cursor       connect these two
   mcpproxy connect --all --dry-run          show the change in every found client's file
   mcpproxy connect codex --endpoint /mcp/all
@@ -86,14 +87,23 @@ pub(super) fn put_in(
     Ok(done)
 }
 
-fn take_out(
-    places: &ClientPlaces,
-    reaching: &Reaching,
+/// Disconnects one client, revokes the token that was issued to it, and says so to people.
+async fn take_out(
+    files: &Management<OverFiles>,
+    (places, reaching): (&ClientPlaces, &Reaching),
     request: &ConnectRequest<'_>,
     out: Output,
 ) -> Result<Connected, CommandFailure> {
+    let shown = shown_token(places, &reaching.us, request.client);
     let done = disconnect(places, reaching, request)?;
     say_done(&done, places, out)?;
+    if let Some(token) = shown.filter(|_| done.is_disconnected() && !request.is_for_project)
+        && let Some(name) = files.name_of_token(&token, Some(done.client.id()))?
+    {
+        let mut daemon = connection::open_or_files(files, out).await?;
+        token::revoke(&mut daemon, &name).await?;
+        out.done(&format!("revoked its token {name:?}"));
+    }
     Ok(done)
 }
 
@@ -126,7 +136,22 @@ impl ConnectCommand {
         if self.token {
             // Only the daemon knows the file's entry and the token together.
             let mut daemon = connection::open(&files, out).await?;
+            let location = import::location_of(&daemon);
+            let (places, us) = (home_places()?, our_address(&files, location.as_ref()));
+            let reaching = Reaching::new(&files, location.as_ref(), us)?;
             for client in self.clients {
+                let is_connected = may_be_connected(&places, &reaching, client, false);
+                if !is_connected && !self.undo && client.speaks_http() {
+                    let request = ConnectRequest {
+                        is_dry: self.dry_run,
+                        ..ConnectRequest::usual(client)
+                    };
+                    let done = put_in(&places, &reaching, &request, out.quietly())?;
+                    if !done.is_connected() {
+                        say_done(&done, &places, out)?;
+                        continue;
+                    }
+                }
                 own_token(&mut daemon, client, self.undo, self.dry_run, out).await?;
             }
             return Ok(());
@@ -170,7 +195,7 @@ impl ConnectCommand {
                 spares_found: self.all,
             };
             let outcome = if self.undo {
-                take_out(&places, &reaching, &request, out)
+                take_out(&files, (&places, &reaching), &request, out).await
             } else {
                 put_in(&places, &reaching, &request, out)
             };

@@ -1,5 +1,7 @@
 //! `mcpproxy connect CLIENT --token`: a token of its own in a client's entry, and the file as it was before that.
 
+use std::path::Path;
+
 use http::Method;
 use serde::Deserialize;
 
@@ -10,6 +12,7 @@ use crate::{
     },
     clients::Client,
     daemon_client::{self, AnswerDeadline, DaemonClient},
+    storage,
 };
 
 /// What the daemon did.
@@ -50,6 +53,11 @@ pub(super) async fn own_token(
         out.done(&format!(
             "{name} shows the token {token:?} now, in {file}; undo: `mcpproxy connect {id} --token --undo`"
         ));
+        if storage::is_open_to_others(Path::new(&file)) {
+            out.warning(&format!(
+                "other users can read it; next: `chmod 600 {file}`"
+            ));
+        }
     } else {
         out.note(&format!("would change {file}; nothing was written"));
         return output::foreign_text(&diff.join("\n"));

@@ -26,14 +26,17 @@ use super::{
     output::{self, Output},
 };
 use crate::{
-    clients::{Client, FoundServer, ImportReport, move_out},
+    clients::{
+        Client, ClientRow, FoundServer, ImportReport, client_rows, home_places, move_out,
+        our_address,
+    },
     daemon_client::{AnswerDeadline, DaemonClient},
     management::{Management, OverFiles},
 };
 
 /// Import servers from your AI clients and other proxies
 ///
-/// Shows the servers in your clients' files and this folder's project, and asks which to import. Without a terminal it imports
+/// Shows the servers in your clients' files and in this folder's project file, and asks which to import. Without a terminal it imports
 /// nothing unless --all, --yes or --server is given. Imported servers are trusted. --move also removes them from the clients' files,
 /// so that nothing runs twice.
 #[derive(Debug, Args)]
@@ -76,6 +79,10 @@ pub(super) struct ImportCommand {
     #[arg(long, conflicts_with_all = ["all", "server", "dry_run", "is_held", "moves"])]
     undo: bool,
 }
+
+/// What to do where an entry has a placeholder.
+const GIVE_VALUE: &str =
+    "write your value in its place, or import at a terminal, which asks for it";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -132,6 +139,11 @@ impl ImportCommand {
         } else {
             say_needs(&report, takes, out);
             self.conclude(offered, chosen.len(), &report, takes, out);
+            // A client whose servers are removed has none until it is connected.
+            let is_changed = takes && (report.imported > 0 || !report.moved.is_empty());
+            if is_changed && !all_connected(&files, &daemon, &report) {
+                out.next("`mcpproxy connect`");
+            }
             moving::say(&report, out);
             say_readable(files.config_file(), &report, out);
         }
@@ -162,10 +174,25 @@ impl ImportCommand {
                 n(chosen)
             )
         });
-        // A client whose servers are removed has none until it is connected.
-        if takes && (report.imported > 0 || !report.moved.is_empty()) {
-            out.next("`mcpproxy connect`");
-        }
+    }
+}
+
+/// Whether every client that servers came from is connected, or a client at all where they came from none.
+fn all_connected(
+    files: &Management<OverFiles>,
+    daemon: &DaemonClient,
+    report: &ImportReport,
+) -> bool {
+    let Ok(places) = home_places() else {
+        return false;
+    };
+    let us = our_address(files, location_of(daemon).as_ref());
+    let rows = client_rows(&places, &us, true);
+    let came_from = |row: &&ClientRow| report.taken().any(|one| one.client == row.client);
+    let (mut of_report, mut any) = (rows.iter().filter(came_from).peekable(), rows.iter());
+    match of_report.peek() {
+        Some(_) => of_report.all(|row| row.connected),
+        None => any.any(|row| row.connected),
     }
 }
 
@@ -258,7 +285,7 @@ pub(super) fn only_entry(report: ImportReport) -> Result<Map<String, Value>, Com
     let server = report.servers.into_iter().next();
     match server.map(FoundServer::into_entry) {
         Some(Ok(entry)) => Ok(entry),
-        Some(Err(why)) => Err(CommandFailure::usage(why).next("give the value itself")),
+        Some(Err(why)) => Err(CommandFailure::usage(why).next(GIVE_VALUE)),
         None => Ok(Map::new()),
     }
 }
@@ -269,8 +296,14 @@ fn verdict(report: &ImportReport) -> Result<(), CommandFailure> {
     let failed = failed.filter_map(|server| Some((server.new_name()?, server.error.as_deref()?)));
     let (names, errors): (Vec<&str>, Vec<&str>) = failed.unzip();
     if let Some(why) = errors.first() {
-        let what = format!("not added: {}: {why}", names.join(", "));
-        return Err(CommandFailure::failed(what).shown());
+        let failure = CommandFailure::failed(format!("not added: {}: {why}", names.join(", ")));
+        let mut servers = report.servers.iter();
+        let lacks_value = servers.any(|one| one.error.is_some() && !one.placeholders.is_empty());
+        return Err(if lacks_value {
+            failure.next(GIVE_VALUE).shown()
+        } else {
+            failure.shown()
+        });
     }
     // The report named the reason.
     if report.faults.iter().any(|fault| fault.is_named) {

@@ -94,8 +94,10 @@ impl SetupCommand {
         let files = location.files()?;
         if let Choice::Named(words) = &connect {
             for word in words {
-                let unknown = |known| format!("--connect {word}: no such client; {known}");
-                client_of_word(word).map_err(|known| CommandFailure::usage(unknown(known)))?;
+                client_of_word(word).map_err(|unknown| {
+                    CommandFailure::usage(format!("--connect: {unknown}"))
+                        .next("`mcpproxy connect --help` lists all")
+                })?;
             }
         }
         if let Choice::Named(words) = &taken {

@@ -14,6 +14,7 @@ use super::{
     inspect::{found, looks_dangerous, print_server, print_things},
 };
 use crate::{
+    catalog::SEEN_LENGTH,
     daemon_client::{self, AnswerDeadline},
     failure::error_code::ErrorCode,
     management::{ApprovalBody, InspectedThing, Inspection, ServerChange},
@@ -38,7 +39,7 @@ pub(in crate::cli) struct ApproveServer {
     #[arg(long, conflicts_with_all = ["things", "instructions"])]
     all: bool,
     /// The fingerprint that `upstream inspect` printed
-    #[arg(long, value_name = "SEEN")]
+    #[arg(long, value_name = "SEEN", value_parser = fingerprint)]
     seen: Option<String>,
     /// Approve what looks dangerous or was never listed, too
     #[arg(long)]
@@ -53,6 +54,14 @@ struct Approved {
     /// What there was, as `inspect` shows it; absent where --seen says what was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     inspection: Option<Inspection>,
+}
+
+/// What can be a fingerprint.
+fn fingerprint(text: &str) -> Result<String, &'static str> {
+    if text.len() == SEEN_LENGTH && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(text.to_owned());
+    }
+    Err("it is no fingerprint; `mcpproxy upstream inspect SERVER` shows it")
 }
 
 impl ApproveServer {

@@ -61,15 +61,18 @@ fn unlisted(
 
 /// What is said of a subject that no token has, where only tokens say who somebody is.
 fn unknown_subject(subject: &str, settings: &Settings) -> Option<String> {
-    let auth = settings.server_auth.as_ref()?;
-    let mut subjects = auth.tokens.iter().map(|token| token.subject.as_str());
+    let auth = settings.server_auth.as_ref();
+    let written = auth.iter().flat_map(|auth| &auth.tokens);
+    let written = written.map(|token| token.subject.as_str());
+    let issued = settings.issued.iter().map(|token| token.subject.as_str());
+    let subjects: Vec<&str> = written.chain(issued).collect();
     let is_known = [ANONYMOUS, OPERATOR].contains(&subject)
-        || auth.providers != [Provider::Bearer]
-        || subjects.clone().any(|known| known == subject);
+        || auth.is_some_and(|auth| auth.providers != [Provider::Bearer])
+        || subjects.contains(&subject);
     if is_known {
         return None;
     }
-    let close = names::closest(subject, &mut subjects);
+    let close = names::closest(subject, subjects.into_iter());
     let close = close.map(|close| format!(", did you mean {close:?}?"));
     let close = close.unwrap_or_default();
     Some(format!("no token has the subject {subject:?}{close}"))

@@ -44,9 +44,16 @@ impl Home {
         let ran = within("the command to end", ran).await.expect("it runs");
         let text = |bytes| String::from_utf8(bytes).expect("text");
         let code = ran.status.code().expect("a code");
-        let (out, err) = (text(ran.stdout), text(ran.stderr));
+        let (out, err) = (text(ran.stdout), self.without_places(&text(ran.stderr)));
         assert!(code != 101, "{err}");
         (code, out, err)
+    }
+
+    /// What a command said, whose own options are repeated in each command that it names.
+    pub fn without_places(&self, said: &str) -> String {
+        let (file, folder) = (self.config_file(), self.data_dir());
+        let (file, folder) = (file.display(), folder.display());
+        said.replace(&format!("--config {file} --data-dir {folder} "), "")
     }
 
     /// The records of the activity log that are asked for.
