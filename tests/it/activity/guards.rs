@@ -209,5 +209,5 @@ async fn a_damaged_file_without_a_daemon_says_what_to_do() {
     std::fs::write(file, "no database".repeat(1000)).expect("writable");
     let (code, _, said) = home.cli(&["activity", "list"]).await;
     assert_eq!(code, 1, "{said}");
-    has!(said, "start the daemon, which sets");
+    has!(said, "`mcpproxy restart` sets a damaged file aside");
 }
