@@ -23,13 +23,17 @@ impl<B: Backing> Management<B> {
                 .iter()
                 .any(|(written, _)| written.eq_ignore_ascii_case(DEMO))
         };
-        if !name.eq_ignore_ascii_case(DEMO) || self.server(DEMO).is_err() || is_named() {
+        let demo = Some(name).filter(|name| name.eq_ignore_ascii_case(DEMO));
+        let Some(Ok(demo)) = demo.map(|_| self.server(DEMO)).filter(|_| !is_named()) else {
             return Ok(());
-        }
+        };
         let error = format!("the demo server {DEMO:?} runs already");
-        let hint = format!(
-            "Choose another name, or `mcpproxy upstream remove {DEMO}` (one of `serve --demo` needs a restart without --demo)."
-        );
+        let hint = match demo.demo {
+            Some(DemoOrigin::Request) => {
+                "Choose another name, or remove it first: `mcpproxy upstream remove demo`."
+            }
+            _ => "Choose another name, or start the daemon without --demo.",
+        };
         Err(Failure::new(ErrorCode::ServerExists, error, hint).of_server(name))
     }
 }

@@ -49,8 +49,11 @@ impl ConnectError {
     /// The same for a program that wrote this to its standard output, where only messages of the protocol may stand.
     pub(in crate::upstream) fn after_writing(self, line: &str) -> Self {
         Self {
-            reason: format!("{}; its stdout has other text: {line}", self.reason),
-            step: NextStep::act("have it write to stderr"),
+            reason: format!(
+                "{}; a line of its stdout is no MCP message: {line}",
+                self.reason
+            ),
+            step: NextStep::act("have it write only MCP messages to stdout, or update it"),
             ..self
         }
     }

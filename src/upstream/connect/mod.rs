@@ -132,15 +132,17 @@ async fn open(
         }
     };
     let Ok(opened) = tokio::time::timeout(deadline, opening).await else {
-        return Err(ConnectError::plain(
-            &format!("no answer to initialize within {} s", deadline.as_secs()),
-            match entry.transport {
-                Transport::Stdio(_) => NextStep::ReadLog,
-                Transport::Remote(_) => {
-                    NextStep::fix("restart that server, or raise its `init_timeout` if it is slow")
-                }
-            },
-        ));
+        let seconds = deadline.as_secs();
+        return Err(match entry.transport {
+            Transport::Stdio(_) => ConnectError::plain(
+                &format!("no answer within {seconds} s of its start"),
+                NextStep::ReadLog,
+            ),
+            Transport::Remote(_) => ConnectError::plain(
+                &format!("no answer within {seconds} s"),
+                NextStep::fix("restart that server, or raise its `init_timeout` if it is slow"),
+            ),
+        });
     };
     let (ready, process) = opened?;
     let Ready {
