@@ -22,7 +22,7 @@ pub fn disk_step(error: &io::Error) -> &'static str {
         }
         io::ErrorKind::ReadOnlyFilesystem => "make the disk writable, then try again",
         io::ErrorKind::PermissionDenied => {
-            "check who owns the file and its folder, and who may write there"
+            "let your user write to the file and its folder (`chmod u+w`, or `chown`), then try again"
         }
         _ => "check that the file and its folder may be written, then try again",
     }

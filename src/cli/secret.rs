@@ -130,8 +130,8 @@ fn list(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure
         out.note(&format!("their users are not known: {error}"));
     }
     out.note(&match (listing.store, listing.fault) {
-        (Some(store), None) => format!("new secrets are kept in {store}"),
-        (Some(store), Some(fault)) => format!("new secrets are kept in {store}: {fault}"),
+        (Some(store), None) => format!("new secrets go into {store}"),
+        (Some(store), Some(fault)) => format!("new secrets go into {store}; {fault}"),
         (None, fault) => {
             let fault = fault.unwrap_or_default();
             format!("list incomplete: {fault}; next: `mcpproxy doctor`")

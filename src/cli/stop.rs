@@ -44,7 +44,9 @@ impl StopCommand {
         let daemon = match connection::open(&files, out).await {
             Err(absent @ DaemonError::NotRunning(_)) => {
                 let failure = CommandFailure::not_reachable(format!("nothing to stop: {absent}"));
-                return Err(failure.next("name another daemon with its --config and --data-dir"));
+                return Err(
+                    failure.next("if it runs with another data folder, add --data-dir FOLDER")
+                );
             }
             opened => opened?,
         };

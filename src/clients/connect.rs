@@ -332,7 +332,7 @@ fn left_alone(what: impl Into<String>, hint: impl Into<String>) -> Failure {
 
 pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError) -> Failure {
     let path = file.path.display();
-    let what = format!("{path} of {} was left unchanged: {error}", client.name());
+    let what = format!("{} was not changed: {path}: {error}", client.name());
     let step = match error {
         ClientFileError::Fault(fault) => step_about(fault, &file.path),
         ClientFileError::NameTaken(_) => "choose another name with --name".to_owned(),

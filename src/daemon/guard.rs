@@ -183,7 +183,7 @@ fn shown(text: &str) -> &str {
 
 fn refusal(what: &HeaderName) -> Response {
     let hint = format!(
-        "This {what} is not trusted. The user can add it to trusted_{what}s; the log names it."
+        "Nothing ran: this {what} is not trusted. The user can add it to trusted_{what}s; the log names it."
     );
     error(StatusCode::FORBIDDEN, "forbidden", &hint)
 }

@@ -84,7 +84,7 @@ impl NextStep {
         match self {
             Self::ReadLog => format!("`mcpproxy upstream logs {server}`"),
             Self::RunByHand => format!(
-                "its log is empty; run its command by hand (`mcpproxy upstream show {server}`)"
+                "run the command that `mcpproxy upstream show {server}` prints: its log is empty"
             ),
             Self::SetSecret { name } => format!("`mcpproxy secret set {name}`"),
             Self::SetVariable { name } => format!("set {name} for the daemon, then restart it"),

@@ -23,7 +23,7 @@ pub enum TlsMistake {
     #[error("its certificate has expired")]
     Expired,
     /// It is that of an authority.
-    #[error("its certificate is that of an authority (CA:TRUE)")]
+    #[error("its certificate is a CA certificate (CA:TRUE)")]
     Authority,
 }
 

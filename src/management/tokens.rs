@@ -315,7 +315,12 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
     if let Some(profile) = &new.profile
         && !settings.profiles.contains_key(profile)
     {
-        return Err(wrong(format!("there is no profile {profile:?}")));
+        let names: Vec<_> = settings.profiles.keys().map(String::as_str).collect();
+        let known = match names.as_slice() {
+            [] => "none is configured".to_owned(),
+            names => format!("there are {}", names.join(", ")),
+        };
+        return Err(wrong(format!("there is no profile {profile:?}: {known}")));
     }
     let servers = new.servers.filter(|servers| !servers.is_empty());
     let is_known = |name: &&String| {

@@ -244,7 +244,7 @@ async fn a_program_that_talks_on_its_output_is_diagnosed_with_its_first_line() {
     let daemon = TestDaemon::builder().entry("up", entry(script)).await;
     let row = row_saying(&daemon, "its stdout").await;
     has!(row["last_error"], r#""Listening on \u{1b}[1mport 3000""#);
-    has!(row["next_step"], "stderr");
+    has!(row["next_step"], "only MCP messages to stdout");
     let health = daemon.get("/health").await;
     lacks!(health.text(), "Listening");
 

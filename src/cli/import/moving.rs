@@ -60,7 +60,7 @@ pub(super) fn undo(
     let failed = put_back.iter().find_map(|one| one.error.clone());
     if put_back.is_empty() {
         return Err(CommandFailure::failed(
-            "no file has servers that `import --move` removed",
+            "nothing to undo: `import --move` removed no servers",
         ));
     }
     if out.is_json() {

@@ -108,7 +108,7 @@ impl Pull {
                 Ok(Message::Response(answer)) => self.answer(answer),
                 Err(error) => {
                     let why = self.shared.server.excerpt(error.to_string().as_bytes());
-                    Err(self.broken(format!("a message could not be read: {why}")))
+                    Err(self.broken(format!("a message in it is broken: {why}")))
                 }
             };
         }

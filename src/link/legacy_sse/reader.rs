@@ -132,7 +132,7 @@ impl StreamReader {
                         finder.feed(&self.events.skip());
                         let (id, text) = (finder.finish(), TOO_LARGE.as_bytes());
                         if !sorter.broken(in_flight, id.as_ref(), TOO_LARGE, text) {
-                            return format!("a message could not be read: {TOO_LARGE}");
+                            return format!("a message in it is broken: {TOO_LARGE}");
                         }
                     }
                     Err(End::Cut(why)) => return why,

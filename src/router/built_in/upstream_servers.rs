@@ -126,7 +126,7 @@ async fn run(call: Call<'_>) -> Result<Reply, RequestError> {
         let known = OPERATIONS.join(", ");
         let shown: String = operation.chars().take(64).collect();
         return Err(call.wrong(format_args!(
-            "`operation` is {shown:?}; it is one of {known}"
+            "`operation` cannot be {shown:?}; use one of {known}"
         )));
     }
     if operation == "list" {

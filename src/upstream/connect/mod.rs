@@ -243,9 +243,9 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
         OpenError::Link(LinkError::Status { status: 500.., .. }) => {
             NextStep::act("read that server's log, or tell whoever runs it")
         }
-        OpenError::Link(LinkError::Broken(_)) => {
-            NextStep::fix("correct its `url`: most end in /mcp or /sse")
-        }
+        OpenError::Link(LinkError::Broken(_)) => NextStep::fix(
+            "check its `url`, most end in /mcp or /sse; if it is right, read that server's log",
+        ),
         OpenError::Link(LinkError::Ourselves) => NextStep::Remove,
         OpenError::Link(LinkError::Status { status: 429, .. }) => NextStep::Wait,
         OpenError::Link(LinkError::Tls(mistake)) => mistake

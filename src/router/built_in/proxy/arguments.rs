@@ -83,7 +83,7 @@ fn one_of(arguments: &Raw, key: &str, known: &[&str]) -> Result<String, String> 
     }
     let shown: String = value.chars().take(SHOWN).collect();
     Err(format!(
-        "`{key}` is {shown:?}; it is one of {}",
+        "`{key}` cannot be {shown:?}; use one of {}",
         known.join(", ")
     ))
 }
@@ -151,11 +151,11 @@ mod tests {
             (r#"{"action":1,"type":"tool"}"#, "`action` is not a string"),
             (
                 r#"{"action":"batch","type":"tool"}"#,
-                "`action` is \"batch\"; it is one of list, info, call",
+                "`action` cannot be \"batch\"; use one of list, info, call",
             ),
             (
                 r#"{"action":"List","type":"tool"}"#,
-                "`action` is \"List\"; it is one of list, info, call",
+                "`action` cannot be \"List\"; use one of list, info, call",
             ),
             (r#"{"action":"list"}"#, "`type` is missing"),
             (
@@ -164,7 +164,7 @@ mod tests {
             ),
             (
                 r#"{"action":"list","type":"template"}"#,
-                "`type` is \"template\"; it is one of tool, resource, prompt",
+                "`type` cannot be \"template\"; use one of tool, resource, prompt",
             ),
             (
                 r#"{"action":"list","type":"tool","path":"p"}"#,
