@@ -81,7 +81,7 @@ pub struct Settings {
     pub trusted_hosts: Vec<String>,
     /// Further `Origin` values that are let in.
     pub trusted_origins: Vec<String>,
-    /// Whether a call variant that contradicts a tool's annotations is refused.
+    /// Refuses, for example, a call of a destructive tool as a read.
     pub strict_server_validation: bool,
     /// What the activity log keeps.
     pub activity: ActivitySettings,

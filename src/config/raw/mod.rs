@@ -142,7 +142,7 @@ pub(super) struct RawActivity {
 #[serde(default)]
 #[schemars(inline)]
 pub(super) struct RawIntent {
-    /// Whether a call variant that contradicts a tool's annotations is refused.
+    /// Refuses, for example, a call of a destructive tool as a read.
     #[schemars(extend("default" = true))]
     pub(super) strict_server_validation: Option<bool>,
 }

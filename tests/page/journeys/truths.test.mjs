@@ -32,6 +32,17 @@ test("of the demo server nothing is offered that cannot be done, and the first s
   }
 });
 
+test("servers that are starting are counted as such, and not as well", async () => {
+  const silent = { command: process.execPath, args: ["-e", "setInterval(() => {}, 1000)"] };
+  const here = await world({ entries: () => ({ one: silent, two: silent }) });
+  const { page, title, close } = await visitor(here);
+  await title("2 servers, 2 starting");
+  await page.getByRole("link", { name: "Starting 2" }).click();
+  await page.getByRole("link", { name: "one", exact: true }).waitFor();
+  await close();
+  await here.end();
+});
+
 test("all failed starts are counted, and lost connections are none of them", async () => {
   const here = await world({ entries: () => ({ broken: { command: process.execPath, args: ["-e", "process.exit(3)"] } }) });
   await eventually("nine failures", async () => {

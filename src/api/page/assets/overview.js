@@ -18,7 +18,7 @@ const MANY = 15;
 const FEED = 10;
 
 /** Which servers are shown. */
-const WORDS = { all: "All", you: "Need you", ready: "Ready", asleep: "Asleep", disabled: "Disabled" };
+const WORDS = { all: "All", you: "Need you", ready: "Ready", starting: "Starting", asleep: "Asleep", disabled: "Disabled" };
 
 export function overview(query, frame) {
   const calls = new Calls();
@@ -69,6 +69,7 @@ export function overview(query, frame) {
     all: () => true,
     you: needsYou,
     ready: (one) => one.enabled && !one.quarantined && one.state === "Ready",
+    starting: (one) => one.state === "Connecting" && !needsYou(one),
     asleep: (one) => one.enabled && !one.quarantined && one.state === "Disconnected",
     disabled: (one) => !one.enabled,
   };
@@ -77,7 +78,7 @@ export function overview(query, frame) {
     const href = (key) => address(key, wanted);
     const items = Object.entries(WORDS)
       .map(([key, word]) => ({ word, key, n: rows.filter(matches[key]).length, href: href(key), current: which === key }))
-      .filter(({ key, n }) => key !== "disabled" || n > 0 || which === "disabled");
+      .filter(({ key, n }) => !["starting", "disabled"].includes(key) || n > 0 || which === key);
     const bar = segments("Which servers", items);
     if (rows.length > MANY) {
       const input = h("input.filter", {
@@ -92,6 +93,7 @@ export function overview(query, frame) {
   function render() {
     if (rows.length === 0) return start.render();
     const you = rows.filter(needsYou).length;
+    const starting = rows.filter(matches.starting).length;
     const test = matches[which] ?? matches.all;
     const shown = rows.filter((one) => test(one) && one.name.toLowerCase().includes(wanted.toLowerCase()));
     shown.sort((a, b) => order.get(a.name).rank - order.get(b.name).rank);
@@ -102,7 +104,7 @@ export function overview(query, frame) {
         "div.title",
         h(
           "div",
-          h("h1", live.lost ? `${count(rows.length, "server")}, state unknown` : you ? `${count(rows.length, "server")}, ${you === 1 ? "1 needs" : `${you} need`} you` : `${count(rows.length, "server")}, all is well`),
+          h("h1", `${count(rows.length, "server")}, ${live.lost ? "state unknown" : you ? `${you === 1 ? "1 needs" : `${you} need`} you` : starting ? `${number(starting)} starting` : "all is well"}`),
           h("p.sub", `${count(offered, "tool is", "tools are")} offered to agents`, live.status?.url ? [" at ", h("code", live.status.url)] : " on the local socket", "."),
         ),
         h("div.acts", rows.length > 1 ? many.toggle() : null, go("Import", "/ui/add#import"), h("a.btn.primary", { href: "/ui/add" }, icon("plus"), "Add server")),
@@ -210,7 +212,7 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
 function stepWords({ step, next_step: told }) {
   switch (step?.do) {
     case "read_log": return "read its log, then restart it";
-    case "run_by_hand": return "its log is empty: check its command, then restart it";
+    case "run_by_hand": return "check its command, then restart it: it wrote no log";
     case "set_secret": return ["store the secret ", h("code", said(step.name))];
     case "log_in": return "log in; your browser opens its page";
     case "review": return "review it";

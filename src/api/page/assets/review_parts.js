@@ -29,7 +29,7 @@ export function entryFacts(entry, things) {
   return [
     [entry.url ? "Reaches" : "Runs", h("code", said(line))],
     ["In", entry.cwd ? h("code", said(entry.cwd)) : undefined],
-    ["Environment", entry.url ? undefined : named(entry.env) ? h("code", said(named(entry.env))) : "none of its own"],
+    ["Environment", entry.url ? undefined : named(entry.env) ? h("code", said(named(entry.env))) : "no variables added"],
     ["Headers", entry.url && named(entry.headers) ? h("code", said(named(entry.headers))) : undefined],
     ["Offers", tools.length ? [`${count(tools.length, "tool")}: `, tools.map((tool, i) => [i ? ", " : "", h("code", said(tool.name))])] : undefined],
     [tools.length ? "Also" : "Offers", beside || undefined],

@@ -14,7 +14,7 @@ export const GROUPS = [
     ["enable_code_execution", "Run scripts"],
     ["code_execution_timeout_ms", "A script may take, in ms"],
     ["code_execution_max_tool_calls", "A script may call, 0 for any number"],
-    ["intent_declaration.strict_server_validation", "Refuse calls of too mild a type"],
+    ["intent_declaration.strict_server_validation", "Refuse calls with too weak a call type"],
     ["rate_limit.per_caller", "Requests of one caller"],
     ["rate_limit.burst", "Requests of one caller at once"],
   ]],
