@@ -24,7 +24,8 @@ use crate::{
 /// Approve a quarantined server, or held tools
 ///
 /// With --seen it approves exactly what `upstream inspect` showed and refuses later changes. Without it, the current definitions are
-/// shown and approved. Dangerous definitions, and a server whose tools mcpproxy has never seen, need your yes in the terminal, or --yes; otherwise the exit code is 4.
+/// shown and approved. Dangerous definitions, and a server whose tools mcpproxy has never seen, need your yes in the terminal, or --yes;
+/// otherwise the exit code is 4.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ApproveServer {
     /// The server's name, as `upstream list` shows it

@@ -5,16 +5,16 @@ use std::{pin::pin, sync::Arc, time::Duration};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// How many begin together.
+/// How many servers begin together.
 const BEGINNING: usize = 4;
 
-/// A server that has not connected by then does not hold up those behind it,
+/// After this time a server that has not connected lets the next one begin.
 const BEGINS: Duration = Duration::from_secs(3);
 
-/// unless so many are on their way: each is slow because of the others.
+/// How many may be connecting: where all are slow, each is slow because of the others.
 const CONNECTING: usize = 12;
 
-/// How long one counts among them.
+/// How long a server counts as connecting. One that hangs is not waited for any longer.
 const CONNECTS: Duration = Duration::from_secs(30);
 
 pub(in crate::upstream) struct Turns {
