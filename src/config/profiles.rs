@@ -10,9 +10,9 @@ use super::wildcard::{Coverage, NamePattern, Wildcard};
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Profile {
-    /// Names, * for any characters; all if not given.
+    /// Names of servers, with * for any characters; all if absent.
     pub servers: Option<Vec<Wildcard>>,
-    /// `server__tool`, * for any characters; all of the servers if not given.
+    /// Tools, as `server__tool`, with * for any characters; all tools of the servers if absent.
     pub tools: Option<Vec<NamePattern>>,
 }
 

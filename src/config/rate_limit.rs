@@ -40,7 +40,7 @@ const MOST: usize = 1_000_000;
 struct RawLimit {
     /// Requests a minute, or "10/s", "600/m", "1000/h".
     per_caller: Rate,
-    /// How many at once; the number in `per_caller` if not given.
+    /// How many requests at once; by default the number in `per_caller`.
     burst: Option<WholeNumber<1, MOST, 1>>,
 }
 

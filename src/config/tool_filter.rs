@@ -137,11 +137,11 @@ pub enum ToolClass {
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct ToolAcl {
-    /// Names of tools that read, * for any characters.
+    /// Names of tools that read, with * for any characters.
     pub read: Globs,
-    /// Names of tools that write, * for any characters.
+    /// Names of tools that write, with * for any characters.
     pub write: Globs,
-    /// Names of tools that destroy, * for any characters.
+    /// Names of tools that can delete or overwrite, with * for any characters.
     pub destructive: Globs,
 }
 

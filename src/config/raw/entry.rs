@@ -22,78 +22,79 @@ use crate::{
 pub(in crate::config) struct RawEntry {
     /// The program of a stdio server.
     pub(in crate::config) command: Option<Text>,
-    /// Its arguments; no shell splits them.
+    /// The arguments of the program; no shell splits them.
     pub(in crate::config) args: Vec<Word>,
-    /// Variables of its process.
+    /// Environment variables of the server.
     pub(in crate::config) env: RawVariables,
-    /// The folder it starts in; a relative one is relative to this file's folder.
+    /// The folder in which the server starts. A relative path is relative to the folder of this file.
     pub(in crate::config) cwd: Option<Text>,
     /// Another spelling of cwd.
     pub(in crate::config) working_dir: Option<Text>,
-    /// Where a remote server is.
+    /// The URL of a remote server.
     pub(in crate::config) url: Option<Text>,
     /// Headers of each request to a remote server.
     pub(in crate::config) headers: Pairs<String, Word>,
-    /// Certificates to trust besides the system's.
+    /// A file of certificates to trust, in addition to the system's.
     pub(in crate::config) ca_file: Option<Text>,
-    /// Our certificate and its key.
+    /// A file with the client certificate of mcpproxy and its key.
     pub(in crate::config) client_cert: Option<Text>,
-    /// How the server speaks; by default stdio for a command, http for a url, auto for a url that ends in /sse.
+    /// The transport. By default stdio for a command, http for a url, auto for a url that ends in /sse.
     #[serde(rename = "type")]
     pub(in crate::config) kind: Option<RawKind>,
     /// Another spelling of type.
     pub(in crate::config) protocol: Option<RawKind>,
     /// Another spelling of type.
     pub(in crate::config) transport: Option<RawKind>,
-    /// Whether it is there at all.
+    /// Whether agents can use the server.
     #[schemars(extend("default" = true))]
     pub(in crate::config) enabled: Option<bool>,
     /// The inverse of enabled.
     pub(in crate::config) disabled: Option<bool>,
-    /// Held until a person approves.
+    /// Whether the server waits for your approval; until then, agents cannot use it.
     pub(in crate::config) quarantined: bool,
-    /// Who wrote the entry last. While it is quarantined, what an agent wrote is never started, contacted or resolved.
+    /// Who wrote the entry last. While an entry by an agent is quarantined, mcpproxy does not start or contact the server, or resolve
+    /// references in the entry.
     pub(in crate::config) changed_by: Author,
-    /// When an unused connection is closed: adaptive (default for stdio), never (default for remote), or a duration.
+    /// When mcpproxy closes an unused connection: adaptive (default for stdio), never (default for remote servers), or a duration.
     pub(in crate::config) idle_timeout: Option<Scalar>,
-    /// The least of an adaptive one.
+    /// The shortest adaptive idle timeout.
     #[schemars(extend("default" = "1m"))]
     pub(in crate::config) min_idle_timeout: Option<Span<0, 1_000>>,
-    /// The most of an adaptive one.
+    /// The longest adaptive idle timeout.
     #[schemars(extend("default" = "5m"))]
     pub(in crate::config) max_idle_timeout: Option<Span<0, 1_000>>,
-    /// Connected with the first call, or at start to stay.
+    /// When mcpproxy connects: with the first call (`on_demand`), or at the start of the daemon, to stay connected (eager).
     pub(in crate::config) start: Start,
-    /// Who shares a connection: all clients until the server is seen to ask or to log for one of several, and from then on those
-    /// that cannot answer and want no log lines (auto); all clients; nobody (one for each client); clients with the same roots.
+    /// Which clients share a connection. auto: all, until the server asks a client something or logs while several share it; from then on,
+    /// each client that can answer or wants log lines has its own. shared: all. client: none. workspace: those with the same roots.
     pub(in crate::config) session_scope: SessionScope,
-    /// How a server that speaks with and without a handshake is opened: auto (over pipes with a handshake, over HTTP
-    /// each client in its own way where the server can, else without), legacy (with), modern (without).
+    /// How mcpproxy connects to a server that supports both eras of the protocol. legacy: with a handshake. modern: without. auto: with a
+    /// handshake over stdio; over HTTP in the era of each client, if the server can do both at once, else without.
     pub(in crate::config) protocol_era: ProtocolEra,
-    /// What the server is told when it asks: absolute paths or URIs.
+    /// The roots that the server gets when it asks: absolute paths or URIs.
     pub(in crate::config) roots: Vec<RawRoot>,
-    /// Globs on the server's own tool names; only these are offered.
+    /// Globs of the server's tool names; mcpproxy offers only these tools.
     pub(in crate::config) enabled_tools: Option<Globs>,
-    /// Globs on the server's own tool names; these are never offered.
+    /// Globs of the server's tool names; mcpproxy never offers these tools.
     pub(in crate::config) disabled_tools: Globs,
-    /// What happens when a tool's definition changes.
+    /// Whether a tool whose definition changed is held until you approve it (hold), or usable at once (allow).
     pub(in crate::config) tool_changes: ToolChanges,
-    /// What happens to a tool that the server did not list before; as `new_tools` of the top level says by default.
+    /// Whether agents can use new tools of this server at once (allow), or only after you approve them (hold). By default as `new_tools` of
+    /// the top level.
     pub(in crate::config) new_tools: Option<NewTools>,
-    /// Our own classification where annotations are missing.
+    /// Call types of tools, for tools without annotations.
     pub(in crate::config) tool_acl: ToolAcl,
-    /// How long connecting may take; 5m by default for the first start of npx, uvx and docker. `$MCP_TIMEOUT`, in seconds, replaces the
-    /// default.
+    /// How long mcpproxy tries to connect; 5m by default for the first start of npx, uvx and docker. `$MCP_TIMEOUT`, in seconds, replaces
+    /// the default.
     #[schemars(extend("default" = "1m"))]
     pub(in crate::config) init_timeout: Option<Span<0, 100>>,
-    /// How long a call may go without an answer or progress.
+    /// How long a call may take without an answer or progress.
     pub(in crate::config) call_tool_timeout: Span<120_000, 100>,
-    /// How many requests the server has at a time. Others wait for their turn.
+    /// How many requests mcpproxy sends to the server at a time. Others wait for their turn.
     pub(in crate::config) max_concurrent_requests: Option<WholeNumber<1, 100_000, 1>>,
-    /// What is arranged with the authorization server of a remote server. Most servers need none of it: `mcpproxy upstream login NAME` is
-    /// enough.
+    /// Settings for the login to a remote server. Most servers need none of them: `mcpproxy upstream login NAME` is enough.
     pub(in crate::config) oauth: RawOAuth,
-    /// Runs the stdio server in a container, through docker or podman.
+    /// Runs the stdio server in a container, with docker or podman.
     pub(in crate::config) isolation: RawIsolation,
     #[schemars(skip)]
     created: Apart,
@@ -142,9 +143,9 @@ pub(in crate::config) enum RawRoot {
 #[derive(Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub(in crate::config) struct NamedRoot {
-    /// file:// and a folder.
+    /// A folder as file:// URI.
     pub(in crate::config) uri: Text,
-    /// For people.
+    /// A name to display.
     pub(in crate::config) name: Option<Text>,
 }
 
@@ -152,17 +153,17 @@ pub(in crate::config) struct NamedRoot {
 #[serde(default)]
 #[schemars(inline)]
 pub(in crate::config) struct RawOAuth {
-    /// The id of a client that was registered beforehand, or the https address of a client id metadata document.
+    /// The id of a client that you registered beforehand, or the https URL of a client id metadata document.
     pub(in crate::config) client_id: Option<Text>,
-    /// Its secret, where it has one; best as ${VAR}.
+    /// The client's secret, if it has one; best as ${VAR}.
     pub(in crate::config) client_secret: Option<Text>,
-    /// The scopes to ask for. Default: those that the server names.
+    /// The scopes to request. Default: those that the server names.
     pub(in crate::config) scopes: Vec<Word>,
-    /// Where the browser is sent back to. Default: a free port of 127.0.0.1. A loopback address without port gets a free one; with any other,
-    /// the address that the browser ends at is pasted into `upstream login`.
+    /// The URI to which the browser returns. Default: a free port of 127.0.0.1. A loopback address without a port gets a free one. With any
+    /// other host, paste the URL at which the browser ends into `upstream login`.
     pub(in crate::config) redirect_uri: Option<Text>,
-    /// Parameters that the authorization server wants besides those of the protocol, such as `audience`; sent in the browser's address and in
-    /// requests for tokens.
+    /// More parameters that the authorization server needs, such as `audience`. mcpproxy adds them to the browser's URL and to requests for
+    /// tokens.
     pub(in crate::config) extra_params: Pairs<String, Word>,
 }
 
@@ -170,21 +171,21 @@ pub(in crate::config) struct RawOAuth {
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(in crate::config) struct RawIsolation {
-    /// true where another key of this object is given; false wins over `docker_isolation`.
+    /// Whether to use a container. By default true if another key of this object is set; false overrides `docker_isolation`.
     pub(in crate::config) enabled: Option<bool>,
-    /// By the command where absent: node:20 for npx.
+    /// The container's image. By default it depends on the command: node:20 for npx.
     pub(in crate::config) image: Option<Text>,
-    /// docker run --network: none, bridge, …
+    /// The value of docker run --network: none, bridge, …
     pub(in crate::config) network_mode: Option<Text>,
     /// More arguments of docker run, such as -v for folders of this machine.
     pub(in crate::config) extra_args: Option<Vec<Word>>,
-    /// The folder within the container.
+    /// The folder inside the container.
     pub(in crate::config) working_dir: Option<Text>,
-    /// Ignored.
+    /// A key of mcpproxy-go, ignored.
     pub(in crate::config) log_driver: Option<Word>,
-    /// Ignored.
+    /// A key of mcpproxy-go, ignored.
     pub(in crate::config) log_max_size: Option<Word>,
-    /// Ignored.
+    /// A key of mcpproxy-go, ignored.
     pub(in crate::config) log_max_files: Option<Word>,
 }
 

@@ -42,80 +42,84 @@ pub(super) struct File {
     #[serde(rename = "mcpServers")]
     #[schemars(with = "entry::Servers")]
     pub(super) servers: Apart,
-    /// Where the daemon listens; "localhost:8080" and ":8080" mean loopback. Anything else needs --insecure. Counts after a restart.
+    /// The address on which the daemon listens. "localhost:8080" and ":8080" mean loopback. Any other address needs --insecure. Takes
+    /// effect after a restart.
     #[schemars(extend("default" = "127.0.0.1:8080"))]
     pub(super) listen: Listen,
-    /// Where data is kept; the platform's data folder by default. Counts after a restart.
+    /// The data folder; by default the platform's. Takes effect after a restart.
     pub(super) data_dir: Option<Text>,
-    /// What /mcp lists.
+    /// Which tools /mcp lists.
     pub(super) routing_mode: RoutingMode,
-    /// Default and ceiling of a search's limit.
+    /// Default and maximum number of search results.
     pub(super) tools_limit: WholeNumber<1, 1_000, 15>,
-    /// How many search results carry the full input schema.
+    /// How many search results have the full input schema.
     pub(super) top_k: WholeNumber<0, 1_000, 5>,
-    /// Whether `call_tool` is listed.
+    /// Whether /mcp lists `call_tool`, for clients of older programs.
     pub(super) legacy_call_tool: bool,
-    /// What agents may do with `upstream_servers`.
+    /// Whether agents may use all operations of `upstream_servers` (full), only list servers and read their logs (read), or none (off).
     pub(super) management: AgentManagement,
-    /// Another spelling of management: read.
+    /// If true, the same as management: read.
     pub(super) read_only_mode: Option<bool>,
-    /// Another spelling of management: off.
+    /// If true, the same as management: off.
     pub(super) disable_management: Option<bool>,
-    /// Whether new tools of a trusted server are offered at once, or held until you approve them.
+    /// Whether agents can use new tools of a trusted server at once (allow), or only after you approve them (hold).
     pub(super) new_tools: NewTools,
-    /// How often awake servers are listed again; 0s is off.
+    /// How often mcpproxy lists the tools of connected servers again; 0s turns this off.
     pub(super) tool_discovery_interval: Span<300_000, 0>,
-    /// How often idle servers are looked for.
+    /// How often mcpproxy checks for idle servers.
     pub(super) idle_check_interval: Span<30_000, 100>,
-    /// How long nothing is heard of a connected server before it is asked for a sign of life.
+    /// How long a connected server may be silent before mcpproxy pings it.
     pub(super) health_check_interval: Span<30_000, 100>,
-    /// What operators show as X-API-Key to use REST over TCP; at least 12 characters, or it is ignored. Made and kept in the data folder by
-    /// default.
+    /// The key for REST over TCP, in the header X-API-Key; at least 12 characters, or mcpproxy ignores it. By default, mcpproxy generates a
+    /// key and keeps it in the data folder.
     pub(super) api_key: Option<Text>,
-    /// A lock file as `mcpproxy upstream lock` writes it: exactly the tools that it has are accepted. Relative to the folder of this file. A
-    /// file that is missing or broken refuses to start. `serve --locked` wins. Counts after a restart.
+    /// A file that `mcpproxy upstream lock` wrote: mcpproxy accepts exactly the tools in it. The path is relative to the folder of this
+    /// file. If the lock file is missing or broken, the daemon does not start. `serve --locked` overrides this key. Takes effect after a
+    /// restart.
     #[schemars(length(min = 1))]
     pub(super) lock_file: Option<Text>,
-    /// Seals session ids, so that any daemon with this key can continue a session; at least 32 characters. Made and kept in the data folder
-    /// by default. `$MCPPROXY_SESSION_KEY` wins. Counts after a restart.
+    /// The key that seals session ids, at least 32 characters. Daemons with the same key can continue each other's sessions. By default,
+    /// mcpproxy generates a key and keeps it in the data folder. `$MCPPROXY_SESSION_KEY` overrides this key. Takes effect after a restart.
     #[schemars(length(min = 32))]
     pub(super) session_key: Option<Text>,
-    /// Where ${keyring:NAME} is looked up: in the platform's keyring (the Secret Service on Linux, the keychain on macOS) and, where there is
-    /// none, in a private file in the data folder; only in the keyring; only in the file. `$MCPPROXY_KEYRING` counts more.
+    /// Where mcpproxy looks up ${keyring:NAME}. auto: in the platform's keyring (the Secret Service on Linux, the keychain on macOS) or, if
+    /// there is none, in a private file in the data folder. platform: only in the keyring. file: only in the file. `$MCPPROXY_KEYRING`
+    /// overrides this key.
     pub(super) keyring: KeyringChoice,
-    /// Who clients are, and what they may have. Whatever is unknown here refuses to start. See docs/access.md.
+    /// Who clients are, and what each may use. The daemon does not start if a key in it is unknown. See docs/access.md.
     #[serde(rename = "serverAuth")]
     pub(super) server_auth: Option<ServerAuth>,
-    /// The Go program's access control. Refused without a provider in serverAuth.
+    /// A key of mcpproxy-go for access control. mcpproxy accepts it only with a provider in serverAuth.
     pub(super) require_mcp_auth: Option<bool>,
-    /// Parts of what there is, by name: /mcp/p/NAME shows only these servers and tools.
+    /// Smaller sets of servers and tools, by name: /mcp/p/NAME shows only these.
     #[schemars(with = "BTreeMap<String, Profile>")]
     pub(super) profiles: BTreeMap<ProfileName, Profile>,
-    /// How much one caller may ask; without it, as much as it likes.
+    /// How many requests one caller may send; without this key, any number.
     pub(super) rate_limit: Option<RateLimit>,
     /// Whether agents may run scripts with `code_execution`.
     pub(super) enable_code_execution: bool,
-    /// Default and ceiling of a script's `timeout_ms`.
+    /// Default and maximum of a script's `timeout_ms`.
     pub(super) code_execution_timeout_ms: WholeNumber<1, 600_000, 120_000>,
-    /// Default and ceiling of a script's `max_tool_calls`; 0: as many as it likes.
+    /// Default and maximum of a script's `max_tool_calls`; 0 means no limit.
     pub(super) code_execution_max_tool_calls: WholeNumber<0, 1_000_000, 0>,
-    /// Characters of text in a tool's result above which it is cut, and the whole kept for `read_cache`; 0: off, else at least 1000.
+    /// How many characters of text a tool's result may have. mcpproxy cuts a longer result and keeps all of it for `read_cache`. 0 means no
+    /// limit; other values are at least 1000.
     pub(super) tool_response_limit: WholeNumber<0, 100_000_000, 0>,
-    /// What the log of calls and changes keeps, and for how long.
+    /// What the activity log keeps, and how long.
     pub(super) activity: RawActivity,
-    /// A collector that speaks OTLP over HTTP: gets a span of each call and of what is sent to a server for it. `/v1/traces` is appended
-    /// where it is missing.
+    /// A collector for OTLP over HTTP. It gets a span of each call, and of each request that mcpproxy sends to a server for it. mcpproxy
+    /// appends `/v1/traces` if it is missing.
     #[schemars(extend("format" = "uri", "examples" = ["http://127.0.0.1:4318"]))]
     pub(super) otlp_endpoint: Option<OtlpEndpoint>,
-    /// How strictly declared calls are held against what servers say of their tools.
+    /// How strictly mcpproxy checks the call type that an agent declares.
     pub(super) intent_declaration: RawIntent,
-    /// Further Host values that are let in.
+    /// More host names that clients may use (values of Host).
     pub(super) trusted_hosts: Vec<Word>,
-    /// Further Origin values that are let in.
+    /// More origins whose web pages may send requests (values of Origin).
     pub(super) trusted_origins: Vec<Word>,
-    /// Which variables the servers' processes get.
+    /// Which environment variables servers get.
     pub(super) environment: RawEnvironment,
-    /// The Go program's key: where enabled, stdio servers run in containers unless their entry says "isolation": {"enabled": false}. Its other
+    /// A key of mcpproxy-go. If enabled, stdio servers run in containers unless their entry has "isolation": {"enabled": false}. Its other
     /// keys are defaults for servers in containers.
     pub(super) docker_isolation: RawDefaults,
 }
@@ -124,16 +128,16 @@ pub(super) struct File {
 #[serde(default)]
 #[schemars(inline)]
 pub(super) struct RawActivity {
-    /// Older records are removed.
+    /// Age from which mcpproxy removes records.
     pub(super) max_age: Span<7_776_000_000, 60_000>,
-    /// More records are not kept; with 0 nothing is written to disk.
+    /// How many records mcpproxy keeps; with 0, none on disk.
     pub(super) max_records: WholeNumber<0, 10_000_000, 100_000>,
-    /// About how large the file may be, in megabytes.
+    /// Approximate maximum size of the file, in megabytes.
     pub(super) max_size_mb: WholeNumber<8, 100_000, 256>,
-    /// What is kept of the arguments of calls.
+    /// What mcpproxy keeps of the arguments of calls.
     #[schemars(extend("default" = "redacted"))]
     pub(super) arguments: Option<Kept>,
-    /// What is kept of their results.
+    /// What mcpproxy keeps of the results of calls.
     #[schemars(extend("default" = "off"))]
     pub(super) results: Option<Kept>,
 }
@@ -142,7 +146,7 @@ pub(super) struct RawActivity {
 #[serde(default)]
 #[schemars(inline)]
 pub(super) struct RawIntent {
-    /// Refuses, for example, a call of a destructive tool as a read.
+    /// Whether mcpproxy refuses too mild a call type, such as a read of a destructive tool.
     #[schemars(extend("default" = true))]
     pub(super) strict_server_validation: Option<bool>,
 }
@@ -151,10 +155,10 @@ pub(super) struct RawIntent {
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct RawEnvironment {
-    /// A safe list, all, none, or names and globs on top of the safe list.
+    /// Which of the daemon's variables servers get: a safe list (safe), all, none, or names and globs in addition to the safe list.
     #[schemars(extend("default" = "safe"))]
     pub(super) inherit: Option<RawInherit>,
-    /// Variables that every process gets.
+    /// Variables that every server gets.
     pub(super) set: RawVariables,
     #[schemars(skip)]
     inherit_system_safe: Foreign,
@@ -189,15 +193,15 @@ pub(super) enum InheritWord {
 pub(super) struct RawDefaults {
     /// Whether stdio servers run in containers.
     pub(super) enabled: bool,
-    /// Images by command, before those that mcpproxy knows.
+    /// Images by command; they override those that mcpproxy knows.
     pub(super) default_images: Pairs<String, Word>,
-    /// docker run --network: none, bridge, …
+    /// The value of docker run --network: none, bridge, …
     pub(super) network_mode: Option<Text>,
-    /// Before those of the entry.
+    /// More arguments of docker run, before those of the entry.
     pub(super) extra_args: Vec<Word>,
-    /// docker run --memory
+    /// The value of docker run --memory.
     pub(super) memory_limit: Option<Text>,
-    /// docker run --cpus
+    /// The value of docker run --cpus.
     pub(super) cpu_limit: Option<Text>,
     #[schemars(skip)]
     registry: Foreign,

@@ -102,9 +102,9 @@ pub struct AclRule {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct RawAcl {
-    /// Holds where no rule matches.
+    /// What applies if no rule matches.
     default: Policy,
-    /// The first that matches decides.
+    /// The rules in order; the first that matches decides.
     #[serde(default)]
     rules: Vec<AclRule>,
 }
@@ -114,21 +114,21 @@ pub(super) struct RawAcl {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "rule")]
 struct RawRule {
-    /// Whom it concerns; everybody if empty.
+    /// Callers to whom the rule applies; all if empty.
     #[serde(default)]
     subjects: Vec<Wildcard>,
-    /// What these have to be; anything if empty.
+    /// Roles to which the rule applies; all if empty.
     #[serde(default)]
     roles: Vec<Wildcard>,
-    /// `server__tool`, server:tool, or tools of mcpproxy's own; all if empty.
+    /// Tools, as `server__tool`, server:tool or the name of a built-in tool; all if empty.
     tools: Option<Vec<NamePattern>>,
-    /// `server__prompt`; as tools if not given.
+    /// Prompts, as `server__prompt`; by default `tools` applies to prompts, too.
     #[schemars(length(min = 1))]
     prompts: Option<Vec<NamePattern>>,
-    /// URIs, or `server__URI`; as tools if not given.
+    /// Resources, as URIs or `server__URI`; by default `tools` applies to resources, too.
     #[schemars(length(min = 1))]
     resources: Option<Vec<UriPattern>>,
-    /// What becomes of what matches.
+    /// Whether the rule allows or denies.
     policy: Policy,
 }
 

@@ -41,18 +41,18 @@ const TAKEN: [&str; 8] = [
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct RawAuth {
-    /// A token in Authorization, or a header of a trusted proxy.
+    /// How clients identify themselves: by a token in Authorization (bearer), or by a header of a trusted reverse proxy (forwarded).
     provider: Option<Provider>,
-    /// Asked in this order.
+    /// Several providers, tried in this order.
     #[schemars(length(min = 1))]
     providers: Option<Vec<Provider>>,
-    /// Clients show a token.
+    /// The tokens of clients.
     bearer: Option<RawBearer>,
-    /// A trusted reverse proxy names the user.
+    /// The headers in which a trusted reverse proxy names the user.
     forwarded: Option<Forwarded>,
-    /// Who may have what.
+    /// The access rules.
     acl: Option<Acl>,
-    /// Whether a client that shows no token is refused. By default it is, unless the daemon listens on loopback and has no provider.
+    /// Whether mcpproxy refuses clients without a token. By default it does, unless the daemon listens on loopback and has no provider.
     required: Option<bool>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct RawAuth {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct RawBearer {
-    /// Whose each token is. Tokens may be references: `"${TEAM_TOKEN}"`.
+    /// Each token with its caller. Tokens may be references: `"${TEAM_TOKEN}"`.
     tokens: Tokens,
 }
 
@@ -80,9 +80,9 @@ enum Owner {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct User {
-    /// Whose it is.
+    /// The caller who uses the token.
     subject: Subject,
-    /// The roles of its holder, which rules can name.
+    /// The caller's roles, which access rules can name.
     #[serde(default)]
     roles: Vec<Role>,
 }
@@ -91,12 +91,12 @@ struct User {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct RawForwarded {
-    /// Names the user.
+    /// The header with the user's name.
     #[schemars(extend("default" = "x-forwarded-user"))]
     header: Option<Header>,
-    /// Names the user's roles, with commas between them.
+    /// The header with the user's roles, separated by commas.
     groups_header: Option<Header>,
-    /// Addresses and networks whose headers are believed.
+    /// Addresses and networks of reverse proxies whose headers mcpproxy accepts.
     #[schemars(length(min = 1), extend("default" = ["127.0.0.0/8", "::1/128"]))]
     trusted_proxies: Option<Vec<Proxy>>,
 }

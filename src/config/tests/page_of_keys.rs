@@ -14,8 +14,8 @@ const PAGE: &str = concat!(
 
 const BEGINNING: &str = "# Every key of the configuration
 
-Made of the JSON Schema of the file (`mcpproxy config schema`), which the tests hold against the keys that the program reads.
-[configuration.md](configuration.md) explains them in their context. `NAME` stands for a name of your choice, `[]` for each element of a list.
+This page lists every key of the configuration file, as in its JSON Schema (`mcpproxy config schema`). [configuration.md](configuration.md) explains the keys.
+`NAME` stands for a name of your choice, `[]` for each element of a list.
 ";
 
 /// Limit: keys within keys.
