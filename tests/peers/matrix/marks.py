@@ -15,14 +15,14 @@ BEGIN, END = "<!-- matrix: written by tests/peers/run -k matrix --record, best w
 
 SAME, TRANSLATED, ABSENT, NONE, WRONG, UNSEEN = "✓", "⇄", "–", "·", "✘", "?"
 WORDS = {
-    SAME: "as the same client has it directly",
-    TRANSLATED: "as a client of the server's era has it directly",
-    ABSENT: "does not work directly either",
-    NONE: "no such thing in this revision",
+    SAME: "the same as with a direct connection",
+    TRANSLATED: "the same as a client of the server's era gets with a direct connection",
+    ABSENT: "does not work with a direct connection either",
+    NONE: "this revision does not have the feature",
     UNSEEN: "not compared yet",
-    "a": "mcpproxy knows which tools the server lists, and refuses others itself (-32602)",
-    "b": "mcpproxy answers",
-    "c": "what is open when its call is answered is taken back, and asked again until the server has taken it back itself",
+    "a": "mcpproxy itself refuses tools that the server does not list (-32602)",
+    "b": "mcpproxy answers the ping itself",
+    "c": "if a call ends before its question is answered, mcpproxy withdraws the question and asks it again, until the server withdraws it",
 }
 
 
