@@ -140,3 +140,32 @@ test("a secret that is typed into the form is stored, also when the entry is sav
   assert.equal(secrets[name], "ghp_json");
   await close();
 });
+
+test("notices of one kind stand beside each other, and take nothing from what follows them", async () => {
+  const rules = ["anna", "dora", "emil"].map((subject) => ({ subjects: [subject], tools: ["rooms__*"], policy: "deny" }));
+  const guarded = await world({ entries: () => ({ rooms: kind("bookings", here.marker) }), more: { serverAuth: { acl: { default: "allow", rules } } } });
+  const { page, go, close } = await visitor(guarded);
+  await go("/ui/access");
+  const stays = async (when) => {
+    const notices = page.locator(".note.warn", { hasText: "which no token has" });
+    assert.equal(await notices.count(), 3, when);
+    assert.equal(await page.getByRole("textbox", { name: "Name" }).inputValue(), "carla", when);
+    assert.equal(await page.getByLabel("Subject").inputValue(), "anna", when);
+  };
+  await page.getByRole("textbox", { name: "Name" }).fill("carla");
+  await page.getByLabel("Subject").fill("anna");
+  await page.getByRole("button", { name: "Require tokens…" }).click();
+  await page.getByText("Require tokens from now on?").waitFor();
+  await stays("after a question");
+  await page.getByRole("button", { name: "Not now" }).click();
+  await page.getByRole("button", { name: "Require tokens…" }).waitFor();
+  await stays("after its answer");
+  // What others do is drawn, too.
+  await page.getByRole("textbox", { name: "Name" }).focus();
+  await guarded.rest("PATCH", "/config", { changes: [{ path: "profiles.tour.servers", value: ["rooms"] }] });
+  await page.getByRole("button", { name: "Edit tour" }).waitFor();
+  await stays("after an event");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "token-name");
+  await close();
+  await guarded.end();
+});

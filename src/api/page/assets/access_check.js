@@ -1,7 +1,7 @@
 // Forms that ask whether somebody may have a tool, and what it would find. Made once, so that what was typed stays.
 
 import { Failure, post } from "./api.js";
-import { fill, h } from "./dom.js";
+import { fill, h, kept } from "./dom.js";
 import { state } from "./parts.js";
 import { said, sentence } from "./words.js";
 
@@ -30,7 +30,7 @@ export function accessCheck() {
     }
   }
 
-  return () => (form.isConnected ? h("form.bar.sec", { "data-kept": "" }) : form);
+  return () => kept(form);
 }
 
 /** The table counts rules from 1, the file from 0. */

@@ -96,7 +96,40 @@ export function fill(element, ...children) {
 }
 
 const sameKind = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && keyOf(a) === keyOf(b);
-const keyOf = (node) => node.getAttribute?.("data-key") ?? null;
+
+/** What is kept is found among its siblings without a key, too. */
+function keyOf(node) {
+  const of = stands.get(node) ?? node;
+  return of.getAttribute?.("data-key") ?? (of.hasAttribute?.("data-kept") ? `kept ${of.nodeName} ${of.id}` : null);
+}
+
+/** Which shown element a stand-in is for. */
+const stands = new WeakMap();
+
+/** An element that is made once and stays as it is while the rest is drawn anew: itself, or a stand-in where it is shown. */
+export function kept(element) {
+  if (!element.isConnected) return element;
+  const stand = h(element.localName, { "data-kept": "" });
+  stands.set(stand, element);
+  return stand;
+}
+
+/** A node that comes new, with what its stand-ins are for. */
+function whole(node) {
+  if (stands.has(node)) return stands.get(node);
+  for (const one of node.querySelectorAll?.("[data-kept]") ?? []) if (stands.has(one)) one.replaceWith(stands.get(one));
+  return node;
+}
+
+/** The children with a key; those that share one in their order. */
+function keyed(parent) {
+  const found = new Map();
+  for (const node of parent.childNodes) {
+    const key = keyOf(node);
+    if (key !== null) found.set(key, [...(found.get(key) ?? []), node]);
+  }
+  return found;
+}
 
 /** What a person has changed stays: values, open details, scroll positions. */
 function attributes(old, now) {
@@ -112,8 +145,9 @@ function attributes(old, now) {
 /** Makes `old` like `now` with as few changes as it takes, so that focus, selection and scrolling stay. */
 export function morph(old, now) {
   if (!sameKind(old, now)) {
-    old.replaceWith(now);
-    return now;
+    const next = whole(now);
+    old.replaceWith(next);
+    return next;
   }
   if (old.nodeType !== Node.ELEMENT_NODE) {
     if (old.data !== now.data) old.data = now.data;
@@ -123,17 +157,17 @@ export function morph(old, now) {
   attributes(old, now);
   if (handlers.has(now)) listen(old, handlers.get(now));
   const wanted = [...now.childNodes];
-  const keyed = new Map([...old.childNodes].filter((node) => keyOf(node) !== null).map((node) => [keyOf(node), node]));
+  const rest = keyed(old);
   let at = old.firstChild;
   for (const child of wanted) {
-    const known = keyOf(child) === null ? null : keyed.get(keyOf(child));
+    const known = rest.get(keyOf(child))?.shift();
     if (known && known !== at && known.parentNode === old) old.insertBefore(known, at);
     const here = known ?? at;
     if (here && sameKind(here, child)) {
       if (here === at) at = at.nextSibling;
       morph(here, child);
     } else {
-      old.insertBefore(child, at);
+      old.insertBefore(whole(child), at);
     }
   }
   while (at) {

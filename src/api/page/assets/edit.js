@@ -2,7 +2,7 @@
 
 import { Failure, ask, part, patch as change, post } from "./api.js";
 import { between, diffTable } from "./diff.js";
-import { fill, h } from "./dom.js";
+import { fill, h, kept } from "./dom.js";
 import { addCommand, inFile, inOrder, isMap, patchOf, patched, same, tidy } from "./entry.js";
 import { entryForm } from "./entry_form.js";
 import { entrySecrets } from "./entry_secrets.js";
@@ -298,7 +298,7 @@ export function edit(name, frame) {
       return [h("div.title", h("div", trail, h("h1", title))), empty("It is in no file.", why, go("Back", `/ui/servers/${part(name)}`))];
     }
     if (broken) return [head, empty("The entry has a mistake, so no form can show it.", [capital(broken.last_error ?? ""), ". ", capital(broken.next_step ?? "")], go("Back", `/ui/servers/${part(name)}`))];
-    const body = element?.isConnected ? h("div.cols.half", { "data-kept": "" }) : (element ??= made());
+    const body = kept(element ??= made());
     return [head, body];
   }
 

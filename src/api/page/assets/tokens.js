@@ -1,7 +1,7 @@
 // Tokens of clients: made, shown once with a text to send, listed with their last use, revoked.
 
 import { ask, part, post, remove } from "./api.js";
-import { h } from "./dom.js";
+import { h, kept } from "./dom.js";
 import { live } from "./live.js";
 import { acting, button, cell, confirm, copying, failed, head, labelled, note, row, section, state, table, textBox, toast } from "./parts.js";
 import { ago, at, said } from "./words.js";
@@ -140,6 +140,6 @@ export function tokens(frame) {
     ];
   }
 
-  const rail = () => (form.isConnected ? h("form", { "data-kept": "" }) : form);
+  const rail = () => kept(form);
   return { load, render, rail, leave: () => { made = null; }, required: () => list?.required ?? false, count: () => (list ? list.tokens.length + list.in_file.length : 0), names: () => names, note };
 }

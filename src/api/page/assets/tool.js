@@ -2,7 +2,7 @@
 
 import { argumentsOf } from "./again.js";
 import { Failure, ask, askExact, part, post, query } from "./api.js";
-import { h } from "./dom.js";
+import { h, kept } from "./dom.js";
 import { write } from "./exact.js";
 import { acting, button, cell, crumbs, facts, failed, go, head, json, note, outcome, row, state, table, toast, variant } from "./parts.js";
 import { asker, counted, detail, figures, rowsOf } from "./records.js";
@@ -137,7 +137,7 @@ export function tool(name, frame, first) {
         h("p.tags", variant(kind), h("span.dim", "offered as"), " ", h("code", said(known.offered_name)), h("span.dim", "·"), standing())), hide()),
       it.failure ? failed(it.failure) : null,
       known.callable ? null : note("held", [h("b", "Agents cannot call it: "), said(known.reason ?? "")], thing?.held ? go("Review", `/ui/review/${part(server)}`, "btn small") : go("Server", `/ui/servers/${part(server)}`, "btn small")),
-      h("div.cols.wide", h("div", description(definition), parameters(schema), pin(kind, definition)), form.isConnected ? h("aside.rail", { "data-kept": "" }) : form),
+      h("div.cols.wide", h("div", description(definition), parameters(schema), pin(kind, definition)), kept(form)),
       past(),
     ];
   }
