@@ -269,7 +269,7 @@ export function overprinted(page) {
       let floats = Boolean(of.closest("option, script, style, svg"));
       for (let at = of; at && at !== document.body; at = at.parentElement) {
         const style = getComputedStyle(at);
-        floats ||= style.position === "fixed" || (style.position === "sticky" && style.bottom !== "auto") || style.clipPath !== "none";
+        floats ||= style.position === "fixed" || (style.position === "sticky" && (style.bottom !== "auto" || at.tagName === "HEADER")) || style.clipPath !== "none";
         if (CLIPS.test(style.overflowX) || CLIPS.test(style.overflowY)) clips.push(at.getBoundingClientRect());
       }
       if (floats) continue;

@@ -12,6 +12,12 @@ import { at, beginning, count, number, plain, said, short, tokens, took } from "
 /** Records that are read at once. */
 const READ = 200;
 
+/** Limit: characters of a name that is not broken in the middle of a word. */
+const WHOLE = 40;
+
+/** Days of the log whose callers can be chosen. */
+const DAYS = 30;
+
 /** Limit: characters of a detail in a row; the record has all of it. */
 const DETAIL = 160;
 
@@ -33,7 +39,7 @@ export function activity(id, first, frame) {
   let open = id;
   let drawn = null;
   let servers = [];
-  const callers = new Set();
+  const callers = new Set(["anonymous", "operator"]);
   const clients = new Set();
   let isPaused = false;
   let failure = null;
@@ -84,7 +90,20 @@ export function activity(id, first, frame) {
       if (record.caller) callers.add(record.caller);
       if (record.client) clients.add(asker(record));
     }
+    whole();
     await draw();
+  }
+
+  let isWhole = false;
+
+  /** Whoever called as far back as the log goes, which takes a while to read: it is not waited for. */
+  async function whole() {
+    if (isWhole) return;
+    isWhole = true;
+    const [use, known] = await Promise.all([ask(query("usage", { days: DAYS })), ask("access/callers")]).catch(() => [{ callers: [] }, { subjects: [] }]);
+    for (const name of [...known.subjects, ...use.callers.map((one) => one.name)]) if (name) callers.add(name);
+    for (const { name } of use.clients ?? []) clients.add(name);
+    frame.paint();
   }
 
   async function draw() {
@@ -143,11 +162,11 @@ export function activity(id, first, frame) {
   /** Who asked: a client by what it calls itself, as the rows do, or a caller by its own name. */
   function whoAsked() {
     const group = (key, label, names) => {
-      const all = [...new Set(asked[key] ? [...names, asked[key]] : names)];
+      const all = [...new Set(asked[key] ? [...names, asked[key]] : names)].sort();
       return all.length ? h("optgroup", { label }, all.map((name) => h("option", { value: `${key} ${name}`, selected: asked[key] === name }, plain(name)))) : null;
     };
     const pick = ({ target: { value } }) => change({ client: "", caller: "", ...(value ? { [value.split(" ")[0]]: value.slice(value.indexOf(" ") + 1) } : {}) });
-    return h("label", h("span.sr", "Caller"), h("select", { "data-key": `caller ${asked.client} ${asked.caller}`, on: { change: pick } },
+    return h("label", h("span.sr", "Caller"), h("select", { "data-key": `caller ${asked.client} ${asked.caller} ${clients.size} ${callers.size}`, on: { change: pick } },
       h("option", { value: "" }, "all callers"), group("client", "Programs", clients), group("caller", "Callers", callers)));
   }
 
@@ -203,8 +222,8 @@ export function activity(id, first, frame) {
     const opens = (record) => ({ click: (event) => !event.target.closest("a") && getSelection().isCollapsed && frame.visit(href(record)) });
     const line = (record) => row(`a${record.id}`, [
       cell("nowrap dim", at(record.time)),
-      head("mono grow", h("a", { href: href(record), "aria-current": String(record.id) === open ? "true" : undefined }, thingShown(record))),
-      cell("l2", variant(record.variant)),
+      head(thing(record).length > WHOLE ? "mono grow" : "mono grow whole", h("a", { href: href(record), "aria-current": String(record.id) === open ? "true" : undefined }, thingShown(record))),
+      cell("l2", variant(record.variant ?? record.gate?.call_with)),
       cell("", outcome(record)),
       cell("dim l2", record.masked ? [h("span.kind.masked", `${count(record.masked, "secret")} masked`), " "] : null, said(beginning(detail(record), DETAIL))),
       cell("soft nowrap l2", said(asker(record))),

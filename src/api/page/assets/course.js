@@ -50,8 +50,9 @@ function access(gate, isAllowed) {
   switch (gate?.decided_by) {
     case undefined: return isAllowed ? "allowed" : "the access rules";
     case "no_rules": return "there are no access rules";
-    case "rule": return [`${word} by `, h("a.u", { href: "/ui/settings" }, `rule ${gate.rule + 1}`)];
+    case "rule": return [`${word} by `, h("a.u", { href: "/ui/access" }, `rule ${gate.rule + 1}`)];
     case "default": return `${word}, no rule matches`;
+    case "token": return ["by the rules allowed, by its ", h("a.u", { href: "/ui/access" }, "token"), " not"];
     default: return `${word} by the rules together`;
   }
 }

@@ -29,7 +29,7 @@ function drawer(record, others, isThere, close) {
   return h("aside.drawer.open", { id: "call", "aria-labelledby": "call-h", "data-key": `d${record.id}` },
     h("header", h("div", h("p.crumb", at(record.time), ` · record ${record.id}`), h("h2.mono", { id: "call-h" }, thingShown(record))),
       h("a.iconbtn", { href: close, "aria-label": "Close detail" }, icon("x"))),
-    bad ? note(record.outcome === "refused" ? "held" : "err", isTheirs(record) ? said(bad) : capital(bad), isThere ? step(record) : null) : null,
+    bad ? note(record.outcome === "refused" ? "held" : "err", isTheirs(record) ? said(bad) : capital(bad), isThere || !record.server ? step(record) : null) : null,
     facts([
       ["Result", [outcome(record), " ", record.code ? h("code", said(record.code)) : null]],
       ["Caller", record.caller ? [record.client ? [said(record.client), ", "] : null, "as ", h("code", said(record.caller))] : undefined],
@@ -65,6 +65,7 @@ function sizes({ request_bytes: asked, answer_bytes: answered, outcome: ended })
 
 /** The one step that this page can offer. */
 function step(record) {
+  if (record.code === "access_denied") return go("Open Access", "/ui/access", "btn small");
   const name = record.server && part(record.server);
   if (!name) return null;
   if (["tool_held", "tool_changed", "server_quarantined"].includes(record.code)) return go("Review", `/ui/review/${name}`, "btn small");

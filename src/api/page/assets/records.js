@@ -25,6 +25,7 @@ export function rowsOf(records) {
 export function thing(record) {
   const name = record.tool ?? record.prompt ?? record.resource ?? record.task;
   if (record.server && name !== undefined && record.resource === undefined) return `${record.server}:${name}`;
+  if (record.kind === "refusal" && record.endpoint) return record.endpoint;
   return name ?? (record.server ? `${record.action ?? record.method ?? record.kind} ${record.server}` : record.action ?? record.method ?? record.kind);
 }
 
@@ -32,7 +33,7 @@ export function thing(record) {
 export function thingShown(record) {
   const text = thing(record);
   if (record.server && text.startsWith(`${record.server}:`)) {
-    return [said(record.server), h("span.dim", ":"), said(text.slice(record.server.length + 1))];
+    return [said(record.server), h("span.dim", ":"), h("wbr"), said(text.slice(record.server.length + 1))];
   }
   return said(text);
 }
@@ -40,13 +41,25 @@ export function thingShown(record) {
 /** What the codes of refusals mean, in a few words. */
 const REFUSED = {
   tool_changed: "its definition changed", tool_held: "held for review", tool_disabled: "disabled", server_disabled: "its server is disabled",
-  server_quarantined: "its server is quarantined", wrong_variant: "called as another type", access_denied: "no rule allows it",
+  server_quarantined: "its server is quarantined", wrong_variant: "called as another type", login_required: "needs a login",
 };
+
+/** Who denied a call. */
+function deniedBy({ gate, error }) {
+  switch (gate?.decided_by) {
+    case "rule": return `denied by rule ${gate.rule + 1}`;
+    case "default": return "no rule allows it";
+    case "rules": return "denied by the rules";
+    case "token": return "its token allows less";
+    default: return error;
+  }
+}
 
 /** What there is to say beside the outcome. */
 export function detail(record) {
-  if (REFUSED[record.code]) return `${REFUSED[record.code]} (${record.code})`;
-  return record.code ?? record.error ?? record.detail ?? (record.missing ? `${count(record.missing, "record is", "records are")} missing` : "");
+  const text = (record.code === "access_denied" ? deniedBy(record) : REFUSED[record.code]) ?? record.error ?? record.detail ?? record.code;
+  if (text) return record.times > 1 ? `${text}, ${number(record.times)} times` : text;
+  return record.missing ? `${count(record.missing, "record is", "records are")} missing` : "";
 }
 
 export const isFailed = (record) => ["failed", "tool_error", "rpc_error", "invalid"].includes(record.outcome);
