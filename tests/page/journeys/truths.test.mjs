@@ -72,7 +72,7 @@ test("a check of access says no of what there is not, and counts rules as the ta
   const form = page.getByRole("form", { name: "Check access" });
   for (const [what, verdict, said] of [
     ["nonsense", "No", "mcpproxy has no tool \"nonsense\""],
-    ["rooms:find_rooms", "No", "by rule 1: "],
+    ["rooms:find_rooms", "No", "by rule 1"],
     ["rooms:nothing", "No", "has no tool \"nothing\""],
     ["rooms:fail", "Yes", "by the default"],
   ]) {

@@ -36,7 +36,7 @@ test("usage adds up by tool, server and caller, and names what nobody called", a
   assert.equal(definitions.searches, 1);
   // What nobody called is hidden from agents at once, and comes back.
   await page.getByText("3 of 5").waitFor();
-  assert.ok(await page.getByRole("button", { name: "Disable 0 tools" }).isDisabled(), "a young log proves nothing");
+  assert.equal(await page.getByRole("button", { name: /^Disable/ }).count(), 0, "a young log proves nothing");
   await page.getByRole("checkbox", { name: "bookings" }).check();
   await page.getByRole("button", { name: "Disable 3 tools" }).click();
   await page.locator("#toast", { hasText: "Disabled 3 tools" }).waitFor();

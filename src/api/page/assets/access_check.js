@@ -23,7 +23,7 @@ export function accessCheck() {
     }
     try {
       const told = await post("access/check", { subject: who.value.trim() || "anonymous", ...question });
-      fill(verdict, told.allowed ? state("ready", "Yes") : state("held", "No"), " ", sentence(inRows(told.reason)), told.note ? h("span.soft", "; ", sentence(told.note)) : null);
+      fill(verdict, told.allowed ? state("ready", "Yes") : state("held", "No"), " ", because(told), told.note ? h("span.soft", "; ", sentence(told.note)) : null);
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure;
       fill(verdict, state("err", said(failure.message)));
@@ -33,5 +33,9 @@ export function accessCheck() {
   return () => kept(form);
 }
 
-/** The table counts rules from 1, the file from 0. */
-const inRows = (reason) => reason.replace(/serverAuth\.acl\.rules\[(\d+)\]/, (_, n) => `rule ${Number(n) + 1}`).replace("serverAuth.acl.default", "the default");
+/** What decided. The table counts rules from 1, the file from 0, and has them in words. */
+function because({ allowed, decided_by: by, rule, reason }) {
+  const verdict = allowed ? "allowed" : "denied";
+  if (rule !== undefined) return `${verdict} by rule ${rule + 1}`;
+  return by === "default" ? `${verdict} by the default: no rule matches` : sentence(reason);
+}

@@ -86,10 +86,17 @@ export function tool(name, frame, first) {
 
   function whoMay() {
     if (!who.length) return undefined;
-    if (who.length === 1 && !others && who[0].decided_by === "no_rules") return who[0].allowed ? "every client: there are no access rules" : ["nobody: ", said(who[0].reason)];
-    const rule = (one) => (one.rule === undefined ? "" : [", by ", h("a", { href: "/ui/settings" }, `rule ${one.rule + 1}`)]);
-    const one = (verdict, i) => [i ? "; " : "", h("span", { title: verdict.reason }, said(verdict.subject), verdict.allowed ? " may" : " may not"), rule(verdict)];
-    return [who.map(one), others ? `; ${count(others, "other")} not shown` : ""];
+    // What holds of the tool itself is told once, above.
+    if (!known.callable) return "nobody";
+    const alike = new Map();
+    for (const verdict of who) {
+      const key = `${verdict.allowed} ${verdict.rule ?? ""}`;
+      alike.set(key, [...(alike.get(key) ?? []), verdict]);
+    }
+    const rule = (verdict) => (verdict.rule === undefined ? "" : [", by ", h("a", { href: "/ui/access" }, `rule ${verdict.rule + 1}`)]);
+    const all = alike.size === 1 && !others;
+    const group = ([first, ...more], i) => [i ? "; " : "", h("span", { title: first.reason }, all ? (first.allowed ? "everyone" : "nobody") : [said([first, ...more].map((one) => one.subject).join(", ")), first.allowed ? " may" : " may not"]), rule(first)];
+    return [[...alike.values()].map(group), others ? `; ${count(others, "other")} not shown` : ""];
   }
 
   async function history() {
@@ -134,17 +141,17 @@ export function tool(name, frame, first) {
       h("div.title", h("div",
         crumbs(["Servers", "/ui/"], [said(server), `/ui/servers/${part(server)}`], "tool"),
         h("h1.mono", said(own)),
-        h("p.tags", variant(kind), h("span.dim", "offered as"), " ", h("code", said(known.offered_name)), h("span.dim", "·"), standing())), hide()),
+        h("p.tags", variant(kind), known.callable ? [h("span.dim", "offered as"), " ", h("code", said(known.offered_name)), h("span.dim", "·")] : null, standing())), hide()),
       it.failure ? failed(it.failure) : null,
       known.callable ? null : note("held", [h("b", "Agents cannot call it: "), said(known.reason ?? "")], thing?.held ? go("Review", `/ui/review/${part(server)}`, "btn small") : go("Server", `/ui/servers/${part(server)}`, "btn small")),
-      h("div.cols.wide", h("div", description(definition), parameters(schema), pin(kind, definition)), kept(form)),
+      h("div.cols.wide", h("div", description(definition), parameters(schema), pin(kind, definition)), thing?.held ? null : kept(form)),
       past(),
     ];
   }
 
   function standing() {
     if (thing?.held) return state("held", capital(thing.explanation ?? "held"));
-    if (thing?.approved_at) return state("ready", ["definition as approved ", when(thing.approved_at)]);
+    if (thing?.approved_at) return state("ready", [thing.approved_by ? "definition as approved " : "definition as first seen ", when(thing.approved_at)]);
     return state("ready", "definition as first seen");
   }
 
@@ -173,7 +180,7 @@ export function tool(name, frame, first) {
     return h("section.sec", { "aria-labelledby": "c-h" }, h("header", h("h2", { id: "c-h" }, "Call type and approval")), facts([
       ["Agents call it with", [h("code", `call_tool_${kind}`), hints.length ? [", because the server says ", h("code", said(hints.join(", ")))] : ", because the server does not say what it does"]],
       ["Fingerprint", thing?.fingerprint ? h("code", { title: thing.fingerprint }, thing.fingerprint.slice(0, 16).replace(/(.{4})(?=.)/g, "$1 ")) : "not known"],
-      ["Approved", thing?.approved_at ? [when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : ", when first seen"] : "not yet"],
+      ["Approved", thing?.held ? "not this definition" : thing?.approved_at ? [when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : ", when first seen"] : "not yet"],
       ["Findings", thing?.findings.length ? h("a", { href: `/ui/review/${part(known.server)}` }, count(thing.findings.length, "finding")) : "none"],
       ["Who may call it", whoMay()],
     ]));

@@ -122,7 +122,7 @@ export function usage(first, frame) {
       h("header", h("h2", { id: "nv-h" }, !sums.complete ? ["Never called since ", at(sums.from)] : asked.days === "1" ? "Never called in 24 hours" : `Never called in ${asked.days} days`), h("p", sums.complete ? "agents still find them" : "when the log began; agents still find them")),
       it.failure ? failed(it.failure) : null,
       table("fold", [["Disable", "", true], ["Server"], ["Tools", "r"], ["Which"]], [[...by].map(line)]),
-      h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : button(`Disable ${count(n, "tool")}`, () => disable(by), "btn", { disabled: n === 0 }), h("span.small.dim", "Hides them from agents. Undo, or enable each on its server’s page.")));
+      h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : n ? [button(`Disable ${count(n, "tool")}`, () => disable(by)), h("span.small.dim", "Hides them from agents. Undo, or enable each on its server’s page.")] : h("span.small.dim", "Choose servers whose unused tools agents should not find.")));
   }
 
   function by(title, key, rows, href) {
