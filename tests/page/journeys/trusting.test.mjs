@@ -71,7 +71,7 @@ test("a token is in the history, and undoing that revokes it", async () => {
   const { page, go, close } = who;
   await here.rest("POST", "/tokens", { name: "ben" });
   await go("/ui/settings");
-  const row = page.locator("tr[data-key^='change ']", { hasText: "tokens.ben" }).first();
+  const row = page.locator("tr[data-key^='change ']", { hasText: "Token ben issued" }).first();
   await row.getByRole("button", { name: /^Undo/ }).click();
   await page.locator("#toast", { hasText: "Undid" }).waitFor();
   assert.deepEqual((await here.rest("GET", "/tokens")).tokens, []);
@@ -79,7 +79,7 @@ test("a token is in the history, and undoing that revokes it", async () => {
   await here.rest("POST", "/tokens", { name: "eve" });
   await here.rest("DELETE", "/tokens/eve");
   await go("/ui/settings");
-  await page.locator("tr[data-key^='change ']", { hasText: "tokens.eve" }).first().getByText("cannot be undone").waitFor();
+  await page.locator("tr[data-key^='change ']", { hasText: "Token eve" }).first().getByText("cannot be undone").waitFor();
   await close();
 });
 

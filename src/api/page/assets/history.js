@@ -3,12 +3,37 @@
 import { ask, post } from "./api.js";
 import { h } from "./dom.js";
 import { acting, button, cell, failed, head, row, section, table, toast } from "./parts.js";
-import { at, said } from "./words.js";
+import { GROUPS } from "./setting_names.js";
+import { mayWord } from "./tokens.js";
+import { at, said, some } from "./words.js";
 
 /** Entries that are shown at first. */
 const FIRST = 8;
 
 const WAYS = { terminal: "terminal", page: "this page", rest: "REST", agent: "agent", file: "an editor" };
+
+const NAMES = new Map(GROUPS.flatMap(([, keys]) => keys));
+
+/** What was changed, in words. */
+function named({ path, before, after }) {
+  const [where, name, ...rest] = path;
+  const became = before === undefined ? " added" : after === undefined ? " removed" : " changed";
+  if (where === "tokens") return ["Token ", said(name), after === undefined ? " revoked" : " issued"];
+  if (where === "profiles" && name) return ["Profile ", said(name), rest.length ? [": ", said(rest.join("."))] : became];
+  if (where === "mcpServers" && name) return ["Server ", said(name), rest.length ? [": ", h("code", said(rest.join(".")))] : became];
+  return NAMES.get(path.join(".")) ?? h("code", said(path.join(".")));
+}
+
+/** A whole token or entry in words; anything else as it is written. */
+function text(path, value) {
+  if (typeof value === "string") return value;
+  if (path.length === 2 && path[0] === "tokens") {
+    const where = value.profile ? `profile ${value.profile}` : value.servers ? some(value.servers, 4) : "all servers";
+    return `${mayWord(value.calls)}; ${where}; ${value.expires ? `until ${value.expires.slice(0, 10)}` : "without an end"}`;
+  }
+  if (path.length === 2 && path[0] === "mcpServers") return value.url ?? [value.command, ...(value.args ?? [])].join(" ");
+  return JSON.stringify(value);
+}
 
 export function history(frame, changed) {
   let entries = [];
@@ -25,11 +50,11 @@ export function history(frame, changed) {
     toast(`Undid change ${entry.id}`);
   });
 
-  const value = (one) => (one === undefined ? h("span.dim", "–") : h("code", said(typeof one === "string" ? one : JSON.stringify(one)).map((piece) => (typeof piece === "string" && piece.length > 120 ? `${piece.slice(0, 120)}…` : piece))));
+  const value = (path, one) => (one === undefined || one === null ? h("span.dim", "–") : h("code", said(text(path, one)).map((piece) => (typeof piece === "string" && piece.length > 120 ? `${piece.slice(0, 120)}…` : piece))));
 
   function line(entry) {
     const [first, ...more] = entry.changes;
-    const what = first ? [h("code", said(first.path.join("."))), more.length ? ` and ${more.length} more` : ""] : "comments or blanks";
+    const what = first ? [named(first), more.length ? ` and ${more.length} more` : ""] : "comments or blanks";
     const who = entry.by === "operator" ? `you, ${WAYS[entry.way] ?? entry.way}` : `${entry.by}, ${WAYS[entry.way] ?? entry.way}`;
     // Of a token that was revoked nothing is kept, and an approval that was taken back takes another review.
     const isFinal = (first?.path[0] === "tokens" && first.after === undefined) || (entry.undoes && entry.changes.some((one) => one.path[0] === "approvals"));
@@ -37,8 +62,8 @@ export function history(frame, changed) {
     return row(`change ${entry.id}`, [
       cell("nowrap dim", at(entry.at)),
       head("grow", entry.undoes ? ["undo of ", h("span.num", entry.undoes), ": ", what] : what),
-      cell("full", value(first?.before)),
-      cell("full", value(first?.after)),
+      cell("full", first ? value(first.path, first.before) : ""),
+      cell("full", first ? value(first.path, first.after) : ""),
       cell("soft", said(who)),
       cell("act full", state),
     ]);

@@ -14,7 +14,7 @@ const MAY = [
 
 const TIMES = [["90d", "in 90 days"], ["7d", "in 7 days"], ["30d", "in 30 days"], ["365d", "in a year"], ["", "never"]];
 
-const mayWord = (calls) => MAY.find(([key]) => key === calls)?.[1] ?? calls;
+export const mayWord = (calls) => MAY.find(([key]) => key === calls)?.[1] ?? calls;
 
 /** An address that no other machine reaches. */
 const LOOPBACK = /^https?:\/\/(?:127\.|localhost|\[::1\])/;
