@@ -21,7 +21,12 @@ export function search(first, frame) {
   let asked, found, text, finds = 0, servers = [], callers = { subjects: [], profiles: [] }, lately = [], known = [], failure = null, fewer = null;
   const whole = toolsList(frame, () => asked, (changes) => change(changes));
 
-  const read = (now) => { asked = { q: now.get("q") ?? "", match: now.get("match") ?? "any", server: now.get("server") ?? "", as: now.get("as") ?? "", profile: now.get("profile") ?? "", read_only: now.get("read_only") === "true" ? "true" : "", type: now.get("type") ?? "", state: now.get("state") ?? "", unused: now.get("unused") === "true" ? "true" : "" }; };
+  /** A search has other settings than the list: none is in force that is not shown. */
+  function read(now) {
+    const q = now.get("q") ?? "";
+    const of = (is, key) => (is && now.get(key)) || "";
+    asked = { q, match: of(q, "match") || "any", server: now.get("server") ?? "", as: of(q, "as"), profile: of(q, "profile"), read_only: of(q, "read_only") === "true" ? "true" : "", type: of(!q, "type"), state: of(!q, "state"), unused: of(!q, "unused") === "true" ? "true" : "" };
+  }
   read(first);
 
   async function load() {

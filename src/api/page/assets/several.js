@@ -16,6 +16,8 @@ export function several(frame) {
   const it = acting(frame);
   let refused = [];
   const picked = new Set();
+  /** What is being made of how many. */
+  let goal = null;
 
   /** The box in a row, where rows are being chosen. The demo has no entry that could be changed. */
   function box(one) {
@@ -27,12 +29,20 @@ export function several(frame) {
   function act(verb, servers, isAgain = false) {
     return servers.length && it.act(`${verb === "restart" ? "Restarting" : verb === "enable" ? "Enabling" : "Disabling"} ${count(servers.length, "server")}…`, async () => {
       refused = [];
+      goal = verb === "restart" ? null : { enabled: verb === "enable", names: new Set(servers) };
       const { changes } = await post("changes", { verb, servers }, { patience: PATIENCE });
       refused = changes.filter((one) => one.error);
       const names = servers.filter((name) => !refused.some((one) => one.name === name));
       if (names.length) toast(`${DONE[verb]} ${count(names.length, "server")}`, UNDO[verb] && !isAgain ? () => act(UNDO[verb], names, true) : undefined);
       picked.clear();
     });
+  }
+
+  /** How far it is: those that are not yet as they are to be are still listed. */
+  function progress(rows) {
+    const open = rows.filter((one) => goal?.names.has(one.name) && one.enabled !== goal.enabled).length;
+    const done = goal ? goal.names.size - open : 0;
+    return !done ? it.doing : `${it.doing} ${number(done)} of ${number(goal.names.size)}`;
   }
 
   /** What can be done with those that were chosen, of the rows that are shown. */
@@ -46,7 +56,7 @@ export function several(frame) {
     return [
       h("div.bar", { role: "group", "aria-label": "Several at once" },
         h("label", h("input", { type: "checkbox", checked: all, disabled: Boolean(it.doing) || !free.length, on: { change: pickAll } }), ` all ${number(free.length)}`),
-        it.doing ? h("span.wait", { role: "status" }, it.doing) : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), verb("Enable", "enable"), verb("Disable", "disable"), verb("Restart", "restart")] : h("span.dim", "Choose servers.")),
+        it.doing ? h("span.wait", { role: "status" }, progress(rows)) : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), verb("Enable", "enable"), verb("Disable", "disable"), verb("Restart", "restart")] : h("span.dim", "Choose servers.")),
       it.failure ? failed(it.failure) : null,
       refused.length ? note("err", refused.map((one) => h("div", h("b", said(one.name)), ": ", said(one.error)))) : null,
     ];
