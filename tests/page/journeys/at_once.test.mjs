@@ -55,11 +55,30 @@ test("servers are switched together, and back", async () => {
   await isSound(who, "several servers");
   await page.getByRole("button", { name: "Disable", exact: true }).click();
   await page.locator("#toast", { hasText: "Disabled 2 servers" }).waitFor();
+  await page.getByText("Choose servers.").waitFor();
+  assert.equal(await page.getByRole("checkbox", { name: "Choose wordy" }).isChecked(), false);
   const off = async () => (await here.rest("GET", "/servers")).servers.filter((one) => !one.enabled).map((one) => one.name).sort().join();
   assert.equal(await off(), "slow,wordy");
   await page.getByRole("button", { name: "Undo" }).click();
   await eventually("the undo", async () => (await off()) === "");
   await page.getByRole("button", { name: "Done" }).click();
   assert.equal(await page.getByRole("checkbox").count(), 0);
+  await close();
+});
+
+test("whoever leaves while words are typed stays where that leads", async () => {
+  const { page, go, close } = await visitor(here);
+  await go("/ui/usage");
+  // Within the time that the search waits for more words.
+  await page.evaluate(() => {
+    const field = document.getElementById("q");
+    field.value = "book a room";
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    document.querySelector(".nav a[data-tab=activity]").click();
+  });
+  await page.getByRole("heading", { level: 1, name: "Activity" }).waitFor();
+  // A timer that ends after that of the search.
+  await page.evaluate(() => new Promise((next) => setTimeout(next, 200)));
+  assert.match(page.url(), /\/ui\/activity$/);
   await close();
 });

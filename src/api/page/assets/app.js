@@ -17,6 +17,8 @@ const WAIT_SHOWS = 150;
 
 let shown = null;
 let visits = 0;
+/** What searches for the words of the header soon. */
+let typing;
 
 /** Opens an address of ours: a new entry in the history unless `replace`. */
 export function visit(href, { replace = false, focus = true } = {}) {
@@ -33,6 +35,8 @@ function rename(href) {
 
 async function open({ focus = true } = {}) {
   visits += 1;
+  // Words that were typed before are not searched for any more.
+  clearTimeout(typing);
   document.getElementById("more").hidePopover();
   const mine = visits;
   const address = new URL(location.href);
@@ -226,7 +230,6 @@ main.addEventListener("click", (event) => event.target.closest?.("button") && ty
 
 /** Milliseconds without a key after which the words so far are searched for. */
 const TYPED = 150;
-let typing;
 
 /** Searches for the words of the header, in place of those before them. */
 function find(how) {

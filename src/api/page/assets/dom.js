@@ -131,8 +131,9 @@ function keyed(parent) {
   return found;
 }
 
-/** What a person has changed stays: values, open details, scroll positions. */
+/** What a person has changed stays: values, open details, scroll positions. A tick that is drawn otherwise than before does not. */
 function attributes(old, now) {
+  if (old.hasAttribute("checked") !== now.hasAttribute("checked")) old.checked = now.hasAttribute("checked");
   for (const { name } of [...old.attributes]) {
     if (!now.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
   }
