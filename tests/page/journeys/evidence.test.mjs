@@ -37,7 +37,7 @@ test("a record says what the gate decided, where the time went, and that the log
   const time = who.page.getByRole("region", { name: "Time", exact: true });
   assert.match(await time.innerText(), /gate[^]*wait[^]*bookings[^]*answer/);
   assert.equal(await time.locator("rect").count(), 4);
-  await who.page.getByRole("region", { name: "What the agent was told" }).getByText("activity.results").waitFor();
+  await who.page.getByRole("region", { name: "What the agent was told" }).getByRole("link", { name: "Keep answers" }).waitFor();
   await isSoundEverywhere(who, "a record", "activity-allowed");
   await who.close();
   assert.ok(record.spent.waiting_us > 0 && record.spent.server_us > 0, JSON.stringify(record));

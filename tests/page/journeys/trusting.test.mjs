@@ -79,7 +79,9 @@ test("a token is in the history, and undoing that revokes it", async () => {
   await here.rest("POST", "/tokens", { name: "eve" });
   await here.rest("DELETE", "/tokens/eve");
   await go("/ui/settings");
-  await page.locator("tr[data-key^='change ']", { hasText: "Token eve" }).first().getByText("cannot be undone").waitFor();
+  const ofEve = page.locator("tr[data-key^='change ']", { hasText: "Token eve" });
+  await ofEve.first().getByText("cannot be undone").waitFor();
+  await ofEve.last().getByText("changed again since").waitFor();
   await close();
 });
 

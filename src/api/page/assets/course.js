@@ -112,7 +112,7 @@ function untold(record) {
   if (record.answer_bytes === undefined) return "Not logged.";
   const size = `${number(record.answer_bytes)} bytes. `;
   if (record.answer_bytes > LARGEST) return [size, "Above 64 KB the log keeps the size only."];
-  return [size, "Not logged: ", h("code", "activity.results"), " in the configuration turns that on."];
+  return [size, "Not logged: ", h("a.u", { href: "/ui/settings" }, "Keep answers"), " in the settings turns that on."];
 }
 
 function kept(title, how, value) {

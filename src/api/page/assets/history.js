@@ -2,7 +2,7 @@
 
 import { ask, post } from "./api.js";
 import { h } from "./dom.js";
-import { acting, button, cell, failed, head, row, section, table, toast } from "./parts.js";
+import { acting, button, cell, head, row, section, table, toast, wrong } from "./parts.js";
 import { GROUPS } from "./setting_names.js";
 import { mayWord } from "./tokens.js";
 import { at, said, some } from "./words.js";
@@ -52,13 +52,21 @@ export function history(frame, changed) {
 
   const value = (path, one) => (one === undefined || one === null ? h("span.dim", "–") : h("code", said(text(path, one)).map((piece) => (typeof piece === "string" && piece.length > 120 ? `${piece.slice(0, 120)}…` : piece))));
 
+  /** Whether a later change is about the same, and in force. */
+  function isOverlaid(entry) {
+    if (entry.undone_by) return false;
+    const paths = entry.changes.map((one) => one.path.join("."));
+    const later = entries.filter((other) => other.id > entry.id && !other.undoes && !other.undone_by);
+    return later.some((other) => other.changes.some((one) => paths.includes(one.path.join("."))));
+  }
+
   function line(entry) {
     const [first, ...more] = entry.changes;
     const what = first ? [named(first), more.length ? ` and ${more.length} more` : ""] : "comments or blanks";
     const who = entry.by === "operator" ? `you, ${WAYS[entry.way] ?? entry.way}` : `${entry.by}, ${WAYS[entry.way] ?? entry.way}`;
     // Of a token that was revoked nothing is kept, and an approval that was taken back takes another review.
     const isFinal = (first?.path[0] === "tokens" && first.after === undefined) || (entry.undoes && entry.changes.some((one) => one.path[0] === "approvals"));
-    const state = isFinal ? h("span.dim", entry.undoes ? "" : "cannot be undone") : entry.undone_by ? h("span.dim", "undone") : button("Undo", () => undo(entry), "btn small", { "aria-label": `Undo change ${entry.id}` });
+    const state = !isFinal && isOverlaid(entry) ? h("span.dim", "changed again since") : isFinal ? h("span.dim", entry.undoes ? "" : "cannot be undone") : entry.undone_by ? h("span.dim", "undone") : button("Undo", () => undo(entry), "btn small", { "aria-label": `Undo change ${entry.id}` });
     return row(`change ${entry.id}`, [
       cell("nowrap dim", at(entry.at)),
       head("grow", entry.undoes ? ["undo of ", h("span.num", entry.undoes), ": ", what] : what),
@@ -73,7 +81,7 @@ export function history(frame, changed) {
     const shown = isAll ? entries : entries.slice(0, FIRST);
     const more = entries.length - shown.length;
     return section("History", h("p", "every change of the configuration file, of tokens and of approvals"),
-      it.failure ? failed(it.failure) : null,
+      it.failure ? wrong(it.failure) : null,
       shown.length ? table("fold", [["Time"], ["Change"], ["From"], ["To"], ["By"], ["Action", "", true]], [shown.map(line)]) : h("p.dim", "No changes yet."),
       more > 0 ? h("p.bar.sec", button(`Show ${more} older`, () => { isAll = true; frame.paint(); })) : null);
   }
