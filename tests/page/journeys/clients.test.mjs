@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { eventually, isSound, isSoundEverywhere, SECRET, servers, visitor, world } from "../world.mjs";
+import { agentCalls, eventually, isSound, isSoundEverywhere, SECRET, servers, visitor, world } from "../world.mjs";
 
 
 /** A world in whose home clients have files. */
@@ -204,11 +204,12 @@ test("requiring tokens names the clients that would get 401, and gives each a to
     headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...(authorization && { authorization }) },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }),
   })).status;
+  await agentCalls(here, "retrieve_tools", { query: "rooms" }, "ci-runner");
   const who = await visitor(here);
   const { page, go, title, close } = who;
   await go("/ui/access");
   await page.getByRole("button", { name: "Require tokens…" }).click();
-  await page.getByText("Cursor has none and would get 401.").waitFor();
+  await page.getByText("Cursor has none and would get 401. In 7 days ci-runner called without a token").waitFor();
   await isSoundEverywhere(who, "requiring tokens", "access-first");
   await go("/ui/clients");
   await page.locator("tr[data-key='client cursor']").getByText("has not called yet").waitFor();

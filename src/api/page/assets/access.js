@@ -1,14 +1,18 @@
 // Who may use which tools: tokens, whether one is needed, rules in words, and profiles.
 
-import { ask, part, patch, post, remove } from "./api.js";
+import { ask, part, patch, post, query, remove } from "./api.js";
 import { accessCheck } from "./access_check.js";
 import { h } from "./dom.js";
 import { acting, button, cell, copying, failed, head, note, row, section, table, toast } from "./parts.js";
+import { asker } from "./records.js";
 import { tokens } from "./tokens.js";
 import { said, some } from "./words.js";
 
+/** Calls without a token that are looked at. */
+const RECENT = 200;
+
 export function access(_, frame) {
-  let file, status, clients;
+  let file, status, clients, without;
   const it = acting(frame);
   let asking = false;
   /** Whether clients of this machine get a token each, so that they go on. */
@@ -19,7 +23,9 @@ export function access(_, frame) {
   const list = tokens(frame);
 
   async function load() {
-    [file, status, clients] = await Promise.all([ask("config"), ask("status"), ask("clients").catch(() => null), list.load()]);
+    let records;
+    [file, status, clients, { records }] = await Promise.all([ask("config"), ask("status"), ask("clients").catch(() => null), ask(query("activity", { kind: "call", caller: "anonymous", since: "7d", limit: RECENT })), list.load()]);
+    without = [...new Set(records.filter((one) => !one.parent && one.endpoint).map(asker))].filter((name) => name !== "anonymous").sort();
   }
 
   /** Clients of this machine that come over the network and show no token. */
@@ -65,7 +71,8 @@ export function access(_, frame) {
   function requiring() {
     const isOn = list.required();
     const out = shutOut().map((one) => one.title);
-    const names = out.length ? `${some(out, 5)} ${out.length === 1 ? "has" : "have"} none and would get 401.` : "No known client would get 401.";
+    const seen = without.length ? ` In 7 days ${some(without, 5)} called without a token: over the network that ends in 401.` : "";
+    const names = `${out.length ? `${some(out, 5)} ${out.length === 1 ? "has" : "have"} none and would get 401.` : seen ? "" : "No known client would get 401."}${seen}`;
     if (isOn) {
       return section("Without a token", null, h("p", "A client without a token gets 401. Programs that start ", h("code", "mcpproxy stdio"), " on this machine need none."));
     }

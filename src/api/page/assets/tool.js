@@ -136,7 +136,7 @@ export function tool(name, frame, first) {
     const own = known.name.slice(server.length + 1);
     const kind = listed?.call_with ?? thing?.call_with ?? "destructive";
     const schema = definition.inputSchema ?? {};
-    form ??= tryIt({ name: known.name, variant: kind, schema, given }, () => history().then(frame.paint, () => {}));
+    form ??= tryIt({ name: known.name, variant: kind, isDeclared: hintsOf(definition).length > 0, schema, given }, () => history().then(frame.paint, () => {}));
     return [
       h("div.title", h("div",
         crumbs(["Servers", "/ui/"], [said(server), `/ui/servers/${part(server)}`], "tool"),
@@ -176,7 +176,7 @@ export function tool(name, frame, first) {
   }
 
   function pin(kind, definition) {
-    const hints = Object.entries(definition.annotations ?? {}).filter(([, value]) => typeof value === "boolean").map(([key, value]) => `${key}: ${value}`);
+    const hints = hintsOf(definition);
     return h("section.sec", { "aria-labelledby": "c-h" }, h("header", h("h2", { id: "c-h" }, "Call type and approval")), facts([
       ["Agents call it with", [h("code", `call_tool_${kind}`), hints.length ? [", because the server says ", h("code", said(hints.join(", ")))] : ", because the server does not say what it does"]],
       ["Fingerprint", thing?.fingerprint ? h("code", { title: thing.fingerprint }, thing.fingerprint.slice(0, 16).replace(/(.{4})(?=.)/g, "$1 ")) : "not known"],
@@ -240,3 +240,6 @@ function rowsFor(schema, root, path, depth, into) {
   }
   return true;
 }
+
+/** What the server says of a tool's effects. */
+const hintsOf = (definition) => Object.entries(definition.annotations ?? {}).filter(([, value]) => typeof value === "boolean").map(([key, value]) => `${key}: ${value}`);

@@ -14,7 +14,7 @@ import { number, said as strange, span } from "./words.js";
 const CALL = 600_000;
 
 /** `about` is `{name, variant, schema, given}`, the last for arguments to begin with; `called` is told after each call. */
-export function tryIt({ name, variant, schema, given: first }, called) {
+export function tryIt({ name, variant, isDeclared, schema, given: first }, called) {
   const root = schema && typeof schema === "object" ? schema : {};
   const form = h("form", { novalidate: true, "aria-labelledby": "try-h", on: { submit } });
   const results = h("div.results", { "data-kept": "" });
@@ -38,7 +38,7 @@ export function tryIt({ name, variant, schema, given: first }, called) {
   }
 
   const submitting = () => h(`button.btn${variant === "destructive" ? ".danger" : ".primary"}`, { type: "submit" }, `Call as ${variant}`);
-  const effect = () => ({ read: "This really asks the server.", write: "This really changes something.", destructive: "This really changes or deletes something." })[variant] ?? "";
+  const effect = () => ({ read: "This really asks the server.", write: "This really changes something.", destructive: isDeclared ? "This really changes or deletes something." : "This may change or delete something: the server does not say what the tool does." })[variant] ?? "";
 
   function tell(text) {
     message.hidden = !text;
