@@ -23,7 +23,11 @@ test("a token for a colleague is made, shown once, used and revoked", async () =
   await page.keyboard.press("w");
   await title("Access");
   const form = page.getByRole("form", { name: "New token" });
+  await form.getByRole("button", { name: "Create token" }).click();
+  await form.getByText("Required: a name.").waitFor();
+  assert.equal(await form.getByLabel("Name").getAttribute("aria-invalid"), "true");
   await form.getByLabel("Name").fill("ben");
+  await form.getByText("Required: a name.").waitFor({ state: "hidden" });
   await form.getByText("change", { exact: false }).first().click();
   await form.getByText("these servers").click();
   await form.getByRole("checkbox", { name: "bookings" }).check();
@@ -59,6 +63,13 @@ test("a setting is changed in its field, shown before it is saved, and undone", 
   await limit.fill("25");
   await limit.press("Tab");
   await page.getByText("1 unsaved change").waitFor();
+  // What is changed, and what stands in the file, can be shown alone; units stand beside the fields.
+  assert.match(await page.locator("tr[data-key='tools_limit']").innerText(), /tools[^]*was 12 tools/);
+  assert.match(await page.locator("tr[data-key='activity.max_age']").innerText(), /90 days/);
+  await page.getByRole("button", { name: "Unsaved 1" }).click();
+  const settings = page.getByRole("form", { name: "Settings" }).locator("tr[data-row]");
+  await eventually("one setting", async () => (await settings.count()) === 1);
+  await page.getByRole("button", { name: "All", exact: true }).click();
   await page.getByRole("switch", { name: "Run scripts" }).check();
   await page.getByText("2 unsaved changes").waitFor();
   await isSound({ page, width: 1280 }, "settings that are not saved");

@@ -1,22 +1,22 @@
 // What settings are called in words, in the groups in which they are shown. A key that is not here is shown by itself, last.
 
-/** `[group, [[key, name, {choices}?]]]`. */
+/** `[group, [[key, name, how?]]]`: `how` has words for values, and the `unit` of a number. */
 export const GROUPS = [
   ["What agents see", [
     ["routing_mode", "Tools at /mcp", { retrieve_tools: "found by search", direct: "all listed", code_execution: "found and called by scripts", proxy: "behind one tool" }],
-    ["tools_limit", "Search results, at most"],
-    ["top_k", "Results with their full schema"],
-    ["tool_response_limit", "Long results are cut after, in characters"],
+    ["tools_limit", "Search results, at most", { unit: "tools" }],
+    ["top_k", "Results with their full schema", { unit: "tools" }],
+    ["tool_response_limit", "Long results are cut after", { unit: "characters", 0: "never" }],
     ["legacy_call_tool", "List call_tool, too"],
   ]],
   ["What agents may", [
     ["management", "Add and change servers", { full: "yes, held until you approve", read: "only look", off: "no" }],
     ["enable_code_execution", "Run scripts"],
-    ["code_execution_timeout_ms", "A script may take, in ms"],
-    ["code_execution_max_tool_calls", "A script may call, 0 for any number"],
+    ["code_execution_timeout_ms", "A script may take", { unit: "ms" }],
+    ["code_execution_max_tool_calls", "A script may call", { unit: "tools", 0: "any number" }],
     ["intent_declaration.strict_server_validation", "Refuse calls with too weak a call type"],
     ["rate_limit.per_caller", "Requests of one caller"],
-    ["rate_limit.burst", "Requests of one caller at once"],
+    ["rate_limit.burst", "Requests of one caller at once", { unit: "requests" }],
   ]],
   ["Servers", [
     ["new_tools", "New tools of a trusted server", { hold: "held until you approve", allow: "usable at once" }],
@@ -24,12 +24,21 @@ export const GROUPS = [
     ["idle_check_interval", "Look for idle servers every"],
     ["health_check_interval", "Ask a silent server for a sign of life after"],
     ["environment.inherit", "Variables that servers inherit"],
+    ["environment.set", "Variables of every server"],
     ["keyring", "Secrets are kept in", { auto: "the keyring, else a private file", platform: "the keyring only", file: "a private file only" }],
+  ]],
+  ["Containers", [
+    ["docker_isolation.enabled", "Run local servers in containers"],
+    ["docker_isolation.default_images", "Images by command"],
+    ["docker_isolation.network_mode", "Network of containers"],
+    ["docker_isolation.memory_limit", "Memory of a container, at most"],
+    ["docker_isolation.cpu_limit", "Processors of a container, at most"],
+    ["docker_isolation.extra_args", "Further arguments of docker run"],
   ]],
   ["Activity", [
     ["activity.max_age", "Keep records for"],
-    ["activity.max_records", "Keep records, at most"],
-    ["activity.max_size_mb", "Keep megabytes, at most"],
+    ["activity.max_records", "Keep at most", { unit: "records", 0: "none" }],
+    ["activity.max_size_mb", "The log takes at most", { unit: "MB" }],
     ["activity.arguments", "Keep arguments", { off: "no", redacted: "masked", full: "whole" }],
     ["activity.results", "Keep answers", { off: "no", redacted: "masked", full: "whole" }],
     ["otlp_endpoint", "Send spans to"],

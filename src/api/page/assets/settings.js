@@ -12,6 +12,8 @@ import { bytes, capital, count, number, said, sentence, span } from "./words.js"
 export function settings(query, frame) {
   let status, file, schema, unreadable, review, failure;
   let filter = "";
+  /** Which are shown: all, `own` for those that the file sets, `unsaved`. */
+  let only = "";
   /** What was typed and is not saved: texts by key. */
   const edits = new Map();
   /** Fields are made anew when what was typed goes. */
@@ -63,34 +65,38 @@ export function settings(query, frame) {
     const named = new Set(GROUPS.flatMap(([, keys]) => keys.map(([key]) => key)));
     const groups = [...GROUPS, ["Others", rows.filter((one) => !named.has(one.key)).map((one) => [one.key, one.key])]];
     const words = filter.toLowerCase();
-    const fits = ([key, name]) => known.has(key) && (!words || `${key} ${name} ${known.get(key).meaning}`.toLowerCase().includes(words));
+    const chosen = { own: (key) => known.get(key).isSet, unsaved: (key) => edits.has(key) }[only] ?? (() => true);
+    const fits = ([key, name]) => known.has(key) && chosen(key) && (!words || `${key} ${name} ${known.get(key).meaning}`.toLowerCase().includes(words));
+    const part = (which, word, n) => h("button", { type: "button", "aria-pressed": String(only === which), on: { click: () => { only = which; frame.paint(); } } }, word, n === undefined ? null : [" ", h("span.num.dim", number(n))]);
     const body = ([group, keys]) => {
       const shown = keys.filter(fits);
       if (!shown.length) return [];
       const heading = h("tr.group", { role: "row", "data-key": `group ${group}` }, h("th", { role: "cell", scope: "colgroup", colspan: "5" }, group));
-      return [heading, ...shown.map(([key, name, choices]) => line(known.get(key), name, choices))];
+      return [heading, ...shown.map(([key, name, how]) => line(known.get(key), name, how))];
     };
     const find = h("input.filter", { type: "search", "aria-label": "Find a setting", placeholder: "Find a setting: limit, sleep, listen", value: filter, on: { input: (event) => { filter = event.target.value; frame.paint(); } } });
     return h("form", { "aria-label": "Settings", on: { submit: (event) => { event.preventDefault(); save(); } } },
-      h("div.bar", find, h("span.dim.small", "of ", h("code", said(file.config_file)), file.exists ? "" : ", which is not there yet")),
+      h("div.bar", find, h("span.seg", { role: "group", "aria-label": "Which" }, part("", "All"), part("own", "In the file", rows.filter((one) => one.isSet).length), part("unsaved", "Unsaved", edits.size)), h("span.dim.small", "of ", h("code", said(file.config_file)), file.exists ? "" : ", which is not there yet")),
       table("fold", [["Setting"], ["Value"], ["Default"], ["From"], ["Takes effect", "r"]], groups.map(body)),
+      groups.some(([, keys]) => keys.some(fits)) ? null : h("div.empty", h("b", "No match."), h("p.acts", button("All settings", () => { [filter, only] = ["", ""]; frame.paint(); }))),
       unsaved());
   }
 
-  function line(one, name, choices) {
+  function line(one, name, how) {
     const isEdited = edits.has(one.key);
-    const was = isEdited ? h("span.lab", "was ", said(one.value === "" ? "not set" : choices?.[one.value] ?? one.value), " ", button("Put back", () => { edits.delete(one.key); resets += 1; review = null; frame.paint(); }, "link", { "aria-label": `Put back ${name}` })) : null;
-    const asDefault = one.default === undefined ? "none" : choices?.[one.default] ?? one.default;
+    const before = one.isSet ? one.value : one.inForce ?? one.default ?? "";
+    const was = isEdited ? h("span.lab", "was ", said(before === "" ? "not set" : inWords(one, before, how)), " ", button("Put back", () => { edits.delete(one.key); resets += 1; review = null; frame.paint(); }, "link", { "aria-label": `Put back ${name}` })) : null;
+    const means = meaning(one, edits.get(one.key) ?? before, how);
     return row(one.key, [
-      head("grow", name, h("span.sub", " ", name === one.key ? null : h("code", one.key), " ", sentence(one.meaning))),
-      cell("set full", field(one, name, choices), was, one.inForce ? h("span.lab", "in force: ", h("code", said(one.inForce)), ", by an option of ", h("code", "serve"), " or until a restart") : null),
-      labelled("dim", "default", said(String(asDefault))),
+      head("grow", name, name === one.key ? null : [" ", h("code.dim", one.key)], h("span.sub.block", sentence(one.meaning))),
+      cell("set full", field(one, name, how), means ? h("span.unit", means) : null, was, one.inForce ? h("span.lab", "in force: ", h("code", said(one.inForce)), ", by an option of ", h("code", "serve"), " or until a restart") : null),
+      labelled("dim", "default", one.default === undefined ? "none" : said(inWords(one, one.default, how))),
       labelled("dim", "from", one.isSet ? "file" : "default"),
       cell("r dim hide", one.waits ? "after a restart" : "now"),
     ], { class: isEdited ? "edited" : undefined });
   }
 
-  function field(one, name, choices) {
+  function field(one, name, how) {
     const value = edits.get(one.key) ?? one.value;
     const edit = (text) => {
       if (text === one.value || (!one.isSet && text === one.default)) edits.delete(one.key);
@@ -107,11 +113,12 @@ export function settings(query, frame) {
     const all = choicesOf(of);
     if (all) {
       const chosen = value || String(of.default ?? all[0]);
-      return h("select", { ...about, on: { change: (event) => edit(event.target.value) } }, all.map((each) => h("option", { value: each, selected: each === chosen }, choices?.[each] ?? each)));
+      return h("select", { ...about, on: { change: (event) => edit(event.target.value) } }, all.map((each) => h("option", { value: each, selected: each === chosen }, how?.[each] ?? each)));
     }
     if (SECRET.has(one.key)) return h("input.mono", { ...about, type: "password", autocomplete: "off", placeholder: one.isSet ? "set; type another" : "not set", value: edits.get(one.key) ?? "", on: { change: (event) => (event.target.value ? edit(event.target.value) : edit(one.value)) } });
+    if (of.type === "object" || of.type === "array") about.placeholder = of.type === "object" ? '{"NAME": "value"}' : '["one", "another"]';
     const kind = of.type === "integer" ? { type: "number", min: of.minimum, max: of.maximum } : { type: "text", spellcheck: "false", autocomplete: "off" };
-    return h("input.mono", { ...about, ...kind, value, placeholder: one.default === undefined ? "not set" : String(one.default), on: { change: (event) => edit(event.target.value.trim()) } });
+    return h(`input.mono${TIME.test(one.default) ? ".short" : ""}`, { placeholder: one.default === undefined ? "not set" : String(one.default), ...about, ...kind, value, on: { change: (event) => edit(event.target.value.trim()) } });
   }
 
   /** Saving shows the difference first; an empty field is a key that goes. */
@@ -122,7 +129,7 @@ export function settings(query, frame) {
   function unsaved() {
     if (!edits.size) return null;
     const value = (one) => (one === undefined ? h("span.dim", "–") : h("code", said(typeof one === "string" ? one : JSON.stringify(one))));
-    const diff = review ? h("div.sec", h("h3", `What changes in ${said(file.config_file).join("")}`), h("p.hint", "Comments and order stay."),
+    const diff = review ? h("div.sec", h("h3", { id: "what-changes" }, `What changes in ${said(file.config_file).join("")}`), h("p.hint", "Comments and order stay."),
       table("fold", [["Setting"], ["From"], ["To"]], [review.changes.map((one) => row(`review ${one.path.join(".")}`, [head("grow mono", one.path.join(".")), cell("", value(one.before)), cell("", value(one.after))]))]),
       (review.warnings ?? []).map((warning) => note("warn", capital(warning)))) : null;
     const restart = review?.needs === "restart" ? h("span.soft", " All of it counts after a restart of the daemon.") : null;
@@ -147,6 +154,7 @@ export function settings(query, frame) {
   async function look() {
     review = await send({ changes: changes(), dry_run: true });
     frame.paint();
+    document.getElementById("what-changes")?.scrollIntoView({ block: "nearest" });
   }
 
   async function save() {
@@ -200,6 +208,28 @@ export function settings(query, frame) {
 
   const leave = () => edits.clear();
   return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh, render, leave, navigate: () => {} };
+}
+
+/** A stretch of time as the file has it. */
+const TIME = /^(\d+)(h|m|s)$/;
+
+/** A value as people say it: a switch, a choice, a time or a number with its unit. */
+function inWords(one, value, how) {
+  if (one.schema.type === "boolean") return String(value) === "true" ? "on" : "off";
+  const means = meaning(one, value, how);
+  if (how?.[value] ?? (means && one.schema.type !== "integer")) return how?.[value] ?? means;
+  return means ? `${number(Number(value))} ${means}` : String(value);
+}
+
+/** What a field's value means beside what is typed there: its unit, or a time in the unit that people count it in. */
+function meaning(one, value, how) {
+  if (one.schema.type === "integer") return how?.[value] ?? how?.unit;
+  const [, n, unit] = TIME.exec(value) ?? [];
+  if (!unit) return undefined;
+  if (n === "0") return "never";
+  const seconds = n * { h: 3600, m: 60, s: 1 }[unit];
+  const [size, word] = [[86_400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]].find(([each]) => seconds % each === 0);
+  return count(seconds / size, word);
 }
 
 /** The values of a choice, however the schema lists them. */
