@@ -1,5 +1,5 @@
 // What is used, what failed and why: sums by tool, server and caller; the words of an error; masked secrets; a conversation as a story;
-// and a call that is made again.
+// the list of conversations; and a call that is made again.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { agentCalls, eventually, isSound, isSoundEverywhere, visitor, world } from "../world.mjs";
@@ -44,6 +44,44 @@ test("usage adds up by tool, server and caller, and names what nobody called", a
   assert.equal(await callable(), 2);
   await page.getByRole("button", { name: "Undo" }).click();
   await eventually("the undo", async () => (await callable()) === 5);
+  await close();
+});
+
+test("callers are listed with their programs, and a search that waits does not follow to another place", async () => {
+  const { page, go, title, close } = await visitor(here);
+  await go("/ui/usage");
+  assert.match(await page.locator("tr[data-key='Caller anonymous']").innerText(), /cursor, claude-code|claude-code, cursor/);
+  await page.getByText("each call of a script is.").waitFor();
+  // Clicked at once, before what was typed is searched for.
+  await page.evaluate(() => {
+    const field = document.getElementById("q");
+    field.value = "cancel";
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    document.querySelector(".nav a[data-tab='clients']").click();
+  });
+  await title("Clients");
+  // A timer of the page that is due after that of the search.
+  await page.evaluate(() => new Promise((done) => setTimeout(done, 300)));
+  assert.equal(new URL(page.url()).pathname, "/ui/clients");
+  await close();
+});
+
+test("conversations are listed, each with its client and what came of it, and lead to their story", async () => {
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  await go("/ui/activity");
+  await page.getByRole("link", { name: "Conversations" }).click();
+  await page.waitForURL(/\/ui\/activity\/session$/);
+  const rows = page.locator("tr[data-key^='session ']");
+  await eventually("two conversations", async () => (await rows.count()) === 2);
+  assert.match(await rows.filter({ hasText: "claude-code" }).innerText(), /anonymous[^]*1\s+2\s+1\s+0/);
+  await isSoundEverywhere(who, "conversations", "sessions");
+  await rows.filter({ hasText: "claude-code" }).getByRole("link").click();
+  await page.getByRole("heading", { level: 1, name: /claude-code/ }).waitFor();
+  await page.getByRole("link", { name: "Conversations" }).click();
+  await eventually("the list", async () => (await rows.count()) === 2);
+  await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Activity" }).click();
+  await page.locator("#a-text").waitFor();
   await close();
 });
 

@@ -191,7 +191,7 @@ export function activity(id, first, frame) {
     const pause = button(isPaused ? "Go on" : "Pause", () => { isPaused = !isPaused; if (!isPaused) frame.soon(); frame.paint(); }, "btn", { "aria-pressed": String(isPaused) });
     return [
       h("div.title", h("div", h("h1", "Activity"), h("p.sub.behind", "Every call and every change, the refused ones too. Times are local.")),
-        h("div.acts.behind", pause, exporting())),
+        h("div.acts.behind", pause, exporting(), go("Conversations", "/ui/activity/session"))),
       filters(rows),
       h(drawn ? "div.cols.mid" : "div", { "data-open": open === null ? undefined : "" },
         h("section.behind", { "aria-labelledby": "rows-h", "data-calls": "" }, h("h2.sr", { id: "rows-h" }, "Calls"),
@@ -238,7 +238,7 @@ export function activity(id, first, frame) {
     escape: () => open !== null && frame.visit(closeHref()),
     /** Another address of the same place: a record opens beside the list, and the list stays. */
     async adopt(address) {
-      const found = /^\/ui\/activity(?:\/([^/]+))?\/?$/.exec(address.pathname);
+      const found = /^\/ui\/activity(?:\/(\d+))?\/?$/.exec(address.pathname);
       if (!found) return false;
       const before = JSON.stringify(asked);
       read(address.searchParams);

@@ -11,7 +11,7 @@ import { review } from "./review.js";
 import { search } from "./search.js";
 import { server } from "./server.js";
 import { settings } from "./settings.js";
-import { story } from "./story.js";
+import { stories, story } from "./story.js";
 import { tool } from "./tool.js";
 import { usage } from "./usage.js";
 import { h } from "./dom.js";
@@ -41,7 +41,7 @@ export function placeOf(address, frame) {
     case "tools": return parts.length === 1 ? search(query, frame) : tool(parts.slice(1).join("/"), frame, query);
     case "review": return review(second ?? null, frame);
     case "activity":
-      if (second === "session" && parts.length === 3) return story(third, query, frame);
+      if (second === "session" && parts.length <= 3) return third ? story(third, query, frame) : stories(frame);
       return activity(second ?? null, query, frame);
     case "clients": return clientsPlace(frame);
     case "access": return access(query, frame);

@@ -4,9 +4,10 @@
 import { ask, part, query } from "./api.js";
 import { again } from "./again.js";
 import { h } from "./dom.js";
-import { crumbs, empty, go, json, outcome, segments, strip, variant } from "./parts.js";
-import { asker, isFailed, rowsOf, thingShown } from "./records.js";
-import { at, bytes, count, number, said, short, span, tokens, took } from "./words.js";
+import { write } from "./exact.js";
+import { button, cell, crumbs, empty, go, head, json, labelled, outcome, row, segments, strip, table, textBox, variant } from "./parts.js";
+import { PAGE, asker, isFailed, rowsOf, thingShown } from "./records.js";
+import { at, beginning, bytes, count, number, said, short, span, tokens, took } from "./words.js";
 
 /** Milliseconds without a call that part two conversations, and that are told within one. */
 const PAUSE = 30 * 60_000;
@@ -14,6 +15,65 @@ const GAP = 60_000;
 
 /** Records that are read on either side. */
 const READ = 300;
+
+/** Limit: characters of arguments in one line, and of an answer that are shown before it is opened. */
+const SHOWN = 160;
+
+const isSearch = (record) => !record.server && record.tool === "retrieve_tools";
+const isBad = (record) => isFailed(record) || record.outcome === "refused";
+const isRefused = (record) => record.outcome === "refused";
+const time = (record) => new Date(record.time).getTime();
+const answers = (records) => records.reduce((n, record) => n + (record.answer_bytes ?? 0), 0);
+
+/** The newest conversations. */
+export function stories(frame) {
+  let records, next, found;
+
+  async function read(cursor) {
+    const page = await ask(query("activity", { kind: "call,refusal", limit: PAGE, cursor }));
+    records = cursor ? [...records, ...page.records] : page.records;
+    next = page.next;
+    const open = new Map();
+    found = [];
+    for (const record of records) {
+      // What nobody is known to have sent belongs to no conversation.
+      if (!record.client && !record.caller) continue;
+      const who = JSON.stringify([record.client, record.caller, record.run]);
+      const of = open.get(who);
+      if (of && time(of.at(-1)) - time(record) <= PAUSE) of.push(record);
+      else {
+        open.set(who, [record]);
+        found.push(open.get(who));
+      }
+    }
+  }
+
+  function line(all) {
+    const steps = rowsOf(all);
+    const [last, begun] = [all[0], all.at(-1)];
+    const searches = steps.filter(isSearch).length;
+    const [failed, refused] = [steps.filter(isFailed).length, steps.filter(isRefused).length];
+    return row(`session ${begun.id}`, [
+      head("grow", h("a.go", { href: `/ui/activity/session/${last.id}` }, said(asker(last))), last.client && last.caller ? [" ", h("span.sub", said(last.caller))] : null),
+      cell("nowrap dim", at(begun.time)),
+      labelled("r l2", "lasted", span((time(last) - time(begun)) / 1000)),
+      labelled("r l2", "searched", number(searches)),
+      labelled("r l2", "called", number(steps.length - searches)),
+      labelled("r l2", "failed", failed ? h("span.bad", number(failed)) : "0"),
+      labelled("r l2", "refused", number(refused)),
+      cell("r dim hide", short(tokens(answers(steps)))),
+    ]);
+  }
+
+  const render = () => [
+    h("div.title", h("div", crumbs(["Activity", "/ui/activity"], "conversations"), h("h1", "Conversations"), h("p.sub", "What each client did without a pause of 30 min, the newest first."))),
+    found.length ? table("fold.two", [["Client"], ["Since"], ["Lasted", "r"], ["Searched", "r"], ["Called", "r"], ["Failed", "r"], ["Refused", "r"], ["Tokens", "r"]], [found.map(line)])
+      : empty("No calls yet.", "Each conversation of a client with its tools is listed here.", go("Connect a client", "/ui/clients")),
+    next === null ? null : h("p.bar.sec", button("Show older", async () => { await read(next); frame.paint(); }), h("span.dim.small", "back to ", at(records.at(-1).time))),
+  ];
+
+  return { title: "Conversations", tab: "activity", waiting: "Reading the calls…", load: () => read(), render };
+}
 
 export function story(id, first, frame) {
   let steps = [];
@@ -25,7 +85,6 @@ export function story(id, first, frame) {
     const { caller, client, run } = middle;
     const of = { kind: "call,refusal", caller, client, run, limit: READ };
     const [before, behind] = await Promise.all([ask(query("activity", { ...of, cursor: middle.id })), ask(query("activity", { ...of, after: middle.id }))]);
-    const time = (record) => new Date(record.time).getTime();
     const near = (records) => {
       const taken = [];
       for (const record of records) {
@@ -38,14 +97,26 @@ export function story(id, first, frame) {
     steps = rowsOf([...near(before.records).reverse(), middle, ...near(behind.records)]);
   }
 
-  const isSearch = (record) => !record.server && record.tool === "retrieve_tools";
-  const isBad = (record) => isFailed(record) || record.outcome === "refused";
-
   function called(record) {
     const kept = record.arguments !== undefined && Object.keys(record.arguments ?? {}).length;
     return h("li", { "data-row": "", "data-key": `s${record.id}` }, at(record.time), h("span.verb", "called"),
-      h("div.what", h("a.mono", { href: `/ui/activity/${record.id}` }, thingShown(record)), " ", variant(record.variant), masked(record), kept ? json(record.arguments, `Arguments of record ${record.id}`) : null),
+      h("div.what", h("a.mono", { href: `/ui/activity/${record.id}` }, thingShown(record)), " ", variant(record.variant), masked(record), kept ? given(record) : null),
       h("span.r", record.duration_us === undefined ? "" : took(record.duration_us)));
+  }
+
+  function given(record) {
+    const text = write(record.arguments);
+    return text.length <= SHOWN ? h("p", h("code", said(text))) : json(record.arguments, `Arguments of record ${record.id}`);
+  }
+
+  /** An answer: its beginning, and all of it for whoever opens it. Without what MCP puts around a text. */
+  function answer(record) {
+    const { content } = record.result ?? {};
+    const [only, ...others] = Array.isArray(content) ? content : [];
+    const text = !others.length && only?.type === "text" && typeof only.text === "string" ? only.text : null;
+    const label = `Answer of record ${record.id}`;
+    const whole = text === null ? json(record.result, label) : textBox(text, label);
+    return h("details", { "data-key": `answer ${record.id}` }, h("summary", said(beginning((text ?? write(record.result)).replace(/\s+/g, " "), SHOWN))), whole);
   }
 
   function answered(record) {
@@ -53,7 +124,7 @@ export function story(id, first, frame) {
     const size = record.answer_bytes === undefined ? "" : `${short(tokens(record.answer_bytes))} tokens`;
     const text = bad ? h("p.said", said(record.error ?? record.code ?? "")) : record.answer_bytes === undefined ? null : `${bytes(record.answer_bytes)}`;
     return h("li", { "data-key": `r${record.id}` }, at(record.time), h("span.verb", bad ? outcome(record) : "answered"),
-      h("div.what", text, record.result === undefined ? null : json(record.result, `Answer of record ${record.id}`), h("p.acts", again(record))), h("span.r", size));
+      h("div.what", text, record.result === undefined || bad ? null : answer(record), h("p.acts", again(record))), h("span.r", size));
   }
 
   function searched(record) {
@@ -72,7 +143,7 @@ export function story(id, first, frame) {
     const shown = steps.filter((record) => !only || (only === "bad" ? isBad(record) : record.masked));
     let last = null;
     return shown.map((record) => {
-      const now = new Date(record.time).getTime();
+      const now = time(record);
       const pause = last !== null && now - last > GAP && !only ? h("li.gap", `${span((now - last) / 1000)} without a call`) : null;
       last = now;
       return [pause, isSearch(record) ? searched(record) : [called(record), answered(record)]];
@@ -82,15 +153,14 @@ export function story(id, first, frame) {
   function render() {
     const searches = steps.filter(isSearch);
     const calls = steps.filter((record) => !isSearch(record));
-    const sum = (some) => some.reduce((n, record) => n + (record.answer_bytes ?? 0), 0);
     const n = (some) => number(some.length);
     const href = (which) => query(`/ui/activity/session/${part(id)}`, { only: which });
     const tab = (word, which, some) => ({ word, n: n(some), href: href(which), current: only === which });
     const list = query("/ui/activity", middle.client ? { client: asker(middle) } : { caller: middle.caller });
     return [
-      h("div.title", h("div", crumbs(["Activity", "/ui/activity"], "conversation"), h("h1", said(asker(middle) || "A client"), ", since ", at(steps[0]?.time ?? middle.time)),
+      h("div.title", h("div", crumbs(["Activity", "/ui/activity"], ["Conversations", "/ui/activity/session"], "one"), h("h1", said(asker(middle) || "A client"), ", since ", at(steps[0]?.time ?? middle.time)),
         h("p.sub", middle.caller ? ["Caller ", h("code", said(middle.caller)), "; its calls without a pause of 30 min."] : "Its calls without a pause of 30 min.")), h("div.acts", go("As a list", list))),
-      strip([["Searched", count(searches.length, "time")], ["Called", n(calls)], ["Failed", n(calls.filter(isFailed))], ["Refused", n(calls.filter((one) => one.outcome === "refused"))], ["Answers", `${bytes(sum(steps))} ≈ ${short(tokens(sum(steps)))} tokens`]]),
+      strip([["Searched", count(searches.length, "time")], ["Called", n(calls)], ["Failed", n(calls.filter(isFailed))], ["Refused", n(calls.filter(isRefused))], ["Answers", `${bytes(answers(steps))} ≈ ${short(tokens(answers(steps)))} tokens`]]),
       segments("Filter", [tab("All", "", steps), tab("Failed or refused", "bad", steps.filter(isBad)), tab("Secrets masked", "masked", steps.filter((one) => one.masked))]),
       h("p.hint", "What the user and the agent said does not pass through mcpproxy."),
       steps.length ? h("ol.story", { "data-rows": "" }, lines()) : empty("Nothing was called.", "", go("All activity", "/ui/activity")),
