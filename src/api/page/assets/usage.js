@@ -70,7 +70,7 @@ export function usage(first, frame) {
       labelled("r l2", "answers", bytes(one.answer_bytes), h("span.dim", ` ≈ ${short(one.answer_tokens)}`)),
       cell("r l2 hide", took(one.median_us)),
       labelled("r l2", "p95", took(one.p95_us)),
-      labelled("r l2", "errors", one.failed ? h("a", { href: query("/ui/activity", { tool: `${one.server}:${one.tool}`, result: "bad" }) }, share(one.failed, one.calls)) : share(0, 1)),
+      labelled("r l2", "errors", one.failed || one.refused ? h("a", { href: query("/ui/activity", { tool: `${one.server}:${one.tool}`, result: "bad" }) }, one.failed ? share(one.failed, one.calls) : null, one.failed && one.refused ? ", " : null, one.refused ? h("span.dim", `${number(one.refused)} refused`) : null) : share(0, 1)),
       cell("soft hide", said(some(one.callers, 3))),
       cell("r dim hide", one.last ? ago(one.last) : ""),
     ]);
@@ -125,12 +125,13 @@ export function usage(first, frame) {
       h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : n ? [button(`Disable ${count(n, "tool")}`, () => disable(by)), h("span.small.dim", "Hides them from agents. Undo, or enable each on its server’s page.")] : h("span.small.dim", "Choose servers whose unused tools agents should not find.")));
   }
 
-  function by(title, key, rows, href) {
+  function by(title, key, rows, href, more = null) {
     if (!rows.length) return null;
     const max = rows[0].calls;
-    const line = (one) => row(`${key} ${one.name}`, [head("", h("a.go", { href: href(one.name) }, said(one.name || "nobody"))), cell("r", meter(one.calls, max), h("span.num", number(one.calls)))]);
+    const line = (one) => row(`${key} ${one.name}`, [head("", h("a.go", { href: href(one.name) }, said(one.name || "nobody")), key === "Caller" && one.clients.some((name) => name !== one.name) ? h("span.sub.block", said(some(one.clients, 4))) : null), cell("r", meter(one.calls, max), h("span.num", number(one.calls)))]);
     return h("section.sec", { "aria-label": title }, h("header", h("h2", title)), table("dense", [[key, "", true], ["Calls", "", true]], [rows.slice(0, NAMED).map(line)]),
-      rows.length > NAMED ? h("p.hint", `and ${number(rows.length - NAMED)} more`) : null);
+      rows.length > NAMED ? h("p.hint", `and ${number(rows.length - NAMED)} more`) : null,
+      more);
   }
 
   function saved() {
@@ -151,10 +152,10 @@ export function usage(first, frame) {
         choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),
         choice("Caller", "caller", [["", "all callers"], ...callers.map((name) => [name, name])]),
         choice("Order", "order", ORDERS)),
-      strip([["Calls", number(all.calls)], ["Errors", all.failed ? `${number(all.failed)}, ${((100 * all.failed) / all.calls).toFixed(1)} %` : "0"], ["Answers", `${bytes(all.answer_bytes)} ≈ ${short(tokens(all.answer_bytes))} tokens`], ["p50 / p95", `${took(all.median_us)} / ${took(all.p95_us)}`], ["Definitions not sent", h("b", `${short(sums.definitions.not_sent)} tokens`)]]),
+      strip([["Calls", number(all.calls)], ["Errors", all.failed ? `${number(all.failed)}, ${((100 * all.failed) / all.calls).toFixed(1)} %` : "0"], ["Refused", number(all.refused)], ["Answers", `${bytes(all.answer_bytes)} ≈ ${short(tokens(all.answer_bytes))} tokens`], ["p50 / p95", `${took(all.median_us)} / ${took(all.p95_us)}`], ["Definitions not sent", h("b", `${short(sums.definitions.not_sent)} tokens`)]]),
       h("div.cols", h("section", { "aria-labelledby": "d-h" }, bars(), used(), unused()),
         h("aside.rail", { "aria-label": "Sums" }, saved(),
-          by("By caller", "Caller", sums.callers, (caller) => address({ caller })), by("By server", "Server", sums.servers, (server) => address({ server })))),
+          by("By caller", "Caller", sums.callers, (caller) => address({ caller })), by("By server", "Server", sums.servers, (server) => address({ server }), asked.server || sums.servers.reduce((n, one) => n + one.calls, 0) === all.calls ? null : h("p.hint", "Searches, mcpproxy’s own tools and calls that were refused before a server was chosen are in no row; each call of a script is.")))),
       all.calls ? null : h("p.acts", go("Connect a client", "/ui/clients")),
     ];
   }
