@@ -77,7 +77,7 @@ export function access(_, frame) {
       return section("Without a token", null, h("p", "A client without a token gets 401. Programs that start ", h("code", "mcpproxy stdio"), " on this machine need none."));
     }
     const question = h("div.confirm", { role: "group", "aria-label": "Require tokens?" },
-      h("div", h("b", "Require tokens from now on?"), h("br"), h("span.soft", names, out.length ? h("label", " ", h("input", { type: "checkbox", checked: keepsIn, on: { change: (event) => { keepsIn = event.target.checked; frame.paint(); } } }), " Give each a token of its own, in its file") : null, list.count() || (keepsIn && out.length) ? "" : " There are no tokens yet, so nothing could connect over the network.")),
+      h("div", h("b", "Require tokens from now on?"), h("br"), h("span.soft", names, out.length ? h("label.own", h("input", { type: "checkbox", checked: keepsIn, on: { change: (event) => { keepsIn = event.target.checked; frame.paint(); } } }), " Give each a token of its own, in its file") : null, list.count() || (keepsIn && out.length) ? "" : " There are no tokens yet, so nothing could connect over the network.")),
       button("Not now", () => { asking = false; frame.paint(); }, "btn", { "data-safe": "" }),
       button("Require tokens", require, "btn primary"));
     return section("Without a token", null,

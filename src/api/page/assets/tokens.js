@@ -1,7 +1,7 @@
 // Tokens of clients: made, shown once with a text to send, listed with their last use, revoked.
 
 import { ask, part, post, remove } from "./api.js";
-import { h, kept } from "./dom.js";
+import { h, icon, kept } from "./dom.js";
 import { live } from "./live.js";
 import { acting, button, cell, confirm, copying, failed, head, labelled, note, row, section, state, table, textBox, toast } from "./parts.js";
 import { ago, at, said } from "./words.js";
@@ -61,11 +61,12 @@ export function tokens(frame) {
   }
 
   function newToken() {
-    const name = h("input.mono", { type: "text", id: "token-name", autocomplete: "off", spellcheck: "false", "aria-describedby": "token-name-h" });
+    const name = h("input.mono", { type: "text", id: "token-name", autocomplete: "off", spellcheck: "false", "aria-describedby": "token-name-e token-name-h", on: { input: () => lacks(false) } });
     const radio = (group, value, on, word, aside) => {
       const input = h("input", { type: "radio", name: group, value, checked: on });
       return h("label.radio", input, h("span", word, " ", h("span.dim", aside)));
     };
+    const missing = h("p.hint.bad", { id: "token-name-e", hidden: true }, icon("s-err"), "Required: a name.");
     const expires = h("select", { id: "token-expires" }, TIMES.map(([value, word]) => h("option", { value }, word)));
     const profile = h("select", { "aria-label": "Profile", hidden: true });
     const ticks = h("div", { hidden: true });
@@ -74,7 +75,7 @@ export function tokens(frame) {
       radio("with", "profile", false, "a profile", ""), profile,
       radio("with", "servers", false, "these servers", ""), ticks);
     const box = h("form", { "data-kept": "", "aria-label": "New token", on: { submit, change } },
-      h("div.field", h("label", { for: "token-name" }, "Name"), name, h("p.hint", { id: "token-name-h" }, "The caller in rules and records")),
+      h("div.field", h("label", { for: "token-name" }, "Name"), name, missing, h("p.hint", { id: "token-name-h" }, "The caller in rules and records")),
       h("fieldset.field", h("legend", "May"), MAY.map(([key, word, aside], i) => radio("may", key, i === 0, word, aside))),
       withChoice,
       h("div.field", h("label", { for: "token-expires" }, "Expires"), expires),
@@ -91,8 +92,15 @@ export function tokens(frame) {
       }
     }
 
+    function lacks(is) {
+      missing.hidden = !is;
+      if (is) name.setAttribute("aria-invalid", "true");
+      else name.removeAttribute("aria-invalid");
+    }
+
     function submit(event) {
       event.preventDefault();
+      lacks(!name.value.trim());
       if (!name.value.trim()) {
         name.focus();
         return;
