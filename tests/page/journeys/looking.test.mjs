@@ -148,6 +148,18 @@ test("a short place is no higher than the window, and its footer is in view", as
   await close();
 });
 
+test("the theme is switched from that of the system, and back to it", async () => {
+  const { page, go, close } = await visitor(here);
+  await go("/ui/");
+  const chosen = () => page.evaluate(() => [document.documentElement.dataset.theme ?? null, localStorage.getItem("theme")]);
+  await page.locator("#theme-switch").click();
+  assert.deepEqual(await chosen(), ["dark", "dark"]);
+  await page.locator("#theme-switch").click();
+  assert.deepEqual(await chosen(), [null, null]);
+  await page.locator("#toast", { hasText: "Theme: light, as the system" }).waitFor();
+  await close();
+});
+
 test("the settings say what is in force", async () => {
   const { page, go, close } = await visitor(here);
   await go("/ui/settings");

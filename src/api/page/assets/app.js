@@ -200,16 +200,20 @@ function header() {
   }
 }
 
+/** From the theme of the system to the other one, and back. */
 function themeSwitch() {
   const root = document.documentElement;
-  const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = isDark ? "light" : "dark";
+  const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  const theme = (root.dataset.theme ?? system) === "dark" ? "light" : "dark";
+  if (theme === system) delete root.dataset.theme;
+  else root.dataset.theme = theme;
   try {
-    localStorage.setItem("theme", root.dataset.theme);
+    if (theme === system) localStorage.removeItem("theme");
+    else localStorage.setItem("theme", theme);
   } catch {
     // Storage is switched off: the choice lasts as long as the page.
   }
-  toast(`Theme: ${root.dataset.theme}`);
+  toast(theme === system ? `Theme: ${theme}, as the system` : `Theme: ${theme}`);
 }
 
 document.addEventListener("click", (event) => {
