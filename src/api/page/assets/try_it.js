@@ -8,7 +8,7 @@ import { objectFields } from "./fields.js";
 import { button, confirm, copy } from "./parts.js";
 import { resultSection } from "./result.js";
 import { resolved } from "./schema.js";
-import { number, said as strange, span } from "./words.js";
+import { number, said as strange, some, span } from "./words.js";
 
 /** Milliseconds that a call may take here. */
 const CALL = 600_000;
@@ -53,8 +53,9 @@ export function tryIt({ name, variant, isDeclared, schema, given: first }, calle
     if (!isJson) {
       const got = fields.read();
       if (!got.fault) return got.value;
-      tell("Something above is missing or wrong.");
       fields.first();
+      const wrong = [...form.querySelectorAll("[aria-invalid='true']")].map((one) => form.querySelector(`label[for="${one.id}"]`)?.firstChild?.textContent).filter(Boolean);
+      tell(wrong.length ? `To correct: ${some(wrong, 3)}.` : "Something above is missing or wrong.");
       return undefined;
     }
     const { value, fault } = written(area.value);
