@@ -1,7 +1,7 @@
 // Acting where one stands: tokens made and revoked, settings changed, undone, and profiles made, on the page alone.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { eventually, isSound, isSoundEverywhere, visitor, world } from "../world.mjs";
 
 let here;
@@ -102,8 +102,32 @@ test("a wrong value is refused with the reason, and what was typed stays", async
   await close();
 });
 
-test("a profile is made by ticking servers, and has an address", async () => {
+test("a key that is unknown is renamed where that is said, and can be put back", async () => {
   const { page, go, close } = await visitor(here);
+  const file = (await here.rest("GET", "/config")).config_file;
+  const before_ = readFileSync(file, "utf8");
+  writeFileSync(file, before_.replace("{", "{\n  \"top_kk\": 7,\n  \"actvity_of\": {},"));
+  await go("/ui/settings");
+  const warning = page.locator(".note", { hasText: "top_kk is unknown and ignored" });
+  await warning.waitFor();
+  await isSound({ page, width: 1280 }, "a key that is unknown");
+  await warning.getByRole("button", { name: "Rename to top_k" }).click();
+  await page.locator("#toast", { hasText: "Saved" }).waitFor();
+  await warning.waitFor({ state: "detached" });
+  const { settings } = await here.rest("GET", "/config");
+  assert.deepEqual([settings.top_k, settings.top_kk], [7, undefined]);
+  await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
+  await warning.getByRole("button", { name: "Remove top_kk" }).click();
+  await warning.waitFor({ state: "detached" });
+  assert.equal((await here.rest("GET", "/config")).settings.top_k, undefined);
+  writeFileSync(file, before_);
+  await eventually("the file to be read", async () => !(await here.rest("GET", "/status")).warnings.length);
+  await close();
+});
+
+test("a profile is made by ticking servers, and has an address", async () => {
+  const who = await visitor(here);
+  const { page, go, close } = who;
   await go("/ui/access");
   await page.getByRole("button", { name: "New profile" }).click();
   const form = page.getByRole("form", { name: "New profile" });
@@ -113,7 +137,23 @@ test("a profile is made by ticking servers, and has an address", async () => {
   const row = page.locator("tr[data-key='profile desk']");
   await row.getByText("/mcp/p/desk").waitFor();
   assert.deepEqual((await here.rest("GET", "/config")).settings.profiles, { desk: { servers: ["bookings"] } });
-  await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
+  // Single tools of it, by patterns; without one again all of them.
+  const patterns = page.getByRole("textbox", { name: /^Tools/ });
+  await page.getByRole("button", { name: "Edit desk" }).click();
+  await patterns.fill("*__find_*\n\n bookings__floor_plan ");
+  await isSoundEverywhere(who, "the tools of a profile");
+  await page.getByRole("button", { name: "Save desk" }).click();
+  await row.getByText("*__find_*").waitFor();
+  const desk = async () => (await here.rest("GET", "/config")).settings.profiles.desk;
+  assert.deepEqual(await desk(), { servers: ["bookings"], tools: ["*__find_*", "bookings__floor_plan"] });
+  await page.getByRole("button", { name: "Edit desk" }).click();
+  assert.equal(await patterns.inputValue(), "*__find_*\nbookings__floor_plan");
+  await patterns.fill("");
+  await page.getByRole("button", { name: "Save desk" }).click();
+  await row.getByText("all their tools").waitFor();
+  assert.deepEqual(await desk(), { servers: ["bookings"] });
+  await page.getByRole("button", { name: "Edit desk" }).click();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
   await row.waitFor({ state: "detached" });
   await close();
 });

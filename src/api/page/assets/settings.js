@@ -45,13 +45,36 @@ export function settings(query, frame) {
           file ? button(isFile ? "Hide the file" : "Show the file", () => { isFile = !isFile; frame.paint(); }, "btn", { "aria-expanded": String(isFile) }) : null,
           go("JSON Schema", "/api/v1/config/schema"), go("Access", "/ui/access"))),
       isFile && file ? section("File", h("p", "of ", h("code", said(file.config_file)), "; comments are left out, secrets are masked"), json(file.settings, "The configuration file", "code short")) : null,
-      status.warnings.map((warning) => note("warn", capital(warning))),
+      status.warnings.map(warned),
       failure ? failed(failure) : null,
       file ? values() : failed(unreadable),
       past.render(),
       checkUp.render(),
       daemon(),
     ];
+  }
+
+  /** A warning; a key that is unknown is renamed or removed where that is said. */
+  function warned(warning) {
+    const [, key, meant] = UNKNOWN.exec(warning) ?? [];
+    const path = key?.split(".") ?? [];
+    const at = (names) => names.reduce((of, name) => of?.[name], file?.settings);
+    const value = key === undefined ? undefined : at(path);
+    if (value === undefined) return note("warn", capital(warning));
+    const right = meant ? [...path.slice(0, -1), meant] : null;
+    const isPlain = typeof value !== "object" && PLAIN.test(String(value));
+    return note("warn", capital(warning),
+      right && isPlain && at(right) === undefined ? button(["Rename to ", h("code", said(meant))], () => mend([{ path, value: null }, { path: right, value }]), "btn small") : null,
+      button("Remove", () => mend([{ path, value: null }]), "btn small", { "aria-label": `Remove ${key}` }));
+  }
+
+  async function mend(changes) {
+    const done = await send({ changes });
+    if (done) {
+      await load();
+      toast("Saved", done.id ? () => undo(done.id) : undefined);
+    }
+    frame.paint();
   }
 
   function values() {
@@ -209,6 +232,12 @@ export function settings(query, frame) {
   const leave = () => edits.clear();
   return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh, render, leave, navigate: () => {} };
 }
+
+/** What the daemon says of a key that it does not know. */
+const UNKNOWN = /^`([^`]+)` is unknown and ignored(?:; did you mean `([^`]+)`\?)?$/;
+
+/** Values that are shown whole: masked ones cannot be written again. */
+const PLAIN = /^[\w:./-]{1,60}$/;
 
 /** A stretch of time as the file has it. */
 const TIME = /^(\d+)(h|m|s)$/;
