@@ -114,7 +114,7 @@ export function access(_, frame) {
         cell("full", known[name]?.servers?.length ? said(known[name].servers.join(", ")) : h("span.dim", "all servers")),
         cell("", known[name]?.tools?.length ? h("code", said(some(known[name].tools, 4))) : h("span.dim", "all their tools")),
         cell("full nowrap", h("code", `/mcp/p/${name}`), " ", copying("copy", address(name), "link small")),
-        cell("act full", button(isOpen ? "Close" : "Edit", () => { editing = isOpen ? null : { name, servers: new Set(known[name]?.servers ?? list.names().servers) }; frame.paint(); }, "btn small", { "aria-expanded": String(isOpen), "aria-label": `Edit ${name}` })),
+        cell("act full", button(isOpen ? "Close" : "Edit", () => { editing = isOpen ? null : { name, servers: new Set(known[name]?.servers ?? list.names().servers) }; frame.paint(); }, "btn small", { "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "Close" : "Edit"} ${name}` })),
       ])];
       if (isOpen) rows.push(h("tr.open", { role: "row", "data-key": `open ${name}` }, h("td.full", { role: "cell", colspan: "5" }, editor())));
       return rows;
@@ -127,17 +127,26 @@ export function access(_, frame) {
 
   function editor() {
     const { name, isNew, servers } = editing;
+    const known = isNew ? undefined : file.settings.profiles?.[name];
     const tick = (server, i) => h("li", h("input", { type: "checkbox", id: `p${i}`, checked: servers.has(server), on: { change: (event) => { servers[event.target.checked ? "add" : "delete"](server); } } }), h("label", { for: `p${i}` }, said(server)));
+    const patterns = h("textarea.mono", { id: "profile-tools", rows: 3, spellcheck: "false", "data-kept": "", "aria-describedby": "profile-tools-h" }, (known?.tools ?? []).join("\n"));
     const field = h("input.mono", { type: "text", id: "profile-name", value: name, autocomplete: "off", "data-kept": "" });
     const submit = (event) => {
       event.preventDefault();
       const called = isNew ? document.getElementById("profile-name").value.trim() : name;
       if (!called) return document.getElementById("profile-name").focus();
-      return save([{ path: ["profiles", called, "servers"], value: [...servers] }], `Saved profile ${called}`);
+      const tools = document.getElementById("profile-tools").value.split("\n").map((line) => line.trim()).filter(Boolean);
+      // A profile of all servers stays one, also of those that come later.
+      const isWhole = known && !known.servers && servers.size === list.names().servers.length;
+      return save([
+        ...(isWhole ? [] : [{ path: ["profiles", called, "servers"], value: [...servers] }]),
+        ...(tools.length || known?.tools ? [{ path: ["profiles", called, "tools"], value: tools.length ? tools : null }] : []),
+      ], `Saved profile ${called}`);
     };
     return h("form", { "aria-label": isNew ? "New profile" : `Servers of ${name}`, on: { submit } },
       isNew ? h("div.line", h("div.field", h("label", { for: "profile-name" }, "Name"), field)) : null,
       h("ul.ticks.sec", list.names().servers.map(tick)),
+      h("div.field.sec", h("label", { for: "profile-tools" }, "Tools", h("span.dim", "optional, one pattern a line")), patterns, h("p.hint", { id: "profile-tools-h" }, "Such as ", h("code", "github__get_*"), " or ", h("code", "*__list_*"), "; without one, all tools of these servers.")),
       h("div.line", h("button.btn", { type: "submit" }, isNew ? "Save profile" : `Save ${name}`), button("Cancel", () => { editing = null; frame.paint(); }, "btn"),
         isNew ? null : button("Remove", () => save([{ path: ["profiles", name], value: null }], `Removed profile ${name}`), "btn danger")));
   }

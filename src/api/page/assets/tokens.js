@@ -128,11 +128,11 @@ export function tokens(frame) {
   function shownOnce() {
     if (!made) return null;
     const without = made.text.replaceAll(made.token, "YOUR_TOKEN");
-    return section("Shown once", h("p", "mcpproxy keeps only its hash"),
+    return section("Shown once", h("p", "the token of ", said(made.name), "; mcpproxy keeps only its hash"),
       h("div.cmd", h("code", made.token), copying("Copy token", made.token, "btn small")),
       h("h3.sec", `Text for ${made.name}`),
       textBox(made.text, `Text for ${made.name}`),
-      LOOPBACK.test(live.status?.url ?? "") ? h("p.hint", "Its address reaches this machine alone. For other machines, set ", h("a.u", { href: "/ui/settings" }, h("code", "listen")), ".") : null,
+      LOOPBACK.test(live.status?.url ?? "") ? note("warn", ["Its address reaches this machine alone. For other machines, set ", h("a.u", { href: "/ui/settings" }, h("code", "listen")), "."]) : null,
       h("div.line", copying("Copy text", made.text), copying("Copy without the token", without), button("Done", () => { made = null; frame.paint(); })));
   }
 
