@@ -37,11 +37,13 @@ test("a token for a colleague is made, shown once, used and revoked", async () =
   await text.waitFor();
   assert.match(await text.innerText(), /It ends on 20\d\d-\d\d-\d\d at \d\d:\d\d UTC\./);
   await page.getByText("Its address reaches this machine alone.").waitFor();
+  await page.getByText(/^claude mcp add --transport http mcpproxy http:\/\/\S+\/mcp --header "Authorization: Bearer mcpp_/).waitFor();
   const token = /mcpp_[\w-]+/.exec(await text.innerText())[0];
   assert.equal((await say(token)).status, 200);
   await isSound({ page, width: 1280 }, "a token that was just made");
   const row = page.locator("tr[data-key='token ben']");
   assert.match(await row.innerText(), /change[^]*bookings/);
+  assert.ok(!(await row.innerText()).includes("soon"), "it ends in 30 days");
   await page.getByRole("button", { name: "Done" }).click();
   await go("/ui/settings");
   await go("/ui/access");

@@ -78,6 +78,10 @@ test("a token is in the history, and undoing that revokes it", async () => {
   await isSound(who, "tokens in the history");
   await here.rest("POST", "/tokens", { name: "eve" });
   await here.rest("DELETE", "/tokens/eve");
+  await here.rest("POST", "/tokens", { name: "mia", expires: "2d" });
+  await go("/ui/access");
+  await page.locator("tr[data-key='token mia']").getByText("soon:").waitFor();
+  await here.rest("DELETE", "/tokens/mia");
   await go("/ui/settings");
   const ofEve = page.locator("tr[data-key^='change ']", { hasText: "Token eve" });
   await ofEve.first().getByText("cannot be undone").waitFor();

@@ -3,7 +3,7 @@
 import { ask, part, post, remove } from "./api.js";
 import { h, icon, kept } from "./dom.js";
 import { live } from "./live.js";
-import { acting, button, cell, confirm, copying, failed, head, labelled, note, row, section, state, table, textBox, toast } from "./parts.js";
+import { acting, button, cell, command, confirm, copying, failed, head, labelled, note, row, section, state, table, textBox, toast } from "./parts.js";
 import { ago, at, said } from "./words.js";
 
 const MAY = [
@@ -15,6 +15,9 @@ const MAY = [
 const TIMES = [["90d", "in 90 days"], ["7d", "in 7 days"], ["30d", "in 30 days"], ["365d", "in a year"], ["", "never"]];
 
 export const mayWord = (calls) => MAY.find(([key]) => key === calls)?.[1] ?? calls;
+
+/** Milliseconds before its end in which a token is marked. */
+const SOON = 7 * 86_400_000;
 
 /** An address that no other machine reaches. */
 const LOOPBACK = /^https?:\/\/(?:127\.|localhost|\[::1\])/;
@@ -44,7 +47,7 @@ export function tokens(frame) {
 
   function line(token) {
     const where = token.profile ? ["profile ", h("a.u", { href: "#h-profiles" }, said(token.profile))] : token.servers ? said(token.servers.join(", ")) : h("span.dim", "all servers");
-    const ends = token.expired ? state("off", "expired") : token.expires ? at(token.expires) : h("span.dim", "never");
+    const ends = token.expired ? state("off", "expired") : token.expires ? (Date.parse(token.expires) - Date.now() < SOON ? state("auth", ["soon: ", at(token.expires)]) : at(token.expires)) : h("span.dim", "never");
     const rows = [row(`token ${token.name}`, [
       head("grow", h("a.go", { href: `/ui/activity?caller=${part(token.subject)}` }, said(token.name)), " ", h("span.sub.mono", `${token.begins}…`)),
       cell("", mayWord(token.calls)),
@@ -127,12 +130,14 @@ export function tokens(frame) {
 
   function shownOnce() {
     if (!made) return null;
+    const address = /^Address: (\S+)$/m.exec(made.text)?.[1];
     const without = made.text.replaceAll(made.token, "YOUR_TOKEN");
     return section("Shown once", h("p", "the token of ", said(made.name), "; mcpproxy keeps only its hash"),
       h("div.cmd", h("code", made.token), copying("Copy token", made.token, "btn small")),
       h("h3.sec", `Text for ${made.name}`),
       textBox(made.text, `Text for ${made.name}`),
       LOOPBACK.test(live.status?.url ?? "") ? note("warn", ["Its address reaches this machine alone. For other machines, set ", h("a.u", { href: "/ui/settings" }, h("code", "listen")), "."]) : null,
+      address ? [h("p.hint", "Claude Code takes it in one command:"), command(`claude mcp add --transport http mcpproxy ${address} --header "Authorization: Bearer ${made.token}"`)] : null,
       h("div.line", copying("Copy text", made.text), copying("Copy without the token", without), button("Done", () => { made = null; frame.paint(); })));
   }
 
