@@ -85,6 +85,19 @@ test("conversations are listed, each with its client and what came of it, and le
   await close();
 });
 
+test("a conversation offers the step after what was refused", async () => {
+  const { page, go, close } = await visitor(here);
+  await here.rest("POST", "/servers/bookings/disable");
+  await agentCalls(here, "call_tool_read", { name: "bookings:find_rooms", args: { seats: 9 } }, "late");
+  await eventually("the record", async () => (await here.rest("GET", "/activity?outcome=refused")).records.length > 0);
+  await here.rest("POST", "/servers/bookings/enable");
+  await go("/ui/activity/session");
+  await page.locator("tr[data-key^='session ']", { hasText: "late" }).getByRole("link").click();
+  await page.locator(".story").getByRole("link", { name: "Open server" }).click();
+  await page.waitForURL(/\/ui\/servers\/bookings$/);
+  await close();
+});
+
 test("a failed call says why, a masked secret is marked and found, and the call is made again without it", async () => {
   const who = await visitor(here);
   const { page, go, close } = who;

@@ -63,8 +63,8 @@ function sizes({ request_bytes: asked, answer_bytes: answered, outcome: ended })
   return ended === "withdrawn" ? `${bytes(asked)}, nothing` : [bytes(asked), h("span.dim", ", not measured")];
 }
 
-/** The one step that this page can offer. */
-function step(record) {
+/** The one step that this page can offer after what was refused or failed. */
+export function step(record) {
   if (record.code === "access_denied") return go("Open Access", "/ui/access", "btn small");
   const name = record.server && part(record.server);
   if (!name) return null;

@@ -6,6 +6,7 @@ import { again } from "./again.js";
 import { h } from "./dom.js";
 import { write } from "./exact.js";
 import { button, cell, crumbs, empty, go, head, json, labelled, outcome, row, segments, strip, table, textBox, variant } from "./parts.js";
+import { step } from "./record_drawer.js";
 import { PAGE, asker, isFailed, rowsOf, thingShown } from "./records.js";
 import { at, beginning, bytes, count, number, said, short, span, tokens, took } from "./words.js";
 
@@ -124,7 +125,7 @@ export function story(id, first, frame) {
     const size = record.answer_bytes === undefined ? "" : `${short(tokens(record.answer_bytes))} tokens`;
     const text = bad ? h("p.said", said(record.error ?? record.code ?? "")) : record.answer_bytes === undefined ? null : `${bytes(record.answer_bytes)}`;
     return h("li", { "data-key": `r${record.id}` }, at(record.time), h("span.verb", bad ? outcome(record) : "answered"),
-      h("div.what", text, record.result === undefined || bad ? null : answer(record), h("p.acts", again(record))), h("span.r", size));
+      h("div.what", text, record.result === undefined || bad ? null : answer(record), h("p.acts", bad && record.outcome !== "tool_error" ? step(record) : null, again(record))), h("span.r", size));
   }
 
   function searched(record) {
