@@ -48,7 +48,8 @@ impl Worker {
             urgent.notify_one();
         }
         let attempt = async move {
-            let turn = if known {
+            let is_process = matches!(entry.transport, Transport::Stdio(_));
+            let turn = if known || !is_process {
                 None
             } else {
                 context.turns.take(&urgent).await

@@ -1,21 +1,21 @@
-//! Turns of servers whose lists nobody knows, so that a first start does not launch all of them at once, and a busy machine not more
-//! than it can.
+//! Turns of processes of servers whose lists nobody knows, so that a first start does not launch all of them at once, and a machine not
+//! more than it can.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// How many servers begin together.
+/// How many begin together.
 const BEGINNING: usize = 4;
 
-/// After this time a server that has not connected lets the next one begin.
+/// After this time one that has not connected lets the next one begin.
 const BEGINS: Duration = Duration::from_secs(3);
 
-/// How many may be connecting: where all are slow, each is slow because of the others.
-const CONNECTING: usize = 12;
+/// How many may be connecting for each core, and beyond that: where all are slow, each is slow because of the others.
+const CONNECTING: usize = 2;
 
-/// How long a server counts as connecting. One that hangs is not waited for any longer.
-const CONNECTS: Duration = Duration::from_secs(30);
+/// How long one counts as connecting. One that hangs is not waited for any longer.
+const CONNECTS: Duration = Duration::from_secs(60);
 
 pub(in crate::upstream) struct Turns {
     beginning: Arc<Semaphore>,
@@ -29,9 +29,13 @@ pub(super) struct Turn {
 
 impl Turns {
     pub(in crate::upstream) fn new() -> Self {
+        Self::on(std::thread::available_parallelism().map_or(1, usize::from))
+    }
+
+    fn on(cores: usize) -> Self {
         Self {
             beginning: Arc::new(Semaphore::new(BEGINNING)),
-            connecting: Arc::new(Semaphore::new(CONNECTING)),
+            connecting: Arc::new(Semaphore::new(CONNECTING * (cores + 1))),
         }
     }
 
@@ -92,15 +96,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn many_that_hang_are_started_a_few_at_a_time() {
-        let turns = Arc::new(Turns::new());
+        let turns = Arc::new(Turns::on(2));
         let begun = begin_many(&turns);
         let mut counts = Vec::new();
-        for seconds in [1, 3, 3, 3, 15, 6] {
+        for seconds in [1, 3, 3, 50, 4] {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
             counts.push(begun.load(Ordering::Relaxed));
         }
-        // After 1, 4, 7, 10, 25 and 31 seconds.
-        assert_eq!(counts, [4, 8, 12, 12, 12, 16]);
+        // After 1, 4, 7, 57 and 61 seconds.
+        assert_eq!(counts, [4, 6, 6, 6, 10]);
     }
 
     #[tokio::test(start_paused = true)]
