@@ -146,7 +146,7 @@ impl ImportReport {
                 if !secret.is_stored {
                     store(&secret.name, &Secret::new(value))?;
                 }
-                let reference = format!("{}${{keyring:{}}}", secret.scheme, secret.name);
+                let reference = secret.reference(&secret.name);
                 fill(&mut server.entry, &secret.place, &reference);
             }
             let (name, secrets) = (server.name.as_deref(), server.literal_secrets.iter());

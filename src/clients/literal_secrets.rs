@@ -28,6 +28,11 @@ impl LiteralSecret {
         self.place.split_once('.').map(|(_, key)| key)
     }
 
+    /// What stands in its place once it is stored under a name.
+    pub(super) fn reference(&self, name: &str) -> String {
+        format!("{}${{keyring:{name}}}", self.scheme)
+    }
+
     /// The commands that put it into the keyring.
     pub fn step(&self, server: &str) -> String {
         let (name, place) = (&self.name, &self.place);

@@ -11,7 +11,7 @@ use super::{
     formats::FileFormat,
     places::ClientPlaces,
     replace::{self, CopyKind},
-    report::{FoundOutcome, FoundServer, ImportReport, MovedServers},
+    report::{FoundServer, ImportReport, MovedServers},
     servers::ClientServer,
 };
 use crate::config::OurAddress;
@@ -19,7 +19,8 @@ use crate::config::OurAddress;
 /// Removes those servers of the report from their files that are here now, of these clients.
 pub fn move_out(report: &ImportReport, is_meant: impl Fn(Client) -> bool) -> Vec<MovedServers> {
     let mut moved: Vec<MovedServers> = Vec::new();
-    let here = report.servers.iter().filter(|server| is_here(server));
+    let here = report.servers.iter();
+    let here = here.filter(|server| is_here(server, report));
     let here: Vec<&FoundServer> = here.filter(|server| is_meant(server.client)).collect();
     for server in &here {
         if moved.iter().any(|done| done.file == server.file) {
@@ -40,10 +41,13 @@ pub fn move_out(report: &ImportReport, is_meant: impl Fn(Client) -> bool) -> Vec
     moved
 }
 
-/// Whether it runs here as it would there.
-fn is_here(server: &FoundServer) -> bool {
-    let is_same = server.outcome == FoundOutcome::Same && server.differing.is_empty();
-    server.imported || is_same
+/// Whether it runs here as it would there. The one that it is the same as may itself have been found only.
+fn is_here(server: &FoundServer, report: &ImportReport) -> bool {
+    let mut found = report.servers.iter();
+    let is_found_only =
+        |name: &str| found.any(|other| !other.imported && other.new_name() == Some(name));
+    server.imported
+        || server.is_here_as_it_is() && !server.name.as_deref().is_some_and(is_found_only)
 }
 
 fn remove(client: Client, path: &Path, servers: &[&FoundServer]) -> Result<Option<String>, String> {

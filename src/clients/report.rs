@@ -217,7 +217,8 @@ impl FoundServer {
         self.written_name.eq_ignore_ascii_case(name)
     }
 
-    fn is_here_as_it_is(&self) -> bool {
+    /// Whether it is here already, with the same values.
+    pub fn is_here_as_it_is(&self) -> bool {
         self.outcome == FoundOutcome::Same && self.differing.is_empty()
     }
 }

@@ -9,6 +9,7 @@ use super::{
     convert::Carried,
     literal_secrets::LiteralSecret,
     needs::{NeededKind, secret_name},
+    placeholders::fill,
 };
 use crate::config;
 
@@ -89,22 +90,36 @@ impl<'a> SecretNames<'a> {
     }
 
     /// The entry as it would be if it were the server of that name, which refers to `theirs`. A number that was added because the name was
-    /// taken makes no other secret.
+    /// taken makes no other secret, and a literal that is stored for that server is that secret.
     pub(super) fn entry_as(
         &self,
         server: &str,
         theirs: &BTreeSet<String>,
         carried: &Carried,
     ) -> Map<String, Value> {
+        let mut entry = carried.entry.clone();
+        for secret in &carried.literals {
+            let (Some(key), Some(value)) = (secret.key(), value_of(&entry, secret)) else {
+                continue;
+            };
+            let own = own_name(server, key);
+            let is_it = |name: &&String| {
+                let is_own = **name == own || is_numbered(name, &own);
+                is_own && (self.stored)(name, Some(&value)) == StoredUnderName::This
+            };
+            if let Some(name) = theirs.iter().find(is_it) {
+                fill(&mut entry, &secret.place, &secret.reference(name));
+            }
+        }
         let secrets = carried.needs.iter();
         let mut secrets = secrets.filter(|need| need.kind == NeededKind::Secret);
         if secrets.next().is_none() {
-            return carried.entry.clone();
+            return entry;
         }
         let is_taken = |name: &String| {
             self.used.contains(name) || (self.stored)(name, None) == StoredUnderName::Other
         };
-        renamed(&carried.entry, &|name| {
+        renamed(&entry, &|name| {
             let own = own_name(server, name);
             if theirs.contains(&own) || !is_taken(&own) {
                 return Some(own);
