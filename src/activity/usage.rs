@@ -120,6 +120,8 @@ pub struct UsageReport {
     pub servers: Vec<NamedUsage>,
     /// By each caller.
     pub callers: Vec<NamedUsage>,
+    /// By each program: a client's name for itself, without its version.
+    pub clients: Vec<NamedUsage>,
     /// Calls and failures of each day, or of each hour of one day; the oldest first.
     pub stretches: Vec<[u64; 2]>,
     /// What searching saved.
@@ -179,6 +181,7 @@ struct Adding {
     tools: HashMap<(String, String), Sum>,
     servers: BTreeMap<String, Sum>,
     callers: BTreeMap<String, Sum>,
+    clients: BTreeMap<String, Sum>,
     stretches: Vec<[u64; 2]>,
     /// Caller, program and day.
     client_days: BTreeSet<(String, String, u64)>,
@@ -198,6 +201,7 @@ impl Adding {
             tools: HashMap::new(),
             servers: BTreeMap::new(),
             callers: BTreeMap::new(),
+            clients: BTreeMap::new(),
             stretches: vec![[0; 2]; usize::try_from(count).unwrap_or(1)],
             client_days: BTreeSet::new(),
             searches: 0,
@@ -230,11 +234,14 @@ impl Adding {
                 let day = (caller.clone(), client.to_owned(), millis / DAY);
                 self.client_days.insert(day);
             }
-            if self.callers.len() < MOST_KEYS {
-                self.callers
-                    .entry(caller)
-                    .or_default()
-                    .add(record, millis, names);
+            let by = [
+                (&mut self.callers, caller),
+                (&mut self.clients, client.to_owned()),
+            ];
+            for (sums, name) in by {
+                if sums.len() < MOST_KEYS && !name.is_empty() {
+                    sums.entry(name).or_default().add(record, millis, names);
+                }
             }
         }
         match (&record.server, &record.tool) {
@@ -288,6 +295,7 @@ impl Adding {
             tools,
             servers: named(self.servers),
             callers: named(self.callers),
+            clients: named(self.clients),
             stretches: self.stretches,
             definitions: DefinitionUsage {
                 client_days: u64::try_from(self.client_days.len()).unwrap_or(u64::MAX),
@@ -380,6 +388,10 @@ mod tests {
         assert_eq!((&*tool.server, &*tool.tool), ("up", "echo"));
         assert_eq!((tool.usage.sums.calls, tool.usage.sums.failed), (1, 1));
         assert_eq!(usage.callers[0].usage.sums.calls, 3);
+        let [program] = &usage.clients[..] else {
+            panic!("{:?}", usage.clients);
+        };
+        assert_eq!((&*program.name, program.usage.sums.calls), ("C", 2));
         assert_eq!(usage.stretches.iter().map(|[n, _]| n).sum::<u64>(), 3);
         let definitions = usage.definitions.of_definitions(40_000);
         assert_eq!((definitions.client_days, definitions.searches), (3, 1));

@@ -260,7 +260,7 @@ fn body_or_default<T: Default + serde::de::DeserializeOwned>(
     }
 }
 
-fn known(word: &str) -> Result<Client, Failure> {
+pub(super) fn known(word: &str) -> Result<Client, Failure> {
     client_of_word(word).map_err(|unknown| {
         let hint = "GET /api/v1/clients lists all.";
         Failure::new(ErrorCode::UnknownClient, unknown.to_string(), hint)
@@ -268,7 +268,7 @@ fn known(word: &str) -> Result<Client, Failure> {
 }
 
 /// Does it where it may wait for the disk.
-async fn with_files<T: Send + 'static>(
+pub(super) async fn with_files<T: Send + 'static>(
     api: &Api,
     what: impl FnOnce(&Management<OverFiles>, &Api) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, FailureResponse> {

@@ -3,18 +3,23 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{State, rejection::BytesRejection};
+use axum::extract::{Path, State, rejection::BytesRejection};
 use bytes::Bytes;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, Api, FailureResponse, blocking, config, ok, read_body,
+    Answer, Api, FailureResponse, blocking,
+    clients::{known, with_files},
+    config, ok, read_body,
     routes::{About, Routes},
     wrong,
 };
 use crate::{
-    clients::{ImportReport, gather, gather_pasted, home_places, our_address},
+    clients::{
+        Client, ImportReport, MovedServers, gather, gather_pasted, home_places, move_back,
+        move_out, our_address,
+    },
     failure::error_code::{ErrorCode, Failure},
 };
 
@@ -33,6 +38,14 @@ pub(super) fn routes() -> Routes {
     let read = About::new(
         "readPasted",
         "The servers in a pasted text, and the values that each needs; imports nothing.",
+    );
+    let here = About::new(
+        "moveClientServers",
+        "Imports the servers of a client's file, secrets into the keyring, and removes from it what is here then, so that nothing runs twice; keeps a copy.",
+    );
+    let back = About::new(
+        "putBackClientServers",
+        "Puts back what was moved; a file not changed since becomes what it was.",
     );
     Routes::new()
         .post(
@@ -61,6 +74,28 @@ pub(super) fn routes() -> Routes {
                 ErrorCode::UnknownServer,
             ]),
         )
+        .post(
+            "/api/v1/clients/{client}/move",
+            move_here,
+            here.gives::<ImportReport>().fails(&[
+                ErrorCode::ClientUnchanged,
+                ErrorCode::ConfigUnusable,
+                ErrorCode::KeyringUnavailable,
+                ErrorCode::UnknownClient,
+            ]),
+        )
+        .delete(
+            "/api/v1/clients/{client}/move",
+            put_back,
+            back.gives::<PutBack>()
+                .fails(&[ErrorCode::ClientUnchanged, ErrorCode::UnknownClient]),
+        )
+}
+
+/// What was put back into a client's files.
+#[derive(Serialize, JsonSchema)]
+struct PutBack {
+    put_back: Vec<MovedServers>,
 }
 
 /// Which servers are to be taken over.
@@ -94,14 +129,17 @@ struct Pasted {
     name: Option<String>,
 }
 
-async fn found(api: &Api) -> Result<ImportReport, FailureResponse> {
+/// What is in the files of a client, or of all.
+async fn found(api: &Api, client: Option<Client>) -> Result<ImportReport, FailureResponse> {
     let api = api.clone();
     let found = blocking(move || {
         let files = config::files(&api);
         let places = home_places()?;
         let us = our_address(&files, Some(&api.0.location));
         let mut candidates = places.files();
-        candidates.retain(|file| file.project().is_none());
+        candidates.retain(|file| {
+            file.project().is_none() && client.is_none_or(|client| file.client == Some(client))
+        });
         gather(&files, &us, places.home(), candidates, false)
     });
     Ok(found.await??)
@@ -127,7 +165,7 @@ async fn read_pasted(State(api): State<Api>, body: Result<Bytes, BytesRejection>
 }
 
 async fn preview(State(api): State<Api>) -> Answer {
-    let mut report = found(&api).await?;
+    let mut report = found(&api, None).await?;
     let new = report.picked(&[])?;
     report.choose(&new);
     ok(&report)
@@ -140,16 +178,51 @@ async fn take_over(State(api): State<Api>, body: Result<Bytes, BytesRejection>) 
     }
     let mut report = match picked.pasted.take() {
         Some(pasted) => in_text(&api, pasted).await?,
-        None => found(&api).await?,
+        None => found(&api, None).await?,
     };
     let chosen = report.picked(&picked.servers)?;
     report.choose(&chosen);
     report.fill_placeholders(|name, one| picked.values.get_mut(name)?.remove(&one.place));
-    if picked.keeps_secrets && report.secrets_to_keep() > 0 {
-        report = with_secrets_kept(&api, report).await?;
+    ok(&add_chosen(&api, report, picked.is_held, picked.keeps_secrets).await?)
+}
+
+/// Imports what a client's file has and is not here yet, and removes all of it that is here from the file then.
+async fn move_here(State(api): State<Api>, Path(client): Path<String>) -> Answer {
+    let client = known(&client)?;
+    let mut report = found(&api, Some(client)).await?;
+    let new = report.picked(&[])?;
+    report.choose(&new);
+    let mut report = add_chosen(&api, report, false, true).await?;
+    let moving = blocking(move || {
+        report.moved = move_out(&report, |of| of == client);
+        report
+    });
+    ok(&moving.await?)
+}
+
+async fn put_back(State(api): State<Api>, Path(client): Path<String>) -> Answer {
+    let client = known(&client)?;
+    let put_back = with_files(&api, move |files, api| {
+        let us = our_address(files, Some(&api.0.location));
+        Ok(move_back(&home_places()?, &us, |of| of == client))
+    });
+    ok(&PutBack {
+        put_back: put_back.await?,
+    })
+}
+
+/// Adds what was chosen, and notes what came of each.
+async fn add_chosen(
+    api: &Api,
+    mut report: ImportReport,
+    is_held: bool,
+    keeps_secrets: bool,
+) -> Result<ImportReport, FailureResponse> {
+    if keeps_secrets && report.secrets_to_keep() > 0 {
+        report = with_secrets_kept(api, report).await?;
     }
     let management = &api.0.management;
-    let entries = report.entries(picked.is_held).into_iter();
+    let entries = report.entries(is_held).into_iter();
     let (places, entries): (Vec<_>, Vec<_>) =
         entries.map(|(at, name, entry)| (at, (name, entry))).unzip();
     let outcomes = management.add_servers(entries).await;
@@ -160,7 +233,7 @@ async fn take_over(State(api): State<Api>, body: Result<Bytes, BytesRejection>) 
             error.map(|failure| management.for_operator(failure).error),
         );
     }
-    ok(&report)
+    Ok(report)
 }
 
 async fn with_secrets_kept(

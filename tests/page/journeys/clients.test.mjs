@@ -51,11 +51,11 @@ test("from nothing: found servers are taken over and a client is connected, on t
   await page.keyboard.press("Space");
   await page.getByRole("button", { name: "Import 1 server" }).focus();
   await page.keyboard.press("Enter");
-  await page.getByText("Imported 1 server. Next: connect a client.").waitFor();
+  await page.getByText(/Imported 1 server(: 1 \w+)?\. Next: (connect a client|see what they need)\./).waitFor();
   const names = async () => (await here.rest("GET", "/servers")).servers.map((one) => one.name);
   assert.deepEqual(await names(), ["rooms"]);
   assert.equal(here.read(".cursor/mcp.json"), here.cursor, "it is only read");
-  await page.getByText("same as rooms").waitFor();
+  await page.getByRole("row", { name: /rooms/ }).getByText("imported").waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   await eventually("the undo", async () => (await names()).length === 0);
   await page.getByRole("checkbox", { name: "rooms" }).waitFor();
@@ -80,7 +80,7 @@ test("the place of clients lists them, and says why one cannot be connected", as
   const { page, go, close } = await visitor(here, { expected: [/status of 409/] });
   await go("/ui/clients");
   const row = (name) => page.locator(`tr[data-key="client ${name}"]`);
-  assert.match(await row("cursor").innerText(), /connected[^]*as us/);
+  assert.match(await row("cursor").innerText(), /Never called[^]*as us/);
   await row("gemini-cli").getByText("line 1").waitFor();
   await page.getByRole("button", { name: "Connect Gemini CLI" }).click();
   await page.getByText("client_unchanged").waitFor();
@@ -212,7 +212,7 @@ test("requiring tokens names the clients that would get 401, and gives each a to
   await page.getByText("Cursor has none and would get 401. In 7 days ci-runner called without a token").waitFor();
   await isSoundEverywhere(who, "requiring tokens", "access-first");
   await go("/ui/clients");
-  await page.locator("tr[data-key='client cursor']").getByText("has not called yet").waitFor();
+  await page.locator("tr[data-key='client cursor']").getByText("Never called").waitFor();
   await go("/ui/access");
   await page.getByRole("button", { name: "Require tokens…" }).click();
   const question = page.getByRole("group", { name: "Require tokens?" });
@@ -235,9 +235,9 @@ test("requiring tokens names the clients that would get 401, and gives each a to
   const another = /"Authorization": "(Bearer mcpp_[\w-]+)"/.exec(here.read(".cursor/mcp.json"))?.[1];
   assert.equal(await status(another), 200);
   await go("/ui/clients");
-  await title("Clients");
-  assert.equal(await page.getByText("gets 401").count(), 0);
-  await page.locator("tr[data-key='client cursor']").getByText(/^called .* ago$/).waitFor();
+  await title("1 client, 1 needs you");
+  assert.equal(await page.getByText("Gets 401").count(), 0);
+  await page.locator("tr[data-key='client cursor']").getByText("Connected", { exact: true }).waitFor();
   // A client that is disconnected needs its token no more.
   await page.getByRole("button", { name: "Disconnect Cursor" }).click();
   const leaving = page.getByRole("group", { name: "Disconnect Cursor?" });
@@ -247,6 +247,28 @@ test("requiring tokens names the clients that would get 401, and gives each a to
   assert.equal(await status(another), 401);
   await go("/ui/settings");
   await page.getByText("tokens required").waitFor();
+  await close();
+  await here.end();
+});
+
+test("a connected client's own servers are moved here in one step, and put back byte for byte", async () => {
+  const here = await furnished({ entries: () => ({}) });
+  const who = await visitor(here);
+  const { page, go, title, close } = who;
+  await go("/ui/clients");
+  await title("1 client, 1 needs you");
+  const row = page.locator("tr[data-key='client cursor']");
+  await row.getByText("Also starts 2 servers itself: rooms, my notes.").waitFor();
+  await isSoundEverywhere(who, "clients with servers of their own", "clients-own");
+  await page.getByRole("button", { name: "Move 2 servers of Cursor" }).click();
+  await page.getByRole("group", { name: "Move servers of Cursor?" }).getByRole("button", { name: "Move 2 servers" }).click();
+  await page.locator("#toast", { hasText: "Moved 2 servers here. Restart Cursor." }).waitFor();
+  const names = (await here.rest("GET", "/servers")).servers.map((one) => one.name);
+  assert.deepEqual(names.sort(), ["my-notes", "rooms"]);
+  assert.deepEqual(Object.keys(JSON.parse(here.read(".cursor/mcp.json").replace("// mine", "")).mcpServers), ["us"]);
+  await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
+  await row.getByText("Also starts 2 servers itself").waitFor();
+  assert.equal(here.read(".cursor/mcp.json"), here.cursor);
   await close();
   await here.end();
 });

@@ -1,12 +1,9 @@
 // AI clients of this person, and our entry in their files: what would change is shown before it is written, and can be taken back.
 
-import { ask, part, post, query } from "./api.js";
+import { Failure, ask, part, post, remove } from "./api.js";
 import { h } from "./dom.js";
-import { acting, button, cell, failed, head, row, state, table, toast } from "./parts.js";
-import { ago, capital, said } from "./words.js";
-
-/** Programs whose last call is looked up. */
-const PROGRAMS = 20;
+import { acting, button, cell, failed, go, head, labelled, row, state, table, toast } from "./parts.js";
+import { ago, capital, count, number, said, some } from "./words.js";
 
 /** A name by which a program and its client in the list are compared. */
 const plainName = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
@@ -16,8 +13,8 @@ const isOwnToken = (client, name) => name === client || (name.startsWith(`${clie
 
 export function clients(frame) {
   let list = null;
-  /** When programs called last, and whether who shows no token is refused. */
-  let seen = new Map();
+  /** What programs called, by their names for themselves; tokens with their last use; and whether who shows none is refused. */
+  let programs = [];
   let uses = [];
   let isRequired = false;
   const it = acting(frame);
@@ -25,22 +22,43 @@ export function clients(frame) {
   /** The client whose change is looked at: `{client, verb, change}`. */
   let looking = null;
   let isAll = false;
+  /** Servers that a client starts itself and that can be moved here, by client. Files are looked at once for each visit. */
+  let own = null;
 
   async function load() {
     try {
       let use, tokens;
-      [list, use, tokens] = await Promise.all([ask("clients"), ask("usage").catch(() => null), ask("tokens").catch(() => null)]);
+      [list, use, tokens] = await Promise.all([ask("clients"), ask("usage").catch(() => null), ask("tokens").catch(() => null), own ?? readOwn()]);
       isRequired = tokens?.required ?? false;
       uses = tokens?.tokens ?? [];
-      seen = new Map(await Promise.all((use?.all.clients ?? []).slice(0, PROGRAMS).map(async (client) => {
-        const { records } = await ask(query("activity", { client, kind: "call", limit: 1 }));
-        return [plainName(client), records[0]?.time];
-      })));
+      programs = (use?.clients ?? []).map((one) => ({ ...one, plain: plainName(one.name) }));
     } catch (error) {
       if (error.isSignedOut || error.isGone) throw error;
       it.failure = error;
     }
   }
+
+  async function readOwn() {
+    const { servers } = await ask("import").catch(() => ({ servers: [] }));
+    const movable = servers.filter((one) => ["new", "renamed"].includes(one.outcome) || (one.outcome === "same" && !one.differing?.length));
+    own = Map.groupBy(movable, (one) => one.client);
+  }
+
+  const ownOf = (one) => own?.get(one.client) ?? [];
+
+  /** Its servers are started here alone from then on. */
+  const move = (one) => act(one.client, async () => {
+    looking = null;
+    const { moved = [], servers } = await post(`clients/${part(one.client)}/move`, undefined, { patience: 90_000 });
+    await Promise.all([readOwn(), load()]);
+    const wrong = [...moved, ...servers].find((row) => row.error);
+    const names = moved.filter((row) => !row.error).flatMap((row) => row.servers);
+    if (names.length) toast(`Moved ${count(names.length, "server")} here. Restart ${one.title}.`, () => act(one.client, async () => {
+      await remove(`clients/${part(one.client)}/move`);
+      await Promise.all([readOwn(), load()]);
+    }));
+    if (wrong) throw new Failure(200, { error: `Not moved: ${wrong.error}`, code: "client_unchanged", hint: "" });
+  });
 
   const send = (client, verb, body) => post(`clients/${part(client)}/${verb}`, body);
 
@@ -63,37 +81,62 @@ export function clients(frame) {
 
   const short = (path) => (path.startsWith(`${list.home}/`) ? `~${path.slice(list.home.length)}` : path);
 
-  /** When it called last, by the name that it gives itself or by its own token. */
-  function lastCall(one) {
-    const own = plainName(one.client);
-    const names = [...seen.keys()].filter((name) => name.startsWith(own) || own.startsWith(name));
-    const shown = uses.filter(({ name }) => isOwnToken(one.client, name)).map((token) => token.last_used);
-    return [...names.map((name) => seen.get(name)), ...shown].filter(Boolean).sort().at(-1);
+  /** The programs that are this client, by the name that they give themselves. */
+  function programsOf(one) {
+    const its = plainName(one.client);
+    return programs.filter(({ plain }) => plain.startsWith(its) || its.startsWith(plain));
   }
 
-  function standing(one) {
-    const last = one.connected ? lastCall(one) : undefined;
-    if (one.connected && isRequired && one.shows_token === false) return [state("err", "gets 401"), h("div.sub", "shows no token")];
-    if (one.connected) return last ? [state("ready", "connected"), h("div.sub", "called ", ago(last), " ago")] : [state("off", "connected"), h("div.sub", "has not called yet")];
-    if (one.error) return state("err", "not connected");
-    return state("off", one.found ? "not connected" : "not found");
+  /** When it called last, by its name or by its own token. */
+  function lastCall(one) {
+    const shown = uses.filter(({ name }) => isOwnToken(one.client, name)).map((token) => token.last_used);
+    return [...programsOf(one).map((program) => program.last), ...shown].filter(Boolean).sort().at(-1);
   }
+
+  const isRefused = (one) => one.connected && isRequired && one.shows_token === false;
+
+  /** How it stands, why, and what comes next. */
+  function standing(one) {
+    const next = (...words) => h("div.sub", "Next: ", words);
+    if (isRefused(one)) return [state("err", "Gets 401"), ["It shows no token.", next("give it one of its own, in its file")]];
+    const starts = ownOf(one).map((server) => server.written_name);
+    const twice = starts.length ? [`Also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " here; each starts once for all clients")] : null;
+    if (one.connected) return lastCall(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["Connected, not seen yet.", next("restart it; it reads its file only at start")]];
+    if (one.error) return [state("err", "Not connected"), h("span.bad", capital(one.error))];
+    return [state("off", one.found ? "Not connected" : "Not found"), starts.length ? h("span.dim", `Its file has ${count(starts.length, "server")}`) : null];
+  }
+
+  const needs = (one) => isRefused(one) || (one.connected && (ownOf(one).length > 0 || !lastCall(one)));
 
   function line(one) {
     const isBusy = it.doing === one.client;
-    const what = one.connected ? ["as ", h("code", said(one.name ?? ""))] : one.error ? h("span.bad", capital(one.error)) : null;
+    const [is, why] = standing(one);
+    const last = lastCall(one);
+    const calls = programsOf(one).reduce((sum, program) => sum + program.calls, 0);
     const verb = one.connected ? "disconnect" : "connect";
     const press = isBusy ? h("span.wait", { role: "status" }, "Looking…")
       : looking?.client === one.client ? null
-      : button(one.connected ? "Disconnect" : "Connect", () => look(one, verb), "btn small", { "aria-label": `${one.connected ? "Disconnect" : "Connect"} ${one.title}` });
+      : [isRefused(one) ? button("Give it a token", () => act(one.client, () => send(one.client, "token", {}).then(load)), "btn small primary", { "aria-label": `Give it a token: ${one.title}` }) : one.connected && ownOf(one).length ? button(`Move ${count(ownOf(one).length, "server")}`, () => { looking = { client: one.client, moves: one }; frame.paint(); }, "btn small primary", { "aria-label": `Move ${count(ownOf(one).length, "server")} of ${one.title}` }) : null, " ", button(one.connected ? "Disconnect" : "Connect", () => look(one, verb), "btn small", { "aria-label": `${one.connected ? "Disconnect" : "Connect"} ${one.title}` })];
     const rows = [row(`client ${one.client}`, [
       head("grow", said(one.title)),
-      cell("", standing(one)),
-      cell("full", h("code", said(short(one.file))), what ? h("div.sub", what) : null),
+      cell("", is),
+      cell("full", why, h("div.sub", h("code", said(short(one.file))), one.connected ? [" as ", h("code", said(one.name ?? ""))] : null)),
       cell("act full", press),
+      calls ? labelled("r", "calls, 30 d", number(calls)) : cell("r dim hide", "–"),
+      last ? labelled("r", "last call", ago(last)) : cell("r dim hide", "–"),
     ])];
-    if (looking?.client === one.client) rows.push(h("tr", { role: "row", "data-key": `change ${one.client}` }, h("td.full", { role: "cell", colspan: "4" }, change())));
+    if (looking?.client === one.client) rows.push(h("tr", { role: "row", "data-key": `change ${one.client}` }, h("td.full", { role: "cell", colspan: "6" }, looking.moves ? moving(looking.moves) : change())));
     return rows;
+  }
+
+  /** What becomes of each of its own servers. */
+  function moving(one) {
+    const servers = ownOf(one);
+    const keep = button("Keep them", () => { looking = null; frame.paint(); });
+    const line = (server) => h("li", h("b", said(server.written_name)), " ", h("code", said(server.starts)), " ", h("span.dim", server.outcome === "same" ? ["is here as ", said(server.name)] : "is imported"));
+    return h("div.confirm", { role: "group", "aria-label": `Move servers of ${one.title}?` },
+      h("div", h("b", `Remove ${count(servers.length, "server")} from ${short(one.file)}?`), h("br"), h("span.soft", "They start here from then on, once for all clients. A backup is kept; Undo puts them back.")),
+      keep, button(`Move ${count(servers.length, "server")}`, () => move(one), "btn primary", { "data-write": "" }), h("ul.whole.small", servers.map(line)));
   }
 
   function change() {
@@ -108,16 +151,38 @@ export function clients(frame) {
       h("div", h("b", `Change ${short(change.file)}?`), h("br"), h("span.soft", `A backup is kept next to it. Secrets are masked here.${showsToken ? " Its own token is revoked." : ""}`)), keep, sure, h("div.whole", diff));
   }
 
+  /** Programs that called and are none of the clients whose file is here. */
+  const others = () => programs.filter((program) => !list.clients.some((one) => programsOf(one).includes(program)));
+
+  function groups(shown) {
+    const other = (program) => row(`program ${program.name}`, [
+      head("grow", said(program.name)), cell("", state("ready", "Connected")), cell("full", h("span.dim", "Its file is not on this machine, or not known")),
+      cell("act full", go("Its calls", `/ui/activity?client=${part(program.name)}`, "btn small")), labelled("r", "calls, 30 d", number(program.calls)), labelled("r", "last call", ago(program.last)),
+    ]);
+    const of = (title, rows) => (rows.length ? [h("tr.group", { role: "row", "data-key": `group ${title}` }, h("th", { role: "cell", scope: "colgroup", colspan: "6" }, title)), rows] : null);
+    return [
+      of("Need you", shown.filter(needs).map(line)),
+      of("Connected", [...shown.filter((one) => one.connected && !needs(one)).map(line), ...others().map(other)]),
+      of("Not connected", shown.filter((one) => !one.connected).map(line)),
+    ].filter(Boolean);
+  }
+
+  const summary = () => {
+    const waiting = list?.clients.filter(needs).length ?? 0;
+    const connected = (list?.clients.filter((one) => one.connected).length ?? 0) + (list ? others().length : 0);
+    return `${count(connected, "client")}${waiting ? `, ${waiting === 1 ? "1 needs" : `${waiting} need`} you` : ""}`;
+  };
+
   function render() {
     if (!list) return it.failure ? failed(it.failure) : null;
     const shown = list.clients.filter((one) => isAll || one.found || one.connected);
     const absent = list.clients.length - shown.length;
     return [
       it.failure ? failed(it.failure) : null,
-      shown.length ? table("fold", [["Client"], ["State"], ["File"], ["Action", "", true]], [shown.map(line)]) : h("div.empty", h("b", "No client found."), "Looked below ", h("code", said(list.home)), "."),
+      shown.length + others().length ? table("fold", [["Client"], ["State"], ["Reason and next step"], ["Action", "", true], ["Calls, 30 d", "r"], ["Last call", "r"]], groups(shown)) : h("div.empty", h("b", "No client found."), "Looked below ", h("code", said(list.home)), "."),
       absent || isAll ? h("p.hint", button(isAll ? "Show only those found" : `Show ${absent} more, not found here`, () => { isAll = !isAll; frame.paint(); }, "link small")) : null,
     ];
   }
 
-  return { load, render };
+  return { load, render, summary };
 }

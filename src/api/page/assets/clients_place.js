@@ -41,7 +41,7 @@ export function clientsPlace(frame) {
 
   function render() {
     return [
-      h("div.title", h("div", h("h1", "Clients"), h("p.sub", `${count(status.sessions, "session")} open now. Each file is backed up first, and you see the change before it is made.`)), h("div.acts", h("a.btn", { href: "/ui/access" }, "Access"))),
+      h("div.title", h("div", h("h1", list.summary()), h("p.sub", `${count(status.sessions, "session")} open now. Each file is backed up first, and you see the change before it is made.`)), h("div.acts", h("a.btn", { href: "/ui/access" }, "Access"))),
       list.render(),
       addresses(),
     ];
