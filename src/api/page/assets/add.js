@@ -8,6 +8,9 @@ import { acting, button, cell, crumbs, failed, go, head, row, state, table, toas
 import { knowVault, vault } from "./vault.js";
 import { capital, count, said } from "./words.js";
 
+/** Servers above which what adds them stays in sight. */
+const FEW = 5;
+
 /** Milliseconds of silence before what is typed is read. */
 const PAUSE = 300;
 
@@ -139,7 +142,7 @@ export function add(frame) {
     if (!one.command) return one.warning ? [state("err", "Not reached"), h("div.sub", capital(one.warning))] : h("span.dim", "a URL; reached once it is added");
     const it = checks.get(one.name);
     if (!it) return null;
-    if (it.found) return [state("ready", "Found"), h("div.sub", h("code", said(it.file)))];
+    if (it.found) return [state("ready", "Found"), it.file === one.command ? null : h("div.sub", h("code", said(it.file)))];
     const closest = it.closest ? ["; there is ", h("code", said(it.closest)), " ", button("Use it", () => paste(text.replaceAll(one.command, it.closest)), "link", { "aria-label": `Use ${it.closest}` })] : null;
     return [state("err", "Not found"), h("div.sub", capital(it.reason ?? ""), closest)];
   }
@@ -172,7 +175,8 @@ export function add(frame) {
       h("header", h("h2", { id: "found-h" }, `${count(found.servers.length, "server")} found`), h("p", "nothing is started yet")),
       table("fold", [["Add", "", true], ["Name"], ["Runs or reaches"], ["Missing"], ["Check"]], [found.servers.map(line)]),
       found.servers.length === 1 && (called || canCome(found.servers[0])) ? naming(found.servers[0]) : null,
-      h("div.bar.sec", it.doing ? h("span.wait", { role: "status" }, it.doing) : h("button.btn.primary", { type: "submit" }, `Add ${count(n, "server")}`),
+      h(open().length > FEW ? "div.decide" : "div.bar.sec", open().length > 1 && !it.doing ? h("label", h("input", { type: "checkbox", checked: n === open().length, on: { change: (event) => { for (const one of open()) if (event.target.checked) left.delete(one.name); else left.add(one.name); frame.paint(); } } }), ` all ${open().length}`) : null,
+        it.doing ? h("span.wait", { role: "status" }, it.doing) : h("button.btn.primary", { type: "submit" }, `Add ${count(n, "server")}`),
         h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold for review: tools are listed, none is offered"),
         hasSecret ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), ` store secrets in ${vault()}`) : null),
       lacking ? h("p.hint.bad", { role: "alert" }, icon("s-err"), h("span", lacking)) : n ? null : h("p.hint", open().length ? "Nothing is chosen." : "Nothing new to add."));
@@ -207,10 +211,10 @@ export function add(frame) {
   function render() {
     return [
       h("div.title", h("div", crumbs(["Servers", "/ui/"], "new"), h("h1", "Add a server"), h("p.sub", "Paste what its README gives; mcpproxy finds the servers in it and asks for what is missing.")),
-        h("div.acts", go("Add by hand", "/ui/add/form"))),
+        h("div.acts", go("Known servers", "#known"), go("Import", "#import"), go("Add by hand", "/ui/add/form"))),
       pasting(), knownServers(), others.render(),
     ];
   }
 
-  return { title: "Add a server", tab: "servers", waiting: "Looking at your clients…", load: () => Promise.all([others.load(), knowVault()]), render, leave: () => { clearTimeout(timer); asking?.abort(); } };
+  return { title: "Add a server", tab: "servers", waiting: "Looking at your clients…", load: () => Promise.all([others.load(), knowVault()]), refresh: others.refresh, render, leave: () => { clearTimeout(timer); asking?.abort(); } };
 }

@@ -16,7 +16,7 @@ export function imports(frame, done = () => {}) {
   let isHeld = false;
   let keeps = true;
   const left = new Set();
-  /** How many were imported last, and how many of them lack something. */
+  /** The servers that were imported last, by name, each with its row of the list. */
   let taken = null;
 
   const canCome = (one) => one.outcome === "new" || one.outcome === "renamed";
@@ -40,8 +40,8 @@ export function imports(frame, done = () => {}) {
       if (!names.length) return;
       const answer = await post("import", { servers: names, quarantined: isHeld, keyring: keeps }, { patience: 90_000 });
       const came = answer.servers.filter((one) => one.imported);
-      taken = { all: came.length, lacking: came.filter((one) => one.needs?.some((need) => !need.is_set)).length };
-      await load();
+      taken = new Map(came.map((one) => [one.name, null]));
+      await Promise.all([load(), refresh()]);
       for (const one of answer.servers.filter((row) => row.error)) {
         const same = found?.servers.find((row) => row.name === one.name && row.file === one.file);
         if (same) same.error = one.error;
@@ -49,6 +49,26 @@ export function imports(frame, done = () => {}) {
       if (came.length) toast(`Imported ${count(came.length, "server")}`, () => takeBack(came.map((one) => one.name)));
       await done();
     });
+  }
+
+  /** How those that were imported do by now. */
+  async function refresh() {
+    if (!taken?.size) return;
+    const { servers } = await ask("servers");
+    for (const one of servers) if (taken.has(one.name)) taken.set(one.name, one);
+  }
+
+  /** The same in a sentence, with what comes next. */
+  function outcome() {
+    if (!taken?.size) return null;
+    const rows = [...taken.values()].filter(Boolean);
+    const is = (test) => rows.filter(test).length;
+    const failing = is((one) => one.enabled && !one.quarantined && one.state === "Error" && !one.unusable);
+    const asks = is((one) => one.enabled && !one.quarantined && (one.state === "Authenticating" || (one.state === "Error" && one.unusable)));
+    const said = [[is((one) => one.state === "Ready" || (one.enabled && !one.quarantined && one.state === "Disconnected")), "ready"], [is((one) => one.state === "Connecting"), "starting"], [is((one) => one.quarantined), "held"], [asks, asks === 1 ? "needs a value or a login" : "need a value or a login"], [failing, "failed"]];
+    const states = said.filter(([n]) => n).map(([n, word]) => `${n} ${word}`).join(", ");
+    const links = [failing + asks ? go("Show them", "/ui/?state=you", "btn small") : go("Connect a client", "/ui/clients", "btn small"), go("Servers", "/ui/", "btn small")];
+    return note("done", [h("b", `Imported ${count(taken.size, "server")}`), states ? `: ${states}.` : ".", failing + asks ? " Next: see what they need." : " Next: connect a client."], links);
   }
 
   /** Takes them out again. A place of one of them is left first: what the daemon would answer there is that there is no such server. */
@@ -85,11 +105,12 @@ export function imports(frame, done = () => {}) {
     if (one.error) parts.push(h("span.bad", capital(one.error)));
     if (one.outcome === "new") parts.push("new");
     else if (one.outcome === "renamed") parts.push("new; ", sentence(one.reason ?? "renamed"));
+    else if (one.outcome === "same" && taken?.has(one.name)) parts.push(state("ready", "imported"), " as ", h("a.u", { href: `/ui/servers/${part(one.name)}` }, said(one.name)));
     else if (one.outcome === "same") parts.push(h("span.dim", "same as ", said(one.name ?? ""), one.differing ? ["; written differently there: ", said(one.differing.join(", "))] : null));
     else parts.push(h("span.dim", WHY[one.outcome] ?? "", one.reason ? [": ", sentence(one.reason)] : null));
     if (one.disabled) parts.push(", disabled as it is there");
     if (one.quarantined) parts.push(", quarantined as it is there");
-    if (one.warning) parts.push(h("div.sub", state("err", said(one.warning))));
+    if (one.warning) parts.push(h("div.sub", state("err", sentence(one.warning))));
     for (const need of one.needs ?? []) {
       if (need.is_set) continue;
       const what = need.not_given ? `needs a secret; ${JSON.stringify(need.not_given)} is stored for something else` : need.kind === "secret" ? "needs a secret" : "needs a variable";
@@ -112,19 +133,18 @@ export function imports(frame, done = () => {}) {
     }
     const where = h("p", found.files.length ? `found in ${count(found.files.length, "file")} below ` : "looked below ", h("code", said(found.home)), "; nothing is changed there");
     if (!found.servers.length) {
-      return box(where, faults, h("div.empty", h("b", "No servers found."), "Your clients have none, or belong to another user. The command ", h("code", "mcpproxy import FILE"), " imports from any file."));
+      return box(where, faults, h("div.empty", h("b", "No servers found."), "Your clients have none, or belong to another user. Paste the content of any other file above."));
     }
     const n = picked().length;
     const held = h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold them for review");
     const stored = picked().some((one) => one.literal_secrets?.length) ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), ` store secrets in ${vault()}`) : null;
-    const last = taken?.all ? note("done", [h("b", `Imported ${count(taken.all, "server")}.`), taken.lacking ? ` ${count(taken.lacking, "server needs", "servers need")} a secret or a variable; ${taken.lacking === 1 ? "its page asks" : "their pages ask"} for it.` : null, " Next: connect a client."], go("Connect a client", "/ui/clients", "btn small"), go("Servers", "/ui/", "btn small")) : null;
     const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`Import ${count(n, "server")}`, take), held, stored, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
-    return box(where, faults, it.failure ? failed(it.failure) : null, last,
+    return box(where, faults, it.failure ? failed(it.failure) : null, outcome(),
       table("fold", [["Take", "", true], ["Name"], ["From"], ["Runs or reaches"], ["What happens"]], [found.servers.map(line)]),
       h("div.bar.sec", act));
   }
 
-  return { load, render, get found() { return found; }, get open() { return open(); } };
+  return { load, refresh, render, get found() { return found; }, get open() { return open(); } };
 }
 
 /** Names of programs for people. */

@@ -80,6 +80,7 @@ export function logView(name, first, chosen, isRemote) {
   function show() {
     const rank = LEVELS.indexOf(least);
     const shown = lines.map(read).filter((line) => line.isOurs || LEVELS.indexOf(line.level) >= rank);
+    box.classList.toggle("short", !shown.length);
     fill(list, shown.length ? shown.map(line) : h("li.ours", h("span"), h("span"), h("span", nothing())));
     if (isFollowing) box.scrollTop = box.scrollHeight;
   }
@@ -87,7 +88,7 @@ export function logView(name, first, chosen, isRemote) {
   function nothing() {
     if (lines.length) return `No line at ${least} or above among the last ${lines.length}.`;
     if (told.file) return "It has written nothing yet.";
-    return isRemote() ? "Remote servers keep their own log." : "It has not been started yet, so it wrote nothing.";
+    return "It has not been started yet, so it wrote nothing.";
   }
 
   function scroll() {
@@ -97,6 +98,7 @@ export function logView(name, first, chosen, isRemote) {
 
   /** Made once: what is on the page already stays. */
   function render() {
+    if (isRemote() && !told.file) return null;
     if (element?.isConnected) return h("section.sec", { "data-kept": "" });
     element ??= made();
     return element;

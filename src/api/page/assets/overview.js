@@ -5,6 +5,7 @@ import { h, icon } from "./dom.js";
 import { feed } from "./feed.js";
 import { firstRun } from "./first_run.js";
 import { firstSteps } from "./first_steps.js";
+import { lacks } from "./fix.js";
 import { live } from "./live.js";
 import { cell, facts, go, button, head, labelled, needsYou, note, row, segments, serverState, spark, state, table } from "./parts.js";
 import { Calls, counted, figures } from "./records.js";
@@ -33,7 +34,9 @@ export function overview(query, frame) {
   let wanted = query.get("name") ?? "";
 
   async function load() {
-    const [answer] = await Promise.all([ask("servers"), calls.load(), sum()]);
+    // Its warnings are of now, too: what was just added may have ended one.
+    const [answer, status] = await Promise.all([ask("servers"), ask("status"), calls.load(), sum()]);
+    live.status = status;
     rows = answer.servers;
     order = new Map();
     place();
@@ -69,7 +72,7 @@ export function overview(query, frame) {
     all: () => true,
     you: needsYou,
     ready: (one) => one.enabled && !one.quarantined && one.state === "Ready",
-    starting: (one) => one.state === "Connecting" && !needsYou(one),
+    starting: (one) => one.state === "Connecting" && one.enabled && !one.quarantined,
     asleep: (one) => one.enabled && !one.quarantined && one.state === "Disconnected",
     disabled: (one) => !one.enabled,
   };
@@ -120,7 +123,7 @@ export function overview(query, frame) {
   function list(shown, stats) {
     if (!shown.length) return h("div.empty", h("b", wanted ? `No server has “${wanted}” in its name.` : which === "you" ? "No server needs you." : `No server is ${WORDS[which].toLowerCase()}.`), h("p.acts", go("All servers", "/ui/")));
     const groups = [["Need you", true], ["Working without you", false]].map(([title, needs]) => {
-      const these = shown.filter((one) => order.get(one.name).needs === needs);
+      const these = shown.filter((one) => (order.get(one.name).needs || needsYou(one)) === needs);
       if (!these.length) return null;
       const heading = h("tr.group", { role: "row", "data-key": `group ${title}` }, h("th", { role: "cell", scope: "colgroup", colspan: "7" }, title));
       return [heading, these.map((one) => serverRow(one, stats.get(one.name)))];
@@ -136,9 +139,9 @@ export function overview(query, frame) {
     return row(one.name, [
       head("grow", many.box(one), h("a.go", { href: `/ui/servers/${part(one.name)}` }, said(one.name)), " ", h("span.sub", one.transport ?? "")),
       cell("", serverState(one)),
-      cell("full", reason(one)),
+      cell("full", reason(one) ?? h("span")),
       cell(act ? "act full" : "act", act),
-      labelled("r", "tools", one.tools === undefined || (one.tools === 0 && one.state !== "Ready") ? "–" : number(one.tools)),
+      one.tools === undefined || (one.tools === 0 && one.state !== "Ready") ? cell("r hide", "–") : labelled("r", "tools", number(one.tools)),
       cell("r nowrap hide", n ? spark(stats.stretches) : null, " ", h(n ? "span.num" : "span.num.dim", number(n))),
       labelled(never ? "r dim hide" : "r dim", "last call", never ? "–" : ago(stats.last)),
     ]);
@@ -150,9 +153,11 @@ export function overview(query, frame) {
     if (!one.enabled) return null;
     if (one.quarantined) return go("Review", `/ui/review/${name}`, small);
     if (one.state === "Authenticating") return go("Log in", `/ui/servers/${name}/login`, small);
-    if (one.state === "Error" && one.transport === "stdio" && !one.unusable) return go("Open log", `/ui/servers/${name}#log`, small);
-    if (one.state === "Error" && one.transport && !one.unusable) return button("Try again", () => again(one.name), small);
-    if (one.state === "Error") return go("Open", `/ui/servers/${name}`, small);
+    const missing = lacks(one);
+    if (missing) return go(["Enter ", said(missing)], `/ui/servers/${name}`, small);
+    if (one.state === "Error" && one.step?.do === "read_log" && one.transport === "stdio") return go("Open log", `/ui/servers/${name}#log`, small);
+    if (one.state === "Error" && one.transport !== "stdio" && one.transport && !one.unusable) return [button("Try again", () => again(one.name), small), " ", go("Correct it", `/ui/servers/${name}`, small)];
+    if (one.state === "Error") return go(one.transport ? "Correct it" : "Open", `/ui/servers/${name}`, small);
     if (one.held) return go("Review", `/ui/review/${name}`, small);
     if (needsYou(one)) return go("Open", `/ui/servers/${name}`, small);
     return null;
@@ -172,12 +177,12 @@ export function overview(query, frame) {
     const newest = calls.rows().slice(0, FEED);
     return h(
       "aside.rail",
-      h("section.sec", { "aria-labelledby": "hour-h" }, h("header", h("h2", { id: "hour-h" }, "Last hour")), facts([
+      h("section.sec", { "aria-labelledby": "hour-h" }, h("header", h("h2", { id: "hour-h" }, "Last hour"), h("a.end.small", { href: "/ui/usage" }, "Usage")), facts([
         ["Calls", counted(n, hour)],
         ["Failed", failed ? [h("a", { href: "/ui/activity?result=bad" }, number(failed)), share] : "0"],
         ["Refused", refused ? [h("a", { href: "/ui/activity?result=refused" }, number(refused)), " by policy"] : "0"],
         ["Median", took(median)],
-        ["In flight", number(live.status?.in_flight ?? 0)],
+        ["In flight", live.status?.in_flight ? number(live.status.in_flight) : undefined],
         ["Clients", clients.length ? said(some(clients, 5)) : "none"],
       ])),
       h("section.sec", { "aria-labelledby": "feed-h" }, h("header", h("h2", { id: "feed-h" }, "Activity"), h("a.end.small", { href: "/ui/activity" }, "All")),
@@ -196,6 +201,8 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
     return [one.last_error ? capital(one.last_error) : "Quarantined until you approve it", next("review it; agents see none of its tools until you approve")];
   }
   if (one.state === "Authenticating") return [capital(one.last_error ?? "Needs a login"), next("log in; your browser opens its page")];
+  const missing = lacks(one);
+  if (missing) return [capital(one.last_error), next(["enter ", h("code", said(missing)), "; the server restarts"])];
   if (one.last_error) return [capital(one.last_error), one.next_step ? next(stepWords(one)) : null];
   if (one.held) {
     const working = Math.max(0, (one.tools ?? 0) - one.held);
@@ -213,7 +220,6 @@ function stepWords({ step, next_step: told }) {
   switch (step?.do) {
     case "read_log": return "read its log, then restart it";
     case "run_by_hand": return "check its command, then restart it: it wrote no log";
-    case "set_secret": return ["store the secret ", h("code", said(step.name))];
     case "log_in": return "log in; your browser opens its page";
     case "review": return "review it";
     case "enable": return "enable it";

@@ -82,16 +82,16 @@ export function server(name, frame, first) {
 
   function actions(one) {
     if (it.doing) return [h("span.wait", { role: "status" }, it.doing)];
-    if (!one.transport || (one.unusable && !one.quarantined)) return [];
+    if (!one.transport || (one.unusable && !one.quarantined && !details.entry)) return [];
     // It has no entry that could be changed.
     if (one.demo) return [button("Restart", () => act("Restarting…", () => verb("restart")))];
-    const usable = one.enabled && !one.quarantined;
+    const usable = one.enabled && !one.quarantined && !one.unusable;
     const remote = one.transport !== "stdio";
+    const again = remote ? ["Try again", "Connecting…"] : ["Restart", "Restarting…"];
     return [
       one.quarantined ? go("Review", `/ui/review/${part(name)}`, "btn primary") : null,
       !one.quarantined && one.held ? go("Review", `/ui/review/${part(name)}`, "btn primary") : null,
-      usable && one.state === "Authenticating" ? go("Log in", `/ui/servers/${part(name)}/login`, "btn primary") : null,
-      usable ? button("Restart", () => act("Restarting…", () => verb("restart"))) : null,
+      usable ? button(again[0], () => act(again[1], () => verb("restart"))) : null,
       one.enabled ? button("Disable", disable) : button("Enable", enable),
       one.quarantined ? null : button("Quarantine", () => { asked = "quarantine"; frame.paint(); }),
       remote && usable && one.state !== "Authenticating" && details.entry?.headers?.Authorization === undefined ? button("Log out", logOut) : null,
@@ -119,7 +119,7 @@ export function server(name, frame, first) {
     const fix = fixForm(name, details, { said_, absent: wrong }, act, { restart: () => verb("restart"), begun: () => ask(query(path, { wait: RESTART / 1000 }), { patience: RESTART + 10_000 }) });
     return [
       h("div.title",
-        h("div", crumbs(["Servers", "/ui/"], "server"), h("h1", said(name)), h("p.tags", serverState(one), h("span.dim", upSince(one, starts.records)))),
+        h("div", crumbs(["Servers", "/ui/"], "server"), h("h1", said(name)), h("p.tags", serverState(one), h("span.dim", upSince(one, starts.records) || (fix ? tries(one) : "")))),
         h("div.acts", actions(one))),
       question(one),
       it.failure ? failed(it.failure) : null,
@@ -146,13 +146,14 @@ export function server(name, frame, first) {
     ];
   }
 
-  /** What helps is no step to read where it is a field, which says what is missing. */
+  /** Not where a form says so, with the field that ends it. */
   function why(one, isField) {
-    if (!one.enabled || (isField && details.missing?.length) || (!one.last_error && !one.held && !one.quarantined && !one.detail)) return null;
+    if (!one.enabled || isField || (!one.last_error && !one.held && !one.quarantined && !one.detail)) return null;
     const kind = one.state === "Error" ? "err" : one.state === "Authenticating" ? "warn" : one.held || one.quarantined ? "held" : "plain";
     const names = tools.tools.filter((tool) => ["tool_held", "tool_changed"].includes(tool.code)).map((tool) => h("code", said(tool.name.slice(name.length + 1))));
     const named = [names.length ? ": " : null, names.slice(0, NAMED).flatMap((one, i) => [i ? ", " : null, one]), names.length > NAMED ? ", …" : null];
-    return note(kind, reason(isField ? { ...one, next_step: undefined } : one, h("b", `${number(one.held ?? 0)} held`), named));
+    const act = one.state === "Authenticating" && !one.quarantined ? go("Log in", `/ui/servers/${part(name)}/login`, "btn primary") : null;
+    return note(kind, reason(one, h("b", `${number(one.held ?? 0)} held`), named), act);
   }
 
   /** What has to happen before it is started. */
@@ -168,8 +169,9 @@ export function server(name, frame, first) {
   function offered(own, tool) {
     if (details.server.demo || !details.entry) return null;
     const isByName = (details.entry.disabled_tools ?? []).includes(globOf(own));
+    if (["tool_held", "tool_changed"].includes(tool.code)) return h("a.small", { href: `/ui/review/${part(name)}` }, "after approval");
     if (tool.code === "tool_disabled" && !isByName) return h("a.small", { href: `/ui/servers/${part(name)}/edit` }, "off in the entry");
-    const offer = (isOffered) => act(isOffered ? "Offering it…" : "Hiding it…", () => offerTools(name, [own], isOffered), { text: isOffered ? `Agents get ${own} again` : `Hidden from agents: ${own}`, act: () => offer(!isOffered) });
+    const offer = (isOffered) => act(isOffered ? "Offering it…" : "Hiding it…", () => offerTools(name, [own], isOffered), { text: isOffered ? `No longer hidden: ${own}` : `Hidden from agents: ${own}`, act: () => offer(!isOffered) });
     return h("label.sw", h("input", { type: "checkbox", role: "switch", checked: !isByName, disabled: Boolean(it.doing), "aria-label": `Offer ${own} to agents`, "data-key": `offer ${own} ${isByName}`, on: { change: (event) => offer(event.target.checked) } }));
   }
 
@@ -253,6 +255,9 @@ const endOf = {
   command_line: ["It lasts as long as this daemon: ", h("code", "mcpproxy serve --demo"), " adds it."],
   request: "It was started on this page or over REST. It ends with the daemon, or when you remove it.",
 };
+
+/** How often it was tried, and when it is again: what the daemon adds to the reason. */
+const tries = ({ last_error: error = "", reason: why = "" }) => (why && error?.startsWith(`${why}; `) ? error.slice(why.length + 2) : "");
 
 /** How long it has been as it is, as far as the log knows. */
 function upSince(one, records) {

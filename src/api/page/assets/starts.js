@@ -76,7 +76,7 @@ function drawing(stretches, failed, isReady, now) {
 }
 
 function rowsOf(name, records, stretches, isReady) {
-  const shown = records.slice(0, FEW);
+  const shown = alike(records).slice(0, FEW);
   const line = (record) => {
     const [kind, text] = WORDS[record.action] ?? [record.outcome === "failed" ? "err" : "off", record.action ?? record.kind];
     const why = [capital(record.error ?? record.detail ?? ""), record.action === "ready" ? up(record, stretches, isReady) : null];
@@ -89,8 +89,19 @@ function rowsOf(name, records, stretches, isReady) {
   };
   return [
     table("fold", [["Time"], ["What"], ["Why"], ["Took", "r"]], [shown.map(line)]),
-    records.length > shown.length ? h("p.hint", h("a", { href: `/ui/activity?kind=server&server=${part(name)}&since=24h` }, `All ${records.length}`)) : null,
+    records.length > FEW ? h("p.hint", h("a", { href: `/ui/activity?kind=server&server=${part(name)}&since=24h` }, `All ${records.length}`)) : null,
   ];
+}
+
+/** Records without those that say the same as the one after them, which says how often. */
+function alike(records) {
+  const rows = [];
+  for (const record of records) {
+    const last = rows.at(-1);
+    if (last && record.action === "failed" && last.action === "failed" && last.error === record.error) last.times = (last.times ?? 1) + (record.times ?? 1);
+    else rows.push({ ...record });
+  }
+  return rows;
 }
 
 /** How long it was awake from then on. */
