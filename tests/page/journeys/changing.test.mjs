@@ -56,6 +56,8 @@ test("a quarantined server is approved in spite of findings, which are shown wit
   await page.getByRole("heading", { name: /\d+ findings/ }).waitFor();
   assert.ok((await page.locator(".sev.high").count()) >= 3);
   assert.ok((await page.locator(".esc", { hasText: "U+200B" }).count()) >= 2);
+  await page.getByRole("button", { name: "Approve clipper" }).click();
+  assert.equal((await here.rest("GET", "/servers/clipper")).server.quarantined, true, "it is a question first");
   await page.getByRole("group", { name: /in spite of \d+ dangerous findings/ }).getByRole("button", { name: "Approve anyway" }).click();
   await page.locator("#toast", { hasText: "Approved clipper" }).waitFor();
   const { server } = await here.rest("GET", "/servers/clipper");

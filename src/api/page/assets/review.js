@@ -40,7 +40,8 @@ export function review(wanted, frame) {
   async function look() {
     const [{ servers }, of, file] = await Promise.all([ask("servers"), decisions(), ask("config").catch(() => null)]);
     settings = file?.settings;
-    waiting = servers.filter((one) => waits(one) || (one.quarantined && !one.enabled));
+    // Of a server that is held as a whole more depends.
+    waiting = servers.filter((one) => waits(one) || (one.quarantined && !one.enabled)).sort((a, b) => Number(b.quarantined) - Number(a.quarantined));
     decided = of;
   }
 
@@ -193,7 +194,7 @@ export function review(wanted, frame) {
       : shown.awaits_contact
       ? `An agent wrote its entry, so it was neither started nor contacted. To list its tools it is ${contacted(shown.server)} once; no tool is called.`
       : `It has not been listed yet. To list its tools it is ${contacted(shown.server)} once; no tool is called.`;
-    return [note("held", [h("b", "Its tools are not known. "), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.contact_error)) : null];
+    return [note("held", [h("b", "Its tools are not known. "), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.server.reason ?? shown.contact_error), go(`Open ${name}`, `/ui/servers/${part(name)}`, "btn small"), shown.entry ? go("Edit", `/ui/servers/${part(name)}/edit`, "btn small") : null) : null];
   }
 
   const isStarting = () => shown.server.state === "Connecting";
@@ -215,13 +216,14 @@ export function review(wanted, frame) {
       const back = () => { asked = null; frame.paint(); document.querySelector("[data-remove]")?.focus(); };
       return h("div.sec", confirm(`Remove ${name}?`, "Deletes its entry and its log.", `Remove ${name}`, removeIt, back));
     }
-    const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn", { "data-remove": "" }), button("Disable", () => disable()), button("Decide later", () => keepBlocked())];
+    const keep = [button("Remove", () => { asked = "remove"; frame.paint(); }, "btn", { "data-remove": "" }), button(`Disable ${name}`, () => disable()), button("Decide later", () => keepBlocked())];
     const starts = `${risk(shown.server)}, and ${shown.inspected ? `its ${count(tools, "tool")} ${tools === 1 ? "is" : "are"} offered` : "whatever it lists is offered"} to every client.`;
-    if (dangerous || asked === "all" || !shown.inspected) {
+    const mustAsk = dangerous || !shown.inspected;
+    if (asked === "all") {
       const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing its tools";
-      return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), keep, button("Approve anyway", () => approve({}, name), "btn danger")));
+      return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), button("Decide later", () => { asked = null; keepBlocked(); }), button("Approve anyway", () => approve({}, name), "btn danger")));
     }
-    return h("div.decide", h("p.small.dim", starts, " Later changes of its tools and instructions are held again; of the rest, dangerous ones."), keep, button(`Approve ${name}`, () => approve({}, name), "btn primary"));
+    return h(mustAsk ? "div.confirm" : "div.decide", h("p.small.dim", starts, " Later changes of its tools and instructions are held again; of the rest, dangerous ones."), keep, button(`Approve ${name}`, mustAsk ? () => { asked = "all"; frame.paint(); } : () => approve({}, name), mustAsk ? "btn danger" : "btn primary"));
   }
 
   /** One definition that is held of a server that is trusted. */
@@ -249,7 +251,7 @@ export function review(wanted, frame) {
     }
     const press = dangerous ? () => { asked = key; frame.paint(); } : yes;
     return h("div.decide", h("p.small.dim", thing.fingerprint ? ["Approving pins ", h("code", print(thing)), "; the next change is held again."] : "The next change is held again."),
-      thing.kind === "tool" && shown.entry && !shown.server.demo ? button("Disable", () => disableTool(thing)) : null, button("Decide later", () => keepBlocked(thing)), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
+      thing.kind === "tool" && shown.entry && !shown.server.demo ? button("Disable this tool", () => disableTool(thing)) : null, button("Decide later", () => keepBlocked(thing)), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
   }
 
   /** All that it lists and says, with what was found in it unless that stands above. */
