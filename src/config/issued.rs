@@ -247,6 +247,31 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_for_the_caller_of_a_token_concerns_somebody() {
+        let text = r#"{"serverAuth": {"provider": "bearer", "bearer": {"tokens": {"0123456789abcdef": "ada"}}, "acl": {"default": "allow", "rules": [
+            {"subjects": ["ben"], "policy": "deny"}, {"roles": ["support"], "policy": "deny"}, {"subjects": ["carla"], "policy": "deny"}
+        ]}}}"#;
+        let surroundings = crate::config::Surroundings {
+            lookup: &|_| None,
+            folder: Path::new("/"),
+        };
+        let mut settings = crate::config::parse(text, &surroundings).expect("sound");
+        assert_eq!(settings.all_warnings().len(), 3);
+        let ben = IssuedToken {
+            roles: vec!["support".to_owned()],
+            ..token("ben")
+        };
+        settings.issued = IssuedTokens(vec![ben].into());
+        let [warning] = &settings.all_warnings()[..] else {
+            panic!("{:?}", settings.all_warnings());
+        };
+        assert!(
+            warning.contains("rules[2]") && warning.contains("carla"),
+            "{warning}"
+        );
+    }
+
+    #[test]
     fn tokens_are_kept_by_their_hashes_until_they_are_removed() {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path();

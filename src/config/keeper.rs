@@ -461,11 +461,9 @@ fn remember_secrets(known: &ServerEntry, entry: &mut Arc<ServerEntry>) {
 
 /// Logs what is wrong with the new settings and was not with the old ones.
 fn report(old: &Settings, new: &Settings) {
-    for warning in new
-        .warnings
-        .iter()
-        .filter(|warning| !old.warnings.contains(warning))
-    {
+    let known = old.all_warnings();
+    let warnings = new.all_warnings();
+    for warning in warnings.iter().filter(|warning| !known.contains(warning)) {
         tracing::warn!(warning = %one_line(warning), "in the configuration");
     }
     for entry in new

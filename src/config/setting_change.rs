@@ -9,6 +9,7 @@ use super::{
     edit::{Change, EditError, edit_all},
     file_change::EditedFile,
     finding::{ConfigError, ConfigFinding},
+    issued::IssuedTokens,
     raw::{File, RawEntry},
     resolve::{file_fault, parse_document},
     settings::Settings,
@@ -73,7 +74,8 @@ pub fn with_edits(
     edits: &[SettingEdit],
     surroundings: &Surroundings<'_>,
 ) -> Result<String, EditError> {
-    let known = LazyCell::new(|| JudgedText::of(before, surroundings));
+    let none = IssuedTokens::default();
+    let known = LazyCell::new(|| JudgedText::of(before, surroundings, &none));
     let mut edited = before.written.to_owned();
     for SettingEdit { path, value } in edits {
         let set = |value: &Value| set(before, &edited, path, value);
@@ -84,7 +86,7 @@ pub fn with_edits(
                 let is_right = |text: &str| {
                     let read = document::read(text);
                     read.is_ok_and(|read| {
-                        let problems = JudgedText::of(&read, surroundings).problems;
+                        let problems = JudgedText::of(&read, surroundings, &none).problems;
                         problems.iter().all(|one| known.problems.contains(one))
                     })
                 };
@@ -96,10 +98,10 @@ pub fn with_edits(
 }
 
 /// What a daemon would say of the outcome, and did not say before.
-pub fn judged(outcome: &EditedFile<'_>) -> JudgedText {
-    let mut judged = JudgedText::of(outcome.after, outcome.surroundings);
+pub fn judged(outcome: &EditedFile<'_>, issued: &IssuedTokens) -> JudgedText {
+    let mut judged = JudgedText::of(outcome.after, outcome.surroundings, issued);
     if !judged.problems.is_empty() || !judged.warnings.is_empty() {
-        let known = JudgedText::of(outcome.before, outcome.surroundings);
+        let known = JudgedText::of(outcome.before, outcome.surroundings, issued);
         judged.problems.retain(|one| !known.problems.contains(one));
         judged.warnings.retain(|one| !known.warnings.contains(one));
     }
@@ -194,11 +196,12 @@ pub struct JudgedText {
 }
 
 impl JudgedText {
-    fn of(document: &Document<'_>, surroundings: &Surroundings<'_>) -> Self {
-        let (settings, fault) = match parse_document(document, surroundings) {
+    fn of(document: &Document<'_>, surroundings: &Surroundings<'_>, issued: &IssuedTokens) -> Self {
+        let (mut settings, fault) = match parse_document(document, surroundings) {
             Ok(settings) => (settings, None),
             Err(error) => (Settings::default(), file_fault(error)),
         };
+        settings.issued = issued.clone();
         let root = document.root.as_ref();
         let ignored = root.map(|root| spanned::read::<File>(root, None).ignored);
         let ignored = ignored.iter().flatten().map(ToString::to_string);
@@ -217,7 +220,7 @@ impl JudgedText {
         let problems = problems.chain(broken_entries(&settings));
         Self {
             problems: problems.chain(unknown_keys(document, &settings)).collect(),
-            warnings: settings.warnings,
+            warnings: settings.all_warnings(),
         }
     }
 }
@@ -273,7 +276,7 @@ mod tests {
             changes: &[],
             surroundings: &surroundings,
         };
-        let problems = judged(&outcome).problems;
+        let problems = judged(&outcome, &IssuedTokens::default()).problems;
         Ok(Planned { text, problems })
     }
 

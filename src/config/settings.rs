@@ -18,6 +18,7 @@ use super::{
     server_auth::ServerAuth,
     server_entry::{NewTools, ServerEntry},
     tool_filter::Globs,
+    warnings::UnknownCaller,
 };
 use crate::{
     failure::step::NextStep,
@@ -97,6 +98,8 @@ pub struct Settings {
     pub broken: Vec<BrokenEntry>,
     /// What was ignored, and why.
     pub warnings: Vec<String>,
+    /// The callers in rules that no token of the file has.
+    pub unknown_callers: Vec<UnknownCaller>,
 }
 
 /// How the bundled demo server was started.
@@ -186,6 +189,14 @@ impl Settings {
         required.unwrap_or_else(|| {
             self.is_exposed || auth.is_some_and(ServerAuth::asks_for_credentials)
         })
+    }
+
+    /// All warnings. That of a caller counts where no issued token is for it.
+    pub fn all_warnings(&self) -> Vec<String> {
+        let unknown = self.unknown_callers.iter();
+        let unknown = unknown.filter(|caller| !self.issued.iter().any(|token| caller.is_of(token)));
+        let unknown = unknown.map(|caller| &caller.warning);
+        self.warnings.iter().chain(unknown).cloned().collect()
     }
 
     /// The entry of this name if it cannot be used.

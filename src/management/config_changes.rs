@@ -14,8 +14,8 @@ use crate::{
     activity::OperatorChange,
     config::{
         ChangeNote, ChangeOf, ChangedValue, Document, EditError, EditedFile, History, HistoryEntry,
-        MeantChange, Needs, NotUndone, SettingEdit, Surroundings, TextChange, WantedValue, judged,
-        keys_of_path, text_mark, with_edits,
+        IssuedTokens, MeantChange, Needs, NotUndone, SettingEdit, Surroundings, TextChange,
+        WantedValue, judged, keys_of_path, text_mark, with_edits,
     },
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
@@ -105,6 +105,8 @@ pub struct ConfigHistory {
 /// A change that says what it comes to, whether it is written or not.
 struct ShownChange {
     wanted: Wanted,
+    /// The tokens that are in no file of settings.
+    issued: IssuedTokens,
     dry_run: bool,
     note: ChangeNote,
     /// What it came to over the text that it was decided over last.
@@ -141,7 +143,7 @@ impl TextChange for ShownChange {
         let undoes = match &self.wanted {
             Wanted::Undo(_, meant) => outcome.check().map(|()| Some(meant.id()))?,
             Wanted::Patch(_) => {
-                let judged = judged(outcome);
+                let judged = judged(outcome, &self.issued);
                 if !judged.problems.is_empty() {
                     let error = judged.problems.join("; ");
                     let hint = "Nothing was changed.";
@@ -248,6 +250,9 @@ impl<B: Backing> Management<B> {
         let (note, decided) = (by.note(), Arc::default());
         let change = ShownChange {
             wanted,
+            issued: self
+                .settings()
+                .map_or_else(|_| IssuedTokens::default(), |now| now.issued.clone()),
             dry_run,
             note: note.clone(),
             decided: Arc::clone(&decided),

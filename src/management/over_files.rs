@@ -213,7 +213,7 @@ impl Management<OverFiles> {
                 .cloned()
                 .map(BrokenEntry::with_places)
                 .collect(),
-            warnings: settings.warnings.clone(),
+            warnings: settings.all_warnings(),
         }
     }
 

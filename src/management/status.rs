@@ -233,7 +233,7 @@ impl Management {
             .iter()
             .map(|row| self.0.connections(&row.name).in_flight);
         let rows_in_flight = in_flight.sum();
-        let mut warnings = settings.warnings.clone();
+        let mut warnings = settings.all_warnings();
         let needs_restart = self.needs_restart();
         warnings.extend(needs_restart.iter().map(|key| restart_warning(key)));
         StatusReport {

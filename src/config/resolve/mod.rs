@@ -38,7 +38,7 @@ use super::{
     settings::{BrokenEntry, Settings},
     spanned::{self, ReadValue},
     surroundings::Surroundings,
-    warnings::warnings,
+    warnings::{unknown_callers, warnings},
 };
 use crate::text::{
     names::ServerName,
@@ -88,6 +88,8 @@ fn without_secrets(mut settings: Settings, secrets: &Secrets) -> Settings {
         *text = without_credentials(&secrets.redacted(text));
     };
     settings.warnings.iter_mut().for_each(mask);
+    let unknown = settings.unknown_callers.iter_mut();
+    unknown.for_each(|caller| mask(&mut caller.warning));
     for broken in &mut settings.broken {
         mask(&mut broken.reason);
         let findings = std::mem::take(&mut broken.findings).into_iter();
@@ -133,6 +135,7 @@ fn read(
     read_servers(document, &context, &mut settings);
     let warnings = warnings(&settings);
     settings.warnings.extend(warnings);
+    settings.unknown_callers = unknown_callers(&settings);
     Ok(settings)
 }
 

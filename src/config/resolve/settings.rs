@@ -109,6 +109,7 @@ impl Settings {
             demo: None,
             broken: Vec::new(),
             warnings,
+            unknown_callers: Vec::new(),
         }
     }
 }

@@ -53,7 +53,7 @@ fn a_rule_that_can_do_nothing_is_named_with_what_was_meant() {
             r#"{{"serverAuth": {{{provider}, "acl": {{"default": "allow", "rules": [{rule}]}}}},
                 "mcpServers": {{"weather": {{"command": "x"}}, "notes": {{"command": "x"}}}}}}"#
         ));
-        warnings.warnings
+        warnings.all_warnings()
     };
     let bearer = r#""provider": "bearer", "bearer": {"tokens": {"0123456789abcdef": {"subject": "bob", "roles": ["admin"]}}}"#;
     for (rule, expected) in [
