@@ -69,13 +69,16 @@ pub enum DecidedAccess {
     Rule(usize),
     /// All of them: the request names no single thing.
     Together,
+    /// None: the caller's token allows less.
+    Token,
 }
 
 /// What of the gate a record shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RecordedDecision {
-    /// What of the access rules decided: `rule`, `default`, `no_rules`, or `rules` where all of them together do.
+    /// What of the access rules decided: `rule`, `default`, `no_rules`, or `rules` where all of them together do; `token` where only that of the
+    /// caller allows less.
     pub decided_by: String,
     /// The place of the rule in `serverAuth.acl.rules`, counted from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,6 +120,7 @@ impl GateDecision {
             DecidedAccess::Default => ("default", None),
             DecidedAccess::Rule(place) => ("rule", Some(place)),
             DecidedAccess::Together => ("rules", None),
+            DecidedAccess::Token => ("token", None),
         };
         let digits = |print: Fingerprint| print.to_hex().chars().take(FINGERPRINT).collect();
         RecordedDecision {

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use self::rules::Refusal;
 pub use self::{
     classify::{Effect, effect},
     rules::Rules,
@@ -32,7 +33,7 @@ pub use self::{
 };
 use crate::{
     access::Caller,
-    activity::GateDecision,
+    activity::{DecidedAccess, GateDecision},
     catalog::{Catalog, ServerCatalog, Snapshot},
     config::Settings,
     failure::error_code::Failure,
@@ -153,10 +154,13 @@ impl Gate {
         })
     }
 
-    /// What of the access rules keeps this from a caller.
+    /// What of the access rules keeps this from a caller, or that only its token does.
     pub fn denial(&self, caller: &Caller, server: &str, target: &Target<'_>) -> GateDecision {
         self.with_rules(caller, |rules| GateDecision {
-            access: rules.deciding(caller, server, target),
+            access: match rules.permit(caller, server, target) {
+                Err(Refusal::BeyondToken(..)) => DecidedAccess::Token,
+                _ => rules.deciding(caller, server, target),
+            },
             definition: None,
             call_with: None,
         })

@@ -55,6 +55,16 @@ async fn a_token_calls_what_its_limit_lets_it_on_every_way_in() {
             .iter()
             .filter(|(_, call_type)| *call_type <= level);
         assert_eq!(tools.len(), may_see.count(), "{calls}: {tools:?}");
+        let mut records = house
+            .daemon
+            .home()
+            .activity("outcome=refused&server=up&limit=200")
+            .await;
+        records.retain(|record| record["code"] == "access_denied" && record["gate"].is_object());
+        assert_eq!(records.is_empty(), level == 2, "{calls}: {records:?}");
+        for record in &records {
+            assert_eq!(record["gate"]["decided_by"], "token", "{calls}: {record}");
+        }
     }
 }
 
