@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { acting, button, cell, copying, failed, head, note, row, section, table, toast } from "./parts.js";
 import { asker } from "./records.js";
 import { tokens } from "./tokens.js";
-import { said, some } from "./words.js";
+import { said, sentence, some } from "./words.js";
 
 /** Calls without a token that are looked at. */
 const RECENT = 200;
@@ -74,7 +74,7 @@ export function access(_, frame) {
     const seen = without.length ? ` In 7 days ${some(without, 5)} called without a token: over the network that ends in 401.` : "";
     const names = `${out.length ? `${some(out, 5)} ${out.length === 1 ? "has" : "have"} none and would get 401.` : seen ? "" : "No known client would get 401."}${seen}`;
     if (isOn) {
-      return section("Without a token", null, h("p", "A client without a token gets 401. Programs that start ", h("code", "mcpproxy stdio"), " on this machine need none."));
+      return section("Without a token", null, h("p", "A client without a token gets 401. Clients that start mcpproxy themselves on this machine need none."));
     }
     const question = h("div.confirm", { role: "group", "aria-label": "Require tokens?" },
       h("div", h("b", "Require tokens from now on?"), h("br"), h("span.soft", names, out.length ? h("label.own", h("input", { type: "checkbox", checked: keepsIn, on: { change: (event) => { keepsIn = event.target.checked; frame.paint(); } } }), " Give each a token of its own, in its file") : null, list.count() || (keepsIn && out.length) ? "" : " There are no tokens yet, so nothing could connect over the network.")),
@@ -156,7 +156,7 @@ export function access(_, frame) {
     return [
       h("div.title", h("div", h("h1", "Access"), h("p.sub", sub)), h("div.acts", h("a.btn", { href: "/ui/clients" }, "Clients"))),
       it.failure ? failed(it.failure) : null,
-      status.warnings.filter((warning) => warning.includes("serverAuth")).map((warning) => note("warn", warning)),
+      status.warnings.filter((warning) => warning.includes("serverAuth")).map((warning) => note("warn", sentence(warning))),
       h("div.cols.wide", h("div", list.render(), requiring(), rules(), profiles()),
         h("aside.rail", { "aria-labelledby": "h-new-token" }, h("h2", { id: "h-new-token" }, "New token"), h("p.hint", "For a colleague, another machine or a job."), list.rail())),
     ];

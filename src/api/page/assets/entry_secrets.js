@@ -78,7 +78,7 @@ export function entrySecrets() {
   }
 
   /** What may be in the keyring although nothing refers to it. */
-  const leftOver = () => (left.length ? h("p.hint", `Its secrets may still be in ${vault()}: `, h("code", said(left.join(", "))), ". ", h("code", "mcpproxy secret list"), " shows what uses them.") : null);
+  const leftOver = () => (left.length ? h("p.hint", `Its secrets may still be in ${vault()}: `, h("code", said(left.join(", "))), ".") : null);
 
   return { taken, know, store, remember, restored, among, leftOver };
 }

@@ -97,8 +97,11 @@ export function note(kind, children, ...buttons) {
 
 /** A failure, with what to do. */
 export function failed(failure, ...buttons) {
-  return note("err", [h("b", ended(failure.message)), " ", ended(failure.hint), " ", codeOf(failure)], ...buttons);
+  return note("err", [h("b", ended(failure.message)), " ", ended(stepOf(failure)), " ", codeOf(failure)], ...buttons);
 }
+
+/** What helps, unless it is a command of the terminal: only where no button can help it is that. */
+const stepOf = ({ code, hint }) => (["unauthorized", "unreachable"].includes(code) || !/`mcpproxy /.test(hint ?? "") ? hint : "");
 
 /** A failure without the step of the command line, since what helps is on the page. */
 export const wrong = (failure, ...buttons) => note("err", [h("b", ended(failure.message)), " ", codeOf(failure)], ...buttons);
@@ -120,7 +123,7 @@ export function unreadable(failure, again, ways) {
   return h(
     "div.empty",
     h("b.bad", ended(failure.message)),
-    ways ? ways.text : ended(failure.hint),
+    ways ? ways.text : ended(stepOf(failure)),
     " ", codeOf(failure),
     h("p.acts", ways?.links ?? (failure.isFinal ? go("Servers", "/ui/") : button("Try again", again)), copying("Copy details", details)),
   );
