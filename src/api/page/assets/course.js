@@ -27,16 +27,19 @@ export function gateSection(record) {
   const verdict = (name, passed, refused) => {
     const at = QUESTIONS.findIndex(([question]) => question === name);
     if (at === refusedAt) return ["refused: ", refused];
-    return at < asked ? passed : h("span.dim", "not checked");
+    return at < asked ? passed : null;
   };
-  return h("section.sec", { "aria-labelledby": "gate-h" }, h("header", h("h3", { id: "gate-h" }, "Gate")), facts([
+  const rows = [
     ["Access rule", verdict("access", access(gate, true), access(gate, false))],
     ["Server", verdict("enabled", "enabled", "it is disabled")],
     ["Quarantine", verdict("quarantine", "not held", "the whole server awaits approval")],
     ["Tool", record.tool === undefined ? undefined : verdict("switched", "enabled", "its server’s entry disables it")],
     ["Definition", record.tool === undefined ? undefined : verdict("definition", pinned(gate), record.code === "tool_changed" ? "it differs from the approved one" : "it is not approved")],
     ["Call type", record.variant || record.code === "wrong_variant" ? verdict("class", called(record), "the call type is too mild") : undefined],
-  ]));
+  ];
+  // Facts leave out what has no verdict: it is named in one line.
+  const rest = rows.filter(([, found]) => found === null).map(([word], i) => (i ? word.toLowerCase() : word));
+  return h("section.sec", { "aria-labelledby": "gate-h" }, h("header", h("h3", { id: "gate-h" }, "Gate")), facts([...rows, ["Not checked", rest.length ? h("span.dim", rest.join(", ")) : undefined]]));
 }
 
 /** A call that failed before the gate was asked: what a server offers has to be known first. */

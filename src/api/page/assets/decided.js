@@ -2,7 +2,7 @@
 
 import { ask, part, query } from "./api.js";
 import { h } from "./dom.js";
-import { at, count, said } from "./words.js";
+import { at, count, said, some } from "./words.js";
 
 /** Decisions that are listed. */
 const LISTED = 5;
@@ -28,6 +28,9 @@ export function decisionsAmong(records) {
   return found.filter((record) => !isSecond(record));
 }
 
+/** What a decision was about, without fingerprints; the record has them. */
+const brief = (detail) => some(detail.split(", ").map((one) => one.replace(/ [0-9a-f]{16,}$/, "")), LISTED);
+
 /** They as a list, with all of them behind it. */
 export function decidedList(decided) {
   const all = (word) => h("a", { href: "/ui/activity?kind=decision&since=7d" }, word);
@@ -37,7 +40,7 @@ export function decidedList(decided) {
   const summary = [approved ? `${count(approved, "approval")}` : "", held ? `${held} quarantined` : ""].filter(Boolean).join(", ");
   const line = (record) => h("li", { "data-key": `d${record.id}` },
     h("a", { href: `/ui/activity/${record.id}?kind=decision&since=7d` }, at(record.time)), " ", WORDS[record.action], " ", h("a.u", { href: `/ui/servers/${part(record.server)}` }, said(record.server)),
-    record.detail ? h("div.sub.cut", { title: record.detail }, said(record.detail)) : null);
+    record.detail ? h("div.sub.cut", { title: record.detail }, said(brief(record.detail))) : null);
   return h("section.decided.sec", { "aria-labelledby": "decided-h" }, h("h3.hint", { id: "decided-h" }, "Decided this week: ", all(summary)), h("ul.small", decided.slice(0, LISTED).map(line)),
     decided.length > LISTED ? h("p.hint", `The last ${LISTED} of ${decided.length}. `, all("Show all")) : null);
 }
