@@ -24,6 +24,7 @@ use crate::{
     daemon::ServeError,
     daemon_client::bridge::BridgeHost,
     process,
+    storage::in_words,
 };
 
 /// How long a daemon may take until it serves.
@@ -70,7 +71,7 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|error| CommandFailure::failed(format!("failed to start the daemon: {error}")))?;
+        .map_err(|error| failed(&in_words(&error)))?;
     let stdout = daemon.stdout.take().expect("stdout is piped");
     let (sender, first_line) = mpsc::channel();
     thread::spawn(move || {
@@ -88,7 +89,7 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
     {
         Ok(READY | TAKEN) => Ok(()),
         Ok("") => Err(CommandFailure::failed(format!(
-            "the daemon exited on start; its log: {}",
+            "it exited on start; its log: {}",
             log.display()
         ))),
         Ok(why) => Err(match why.split_once(STEP) {
@@ -96,7 +97,7 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
             None => CommandFailure::failed(why),
         }),
         Err(_) => Err(CommandFailure::failed(format!(
-            "the daemon was not ready within {} s; its log: {}",
+            "it was not ready within {} s; its log: {}",
             SERVES_WITHIN.as_secs(),
             log.display()
         ))),
@@ -160,12 +161,12 @@ impl Starter {
     }
 }
 
-impl BridgeHost for Starter {
-    async fn start_daemon(&self) -> Result<(), String> {
-        let program = program().map_err(|failure| failure.what)?;
-        let mut command = tokio::process::Command::new(program);
+impl Starter {
+    /// Returns when the daemon, or another one, has the data folder.
+    pub(super) async fn begin(&self) -> Result<(), CommandFailure> {
+        let mut command = tokio::process::Command::new(program()?);
         command
-            .arg("--config")
+            .args(["-o", "json", "--config"])
             .arg(&self.places.config_file)
             .arg("--data-dir")
             .arg(&self.data_dir)
@@ -187,10 +188,16 @@ impl BridgeHost for Starter {
         // The process waits for the daemon itself; this is against one that hangs.
         match timeout(2 * SERVES_WITHIN, command.output()).await {
             Ok(Ok(done)) if done.status.success() => Ok(()),
-            Ok(Ok(done)) => Err(last_words(&done.stderr)),
-            Ok(Err(error)) => Err(format!("failed to start the daemon: {error}")),
-            Err(_) => Err("starting the daemon took too long".to_owned()),
+            Ok(Ok(done)) => Err(why(&done.stdout)),
+            Ok(Err(error)) => Err(failed(&in_words(&error))),
+            Err(_) => Err(failed("it took too long")),
         }
+    }
+}
+
+impl BridgeHost for Starter {
+    async fn start_daemon(&self) -> Result<(), String> {
+        self.begin().await.map_err(|failure| failure.what)
     }
 
     fn note(&self, text: &str) {
@@ -198,30 +205,49 @@ impl BridgeHost for Starter {
     }
 }
 
-fn last_words(stderr: &[u8]) -> String {
-    let text = String::from_utf8_lossy(stderr);
-    let text = text.trim();
-    match text.strip_prefix("error: ").unwrap_or(text) {
-        "" => "the daemon could not be started".to_owned(),
-        why => format!("the daemon could not be started: {why}"),
+fn failed(why: &str) -> CommandFailure {
+    CommandFailure::failed(format!("the daemon was not started: {why}")).next("`mcpproxy doctor`")
+}
+
+/// What the process that was to start it says with `-o json`.
+fn why(stdout: &[u8]) -> CommandFailure {
+    #[derive(serde::Deserialize)]
+    struct Failed {
+        error: String,
+        hint: Option<String>,
+    }
+    match serde_json::from_slice(stdout) {
+        Ok(Failed {
+            error,
+            hint: Some(hint),
+        }) => failed(&error).next(hint),
+        Ok(Failed { error, hint: None }) => failed(&error),
+        Err(_) => failed("it ended without a word"),
     }
 }
 
 fn program() -> Result<PathBuf, CommandFailure> {
     process::own_program().map_err(|error| {
-        CommandFailure::failed(format!("failed to find mcpproxy's own program: {error}"))
+        CommandFailure::failed(format!(
+            "failed to find mcpproxy's own program: {}",
+            in_words(&error)
+        ))
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::last_words;
+    use super::why;
 
     #[test]
-    fn the_reason_of_a_failed_start_is_passed_on() {
-        let check = |stdout: &str, expected| assert_eq!(last_words(stdout.as_bytes()), expected);
-        check("error: no\n", "the daemon could not be started: no");
-        check("no", "the daemon could not be started: no");
-        check("", "the daemon could not be started");
+    fn the_reason_of_a_failed_start_is_passed_on_with_its_step() {
+        let check = |stdout: &str, what: &str, step: &str| {
+            let failure = why(stdout.as_bytes());
+            assert_eq!(failure.what, format!("the daemon was not started: {what}"));
+            assert_eq!(failure.next_step.as_deref(), Some(step));
+        };
+        check(r#"{"error": "no", "hint": "try"}"#, "no", "try");
+        check(r#"{"error": "no"}"#, "no", "`mcpproxy doctor`");
+        check("", "it ended without a word", "`mcpproxy doctor`");
     }
 }

@@ -52,6 +52,8 @@ use std::{env, ffi::OsString, pin::Pin, process::ExitCode};
 
 use clap::{FromArgMatches, Parser, Subcommand};
 
+use crate::storage::in_words;
+
 use self::{failure::CommandFailure, location::Location, output::Output};
 
 /// Run each MCP server once and share it with all your AI clients.
@@ -126,10 +128,16 @@ impl InnerCommand {
     fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::DemoServer => demo_server::run().map_err(|source| {
-                CommandFailure::failed(format!("failed to serve on stdin and stdout: {source}"))
+                CommandFailure::failed(format!(
+                    "failed to serve on stdin and stdout: {}",
+                    in_words(&source)
+                ))
             }),
             Self::RunScript => crate::code_execution::run_sandbox().map_err(|source| {
-                CommandFailure::failed(format!("failed to run a script from stdin: {source}"))
+                CommandFailure::failed(format!(
+                    "failed to run a script from stdin: {}",
+                    in_words(&source)
+                ))
             }),
         }
     }
@@ -154,7 +162,11 @@ pub fn main() -> ExitCode {
         Err(help_or_mistake) => return output::usage(&help_or_mistake),
     };
     // What these write to stdout is for clients.
-    let serves = matches!(arguments.command, Command::Serve(_) | Command::Stdio(_));
+    let serves = match &arguments.command {
+        Command::Serve(serve) => serve.serves(),
+        Command::Stdio(_) => true,
+        _ => false,
+    };
     let out = if serves {
         arguments.output.without_data()
     } else {
@@ -212,7 +224,10 @@ fn runtime() -> Result<tokio::runtime::Runtime, CommandFailure> {
         .enable_all()
         .build()
         .map_err(|source| {
-            CommandFailure::failed(format!("failed to start the runtime: {source}"))
+            CommandFailure::failed(format!(
+                "failed to start the runtime: {}",
+                in_words(&source)
+            ))
         })?;
     platform::outlive_file_limit(&runtime);
     Ok(runtime)

@@ -18,6 +18,7 @@ use crate::{
     daemon_client::bridge::{self, DaemonSocket},
     management::{Management, OverFiles},
     process::{self, LoginPath},
+    storage::in_words,
     text::secret::Secret,
 };
 
@@ -78,6 +79,11 @@ struct Joining {
 }
 
 impl ServeCommand {
+    /// Whether this process serves, and does not start one that does.
+    pub(super) fn serves(&self) -> bool {
+        self.background != Some(Background::Start)
+    }
+
     pub(super) fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         if self.background == Some(Background::Start) {
@@ -93,7 +99,7 @@ impl ServeCommand {
             .enable_all()
             .build()
             .map_err(|error| {
-                CommandFailure::failed(format!("failed to start the runtime: {error}"))
+                CommandFailure::failed(format!("failed to start the runtime: {}", in_words(&error)))
             })?;
         platform::outlive_file_limit(&runtime);
         let served = runtime.block_on(serve(way, options));
@@ -105,16 +111,25 @@ impl ServeCommand {
     }
 
     fn options(self, files: &Management<OverFiles>, out: Output) -> ServeOptions {
-        let carried = self.carried;
-        let listen = carried.address().or(self.http.clone().flatten());
+        let listen = self.carried.address().or(self.http.clone().flatten());
         let speaks_http = !self.stdio || listen.is_some() || self.http.is_some();
-        let log_level = carried.log_level.or(out.log_level().map(str::to_owned));
+        let carried = CarriedOptions {
+            listen,
+            port: None,
+            log_level: self
+                .carried
+                .log_level
+                .or(out.log_level().map(str::to_owned)),
+            ..self.carried
+        };
         ServeOptions {
             places: files.places().clone(),
-            listen,
+            // Only a path that is no UTF-8 cannot be an argument again.
+            arguments: carried.arguments().unwrap_or_default(),
+            listen: carried.listen,
             mode: carried.mode,
             insecure: carried.insecure,
-            log_level,
+            log_level: carried.log_level,
             log_format: match carried.log_format {
                 None | Some(LineFormat::Text) => LogFormat::Text,
                 Some(LineFormat::Json) => LogFormat::Json,
@@ -169,7 +184,11 @@ fn endpoint(mode: Option<&str>) -> &'static str {
 }
 
 async fn serve(way: ServeMode, options: ServeOptions) -> Result<(), ServeError> {
-    daemon::start_logging(&options)?;
+    let logging = daemon::start_logging(&options);
+    if let (ServeMode::Background, Err(_)) = (&way, &logging) {
+        return background::report(logging).map(drop);
+    }
+    logging?;
     // Before anybody can see that we serve: who then ends us at once must find us listening.
     let mut signals = Signals::hear()?;
     match way {
@@ -188,7 +207,7 @@ async fn serve(way: ServeMode, options: ServeOptions) -> Result<(), ServeError> 
         ServeMode::Client(joining) => {
             let Joining { socket, starter } = *joining;
             let (input, output) = platform::standard_streams().map_err(|error| {
-                let what = format!("stdin or stdout is closed: {error}");
+                let what = format!("stdin or stdout is closed: {}", in_words(&error));
                 ServeError::failed(what, "start it with both open, as a client does")
             })?;
             match started(options, &mut signals).await {

@@ -12,7 +12,7 @@ use super::{
     service, stop,
 };
 use crate::{
-    daemon_client::{DaemonClient, bridge::BridgeHost},
+    daemon_client::DaemonClient,
     doctor::TakenPort,
     management::{Management, OverFiles, StatusReport},
 };
@@ -29,9 +29,12 @@ pub(super) struct StartCommand {}
 
 /// Restart the daemon
 ///
-/// Calls in flight may finish, and sessions continue. A service is restarted by its service manager.
+/// Calls in flight may finish, and sessions continue. A service is restarted by its service manager; any other daemon runs in the
+/// background then, with the options of `serve` that it had.
 #[derive(Debug, Args)]
-#[command(after_long_help = "Examples:\n  mcpproxy restart           after a change that needs it")]
+#[command(
+    after_long_help = "Examples:\n  mcpproxy restart           apply changes that need a restart"
+)]
 pub(super) struct RestartCommand {}
 
 #[derive(Serialize)]
@@ -48,7 +51,7 @@ impl StartCommand {
         let is_new = running.is_none();
         let daemon = match running {
             Some(daemon) => daemon,
-            None => start(&files, out).await?,
+            None => start(&files, &[], out).await?,
         };
         let done = if is_new { "started" } else { "already running" };
         say(&files, &daemon, done, is_new, out).await
@@ -63,32 +66,41 @@ impl RestartCommand {
             // One that runs keeps the last good file; one that is ended could not begin with this one.
             files.supposed_settings()?;
         }
-        let pid = running.as_ref().and_then(DaemonClient::status_report);
-        let is_service = match pid.map(|status| status.pid) {
-            Some(pid) => service::restart(pid).await?,
+        let status = running.as_ref().and_then(DaemonClient::status_report);
+        let is_service = match &status {
+            Some(status) => service::restart(status.pid).await?,
             None => false,
         };
+        let location = status.map(|status| status.location).unwrap_or_default();
+        let mut done = "restarted".to_owned();
         let daemon = if is_service {
             connection::open_soon(&files, out).await?
         } else {
             if let Some(daemon) = running {
                 stop::end(daemon).await?;
+                if location.log_file.is_none() {
+                    done += " in the background";
+                }
             }
-            start(&files, out).await?
+            let options = location.serve_options;
+            if !options.is_empty() {
+                done.extend([" with ", &options.join(" ")]);
+            }
+            start(&files, &options, out).await?
         };
-        say(&files, &daemon, "restarted", true, out).await
+        say(&files, &daemon, &done, true, out).await
     }
 }
 
-/// A daemon that runs on when its starter is gone.
+/// A daemon that runs on when its starter is gone, with these options of `serve`.
 pub(super) async fn start(
     files: &Management<OverFiles>,
+    options: &[String],
     out: Output,
 ) -> Result<DaemonClient, CommandFailure> {
     out.progress("starting the daemon");
     let starter = Starter::lasting(files.places().clone(), files.data_dir().to_owned(), out);
-    let begun = starter.start_daemon().await;
-    begun.map_err(|why| CommandFailure::failed(why).next("`mcpproxy doctor`"))?;
+    starter.with(options.iter().map(Into::into)).begin().await?;
     Ok(connection::open_soon(files, out).await?)
 }
 

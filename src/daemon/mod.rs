@@ -20,7 +20,7 @@ mod span_export;
 mod watchdog;
 
 use std::{
-    fmt, io,
+    io,
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
@@ -39,12 +39,15 @@ use self::{
 pub use self::{serve_error::ServeError, shutdown::Signals};
 pub use crate::telemetry::logging::LogFormat;
 use crate::{
-    config::{self, Keeper, Listen, NotLoopback, Overrides, Places, RoutingMode, Settings},
+    config::{
+        self, BadListen, Keeper, Listen, NotLoopback, Overrides, Places, RoutingMode, Settings,
+    },
     doctor::TakenPort,
     keyring,
     management::DaemonLocation,
     process::LoginPath,
     router::View,
+    storage,
     telemetry::logging,
     trust::approvals::Lock,
 };
@@ -60,6 +63,8 @@ pub struct ServeOptions {
     pub mode: Option<String>,
     /// An address that other machines can reach is meant.
     pub insecure: bool,
+    /// These options as arguments, for whoever starts the daemon again.
+    pub arguments: Vec<String>,
     /// The log level.
     pub log_level: Option<String>,
     /// How log lines look.
@@ -220,6 +225,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         background: DaemonLocation {
             log_file: options.log_file,
             lock_file: settings.lock_file.clone(),
+            serve_options: options.arguments,
             ends_after_idle_seconds: idle_exit.map(|time| time.as_secs()),
             ..DaemonLocation::default()
         },
@@ -235,14 +241,15 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
 
 /// Reads what is accepted. A daemon that cannot do that does not start: it would accept something else.
 fn lock_file(file: &Path) -> Result<Lock, ServeError> {
-    let failed = |why: String| {
+    let lock = Lock::load(file).map_err(|error| {
         let file = file.display();
         ServeError::failed(
-            format!("the lock file {file} cannot be used: {why}"),
-            "write one with `mcpproxy upstream lock FILE`, or name another with --locked or `lock_file`",
+            format!("the daemon was not started: the lock file {file} cannot be used: {error}"),
+            format!(
+                "name a lock file; `mcpproxy upstream lock {file}` writes what is approved into one"
+            ),
         )
-    };
-    let lock = Lock::load(file).map_err(|error| failed(error.to_string()))?;
+    })?;
     tracing::info!(file = %file.display(), tools = lock.len(), "only what the lock file has is accepted");
     Ok(lock)
 }
@@ -302,34 +309,38 @@ async fn not_bound(listen: Listen, error: &NotBound) -> ServeError {
 }
 
 fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {
-    let usage = |error: &dyn fmt::Display| {
-        ServeError::usage(
-            error.to_string(),
-            "`mcpproxy serve --help` says what can stand there",
-        )
-    };
     let listen = options
         .listen
         .as_deref()
         .map(str::parse::<Listen>)
         .transpose()
-        .map_err(|error| usage(&error))?;
+        .map_err(|BadListen(text)| {
+            let what = format!("the daemon was not started: {text:?} is no address to listen on");
+            ServeError::usage(what, BadListen::STEP)
+        })?;
     let routing_mode = match options.mode.as_deref() {
         None => None,
-        Some(text) => Some(
-            RoutingMode::parse(text)
-                .ok_or_else(|| usage(&format!("{text:?} is no routing mode")))?,
-        ),
+        Some(text) => Some(RoutingMode::parse(text).ok_or_else(|| {
+            let what = format!("the daemon was not started: {text:?} is no routing mode");
+            ServeError::usage(what, "leave --mode out")
+        })?),
     };
     // Relative to where the command was typed, not to the file of the configuration.
     let lock_file = options.locked.as_deref().map(std::path::absolute);
-    let lock_file = lock_file
-        .transpose()
-        .map_err(|error| usage(&format!("--locked: {error}")))?;
+    let lock_file = lock_file.transpose().map_err(|error| {
+        let what = format!(
+            "the daemon was not started: --locked: {}",
+            storage::in_words(&error)
+        );
+        ServeError::usage(what, "name a lock file")
+    })?;
     let demo = if options.demo {
         let program = std::env::current_exe();
         Some(program.map_err(|error| {
-            let what = format!("the demo server cannot be found: {error}");
+            let what = format!(
+                "the demo server cannot be found: {}",
+                storage::in_words(&error)
+            );
             ServeError::failed(what, "leave --demo out")
         })?)
     } else {

@@ -106,6 +106,9 @@ pub struct DaemonLocation {
     /// The lock file that is served: exactly what it has is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_file: Option<PathBuf>,
+    /// The options of `serve` that the daemon has, with which a restart starts it again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub serve_options: Vec<String>,
     /// How long such a daemon stays when nobody is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_after_idle_seconds: Option<u64>,

@@ -37,7 +37,7 @@ impl SetupCommand {
             }
             out.note("the service manager did not start it; it runs in the background for now");
         }
-        let daemon = start::start(files, out).await?;
+        let daemon = start::start(files, &[], out).await?;
         if !is_service {
             let later = "start at every login: `mcpproxy service install`";
             report.next_steps.push(later.to_owned());

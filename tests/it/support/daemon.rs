@@ -246,6 +246,7 @@ impl TestDaemon {
     /// Starts in a home where a daemon may have lived before.
     pub async fn start_in(home: Home) -> Self {
         let options = ServeOptions {
+            arguments: Vec::new(),
             places: Places {
                 config_file: home.config_file(),
                 data_dir: home.data_dir(),
