@@ -28,6 +28,37 @@ pub fn disk_step(error: &io::Error) -> &'static str {
     }
 }
 
+/// What the system says, in words and without its number; what we say ourselves stays.
+pub fn in_words(error: &io::Error) -> String {
+    if error.get_ref().is_some() {
+        return error.to_string();
+    }
+    let known = match error.kind() {
+        io::ErrorKind::NotFound => "no such file or folder",
+        io::ErrorKind::PermissionDenied => "permission denied",
+        io::ErrorKind::AlreadyExists => "a file of that name is in the way",
+        io::ErrorKind::IsADirectory => "it is a folder",
+        io::ErrorKind::NotADirectory => "a part of the path is no folder",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full",
+        io::ErrorKind::ReadOnlyFilesystem => "the disk is read-only",
+        io::ErrorKind::InvalidData => "it is no UTF-8 text",
+        io::ErrorKind::ConnectionReset
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::BrokenPipe => "the other side closed the connection",
+        io::ErrorKind::UnexpectedEof => "it ends too early",
+        io::ErrorKind::TimedOut => "no answer in time",
+        io::ErrorKind::AddrInUse => "the address is in use",
+        io::ErrorKind::AddrNotAvailable => "this machine does not have that address",
+        _ => {
+            let whole = error.to_string();
+            let number = error.raw_os_error().unwrap_or_default();
+            let words = whole.strip_suffix(&format!(" (os error {number})"));
+            return words.unwrap_or(&whole).to_ascii_lowercase();
+        }
+    };
+    known.to_owned()
+}
+
 /// Makes what these options create a file that only its owner can read (0600).
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
@@ -314,6 +345,22 @@ mod tests {
 
     fn set_mode(path: &Path, mode: u32) {
         fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
+    }
+
+    #[test]
+    fn what_the_system_says_is_in_words_without_its_number() {
+        for (number, words) in [
+            (2, "no such file or folder"),
+            (13, "permission denied"),
+            (17, "a file of that name is in the way"),
+            (20, "a part of the path is no folder"),
+            (21, "it is a folder"),
+            (24, "too many open files"),
+            (28, "the disk is full"),
+        ] {
+            assert_eq!(in_words(&io::Error::from_raw_os_error(number)), words);
+        }
+        assert_eq!(in_words(&io::Error::other("It is Ours")), "It is Ours");
     }
 
     #[test]

@@ -23,6 +23,7 @@ use super::{
 use crate::{
     failure::error_code::{ErrorCode, Failure},
     management::{FollowedLog, LogLines, Management, last_lines},
+    storage::in_words,
 };
 
 /// How much of a log is wanted.
@@ -151,7 +152,7 @@ async fn daemon_logs_stream(State(api): State<Api>, LineCount(lines): LineCount)
 }
 
 fn unreadable(error: &io::Error) -> FailureResponse {
-    let error = format!("the log cannot be read: {error}");
+    let error = format!("the log cannot be read: {}", in_words(error));
     FailureResponse(Failure::new(
         ErrorCode::Internal,
         error,

@@ -21,7 +21,6 @@ mod notices;
 mod openapi;
 pub mod page;
 mod page_login;
-mod plain_words;
 mod record_news;
 mod refusal;
 mod routes;
@@ -56,7 +55,6 @@ use tower_service::Service;
 
 pub use self::refusal::{refused, refused_body};
 use self::{
-    plain_words::in_plain_words,
     routes::{About, Routes},
     verbs::Verbs,
 };
@@ -64,7 +62,10 @@ use crate::{
     access::Access,
     call_context::CallIds,
     config::{Places, read_unrepeated_object},
-    failure::error_code::{ErrorCode, Failure},
+    failure::{
+        error_code::{ErrorCode, Failure},
+        plain_words::in_plain_words,
+    },
     management::{DaemonLocation, Management, OverFiles},
     process::{ChildLedger, LoginPath},
     router::Router,
@@ -327,8 +328,8 @@ fn ok(value: &impl Serialize) -> Answer {
 fn wrong(why: impl std::fmt::Display) -> FailureResponse {
     FailureResponse(Failure::new(
         ErrorCode::InvalidArguments,
-        format!("the request is wrong: {}", in_plain_words(&why.to_string())),
-        "Correct the request.",
+        format!("nothing was done: {}", in_plain_words(&why.to_string())),
+        "GET /api/v1/openapi.json says what this request takes.",
     ))
 }
 
@@ -336,7 +337,13 @@ fn wrong(why: impl std::fmt::Display) -> FailureResponse {
 fn read_body<T: DeserializeOwned>(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<T, FailureResponse> {
-    let object = read_unrepeated_object(&body.map_err(wrong)?).map_err(wrong)?;
+    let body = body.map_err(wrong)?;
+    let unusable = |why| {
+        wrong(format!(
+            "the body is not the JSON object that it should be; {why}"
+        ))
+    };
+    let object = read_unrepeated_object(&body).map_err(unusable)?;
     serde_path_to_error::deserialize(Value::Object(object)).map_err(wrong)
 }
 
@@ -357,8 +364,8 @@ async fn unknown_path(uri: http::Uri) -> FailureResponse {
     FailureResponse(Failure::new(ErrorCode::UnknownPath, error, hint))
 }
 
-async fn wrong_method() -> FailureResponse {
-    let hint = "The header Allow lists its methods.";
-    let code = ErrorCode::MethodNotAllowed;
-    FailureResponse(Failure::new(code, "the path has no such method", hint))
+async fn wrong_method(method: http::Method, uri: http::Uri) -> FailureResponse {
+    let hint = "The header Allow lists the methods of this path.";
+    let error = format!("nothing was done: {} does not take {method}", uri.path());
+    FailureResponse(Failure::new(ErrorCode::MethodNotAllowed, error, hint))
 }

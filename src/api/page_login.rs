@@ -20,6 +20,7 @@ use crate::{
     access::operators::{LINK_LIFETIME, OperatorPass},
     failure::error_code::{ErrorCode, Failure},
     management::PageLink,
+    storage::in_words,
 };
 
 pub(super) fn routes() -> Routes {
@@ -91,7 +92,7 @@ async fn log_out(
 fn no_random(error: &std::io::Error) -> FailureResponse {
     FailureResponse(Failure::new(
         ErrorCode::Internal,
-        format!("the login cannot be made: {error}"),
+        format!("the login cannot be made: {}", in_words(error)),
         "Try again.",
     ))
 }

@@ -31,6 +31,7 @@ use crate::{
         ToolList, approver,
     },
     process,
+    storage::in_words,
     text::names::ServerName,
 };
 
@@ -266,7 +267,7 @@ async fn try_new(State(api): State<Api>, body: Result<Bytes, BytesRejection>) ->
     let trial = tokio::spawn(doctor::try_new(settings, ledger, login_path, ending));
     let tried = trial.await.map_err(io::Error::other).flatten();
     ok(&tried.map_err(|error| {
-        let error = format!("servers cannot be started: {error}");
+        let error = format!("servers cannot be started: {}", in_words(&error));
         Failure::new(ErrorCode::Internal, error, "Try again.")
     })?)
 }

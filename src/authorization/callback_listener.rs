@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{LoginError, callback::Callback};
-use crate::config::loopback::is_loopback;
+use crate::{config::loopback::is_loopback, storage::in_words};
 
 /// Limit: bytes of a request's head; how long a browser may take to say what it wants, because some open connections in advance and say
 /// nothing; connections without a request yet, of which the oldest gives way to a new one, so that nobody keeps the browser out by opening
@@ -108,7 +108,10 @@ impl Redirect {
         let bound = bound.and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (address, listener) = bound.map_err(|error| {
             let port = port.unwrap_or_default();
-            format!("cannot listen at {host}:{port} for the browser's return: {error}")
+            format!(
+                "cannot listen at {host}:{port} for the browser's return: {}",
+                in_words(&error)
+            )
         })?;
         Ok(Some(CallbackListener {
             listener,

@@ -291,20 +291,13 @@ fn issuer(metadata: &AuthorizationMetadata) -> String {
 }
 
 fn not_registered(error: &LoginError, issuer: &str, is_guessed: bool) -> LoginError {
-    let what = if is_guessed {
-        "it names no authorization server, and none is at the usual addresses; it may need a key in `headers`"
-            .to_owned()
-    } else {
-        format!(
-            "the authorization server {issuer} does not register clients itself; register one there by hand, and put its id into `oauth.client_id`"
-        )
-    };
-    let what = format!("{what} ({error})");
     if is_guessed {
-        LoginError::NoPlace(what)
-    } else {
-        LoginError::NotRegistered(what)
+        let what = "it names no authorization server, and none is at the usual addresses; it may need a key in `headers`";
+        return LoginError::NoPlace(what.to_owned());
     }
+    LoginError::NotRegistered(format!(
+        "the authorization server {issuer} does not register clients itself; register one there by hand, and put its id into `oauth.client_id` ({error})"
+    ))
 }
 
 /// The value of a parameter of an address.

@@ -10,7 +10,10 @@ use std::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{LoginError, login_file, server_login::ServerLogin, terms::Terms};
-use crate::{config::ServerEntry, runtime::sync::Guarded, storage, text::names::ServerName};
+use crate::{
+    config::ServerEntry, runtime::sync::Guarded, storage, storage::in_words,
+    text::names::ServerName,
+};
 
 /// How long the end waits for a renewal: torn off, it may cost the login.
 const GRACE: Duration = Duration::from_secs(5);
@@ -68,7 +71,8 @@ impl Logins {
         let was_there = file.exists();
         storage::remove(&file).map_err(|error| {
             LoginError::Failed(format!(
-                "the file with the tokens cannot be removed: {error}"
+                "the file with the tokens cannot be removed: {}",
+                in_words(&error)
             ))
         })?;
         Ok(was_logged_in || was_there)

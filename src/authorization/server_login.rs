@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     link::{Authorization, Challenge, LoginHeader},
+    storage::in_words,
     text::{names::ServerName, secret::Secrets},
 };
 
@@ -109,7 +110,8 @@ impl ServerLogin {
         self.pending.abandon();
         self.state.log_out().map(|()| true).map_err(|error| {
             LoginError::Failed(format!(
-                "the file with the tokens cannot be changed: {error}"
+                "the file with the tokens cannot be changed: {}",
+                in_words(&error)
             ))
         })
     }

@@ -156,7 +156,7 @@ pub fn endpoint_path(text: &str) -> Result<String, String> {
         .parse::<http::Uri>()
         .is_ok_and(|uri| uri.path() == text);
     if !is_path {
-        return Err("an endpoint is a path such as /mcp or /mcp/all".to_owned());
+        return Err("write a path such as /mcp or /mcp/all".to_owned());
     }
     let of_one = ["/mcp/server/", "/mcp/p/"]
         .iter()

@@ -24,6 +24,7 @@ use crate::{
     failure::error_code::{ErrorCode, Failure},
     keyring::{Keyring, KeyringError},
     management::{DaemonLocation, Management, OverFiles},
+    storage::in_words,
     text::secret::Secret,
 };
 
@@ -181,7 +182,11 @@ pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>, Failu
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => {
-            let what = format!("failed to read {}: {error}", config_file.display());
+            let what = format!(
+                "failed to read {}: {}",
+                config_file.display(),
+                in_words(&error)
+            );
             return Err(unusable(what, "check that the file may be read"));
         }
     };

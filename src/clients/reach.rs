@@ -8,6 +8,7 @@ use crate::{
     failure::error_code::{ErrorCode, Failure},
     management::{DaemonLocation, Management, OverFiles},
     process,
+    storage::in_words,
 };
 
 /// The variable of a client's environment that has its token.
@@ -56,7 +57,10 @@ impl Reaching {
         let program = process::own_program_on_path().map_err(|error| {
             Failure::new(
                 ErrorCode::Internal,
-                format!("failed to find mcpproxy's own program: {error}"),
+                format!(
+                    "failed to find mcpproxy's own program: {}",
+                    in_words(&error)
+                ),
                 "start mcpproxy by its whole path",
             )
         })?;

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{storage::private, text::moment};
+use crate::{storage, storage::private, text::moment};
 
 /// Why a file was not replaced. It is then as it was.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub(super) enum ReplaceError {
     #[error("{} may not be written to", .0.display())]
     ReadOnly(PathBuf),
     /// The disk said no.
-    #[error("failed to {doing} {}: {reason}", file.display())]
+    #[error("failed to {doing} {}: {}", file.display(), storage::in_words(reason))]
     Io {
         /// What was being done.
         doing: &'static str,

@@ -13,9 +13,8 @@ pub(super) fn read(text: &str) -> Result<Value, FileFault> {
 /// The text as a document that keeps its comments.
 fn document(text: &str) -> Result<DocumentMut, FileFault> {
     text.parse::<DocumentMut>().map_err(|error| {
-        let problem = error.message().replace('\n', ", ");
         let at = error.span().map_or(0, |span| span.start);
-        FileFault::at_byte(text, at, problem)
+        FileFault::at_byte(text, at, "it is not TOML from here on")
     })
 }
 

@@ -14,9 +14,9 @@ pub struct ActivitySettings {
     pub max_records: usize,
     /// About how large its file may be, in megabytes.
     pub max_size_mb: usize,
-    /// What is kept of the arguments of calls.
+    /// How the arguments of calls are recorded.
     pub arguments: Kept,
-    /// What is kept of their results.
+    /// How the results of calls are recorded.
     pub results: Kept,
 }
 

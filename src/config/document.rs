@@ -3,7 +3,8 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use jsonc_parser::{
-    CollectOptions, ParseOptions, ast, common::Ranged, errors::ParseErrorKind, parse_to_ast,
+    CollectOptions, ParseOptions, ParseStringErrorKind, ast, common::Ranged,
+    errors::ParseErrorKind, parse_to_ast,
 };
 use serde_json::{Map, Value};
 
@@ -69,32 +70,85 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
+/// JSON and nothing else.
+const STRICT: ParseOptions = ParseOptions {
+    allow_comments: false,
+    allow_trailing_commas: false,
+    ..OPTIONS
+};
+
 /// The syntax tree of the text, if it holds anything but comments.
 pub(super) fn tree(text: &str) -> Result<Option<ast::Value<'_>>, ConfigError> {
-    parse_to_ast(text, &CollectOptions::default(), &OPTIONS)
+    tree_of(text, &OPTIONS)
+}
+
+/// Whether the text is JSON, and what is wrong if it is not.
+pub(super) fn strict_json(text: &str) -> Result<(), ConfigError> {
+    tree_of(text, &STRICT).map(drop)
+}
+
+fn tree_of<'t>(
+    text: &'t str,
+    options: &ParseOptions,
+) -> Result<Option<ast::Value<'t>>, ConfigError> {
+    parse_to_ast(text, &CollectOptions::default(), options)
         .map(|result| result.value)
-        .map_err(|error| {
-            let mut problem = match error.kind() {
-                ParseErrorKind::ExpectedStringObjectProperty => {
-                    "a key in double quotes is missing".to_owned()
-                }
-                ParseErrorKind::ExpectedColonAfterObjectKey => {
-                    "the `:` after the key is missing".to_owned()
-                }
-                ParseErrorKind::ExpectedObjectValue => "the value is missing".to_owned(),
-                ParseErrorKind::UnterminatedObject => "this `{` is never closed".to_owned(),
-                ParseErrorKind::UnterminatedArray => "this `[` is never closed".to_owned(),
-                other => other.to_string(),
-            };
-            if let Some(first) = problem.get_mut(0..1) {
-                first.make_ascii_lowercase();
-            }
-            ConfigError::Syntax {
-                line: error.line_display(),
-                column: error.column_display(),
-                problem,
-            }
+        .map_err(|error| ConfigError::Syntax {
+            line: error.line_display(),
+            column: error.column_display(),
+            problem: problem(
+                error.kind(),
+                text.get(error.range().start..).unwrap_or_default(),
+            ),
         })
+}
+
+/// What the parser found wrong, for whoever wrote the file; `rest` begins where it did.
+fn problem(found: &ParseErrorKind, rest: &str) -> String {
+    let known = match found {
+        ParseErrorKind::ExpectedStringObjectProperty => "a key in double quotes is missing",
+        ParseErrorKind::ExpectedColonAfterObjectKey => "the `:` after the key is missing",
+        ParseErrorKind::ExpectedObjectValue => "the value is missing",
+        ParseErrorKind::ExpectedComma => "a comma is missing before this",
+        ParseErrorKind::UnterminatedObject => "this `{` is never closed",
+        ParseErrorKind::UnterminatedArray => "this `[` is never closed",
+        ParseErrorKind::UnterminatedCommentBlock => "this comment is never closed",
+        ParseErrorKind::CommentsNotAllowed => "a comment cannot be here",
+        ParseErrorKind::TrailingCommasNotAllowed => "the comma before this is one too many",
+        ParseErrorKind::SingleQuotedStringsNotAllowed => {
+            "a text needs double quotes, not single ones"
+        }
+        ParseErrorKind::MultipleRootJsonValues => "this comes after the end of the whole",
+        ParseErrorKind::NestingDepthExceeded => "it is nested too deeply",
+        ParseErrorKind::BareDecimalPointNumbersNotAllowed
+        | ParseErrorKind::ExpectedDigit
+        | ParseErrorKind::ExpectedDigitFollowingNegativeSign
+        | ParseErrorKind::ExpectedPlusMinusOrDigitInNumberLiteral => {
+            "a digit is missing in this number"
+        }
+        ParseErrorKind::HexadecimalNumbersNotAllowed
+        | ParseErrorKind::NonFiniteNumbersNotAllowed
+        | ParseErrorKind::UnaryPlusNumbersNotAllowed => {
+            "this is no decimal number such as 1, -2 or 0.5"
+        }
+        ParseErrorKind::String(ParseStringErrorKind::UnterminatedStringLiteral) => {
+            "this text has no closing quote"
+        }
+        ParseErrorKind::String(_) => "a text has a wrong `\\`; a backslash itself is `\\\\`",
+        ParseErrorKind::UnexpectedCloseBrace
+        | ParseErrorKind::UnexpectedCloseBracket
+        | ParseErrorKind::UnexpectedColon
+        | ParseErrorKind::UnexpectedComma
+        | ParseErrorKind::UnexpectedToken
+        | ParseErrorKind::UnexpectedTokenInObject
+        | ParseErrorKind::UnexpectedWord => match rest.chars().next() {
+            // The word itself may be a secret.
+            Some(c) if c.is_alphabetic() => "a text needs double quotes",
+            Some(c) => return format!("`{c}` cannot be here"),
+            None => "it ends before it is complete",
+        },
+    };
+    known.to_owned()
 }
 
 /// A file of another program as a value: JSON, with comments and trailing commas where it has them. An empty one is null.
@@ -357,7 +411,7 @@ mod tests {
     fn a_syntax_error_has_its_place() {
         check(
             "{\n  \"a\": 1,,\n}",
-            "line 2, column 10: unexpected token in object",
+            "line 2, column 10: `,` cannot be here",
         );
         check(
             "{\"a\" 1}",
@@ -365,7 +419,7 @@ mod tests {
         );
         check(
             "{\"a\": 'x'}",
-            "line 1, column 7: single-quoted strings are not allowed",
+            "line 1, column 7: a text needs double quotes, not single ones",
         );
         check(
             "{a: 1}",
@@ -375,6 +429,40 @@ mod tests {
             "\n[]",
             "line 2, column 1: the configuration must be an object {…}",
         );
+        for (text, words) in [
+            ("{\"a\": }", "`}` cannot be here"),
+            ("{\"a\": 1 \"b\": 2}", "a comma is missing before this"),
+            ("{\"a\": 1}}", "this comes after the end of the whole"),
+            ("{\"a\": ghp_x}", "a text needs double quotes"),
+            (
+                "{\"a\": 0x1F}",
+                "this is no decimal number such as 1, -2 or 0.5",
+            ),
+            ("{\"a\": .5}", "a digit is missing in this number"),
+            ("{\"a\": -}", "a digit is missing in this number"),
+            ("{\"a\": \"b", "this text has no closing quote"),
+            (
+                "{\"a\": \"\\q\"}",
+                "a text has a wrong `\\`; a backslash itself is `\\\\`",
+            ),
+            ("{\"a\": [1", "this `[` is never closed"),
+            ("{", "this `{` is never closed"),
+            ("/* ", "this comment is never closed"),
+        ] {
+            let mistake = read(text).expect_err(text).to_string();
+            assert!(mistake.ends_with(words), "{text}: {mistake}");
+        }
+        let strict = |text: &str| strict_json(text).map_err(|mistake| mistake.to_string());
+        assert_eq!(strict("{\"a\": [1, 2]}"), Ok(()));
+        for (text, words) in [
+            ("// a", "line 1, column 1: a comment cannot be here"),
+            (
+                "[1,]",
+                "line 1, column 3: the comma before this is one too many",
+            ),
+        ] {
+            assert_eq!(strict(text), Err(words.to_owned()));
+        }
         check(
             "{\"mcpServers\": 3}",
             "line 1, column 2: `mcpServers` must be a map {\"name\": {…}} or an array [{\"name\": …}]",

@@ -64,10 +64,10 @@ pub enum Change {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The text to change cannot be read.
-    #[error("the configuration cannot be changed while it has a fault: {0}")]
+    #[error("nothing was changed: the configuration file has a mistake: {0}")]
     Unreadable(ConfigError),
     /// The name to add is taken.
-    #[error("a server named {0:?} exists already")]
+    #[error("nothing was added: there is a server {0:?} already")]
     ServerExists(String),
     /// The server to change is not there.
     #[error("no server named {0:?} is in the configuration")]
@@ -84,7 +84,7 @@ pub enum EditError {
     #[error("the entry of the server {0:?} is no object")]
     NotAnEntry(String),
     /// No key was named.
-    #[error("no key to change was named")]
+    #[error("no key was named")]
     NoKey,
     /// A server cannot have this name.
     #[error(transparent)]

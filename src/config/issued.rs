@@ -125,13 +125,13 @@ struct Stored {
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The disk said no, or the file is not one of ours.
-    #[error("the tokens cannot be read or written: {0}")]
+    #[error("the tokens cannot be read or written: {}", storage::in_words(.0))]
     Io(#[from] io::Error),
     /// There is one of this name.
-    #[error("there is a token {0:?} already")]
+    #[error("no token was issued: there is a token {0:?} already")]
     Exists(String),
     /// There is none of this name.
-    #[error("there is no token {0:?}")]
+    #[error("no token was revoked: there is no token {0:?}")]
     Unknown(String),
     /// It cannot be one.
     #[error("that cannot be a token: {0}")]

@@ -25,10 +25,14 @@ enum Host {
 
 /// Why a text is no listen address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is no address to listen on; write \"127.0.0.1:8080\", \"localhost:8080\", \":8080\" (loopback) or \"[::1]:8080\""
-)]
+#[error("{0:?} is no address to listen on; {step}", step = Self::STEP)]
 pub struct BadListen(pub String);
+
+impl BadListen {
+    /// What to do about it.
+    pub const STEP: &str =
+        "write \"127.0.0.1:8080\", \"localhost:8080\", \":8080\" (loopback) or \"[::1]:8080\"";
+}
 
 /// Why an address is not listened on as long as nobody says that it is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -188,10 +188,10 @@ fn proper(key: &str, value: Value) -> Result<(&'static str, Value), BadPatch> {
     let Some(name) = entry_keys().iter().find(|name| **name == key) else {
         let shown = key.get(..key.floor_char_boundary(64)).unwrap_or_default();
         let meant = match unknown_keys::meant(key, entry_keys()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("an entry has {}", unknown_keys::listed(entry_keys())),
+            Some(meant) => format!("; did you mean `{meant}`?"),
+            None => String::new(),
         };
-        return Err(wrong(shown, format_args!("is unknown; {meant}")));
+        return Err(wrong(shown, format_args!("is unknown{meant}")));
     };
     if value == Value::String("null".to_owned()) {
         return Ok((proper_name(name), Value::Null));
@@ -218,7 +218,7 @@ fn proper_name(key: &str) -> &str {
 fn from_json_text(key: &str, value: Value) -> Result<Value, BadPatch> {
     match value {
         Value::String(text) => read_unrepeated(text.as_bytes())
-            .map_err(|error| wrong(key, format_args!("is no JSON: {error}"))),
+            .map_err(|error| wrong(key, format_args!("takes JSON: {error}"))),
         value => Ok(value),
     }
 }

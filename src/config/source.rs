@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     runtime::sync::Guarded,
+    storage::in_words,
     text::{names::ServerName, secret::Secret},
 };
 
@@ -88,7 +89,7 @@ pub(super) fn in_place_of_demo(settings: &Settings) -> Option<&str> {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// It cannot be read.
-    #[error("failed to read the configuration {}: {reason}", file.display())]
+    #[error("failed to read the configuration {}: {}", file.display(), in_words(reason))]
     Unreadable {
         /// The file.
         file: PathBuf,

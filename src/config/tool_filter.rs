@@ -27,12 +27,24 @@ pub struct BadGlob {
     pub problem: String,
 }
 
+fn problem(found: &globset::ErrorKind) -> String {
+    use globset::ErrorKind;
+    match found {
+        ErrorKind::UnclosedClass => "its `[` has no `]`".to_owned(),
+        ErrorKind::InvalidRange(from, to) => format!("`{from}-{to}` is the wrong way round"),
+        ErrorKind::UnopenedAlternates => "its `}` has no `{`".to_owned(),
+        ErrorKind::UnclosedAlternates => "its `{` has no `}`".to_owned(),
+        ErrorKind::DanglingEscape => "nothing follows its last `\\`".to_owned(),
+        _ => "it is too long or too deep".to_owned(),
+    }
+}
+
 impl Globs {
     /// Compiles the patterns. `*` matches any run of characters, `/` included.
     pub fn new(patterns: Vec<String>) -> Result<Self, BadGlob> {
         let bad = |pattern: &str, error: &globset::Error| BadGlob {
             pattern: pattern.to_owned(),
-            problem: error.kind().to_string(),
+            problem: problem(error.kind()),
         };
         let compiled = |is_folded: bool| {
             let mut builder = GlobSetBuilder::new();

@@ -3,9 +3,13 @@
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, error::Category};
 
-use crate::text::redact::{self, TextKind};
+use super::document::strict_json;
+use crate::{
+    text::redact::{self, TextKind},
+    wire::json_fault,
+};
 
 /// Limit: bytes of a key that an error repeats.
 const SHOWN: usize = 64;
@@ -17,24 +21,25 @@ struct Unrepeated(Value);
 pub fn read_unrepeated(text: &[u8]) -> Result<Value, String> {
     let read: Result<Unrepeated, _> = serde_json::from_slice(text);
     read.map(|read| read.0)
-        .map_err(|error| json_mistake(&error))
+        .map_err(|error| json_mistake(&String::from_utf8_lossy(text), &error))
 }
 
 /// What is wrong with a text that should be JSON, and where: in the order and the words of mistakes in the configuration.
-pub fn json_mistake(error: &serde_json::Error) -> String {
-    let whole = error.to_string();
-    let problem = whole
-        .rsplit_once(" at line ")
-        .map_or(&*whole, |(problem, _)| problem);
-    let problem = if error.is_eof() {
-        "it ends before it is complete"
-    } else {
-        problem
-    };
-    let problem = redact::redacted(problem, TextKind::Prose);
-    match error.line() {
+pub fn json_mistake(text: &str, error: &serde_json::Error) -> String {
+    if let Category::Syntax = error.classify()
+        && let Err(mistake) = strict_json(text)
+    {
+        return mistake.to_string();
+    }
+    let (line, column) = (error.line(), error.column());
+    if error.is_eof() {
+        return format!("line {line}, column {column}: it ends before it is complete");
+    }
+    let problem = json_fault(error);
+    let problem = redact::redacted(&problem, TextKind::Prose);
+    match line {
         0 => problem.into_owned(),
-        line => format!("line {line}, column {}: {problem}", error.column()),
+        line => format!("line {line}, column {column}: {problem}"),
     }
 }
 

@@ -18,7 +18,10 @@ use super::{
     source::process_environment,
     surroundings::Surroundings,
 };
-use crate::storage::{belongs_as, create_private_dir, private, too_large};
+use crate::{
+    storage,
+    storage::{belongs_as, create_private_dir, private, too_large},
+};
 
 /// Why the file was not written. It is then as it was.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +39,7 @@ pub enum WriteError {
     #[error("another program is changing the configuration {}", .0.display())]
     Contested(PathBuf),
     /// The disk said no.
-    #[error("failed to {doing} {}: {reason}", file.display())]
+    #[error("failed to {doing} {}: {}", file.display(), storage::in_words(reason))]
     Io {
         /// What was being done.
         doing: &'static str,

@@ -21,7 +21,7 @@ use super::{
     response_body::ResponseBody,
 };
 use crate::{
-    access::Peer, config::Listen, runtime::memory_budget::MemoryBudget,
+    access::Peer, config::Listen, runtime::memory_budget::MemoryBudget, storage,
     telemetry::log_throttle::LogThrottle,
 };
 
@@ -50,7 +50,7 @@ const NO_ROOM: &str = r#"{"error":"all connections are busy","code":"overloaded"
 
 /// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to listen on {address}: {reason}")]
+#[error("failed to listen on {address}: {}", storage::in_words(reason))]
 pub(super) struct NotBound {
     pub(super) address: SocketAddr,
     pub(super) reason: io::Error,

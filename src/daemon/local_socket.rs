@@ -39,7 +39,11 @@ pub(super) fn bind_locally(data_dir: &Path) -> Result<Option<LocalSocket>, Serve
     let listener = open(data_dir).map_err(|error| {
         let path = data_dir.join(SOCKET);
         ServeError::failed(
-            format!("failed to open the socket {}: {error}", path.display()),
+            format!(
+                "failed to open the socket {}: {}",
+                path.display(),
+                storage::in_words(&error)
+            ),
             match error.kind() {
                 io::ErrorKind::PermissionDenied => {
                     "let your user write to the folder, or give another one with --data-dir"

@@ -68,8 +68,10 @@ impl DataLock {
                 };
                 let folder = data_dir.display();
                 Err(ServeError::taken(
-                    format!("another daemon{holder} serves the data folder {folder}"),
-                    "use that one, `mcpproxy stop` it, or give --data-dir",
+                    format!(
+                        "the daemon was not started: another one{holder} uses the data folder {folder}"
+                    ),
+                    "use that one, or stop it first: `mcpproxy stop`",
                 ))
             }
             Err(TryLockError::Error(error)) => Err(cannot(error)),

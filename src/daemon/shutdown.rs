@@ -2,6 +2,8 @@
 
 use super::{RunningDaemon, ServeError, watchdog};
 
+use crate::storage::in_words;
+
 /// The signals that end a daemon. Heard from the making on: one that comes before they are waited for is not lost, and does not end
 /// the process on the spot.
 pub struct Signals(signals::Signals);
@@ -11,7 +13,7 @@ impl Signals {
     pub fn hear() -> Result<Self, ServeError> {
         let heard = signals::Signals::new();
         heard.map(Self).map_err(|error| {
-            let what = format!("signals cannot be heard: {error}");
+            let what = format!("signals cannot be heard: {}", in_words(&error));
             ServeError::failed(what, "look at what this system allows the process to do")
         })
     }

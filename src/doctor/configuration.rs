@@ -25,17 +25,14 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
     let fail = |what: &str, fix: &str| DoctorFinding::fail(CONFIGURATION, what, fix);
     if let Some(error) = &report.error {
         let fix = if report.missing_variables.is_empty() {
-            "`mcpproxy config edit`; a running daemon keeps its last good configuration".to_owned()
+            report.fix().to_owned()
         } else {
             report.missing_step()
         };
         findings.push(fail(error, &fix));
     }
     for fault in &report.faults {
-        findings.push(fail(
-            fault,
-            "correct it; `mcpproxy config path` prints its path",
-        ));
+        findings.push(fail(fault, report.fix()));
     }
     for broken in &report.broken {
         let what = format!(
@@ -51,7 +48,11 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
         findings.push(fail(&what, "correct the file"));
     }
     for warning in &report.warnings {
-        let fix = "correct it, unless it is meant";
+        let fix = if Path::new(&report.config_file).exists() {
+            "correct it, unless it is meant"
+        } else {
+            "`mcpproxy setup`"
+        };
         findings.push(DoctorFinding::warn(CONFIGURATION, warning.as_str(), fix));
     }
     if findings.is_empty() {

@@ -57,7 +57,10 @@ pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
     let probe = folder.join(PROBE);
     let written = storage::write_atomically(&probe, &[0; PAGE]);
     if let Err(error) = written.and_then(|()| storage::remove(&probe)) {
-        let what = format!("the data folder cannot be written: {error}");
+        let what = format!(
+            "the data folder cannot be written: {}",
+            storage::in_words(&error)
+        );
         return Some(DoctorFinding::fail(FILES, what, storage::disk_step(&error)).at(place));
     }
     if access.mode & OPEN != 0 {

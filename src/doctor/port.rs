@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::DoctorFinding;
-use crate::{config::Listen, management::StatusReport};
+use crate::{config::Listen, management::StatusReport, storage};
 
 const PORT: &str = "port";
 
@@ -81,7 +81,7 @@ async fn free(listen: Listen) -> DoctorFinding {
         .at(address),
         Err(error) => DoctorFinding::fail(
             PORT,
-            format!("it cannot be listened on: {error}"),
+            format!("it cannot be listened on: {}", storage::in_words(&error)),
             "set another `listen` in the configuration",
         )
         .at(address),

@@ -15,6 +15,7 @@ use crate::{
     gate::{self, Standing},
     management::{LEFT_OUT_STEP, LeftOut, ServerRow, ServerState},
     process::{BaseEnvironment, Launch, LoginPath},
+    storage,
 };
 
 const COMMAND: &str = "server command";
@@ -212,7 +213,7 @@ pub(super) async fn tried(
         })),
         Err(error) => findings.push(DoctorFinding::fail(
             SERVER,
-            format!("servers cannot be started: {error}"),
+            format!("servers cannot be started: {}", storage::in_words(&error)),
             "make the data folder one of your own, with room on its disk",
         )),
     }

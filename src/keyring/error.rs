@@ -18,7 +18,7 @@ pub enum KeyringError {
     )]
     Dismissed,
     /// It does not run.
-    #[error("{} cannot be used: {}", PLATFORM, .0)]
+    #[error("{} cannot be reached ({})", PLATFORM, .0)]
     Absent(String),
     /// It does not answer, mostly because it waits for its owner.
     #[error("{} did not answer in time", PLATFORM)]

@@ -137,7 +137,11 @@ impl SecretsFile {
     }
 
     fn failed(&self, doing: &str, error: &io::Error) -> KeyringError {
-        let what = format!("failed to {doing} {}: {error}", self.path.display());
+        let what = format!(
+            "failed to {doing} {}: {}",
+            self.path.display(),
+            storage::in_words(error)
+        );
         KeyringError::Disk(what, storage::disk_step(error))
     }
 

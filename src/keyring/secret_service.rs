@@ -157,7 +157,7 @@ impl SecretService {
 
     async fn open(&self, dialogs: Dialogs) -> Result<Session, KeyringError> {
         let Some(addresses) = &self.addresses else {
-            let why = "no session bus: $DBUS_SESSION_BUS_ADDRESS is not set";
+            let why = "$DBUS_SESSION_BUS_ADDRESS is not set";
             return Err(KeyringError::Absent(why.to_owned()));
         };
         let mut session = Session {
@@ -188,11 +188,11 @@ fn addresses(variables: &Variables) -> Option<String> {
 
 /// Connects to the first of the addresses that can be reached.
 async fn connect(addresses: &str) -> Result<Connection, KeyringError> {
-    let mut fault = KeyringError::Absent("no session bus: no address".to_owned());
+    let mut fault = KeyringError::Absent("$DBUS_SESSION_BUS_ADDRESS names no bus".to_owned());
     for address in addresses.split(';') {
         match Builder::address(address).build().await {
             Ok(bus) => return Ok(bus),
-            Err(error) => fault = KeyringError::Absent(format!("no session bus: {error}")),
+            Err(_) => fault = KeyringError::Absent(format!("no session bus at {address}")),
         }
     }
     Err(fault)

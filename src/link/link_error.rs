@@ -8,13 +8,13 @@ use crate::wire::instance::IS_OURSELVES;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TlsMistake {
     /// It speaks plain HTTP, or something else.
-    #[error("it does not speak TLS; for plain HTTP use http://")]
+    #[error("it does not speak TLS")]
     PlainHttp,
     /// No authority that is trusted issued it.
-    #[error("its certificate's issuer is not trusted")]
+    #[error("its certificate is not trusted: its issuer is unknown here")]
     UnknownIssuer,
     /// Another authority of the same name signed it.
-    #[error("its certificate was not signed by the trusted authority of that name")]
+    #[error("its certificate is not trusted: another issuer of the same name signed it")]
     OtherIssuer,
     /// It is for another host.
     #[error("its certificate is for another host")]
@@ -23,23 +23,35 @@ pub enum TlsMistake {
     #[error("its certificate has expired")]
     Expired,
     /// It is that of an authority.
-    #[error("its certificate is a CA certificate (CA:TRUE)")]
+    #[error("its certificate is not trusted: it is an issuer's certificate, not a server's")]
     Authority,
+    /// It is none that can be checked.
+    #[error("its certificate cannot be used")]
+    Unusable,
+    /// The server does not want this client.
+    #[error("it refused the TLS connection")]
+    Refused,
+    /// They have no version or cipher in common.
+    #[error("TLS failed: it offers none that mcpproxy can use")]
+    Incompatible,
 }
 
 impl TlsMistake {
-    /// What to do about it, where the reason does not say it.
-    pub fn step(self) -> Option<&'static str> {
-        Some(match self {
+    /// What to do about it.
+    pub fn step(self) -> &'static str {
+        match self {
+            Self::PlainHttp => "write http:// instead of https:// in its `url`",
             Self::UnknownIssuer | Self::OtherIssuer => {
-                "name the authority's PEM file, or the server's self-signed certificate, in \"ca_file\" of its entry"
+                "put the path of the issuer's certificate (a PEM file) into `ca_file` of its entry"
             }
-            Self::Expired => "renew the server's certificate",
+            Self::OtherHost => "use the host name of the certificate in its `url`",
+            Self::Expired | Self::Unusable => "renew the server's certificate",
             Self::Authority => {
-                "have the server use a certificate that is issued for it alone (CA:FALSE), and name that, or its issuer, in \"ca_file\" of its entry"
+                "give that server a certificate of its own, and put the issuer's path into `ca_file` of its entry"
             }
-            Self::PlainHttp | Self::OtherHost => return None,
-        })
+            Self::Refused => "check whether it needs a `client_cert` in its entry",
+            Self::Incompatible => "have that server offer TLS 1.2 or 1.3",
+        }
     }
 }
 
@@ -49,6 +61,12 @@ pub enum LinkError {
     /// It certainly did not reach the upstream's program: it may be sent again over another connection.
     #[error("{0}")]
     NotDelivered(String),
+    /// There is no host of this name.
+    #[error("no such host: {0}")]
+    NoHost(String),
+    /// What answers speaks something else, TLS perhaps.
+    #[error("it does not speak HTTP")]
+    NotHttp,
     /// No connection came about, because of this: it was not sent.
     #[error("{0}")]
     Tls(TlsMistake),
@@ -89,8 +107,8 @@ impl LinkError {
     /// What a client may read: nothing in the server's own words.
     pub fn outside(&self) -> String {
         match self {
-            Self::NotDelivered(_) | Self::Tls(_) => "nothing answers".to_owned(),
-            Self::Lost(_) => "connection lost".to_owned(),
+            Self::NotDelivered(_) | Self::NoHost(_) | Self::Tls(_) => "nothing answers".to_owned(),
+            Self::Lost(_) | Self::NotHttp => "connection lost".to_owned(),
             Self::Broken(_) => "its answer was unusable".to_owned(),
             Self::HeaderMismatch(_) => "it says that headers and body differ".to_owned(),
             Self::Ourselves => self.to_string(),

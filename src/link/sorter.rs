@@ -62,7 +62,7 @@ impl Sorter {
         let number = id.and_then(Id::our_number);
         match number {
             Some(number) => {
-                let error = LinkError::Broken(format!("a message in it is broken: {why}"));
+                let error = LinkError::Broken(why.to_owned());
                 in_flight.finish(number, Err(error));
             }
             None => self.noise.note(text),

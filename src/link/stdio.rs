@@ -22,10 +22,13 @@ use super::{
     sorter::Sorter,
     withdrawal_frame,
 };
-use crate::wire::{
-    Id, Outcome, Raw, RequestNumbers,
-    lines::{Line, Lines},
-    notification_frame, request_frame, response_frame,
+use crate::{
+    storage::in_words,
+    wire::{
+        Id, Outcome, Raw, RequestNumbers,
+        lines::{Line, Lines},
+        notification_frame, request_frame, response_frame,
+    },
 };
 
 /// How long the reason of an end is waited for.
@@ -179,7 +182,9 @@ impl StdoutReader {
         let exit = tokio::time::timeout(LAST_WORDS, ended).await.ok();
         let reason = match (exit, failure) {
             (Some(exit), _) => exit,
-            (None, Some(error)) => format!("reading the server's output failed: {error}"),
+            (None, Some(error)) => {
+                format!("reading the server's output failed: {}", in_words(&error))
+            }
             (None, None) => "it closed its output".to_owned(),
         };
         self.shared.outbox.close();

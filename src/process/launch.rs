@@ -15,6 +15,7 @@ use super::{BaseEnvironment, container};
 use crate::{
     config::{self, Isolation, ServerEntry},
     failure::step::NextStep,
+    storage,
     text::{
         names::{self, ServerName},
         secret::{Secret, Secrets},
@@ -121,7 +122,7 @@ pub enum SpawnError {
         cwd: PathBuf,
     },
     /// The program is there and did not start.
-    #[error("the system refused to run {command:?}: {source}")]
+    #[error("the system refused to run {command:?}: {}", storage::in_words(source))]
     Refused {
         /// The command as configured.
         command: String,

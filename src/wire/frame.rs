@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{
     Id, MemberSpan, Raw, RpcError, check,
-    raw::{FEW_MEMBERS, KNOWN_MEMBERS, WORTH_KNOWING},
+    raw::{FEW_MEMBERS, KNOWN_MEMBERS, WORTH_KNOWING, json_fault},
     reader::Reader,
     scan::text_of,
 };
@@ -66,7 +66,7 @@ pub enum Outcome {
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// Not JSON at all.
-    #[error("{0}")]
+    #[error("{}", json_fault(.0))]
     NotJson(serde_json::Error),
     /// JSON, but no message of JSON-RPC 2.0.
     #[error("{0}")]
@@ -80,7 +80,7 @@ impl FrameError {
     /// The JSON-RPC error to answer with.
     pub fn to_rpc_error(&self) -> RpcError {
         match self {
-            Self::NotJson(error) => RpcError::parse_error(error),
+            Self::NotJson(error) => RpcError::parse_error(json_fault(error)),
             Self::NotAMessage(why) => RpcError::invalid_request(why),
             Self::Unreadable(..) => RpcError::invalid_request(self.to_string()),
         }
@@ -165,9 +165,7 @@ impl Message {
             (Some(result), None) => Outcome::Result(object(result)),
             (_, Some(error)) => Outcome::Error(raw(error)),
             (None, None) => {
-                return Err(not_a_message(
-                    "neither `method` nor `result` nor `error` is there",
-                ));
+                return Err(not_a_message("it has no `method`, `result` or `error`"));
             }
         };
         Ok(Self::Response(Response { id, outcome }))
@@ -259,7 +257,7 @@ impl<'a> Envelope<'a> {
         };
         let parsed: ParsedEnvelope<'_> = serde_json::from_str(object).map_err(|error| {
             if error.is_data() {
-                FrameError::NotAMessage(error.to_string().into())
+                FrameError::NotAMessage(json_fault(&error).into())
             } else {
                 FrameError::NotJson(error)
             }

@@ -39,7 +39,7 @@ pub use frame::{
 pub use id::{Id, RequestNumbers};
 pub use id_finder::IdFinder;
 pub use log_level::LogLevel;
-pub use raw::{Lookup, NotJson, Raw};
+pub use raw::{Lookup, NotJson, Raw, json_fault};
 pub use request_meta::{RequestMeta, is_modern, unsupported};
 pub use revision::Revision;
 pub use rpc_error::RpcError;

@@ -8,7 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::{error::Category, value::RawValue};
 
 use super::{
     check,
@@ -67,8 +67,22 @@ impl Lookup {
 
 /// The text is not one JSON value.
 #[derive(Debug, thiserror::Error)]
-#[error("not JSON: {0}")]
+#[error("{}", json_fault(.0))]
 pub struct NotJson(#[from] serde_json::Error);
+
+/// What is wrong with a text that should be JSON, and where, in words of ours: the library's are for who writes a parser.
+pub fn json_fault(error: &serde_json::Error) -> String {
+    let (line, column) = (error.line(), error.column());
+    match error.classify() {
+        Category::Eof => format!("incomplete JSON, which ends at line {line}, column {column}"),
+        Category::Syntax => format!("not JSON at line {line}, column {column}"),
+        Category::Data | Category::Io => {
+            let whole = error.to_string();
+            let place = format!(" at line {line} column {column}");
+            whole.strip_suffix(&place).unwrap_or(&whole).to_owned()
+        }
+    }
+}
 
 impl NotJson {
     /// What the parser found.
@@ -304,6 +318,17 @@ impl From<&RawValue> for Raw {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_json_is_named_with_its_place() {
+        let fault = |text| Raw::parse_str(text).expect_err(text).to_string();
+        let cut = "incomplete JSON, which ends at line 1, column 5";
+        assert_eq!(fault("{\"a\":"), cut);
+        assert_eq!(fault("{bad"), "not JSON at line 1, column 2");
+        let number: Result<u8, _> = serde_json::from_str("\"x\"");
+        let words = json_fault(&number.expect_err("no number"));
+        assert_eq!(words, "invalid type: string \"x\", expected u8");
+    }
 
     #[test]
     fn what_is_known_of_objects_is_what_stands_there() {

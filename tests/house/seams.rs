@@ -1,6 +1,8 @@
 //! What only one room may do: making callers, judging servers, knowing revisions; and tasks that somebody waits for.
 
-use super::source::{Exception, assert_none_but, found_in_code, is_word};
+use super::source::{
+    Exception, assert_none, assert_none_but, found_in_code, is_word, sources, without_comments,
+};
 
 /// Who says whose request it is.
 const CALLERS: &[Exception] = &[(
@@ -293,4 +295,64 @@ fn every_task_is_waited_for() {
 
 fn has_word(line: &str, word: &str) -> bool {
     line.split(|c: char| !is_word(c)).any(|found| found == word)
+}
+
+/// Errors whose texts are for programmers, and who has the words for people.
+const LIBRARIES: [(&str, &str); 2] = [
+    ("io::Error", "storage::in_words"),
+    ("serde_json::Error", "wire::json_fault"),
+];
+
+#[test]
+fn errors_of_libraries_are_put_into_words() {
+    let mut wrong = Vec::new();
+    for file in sources().into_iter().filter(|file| !file.is_test()) {
+        let code = without_comments(file.code());
+        wrong.extend(bare(&code).map(|text| format!("{}: {text}", file.name)));
+    }
+    let known: Vec<String> = LIBRARIES
+        .iter()
+        .map(|(error, words)| format!("{error} by {words}"))
+        .collect();
+    assert_none(&wrong, &format!("put into words: {}", known.join(", ")));
+}
+
+/// The texts of errors that show a library's error as it is: `#[error("…{0}")] X(io::Error)`.
+fn bare(code: &str) -> impl Iterator<Item = &str> {
+    let variants = code.split("#[error(").skip(1);
+    variants.filter_map(|variant| {
+        let (text, rest) = variant.split_once(")]")?;
+        let fields = rest.split(['}', ';']).next()?.split("#[").next()?;
+        let shows = LIBRARIES.iter().any(|(error, _)| {
+            let named = fields.match_indices(error).any(|(start, _)| {
+                let (before, _) = fields.split_at(start);
+                let before = before.trim_end_matches(|c: char| is_word(c) && c != ' ' || c == ':');
+                let before = before.trim_end().trim_end_matches(':');
+                let name = before
+                    .rsplit(|c: char| !is_word(c))
+                    .next()
+                    .unwrap_or_default();
+                !name.is_empty() && text.contains(&format!("{{{name}}}"))
+            });
+            let alone = fields.trim_start().split(['(', ',']).nth(1);
+            let first = alone.is_some_and(|field| field.trim_end_matches(')').ends_with(error));
+            named || first && text.contains("{0}")
+        });
+        shows.then_some(text)
+    })
+}
+
+#[test]
+fn the_reader_of_bare_errors_sees_what_is_there() {
+    let check = |code: &str, n: usize| assert_eq!(bare(code).count(), n, "{code}");
+    check("#[error(\"no: {0}\")] No(io::Error),", 1);
+    check(
+        "#[error(\"no: {why}\")] No { doing: u8, why: std::io::Error },",
+        1,
+    );
+    check("#[error(\"no: {}\", in_words(.0))] No(io::Error),", 0);
+    check(
+        "#[error(\"no: {0}\")] No(String), #[error(\"x\")] X(io::Error),",
+        0,
+    );
 }

@@ -303,7 +303,7 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
         "`enabled_json` is unknown",
     );
     check(json!({ "env": [] }), "`env` must be an object");
-    check(json!({ "env": "text" }), "`env` is no JSON");
+    check(json!({ "env": "text" }), "`env` takes JSON");
     check(
         json!({ "env_json": "\"{\\\"A\\\":1}\"" }),
         "`env` must be an object",
@@ -312,7 +312,7 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
         json!({ "env_json": "{\"A\":\"1\",\"A\":\"2\"}" }),
         "\"A\" is there twice",
     );
-    check(json!({ "env_json": "{" }), "`env_json` is no JSON");
+    check(json!({ "env_json": "{" }), "`env_json` takes JSON");
     check(
         json!({ "env": { "A": { "B": 1 } } }),
         "`env.A` must be a string",
@@ -337,7 +337,7 @@ fn what_cannot_be_meant_is_refused_by_its_name() {
         "`disabled` says again",
     );
     let deep = format!("{}{}", "{\"a\":".repeat(500), "}".repeat(500));
-    check(json!({ "oauth_json": deep }), "`oauth_json` is no JSON");
+    check(json!({ "oauth_json": deep }), "`oauth_json` takes JSON");
 }
 
 #[test]

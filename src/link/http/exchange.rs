@@ -120,11 +120,12 @@ impl Withdrawal {
     pub(super) fn failed(&mut self, error: &LinkError) {
         match error {
             LinkError::NotDelivered(_)
+            | LinkError::NoHost(_)
             | LinkError::Tls(_)
             | LinkError::HeaderMismatch(_)
             | LinkError::Ourselves
             | LinkError::Status { .. } => self.settle(),
-            LinkError::Lost(_) | LinkError::Broken(_) => (),
+            LinkError::Lost(_) | LinkError::NotHttp | LinkError::Broken(_) => (),
         }
     }
 }

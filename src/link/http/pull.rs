@@ -108,7 +108,7 @@ impl Pull {
                 Ok(Message::Response(answer)) => self.answer(answer),
                 Err(error) => {
                     let why = self.shared.server.excerpt(error.to_string().as_bytes());
-                    Err(self.broken(format!("a message in it is broken: {why}")))
+                    Err(self.broken(why))
                 }
             };
         }
@@ -116,7 +116,7 @@ impl Pull {
 
     fn answer(&mut self, answer: Answer) -> Result<Incoming, LinkError> {
         if !answers(&answer, &self.id) {
-            return Err(self.broken("the answer bears another request's id".to_owned()));
+            return Err(self.broken("it answers another request's id".to_owned()));
         }
         if let State::Reading(Reply::Events(events)) =
             std::mem::replace(&mut self.state, State::Over)

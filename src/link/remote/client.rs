@@ -14,7 +14,7 @@ use super::{
     excerpt::excerpt,
     pool::Pool,
     reach::AddressReach,
-    reply::chain,
+    reply::cause,
     unreached,
 };
 use crate::{
@@ -192,7 +192,7 @@ impl HttpClient {
         let dialled = Box::pin(self.dialer.dial(address.clone())).await;
         let stream = dialled.map_err(|error| unreached::why(&*error, self.dialer.goal(address)))?;
         let connection = Http1Connection::over(stream).await;
-        let connection = connection.map_err(|error| LinkError::NotDelivered(chain(&error)))?;
+        let connection = connection.map_err(|error| LinkError::NotDelivered(cause(&error)))?;
         Ok(Box::new(connection))
     }
 
@@ -236,11 +236,10 @@ pub(crate) fn request(
 /// The connection ended before there was a response.
 fn lost(error: &hyper::Error, address: &Uri) -> LinkError {
     let is_plain = address.scheme_str() == Some("http");
-    LinkError::Lost(if is_plain && error.is_parse() {
-        "it does not speak HTTP; for TLS use https://".to_owned()
-    } else {
-        chain(error)
-    })
+    if is_plain && error.is_parse() {
+        return LinkError::NotHttp;
+    }
+    LinkError::Lost(cause(error))
 }
 
 /// The `Host` of requests to an address.

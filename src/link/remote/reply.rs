@@ -1,6 +1,10 @@
 //! The body of a response, read piece by piece. A reader may stop at any time and go on later.
 
-use std::{error::Error, time::Duration};
+use std::{
+    error::Error,
+    io::{self, ErrorKind},
+    time::Duration,
+};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::FutureExt;
@@ -10,7 +14,7 @@ use hyper::body::Body;
 use tokio::time::Instant;
 
 use super::{ServerBody, sse};
-use crate::link::MAX_FRAME;
+use crate::{link::MAX_FRAME, storage::in_words};
 
 /// How long the rest of an answered stream may take to end. Read to its end, its connection serves again.
 const LINGER: Duration = Duration::from_millis(50);
@@ -75,7 +79,7 @@ impl Whole {
     /// Reads to the end.
     pub(crate) async fn read(&mut self) -> Result<Bytes, End> {
         while let Some(piece) = self.body.frame().await {
-            let piece = piece.map_err(|error| End::Cut(chain(&error)))?;
+            let piece = piece.map_err(|error| End::Cut(cause(&error)))?;
             let Ok(piece) = piece.into_data() else {
                 continue;
             };
@@ -158,7 +162,7 @@ impl Events {
             }
             let piece = match self.body.frame().await {
                 None => return Err(End::Cut("the stream ended".to_owned())),
-                Some(Err(error)) => return Err(End::Cut(chain(&error))),
+                Some(Err(error)) => return Err(End::Cut(cause(&error))),
                 Some(Ok(piece)) => piece,
             };
             self.heard = Instant::now();
@@ -216,18 +220,32 @@ pub(crate) fn linger(mut body: ServerBody) -> Option<impl Future<Output = ()> + 
     })
 }
 
-/// An error with its causes, each once.
-pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
+/// Why a connection failed, in words of ours: by the first cause of a kind that is known.
+pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
+    let mut link = Some(error);
+    let mut last = error;
+    while let Some(error) = link {
+        if let Some(http) = error.downcast_ref::<hyper::Error>() {
+            if http.is_parse() {
+                return "its answer is not HTTP".to_owned();
+            }
+            if http.is_incomplete_message() || http.is_closed() || http.is_canceled() {
+                return "it closed the connection before it answered".to_owned();
+            }
         }
-        cause = error.source();
+        if let Some(system) = error.downcast_ref::<io::Error>() {
+            return match system.kind() {
+                ErrorKind::UnexpectedEof => "its answer broke off".to_owned(),
+                ErrorKind::ConnectionReset
+                | ErrorKind::ConnectionAborted
+                | ErrorKind::BrokenPipe => "it closed the connection".to_owned(),
+                _ => in_words(system),
+            };
+        }
+        last = error;
+        link = error.source();
     }
-    text
+    last.to_string()
 }
 
 /// Whether a response says that it is an event stream.
@@ -259,7 +277,22 @@ pub(crate) fn media_type(kind: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::media_type;
+    use std::io::{self, ErrorKind};
+
+    use super::{cause, media_type};
+
+    #[test]
+    fn the_cause_of_a_failed_connection_is_in_words() {
+        for (kind, words) in [
+            (ErrorKind::ConnectionReset, "it closed the connection"),
+            (ErrorKind::UnexpectedEof, "its answer broke off"),
+            (ErrorKind::PermissionDenied, "permission denied"),
+        ] {
+            let wrapped = io::Error::other(io::Error::from(kind));
+            assert_eq!(cause(&io::Error::from(kind)), words);
+            assert!(!cause(&wrapped).contains("os error"));
+        }
+    }
 
     #[test]
     fn a_type_is_named_only_where_it_can_be_nothing_else() {

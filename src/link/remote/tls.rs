@@ -14,7 +14,7 @@ use rustls::{
 };
 
 use super::{Endpoint, EndpointError};
-use crate::link::link_error::TlsMistake;
+use crate::{link::link_error::TlsMistake, storage};
 
 /// The TLS settings for an endpoint.
 pub(super) fn settings(endpoint: &Endpoint) -> Result<Arc<ClientConfig>, EndpointError> {
@@ -42,7 +42,9 @@ pub(super) fn settings(endpoint: &Endpoint) -> Result<Arc<ClientConfig>, Endpoin
     let chain = certificates(path).map_err(bad)?;
     let key = PrivateKeyDer::from_pem_file(path).map_err(|error| bad(in_words(&error)))?;
     let settings = builder.with_client_auth_cert(chain, key);
-    Ok(Arc::new(settings.map_err(|error| bad(error.to_string()))?))
+    Ok(Arc::new(settings.map_err(|_| {
+        bad("its key and its certificate do not go together".to_owned())
+    })?))
 }
 
 /// What a connection failed of, where it is a common mistake.
@@ -50,7 +52,7 @@ pub(super) fn mistake_in(error: &(dyn Error + 'static)) -> Option<TlsMistake> {
     let mut link = Some(error);
     while let Some(error) = link {
         if let Some(error) = error.downcast_ref() {
-            return mistake(error);
+            return Some(mistake(error));
         }
         let wrapped = error
             .downcast_ref::<io::Error>()
@@ -63,10 +65,10 @@ pub(super) fn mistake_in(error: &(dyn Error + 'static)) -> Option<TlsMistake> {
     None
 }
 
-fn mistake(error: &rustls::Error) -> Option<TlsMistake> {
+fn mistake(error: &rustls::Error) -> TlsMistake {
     use rustls::{CertificateError as Bad, Error::InvalidCertificate};
 
-    Some(match error {
+    match error {
         rustls::Error::InvalidMessage(_) => TlsMistake::PlainHttp,
         InvalidCertificate(Bad::UnknownIssuer) => TlsMistake::UnknownIssuer,
         InvalidCertificate(Bad::BadSignature) => TlsMistake::OtherIssuer,
@@ -79,8 +81,10 @@ fn mistake(error: &rustls::Error) -> Option<TlsMistake> {
         {
             TlsMistake::Authority
         }
-        _ => return None,
-    })
+        InvalidCertificate(_) => TlsMistake::Unusable,
+        rustls::Error::AlertReceived(_) => TlsMistake::Refused,
+        _ => TlsMistake::Incompatible,
+    }
 }
 
 fn provider() -> Arc<CryptoProvider> {
@@ -111,7 +115,9 @@ fn with_file(mut roots: RootCertStore, path: &Path) -> Result<RootCertStore, End
         why,
     };
     for certificate in certificates(path).map_err(bad)? {
-        roots.add(certificate).map_err(|e| bad(e.to_string()))?;
+        roots
+            .add(certificate)
+            .map_err(|_| bad("a certificate in it cannot be used".to_owned()))?;
     }
     Ok(roots)
 }
@@ -132,7 +138,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 fn in_words(error: &rustls::pki_types::pem::Error) -> String {
     use rustls::pki_types::pem::Error;
     match error {
-        Error::Io(error) => error.to_string(),
+        Error::Io(error) => storage::in_words(error),
         Error::NoItemsFound => "no private key in it".to_owned(),
         _ => "it is not PEM".to_owned(),
     }

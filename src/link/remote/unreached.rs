@@ -7,7 +7,7 @@ use std::{
 
 use http::Uri;
 
-use super::{reply::chain, tls};
+use super::{reply::cause, tls};
 use crate::link::LinkError;
 
 /// The reason, for a connection to this address.
@@ -26,9 +26,9 @@ pub(super) fn why(error: &(dyn Error + 'static), address: &Uri) -> LinkError {
         }
         Some(ErrorKind::NotFound) => {
             let host = address.host().unwrap_or_default();
-            format!("no such host: {host}")
+            return LinkError::NoHost(host.to_owned());
         }
-        _ => format!("no connection to {at}: {}", chain(error)),
+        _ => format!("no connection to {at}: {}", cause(error)),
     })
 }
 

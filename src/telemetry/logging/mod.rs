@@ -13,6 +13,8 @@ use std::{
     sync::Mutex,
 };
 
+use crate::storage::in_words;
+
 use tracing_subscriber::{
     EnvFilter,
     fmt::{self, writer::BoxMakeWriter},
@@ -44,7 +46,7 @@ pub enum LoggingError {
     #[error("{0:?} is no log level; use error, warn, info, debug or trace")]
     BadLevel(String),
     /// The file cannot be written.
-    #[error("the log file {} cannot be opened: {error}", path.display())]
+    #[error("the log file {} cannot be opened: {}", path.display(), in_words(error))]
     File {
         /// The file.
         path: PathBuf,

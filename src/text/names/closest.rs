@@ -13,7 +13,7 @@ pub fn edits(one: &str, other: &str) -> usize {
 }
 
 /// The known name closest to `wanted`, if one is close enough to be worth naming: at most a third of its letters differ,
-/// or one contains the other.
+/// or it contains `wanted`, or is the half of it.
 pub fn closest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     closest_allowed(wanted, known, |_| true)
 }
@@ -33,7 +33,8 @@ pub fn closest_allowed<'a>(
     let mut best: Option<((usize, usize), &str)> = None;
     for name in known.filter(|name| name.len() <= COMPARED) {
         let candidate = name.to_lowercase();
-        let is_part = candidate.contains(&folded) || folded.contains(&candidate);
+        let is_most = 2 * candidate.chars().count() >= length;
+        let is_part = candidate.contains(&folded) || is_most && folded.contains(&candidate);
         let edits = if is_part && !folded.is_empty() {
             0
         } else {
@@ -70,6 +71,8 @@ mod tests {
         assert_eq!(find("GitHub__List_Repos_2"), Some("github__list_repos"));
         assert_eq!(find("tmie__now"), Some("time__now"));
         assert_eq!(closest("ecoh", ["get", "echo"].into_iter()), Some("echo"));
+        let short = |wanted| closest(wanted, ["x", "exit3", "amp"].into_iter());
+        assert_eq!(short("exitt3"), Some("exit3"));
         assert_eq!(find("zebra"), None);
         assert_eq!(find(""), None);
         assert_eq!(find(&"time__now".repeat(20)), None);

@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{ledger::Ledger, utc};
-use crate::trust::fingerprint::Fingerprint;
+use crate::{
+    failure::plain_words::in_plain_words, storage::in_words, trust::fingerprint::Fingerprint,
+    wire::json_fault,
+};
 
 /// The version of the file format.
 const VERSION: u32 = 1;
@@ -43,8 +46,8 @@ pub struct LockedTool {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
     /// It is not there.
-    #[error("it is not there; `mcpproxy upstream lock {}` writes one of what is approved", .0.display())]
-    Missing(PathBuf),
+    #[error("it is not there")]
+    Missing,
     /// It is not of the form.
     #[error("{0}")]
     Unreadable(String),
@@ -52,7 +55,7 @@ pub enum LockError {
     #[error("its version is {0}, and this program knows {VERSION}")]
     Version(u32),
     /// A fingerprint is none.
-    #[error("the fingerprint of {server}:{tool} is none")]
+    #[error("{server}:{tool} has no valid fingerprint")]
     Fingerprint {
         /// Whose.
         server: String,
@@ -93,8 +96,8 @@ pub struct LockChanges {
 impl Lock {
     /// Reads a lock file. Whatever is wrong with it is an error: what decides about trust is not guessed at.
     pub fn parse(text: &str) -> Result<Self, LockError> {
-        let written: Written =
-            serde_json::from_str(text).map_err(|error| LockError::Unreadable(error.to_string()))?;
+        let written: Written = serde_json::from_str(text)
+            .map_err(|error| LockError::Unreadable(in_plain_words(&json_fault(&error))))?;
         if !is_made_of_objects(text) {
             let problem = "the file and each of its tools must be an object {…}";
             return Err(LockError::Unreadable(problem.to_owned()));
@@ -120,8 +123,8 @@ impl Lock {
     /// Reads a lock file from the disk. Blocks.
     pub fn load(file: &Path) -> Result<Self, LockError> {
         let text = std::fs::read_to_string(file).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => LockError::Missing(file.to_owned()),
-            _ => LockError::Unreadable(error.to_string()),
+            std::io::ErrorKind::NotFound => LockError::Missing,
+            _ => LockError::Unreadable(in_words(&error)),
         })?;
         Ok(Self::parse(&text)?.of_file(file))
     }

@@ -35,7 +35,7 @@ impl Upstream {
             return self.login_stuck(&trouble);
         }
         let (code, text, hint) = match error {
-            LinkError::NotDelivered(_) | LinkError::Tls(_) => (
+            LinkError::NotDelivered(_) | LinkError::NoHost(_) | LinkError::Tls(_) => (
                 ErrorCode::ServerUnavailable,
                 format!("the server {name:?} cannot be reached"),
                 "Nothing ran. Retry later, or tell the user.".to_owned(),
@@ -50,6 +50,11 @@ impl Upstream {
             LinkError::Lost(why) => (
                 ErrorCode::ConnectionLost,
                 format!("the connection to server {name:?} was lost during the call: {why}"),
+                "It may have run. Check before you repeat it.".to_owned(),
+            ),
+            LinkError::NotHttp => (
+                ErrorCode::BadUpstreamAnswer,
+                format!("the server {name:?} does not speak HTTP"),
                 "It may have run. Check before you repeat it.".to_owned(),
             ),
             LinkError::Broken(why) => (

@@ -168,7 +168,9 @@ impl Upstream {
                         slot,
                     });
                 }
-                Err(LinkError::NotDelivered(_) | LinkError::Tls(_)) if first => {
+                Err(LinkError::NotDelivered(_) | LinkError::NoHost(_) | LinkError::Tls(_))
+                    if first =>
+                {
                     // The worker is gone only while shutting down; then the next line says so.
                     let _ = self
                         .0

@@ -94,8 +94,10 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
         }),
         Err(
             error @ (LinkError::NotDelivered(_)
+            | LinkError::NoHost(_)
             | LinkError::Tls(_)
             | LinkError::Lost(_)
+            | LinkError::NotHttp
             | LinkError::Ourselves
             | LinkError::Status { status: 401, .. }),
         ) => Err(ProbeError::Link(error)),

@@ -60,7 +60,13 @@ impl OpenError {
         matches!(
             self,
             Self::Exited(_)
-                | Self::Link(LinkError::NotDelivered(_) | LinkError::Tls(_) | LinkError::Lost(_))
+                | Self::Link(
+                    LinkError::NotDelivered(_)
+                        | LinkError::NoHost(_)
+                        | LinkError::Tls(_)
+                        | LinkError::Lost(_)
+                        | LinkError::NotHttp
+                )
         )
     }
 

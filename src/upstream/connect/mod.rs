@@ -248,9 +248,16 @@ fn step(entry: &ServerEntry, error: &OpenError) -> NextStep {
         ),
         OpenError::Link(LinkError::Ourselves) => NextStep::Remove,
         OpenError::Link(LinkError::Status { status: 429, .. }) => NextStep::Wait,
-        OpenError::Link(LinkError::Tls(mistake)) => mistake
-            .step()
-            .map_or_else(|| logs_step(entry), NextStep::fix),
+        OpenError::Link(LinkError::Status {
+            status: 300..=399, ..
+        }) => NextStep::fix("write the address that it redirects to into its `url`"),
+        OpenError::Link(LinkError::Tls(mistake)) => NextStep::fix(mistake.step()),
+        OpenError::Link(LinkError::NoHost(_)) => {
+            NextStep::fix("correct the host in its `url`, or check your network")
+        }
+        OpenError::Link(LinkError::NotHttp) => {
+            NextStep::fix("write https:// instead of http:// in its `url`")
+        }
         _ => logs_step(entry),
     }
 }

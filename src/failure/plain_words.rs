@@ -1,4 +1,4 @@
-//! What is wrong with a request, without the words of the libraries that found it: which parameter, and what it takes. Pure.
+//! What is wrong with a value that somebody wrote, without the words of the libraries that found it: which parameter, and what it takes. Pure.
 
 /// What libraries say of a value, and what that means.
 const OF_VALUES: [(&str, &str); 4] = [
@@ -37,7 +37,7 @@ const KINDS: [(&str, &str); 12] = [
 ];
 
 /// The same for people. What is not known is left as it is.
-pub(super) fn in_plain_words(text: &str) -> String {
+pub fn in_plain_words(text: &str) -> String {
     let text = ["Failed to deserialize query string: ", "Invalid URL: "]
         .iter()
         .find_map(|prefix| text.strip_prefix(prefix))
@@ -47,7 +47,15 @@ pub(super) fn in_plain_words(text: &str) -> String {
     }
     let named = text.split_once(": ").filter(|(name, _)| is_name(name));
     let words = named.and_then(|(name, rest)| {
-        let words = of_the_whole(rest).map(|words| format!("{words}, in `{name}`"));
+        let words = of_the_whole(rest).map(|words| {
+            // The path of an unknown member ends in it.
+            let is_named = words.starts_with(&format!("`{name}`"));
+            if is_named {
+                words
+            } else {
+                format!("{words}, in `{name}`")
+            }
+        });
         words.or_else(|| of_a_value(rest).map(|words| format!("`{name}` {words}")))
     });
     words
@@ -152,6 +160,10 @@ mod tests {
             (
                 "kind: unknown variant `x`, expected `a` or `b`",
                 "`kind` takes `a`, `b`, not `x`",
+            ),
+            (
+                "foo: unknown field `foo`, expected `a` or `b`",
+                "`foo` is unknown; known are `a`, `b`",
             ),
             ("options: missing field `a`", "`a` is missing, in `options`"),
             ("a: b: c", "a: b: c"),
