@@ -269,6 +269,27 @@ async fn a_search_names_the_servers_that_are_down_before_anybody_knows_their_too
 }
 
 #[tokio::test]
+async fn the_first_search_after_a_start_finds_what_was_known_before_it() {
+    let upstream = forge().await;
+    let daemon = TestDaemon::builder().upstream("forge", &upstream).await;
+    let client = daemon.client("/mcp").await;
+    let is_known = async || {
+        let answer = search(&client, json!({ "query": "create" })).await;
+        (!names(&answer).is_empty()).then_some(())
+    };
+    until_async("the server is indexed", is_known).await;
+    let lists = daemon.home().data_dir().join("catalog/forge.json");
+    let is_kept = async || lists.exists().then_some(());
+    until_async("its lists are kept", is_kept).await;
+    let home = daemon.shutdown().await;
+    // It never waits for the server, so what it finds is the known list.
+    let again = TestDaemon::start_in(home).await;
+    let answer = again.rest("GET", "/api/v1/tools?q=create", "").await;
+    let answer = answer.json();
+    assert_eq!(answer["tools"][0]["name"], "forge:create_issue", "{answer}");
+}
+
+#[tokio::test]
 async fn words_that_no_tool_has_are_named() {
     let house = house(json!({})).await;
     for (query, expected) in [

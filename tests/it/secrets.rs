@@ -192,6 +192,38 @@ fn overwrite(home: &Home, name: &str, value: &str) {
 }
 
 #[cfg(target_os = "linux")]
+/// At a terminal, which `script` plays, a secret that a server uses is removed only after a yes.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_secret_in_use_is_removed_only_after_a_yes() {
+    let entry = json!({ "command": "x", "env": { "TOKEN": "${keyring:key}" } });
+    let home = written(&json!({ "keyring": "file", "mcpServers": { "up": entry } }));
+    let stored = secret(&home, &["set", "key"], "value").await;
+    assert_eq!(stored.code, 0, "{}", stored.stderr);
+    let remove = home.command(&["secret", "remove", "key"]);
+    let mut words: Vec<String> = vec![env!("CARGO_BIN_EXE_mcpproxy").to_owned()];
+    let arguments = remove.as_std().get_args();
+    words.extend(arguments.map(|word| word.to_string_lossy().into_owned()));
+    for (answer, code) in [("n\n", 4), ("y\n", 0)] {
+        let mut terminal = tokio::process::Command::new("script");
+        terminal
+            .args(["-qec", &words.join(" "), "/dev/null"])
+            .env("HOME", home.folder())
+            .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        let (ended, shown, _) = home.run(terminal, answer).await;
+        assert_eq!(ended, code, "{shown}");
+        assert!(
+            shown.contains("Remove key? up cannot be used without it. [y/N]"),
+            "{shown}"
+        );
+        let listed = secret(&home, &["list"], "").await;
+        let is_there = listed.stdout.contains("secrets.json");
+        assert_eq!(is_there, code != 0, "{}", listed.stdout);
+    }
+}
+
 #[tokio::test]
 async fn a_secret_is_looked_up_when_its_server_is_started() {
     let up = FakeUpstream::stdio().tool("echo", echo()).await;
