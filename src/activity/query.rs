@@ -96,9 +96,7 @@ pub(super) enum RecordOrder {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadQuery {
     /// A time that is none.
-    #[error(
-        "`{key}` is {text:?}, which is no time; write 2026-11-21T08:30 (UTC), 2026-11-21, today, yesterday, or how long ago: 2h, 7d"
-    )]
+    #[error("nothing was listed: `{key}` is no time: {text:?}")]
     Time {
         /// Which.
         key: &'static str,
@@ -106,17 +104,35 @@ pub enum BadQuery {
         text: String,
     },
     /// A kind of record that there is not.
-    #[error("no records have the kind {0:?}; kinds: {kinds}", kinds = KINDS.join(", "))]
+    #[error("nothing was listed: no kind {0:?}")]
     Kind(String),
     /// An outcome that there is not.
-    #[error("no outcome {0:?}; outcomes: {outcomes}, and the error codes: {codes}", outcomes = OUTCOMES.join(", "), codes = codes())]
+    #[error("nothing was listed: no outcome {0:?}")]
     Outcome(String),
     /// Two directions at once.
-    #[error("`cursor` and `after` do not go together")]
+    #[error("nothing was listed: `cursor` and `after` do not go together")]
     Directions,
     /// A page without records, or one that is too large.
-    #[error("`limit` is {0}; it is from 1 to {most}", most = PAGE.0)]
+    #[error("nothing was listed: `limit` is {0}")]
     Limit(usize),
+}
+
+impl BadQuery {
+    /// What to write.
+    pub fn next_step(&self) -> String {
+        match self {
+            Self::Time { .. } => {
+                "Write 2026-11-21T08:30 (UTC), 2026-11-21, today, yesterday, or how long ago: 2h, 7d."
+                    .to_owned()
+            }
+            Self::Kind(_) => format!("Kinds: {}.", KINDS.join(", ")),
+            Self::Outcome(_) => {
+                format!("Outcomes: {}; and the error codes: {}.", OUTCOMES.join(", "), codes())
+            }
+            Self::Directions => "Leave one of them out.".to_owned(),
+            Self::Limit(_) => format!("Write a number from 1 to {}.", PAGE.0),
+        }
+    }
 }
 
 impl RecordQuery {

@@ -24,7 +24,7 @@ pub(super) enum AccessCommand {
 
 /// Check a tool, a prompt or a resource for one caller
 ///
-/// Calls nothing. Ends with 0 if allowed, with 4 if not.
+/// Calls nothing. Exits with code 0 if allowed, with 4 if not.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckAccess {

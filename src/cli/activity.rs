@@ -17,6 +17,7 @@ use self::{
 use super::{
     Location, connection,
     failure::CommandFailure,
+    mistake::whole_number,
     output::{self, Output},
     table::{name, text},
 };
@@ -70,12 +71,12 @@ struct ActivityFilter {
     #[arg(long, value_name = "ID")]
     call: Option<String>,
     /// Only records of this run of the daemon
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "NUMBER", value_parser = whole_number(1..=u64::from(u32::MAX)))]
     run: Option<u64>,
     /// Since 2026-11-21T08:30 (UTC), today, yesterday, 2h or 7d ago
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Until then
+    /// Until 2026-11-21T08:30 (UTC), yesterday, 1h or 2d ago
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
 }
@@ -85,7 +86,7 @@ pub(super) struct ListActivity {
     #[command(flatten)]
     filter: ActivityFilter,
     /// How many records
-    #[arg(short = 'n', long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(short = 'n', long, default_value_t = 50, value_parser = whole_number(1..=1000_u16))]
     limit: u16,
     /// Print new records as they come, until Ctrl-C
     #[arg(short, long)]

@@ -13,19 +13,20 @@ use serde_json::value::RawValue;
 
 use super::{
     Location, connection,
-    failure::{self, CommandFailure},
+    failure::CommandFailure,
     output::{self, Output},
     tools_switch,
 };
 use crate::{
     config::json_mistake,
     daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
+    storage,
 };
 
 /// Call a tool
 ///
-/// The call type is the tool's own unless you name one; one too mild is refused (exit code 4). Its text goes to stdout, its progress
-/// to stderr. Ends with 1 if the tool reports an error.
+/// The call type is the tool's own unless you name one; a type that is too weak is refused (exit code 4). The tool's text goes to
+/// stdout, its progress to stderr. Exits with code 1 if the tool reports an error.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, override_usage = USAGE)]
 pub(super) struct CallCommand {
@@ -39,6 +40,8 @@ pub(super) struct CallCommand {
 
 const USAGE: &str =
     "mcpproxy call [read|write|destructive] <SERVER:TOOL> [JSON | KEY=VALUE... | --args JSON]";
+
+const EXAMPLE: &str = "for example: `mcpproxy call demo:echo text=hello`";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -114,15 +117,17 @@ impl CallCommand {
     fn target(self) -> Result<CallTarget, CommandFailure> {
         let mut words = self.words.into_iter().peekable();
         let variant = words.next_if(|word| KINDS.contains(&word.as_str()));
-        let usage = |what: String| CommandFailure::usage(what).next(USAGE);
+        let usage = |what: String| CommandFailure::usage(what).next(EXAMPLE);
         let name = words.next();
-        let name = name.ok_or_else(|| usage("no tool is named".to_owned()))?;
+        let name = name.ok_or_else(|| usage("nothing was called: no tool is named".to_owned()))?;
         let name = tools_switch::tool_name(&name)?;
         let words: Vec<String> = words.collect();
         let args = match (&words[..], self.args) {
             ([], given) => arguments(given.as_deref().unwrap_or("{}"))?,
             ([..], Some(_)) => {
-                let what = "the arguments are given twice: by --args and without".to_owned();
+                let what =
+                    "nothing was called: its arguments are given twice, by --args and without"
+                        .to_owned();
                 return Err(usage(what));
             }
             ([json], None) if json.starts_with(['{', '@']) || json == "-" => arguments(json)?,
@@ -142,9 +147,9 @@ fn from_pairs(pairs: &[String]) -> Result<Box<RawValue>, CommandFailure> {
     for pair in pairs {
         let (key, text) = pair.split_once('=').ok_or_else(|| {
             CommandFailure::usage(format!(
-                "{pair:?} is not KEY=VALUE, and JSON is given alone"
+                "nothing was called: {pair:?} is neither KEY=VALUE nor JSON"
             ))
-            .next(USAGE)
+            .next(EXAMPLE)
         })?;
         let value = serde_json::from_str(text).unwrap_or_else(|_| text.into());
         object.insert(key.to_owned(), value);
@@ -219,8 +224,8 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
         let step =
             "name a file that can be read as @FILE, or write - and give the arguments on stdin";
         let file = File::open(path).map_err(|error| {
-            let why = failure::in_words(&error);
-            CommandFailure::failed(format!("failed to read the arguments from {path}: {why}"))
+            let why = storage::in_words(&error);
+            CommandFailure::failed(format!("nothing was called: {path} cannot be read: {why}"))
                 .next(step)
         })?;
         read_all(file, "the arguments", path).map_err(|failure| failure.next(step))?
@@ -232,10 +237,11 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
             "give a JSON object in single quotes, such as '{\"text\": \"hello\"}', or text=hello",
         )
     };
-    let args = RawValue::from_string(text.trim().to_owned()).map_err(|error| {
+    let text = text.trim();
+    let args = RawValue::from_string(text.to_owned()).map_err(|error| {
         usage(format!(
-            "the arguments are not JSON: {}",
-            json_mistake(&error)
+            "nothing was called: the arguments are not JSON: {}",
+            json_mistake(text, &error)
         ))
     })?;
     if args.get().starts_with('{') {
@@ -252,7 +258,7 @@ pub(super) fn read_all(input: impl Read, what: &str, name: &str) -> Result<Strin
         .take(LARGEST_ARGUMENTS + 1)
         .read_to_string(&mut text)
         .map_err(|error| {
-            let why = failure::in_words(&error);
+            let why = storage::in_words(&error);
             CommandFailure::failed(format!("failed to read {what} from {name}: {why}"))
         })?;
     if read as u64 > LARGEST_ARGUMENTS {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, builder::PossibleValuesParser};
 
 use crate::{
-    cli::failure::CommandFailure,
-    config::{Listen, NotLoopback, Settings},
+    cli::{failure::CommandFailure, mistake::whole_number},
+    config::{BadListen, Listen, NotLoopback, Settings},
 };
 
 /// What `serve` is started with, besides the configuration and the data folder.
@@ -16,7 +16,7 @@ pub(super) struct CarriedOptions {
     #[arg(long, value_name = "ADDR")]
     pub(super) listen: Option<String>,
     /// The port to listen on, on 127.0.0.1; 0 takes a free one
-    #[arg(long, value_name = "PORT", conflicts_with = "listen")]
+    #[arg(long, value_name = "PORT", value_parser = whole_number(0..=65_535_u16), conflicts_with = "listen")]
     pub(super) port: Option<u16>,
     /// What `/mcp` lists, instead of the configuration's `routing_mode`
     #[arg(long, value_parser = PossibleValuesParser::new(["retrieve_tools", "direct", "code_execution", "proxy"]))]
@@ -93,7 +93,10 @@ impl CarriedOptions {
         let listen = match self.address().map(|text| text.parse::<Listen>()) {
             None => settings.listen,
             Some(Ok(listen)) => listen,
-            Some(Err(bad)) => return Err(CommandFailure::usage(bad.to_string())),
+            Some(Err(BadListen(text))) => {
+                let what = format!("{text:?} is no address to listen on");
+                return Err(CommandFailure::usage(what).next(BadListen::STEP));
+            }
         };
         if let Some(file) = self.locked.as_ref().filter(|file| !file.is_file()) {
             let what = format!("there is no lock file {}", file.display());

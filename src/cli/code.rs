@@ -8,17 +8,18 @@ use serde_json::value::RawValue;
 
 use super::{
     Location, call, connection,
-    failure::{self, CommandFailure},
+    failure::CommandFailure,
     output::{self, Output},
 };
 use crate::{
     config::json_mistake,
     daemon_client::{self, DaemonError},
+    storage,
 };
 
 /// Run a JavaScript file that calls tools
 ///
-/// Scripts are those of `code_execution`. The result goes to stdout, the log to stderr. Ends with code 1 if the script fails. Needs `mcpproxy
+/// Runs the scripts of the tool `code_execution`. The result goes to stdout, the log to stderr. Exits with code 1 if the script fails. Needs `mcpproxy
 /// config set enable_code_execution true`.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -32,7 +33,7 @@ pub(super) struct CodeCommand {
     /// Time limit in milliseconds, calls included
     #[arg(long, value_name = "MS")]
     timeout: Option<u64>,
-    /// At most so many calls
+    /// The most calls that it may make
     #[arg(long, value_name = "N")]
     max_tool_calls: Option<u64>,
     /// Allow only this server; may be repeated
@@ -112,9 +113,11 @@ impl CodeCommand {
             return call::read_all(io::stdin().lock(), "the script", "stdin");
         }
         let file = File::open(&self.file).map_err(|error| {
-            let why = failure::in_words(&error);
-            CommandFailure::failed(format!("failed to open the script {name}: {why}"))
-                .next("name a file with a script, or `-` to read it from stdin")
+            let why = storage::in_words(&error);
+            CommandFailure::failed(format!(
+                "nothing ran: the script {name} cannot be read: {why}"
+            ))
+            .next("name a file with a script, or `-` to read it from stdin")
         })?;
         call::read_all(file, "the script", &name.to_string())
     }
@@ -136,17 +139,20 @@ fn read_input(given: &str) -> Result<Box<RawValue>, CommandFailure> {
     let text = match given.strip_prefix('@') {
         Some(path) => {
             let file = File::open(path).map_err(|error| {
-                let why = failure::in_words(&error);
-                CommandFailure::failed(format!("failed to open the input in {path:?}: {why}"))
-                    .next("name a file with JSON, or give the JSON itself")
+                let why = storage::in_words(&error);
+                CommandFailure::failed(format!(
+                    "nothing ran: the input {path:?} cannot be read: {why}"
+                ))
+                .next("name a file with JSON, or give the JSON itself")
             })?;
             call::read_all(file, "the input", path)?
         }
         None => given.to_owned(),
     };
-    RawValue::from_string(text.trim().to_owned()).map_err(|error| {
-        let why = json_mistake(&error);
-        CommandFailure::usage(format!("the input is not JSON: {why}"))
+    let text = text.trim();
+    RawValue::from_string(text.to_owned()).map_err(|error| {
+        let why = json_mistake(text, &error);
+        CommandFailure::usage(format!("nothing ran: the input is not JSON: {why}"))
             .next("give JSON, in single quotes for the shell: --input '{\"text\":\"hello\"}'")
     })
 }

@@ -14,7 +14,7 @@ use super::{
     table::{name, text},
 };
 use crate::{
-    config,
+    config::{self, BrokenEntry},
     daemon_client::DaemonClient,
     management::{
         COUNTS_AFTER_RESTART, ConfigReport, DaemonLocation, Exposure, Management, OverFiles,
@@ -56,7 +56,7 @@ pub(super) struct ConfigEditor {}
 
 /// Check the configuration file
 ///
-/// Ends with 0 if `serve` would start and every entry is usable, else with 1; warnings do not count. Variables are looked up in this
+/// Exits with code 0 if `serve` would start and every entry is usable, else with 1; warnings do not count. Variables are looked up in this
 /// command's environment; one that only the running daemon has is a warning. Secrets are looked up as the daemon would.
 #[derive(Debug, Args)]
 pub(super) struct ConfigCheck {
@@ -206,12 +206,12 @@ fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
         if !report.missing_variables.is_empty() {
             return Err(CommandFailure::failed(error).next(report.missing_step()));
         }
-        return Err(CommandFailure::failed(error)
-            .next("`mcpproxy config edit`; a running daemon keeps its last good configuration"));
+        return Err(CommandFailure::failed(error).next(report.fix()));
     }
+    let fix = report.fix();
+    let is_variable = report.broken.iter().any(BrokenEntry::lacks_variable);
     if let Some(fault) = report.faults.into_iter().next() {
-        let step = "correct it; `mcpproxy config path` prints its path";
-        return Err(CommandFailure::failed(fault).next(step));
+        return Err(CommandFailure::failed(fault).next(fix));
     }
     match report.broken.len() {
         0 => Ok(()),
@@ -219,7 +219,11 @@ fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
             "{broken} of the servers in {} cannot be used",
             report.config_file
         ))
-        .next("correct their entries, set their variables for the daemon, or `mcpproxy secret set NAME`; other servers work")),
+        .next(if is_variable {
+            "store their secrets (`mcpproxy secret set NAME`), or set their variables for the daemon; other servers work"
+        } else {
+            "`mcpproxy config edit`; other servers work"
+        })),
     }
 }
 

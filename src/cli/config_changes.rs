@@ -26,7 +26,7 @@ use crate::{
 
 /// Show what the file says, or one value of it
 ///
-/// Secrets are `***`. A key that is not in the file has its default.
+/// Secrets show as `***`. A key that is not in the file has its default value.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -70,8 +70,8 @@ pub(super) struct ConfigHistoryList {
 
 /// Undo a change of the file
 ///
-/// Byte for byte while nothing else was changed since, value by value otherwise. Secrets are in no history: a change that took one away
-/// can be undone until the daemon restarts.
+/// Restores the file byte for byte if nothing changed since, else value by value. Secrets are not in the history: the removal of one
+/// can be undone only until the daemon restarts.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -22,7 +22,8 @@ use crate::{
 
 /// Find problems and how to fix them
 ///
-/// Without a daemon it starts each server for a moment, except disabled and quarantined ones. Ends with 1 if something fails.
+/// Without a daemon it starts each server for a moment, except disabled and quarantined ones. Exits with
+/// code 1 if something fails.
 #[derive(Debug, Args)]
 pub(super) struct DoctorCommand {
     /// Start and contact no servers

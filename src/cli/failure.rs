@@ -1,8 +1,6 @@
 //! How a command fails: what went wrong, what to do next, and the exit code. Made at the border, out of the errors of the
 //! parts below.
 
-use std::io::{self, ErrorKind};
-
 use crate::{
     daemon_client::DaemonError,
     failure::error_code::{ErrorCode, Failure, as_step},
@@ -19,18 +17,6 @@ pub(super) struct CommandFailure {
     pub(super) code: Option<ErrorCode>,
     /// Whether what was printed as data says it already.
     pub(super) is_shown: bool,
-}
-
-/// The system's error about a file, in words.
-pub(super) fn in_words(error: &io::Error) -> String {
-    match error.kind() {
-        ErrorKind::NotFound => "no such file or folder".to_owned(),
-        ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        ErrorKind::IsADirectory => "is a folder".to_owned(),
-        ErrorKind::NotADirectory => "a part of the path is no folder".to_owned(),
-        ErrorKind::InvalidData => "it is no UTF-8 text".to_owned(),
-        _ => error.to_string(),
-    }
 }
 
 const FAILED: u8 = 1;

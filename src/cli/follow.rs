@@ -5,7 +5,7 @@ use std::{io, path::Path, time::Duration};
 use tokio::time::Instant;
 
 use super::{failure::CommandFailure, log_part::LogPart, output};
-use crate::management::FollowedLog;
+use crate::{management::FollowedLog, storage::in_words};
 
 /// How often it is looked for more.
 const LOOK: Duration = Duration::from_millis(200);
@@ -30,8 +30,9 @@ pub(super) async fn follow(
 ) -> Result<FollowEnd, CommandFailure> {
     let failed = |error: io::Error| {
         CommandFailure::failed(format!(
-            "failed to read the log {}: {error}",
-            path.display()
+            "failed to read the log {}: {}",
+            path.display(),
+            in_words(&error)
         ))
     };
     let (mut log, last) = FollowedLog::open(path, usize::from(part.lines)).map_err(failed)?;

@@ -136,6 +136,8 @@ fn shaped(command: Command, path: &str) -> Command {
         .get_subcommands()
         .map(|inner| inner.get_name().to_owned())
         .collect();
+    // `mcpproxy help GROUP COMMAND` shows the same.
+    let command = command.disable_help_subcommand(!path.is_empty());
     let help = Arg::new("help").short('h').long("help").hide(true);
     let command = command
         .disable_help_flag(true)
@@ -147,6 +149,15 @@ fn shaped(command: Command, path: &str) -> Command {
         let path = format!("{path} {name}").trim().to_owned();
         command.mut_subcommand(name, |inner| shaped(inner, &path))
     })
+}
+
+/// The first example of a command, as it is typed.
+pub(super) fn example(command: &Command) -> Option<String> {
+    let text = command.get_before_help()?.to_string();
+    let (_, examples) = text.split_once("Examples:\n")?;
+    let line = examples.lines().next()?.trim().split("  ").next()?;
+    // What is piped into it need not be there.
+    line.rsplit("| ").next().map(str::to_owned)
 }
 
 #[cfg(test)]

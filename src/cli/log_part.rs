@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::{
     failure::CommandFailure,
+    mistake::whole_number,
     output::{self, Output},
 };
 
@@ -11,7 +12,7 @@ use super::{
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct LogPart {
     /// How many lines, at most 500
-    #[arg(short = 'n', long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=500))]
+    #[arg(short = 'n', long, default_value_t = 50, value_parser = whole_number(1..=500_u16))]
     pub(super) lines: u16,
     /// Print new lines as they come, until Ctrl-C
     #[arg(short, long)]

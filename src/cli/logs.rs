@@ -10,11 +10,14 @@ use super::{
     log_part::LogPart,
     output::{self, Output},
 };
-use crate::management::{self, LogLines};
+use crate::{
+    management::{self, LogLines},
+    storage::in_words,
+};
 
 /// Show the daemon's log
 ///
-/// Of a daemon in the background, even an ended one, or of `serve --log-file`. Plain `serve` logs to its stderr.
+/// The daemon has one in the background, where it stays after its end, or with `serve --log-file`. Plain `serve` logs to stderr.
 #[derive(Debug, Args)]
 pub(super) struct DaemonLogs {
     #[command(flatten)]
@@ -41,7 +44,11 @@ impl DaemonLogs {
             return Ok(());
         }
         let lines = management::last_lines(&file, lines).map_err(|error| {
-            CommandFailure::failed(format!("failed to read {}: {error}", file.display()))
+            CommandFailure::failed(format!(
+                "failed to read {}: {}",
+                file.display(),
+                in_words(&error)
+            ))
         })?;
         let log = LogLines {
             lines,

@@ -1,8 +1,11 @@
 //! What is wrong with a command line, as a failure of the command: of clap's errors what they know, not their words.
 
-use std::{env, num::ParseIntError};
+use std::{env, fmt, num::ParseIntError, ops::RangeInclusive, str::FromStr};
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{
+    Command,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 use super::{failure::CommandFailure, help};
 use crate::{clients::UnknownClient, text::names::BadServerName};
@@ -13,78 +16,126 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
     let text = |kind| words(mistake, kind).pop();
     let argument = || text(ContextKind::InvalidArg).map(|argument| shown(&argument));
     let value = || text(ContextKind::InvalidValue);
-    let command = command_line();
-    let help = format!("`{command} --help`");
+    let (line, command) = command_line();
+    let help = format!("`{line} --help`");
+    let example = || {
+        let example = help::example(&command);
+        example.map_or_else(
+            || help.clone(),
+            |example| format!("for example: `{example}`"),
+        )
+    };
     let (what, step) = match mistake.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand)?;
-            let named = || text(ContextKind::SuggestedSubcommand);
-            let meant = meant(elsewhere(&command, &name).or_else(named));
-            (format!("no command {name:?}{meant}"), help)
+            let named = || {
+                let meant = text(ContextKind::SuggestedSubcommand)?;
+                Some(format!("{line} {meant}"))
+            };
+            let step = match elsewhere(&line, &name).or_else(named) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("{help} lists the commands"),
+            };
+            (format!("no command {name:?}"), step)
         }
-        ErrorKind::MissingSubcommand => ("no command is given".to_owned(), help),
+        ErrorKind::MissingSubcommand => (
+            "no command is given".to_owned(),
+            format!("{help} lists the commands"),
+        ),
         ErrorKind::UnknownArgument => {
             let argument = text(ContextKind::InvalidArg)?;
-            let meant = meant(text(ContextKind::SuggestedArg));
-            if command == "mcpproxy secret set" && !argument.starts_with('-') {
+            if line == "mcpproxy secret set" && !argument.starts_with('-') {
                 // It does not show: it is a secret by now.
                 let what = "nothing was stored: a value is never an argument";
                 let step = "`mcpproxy secret set NAME`, then paste the value";
                 return Some(CommandFailure::usage(what).next(step));
             }
-            let what = if argument.starts_with('-') {
-                format!("no option {argument}{meant}")
+            if argument.starts_with('-') {
+                let step = match text(ContextKind::SuggestedArg) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("{help} lists the options"),
+                };
+                (format!("no option {argument}"), step)
             } else {
-                format!("{argument:?} is one word too many")
-            };
-            (what, help)
+                (format!("{argument:?} is one word too many"), example())
+            }
         }
         ErrorKind::MissingRequiredArgument => {
             let missing = words(mistake, ContextKind::InvalidArg);
             let missing: Vec<String> = missing.iter().map(|one| shown(one)).collect();
-            let verb = if missing.len() == 1 { "is" } else { "are" };
-            (format!("{} {verb} missing", missing.join(" and ")), help)
+            let verb = line.strip_prefix("mcpproxy ").unwrap_or(&line);
+            (
+                format!("`{verb}` needs {}", missing.join(" and ")),
+                example(),
+            )
         }
         ErrorKind::InvalidValue => {
             let known = words(mistake, ContextKind::ValidValue).join(", ");
             let value = value()?;
             if value.is_empty() {
-                (format!("{} has no value", argument()?), help)
+                let option = text(ContextKind::InvalidArg)?.replace(['<', '>'], "");
+                (
+                    format!("{} has no value", argument()?),
+                    format!("write `{option}`"),
+                )
             } else {
-                let what = format!("{} takes no {value:?}", argument()?);
+                let what = format!("{} cannot be {value:?}", argument()?);
                 (what, format!("write one of: {known}"))
             }
         }
         ErrorKind::ValueValidation => {
             let cause = std::error::Error::source(mistake)?;
-            if cause.is::<BadServerName>() {
-                return Some(CommandFailure::usage(cause.to_string()).next(help));
-            }
-            if cause.is::<UnknownClient>() {
-                let failure = CommandFailure::usage(cause.to_string());
-                return Some(failure.next("`mcpproxy connect --help` lists all"));
-            }
-            let why = if cause.is::<ParseIntError>() {
-                "write a whole number".to_owned()
-            } else {
-                cause.to_string()
-            };
-            let argument = text(ContextKind::InvalidArg)?;
-            let value = value()?;
-            if argument.starts_with('-') {
-                (format!("{} {value:?}: {why}", shown(&argument)), help)
-            } else {
-                (format!("{value:?}: {why}"), help)
-            }
+            refused_value(cause, &argument()?, &value()?, &help)
         }
         ErrorKind::ArgumentConflict => {
             let other = text(ContextKind::PriorArg).map(|argument| shown(&argument))?;
             let what = format!("{} does not go with {other}", argument()?);
             (what, "leave one of them out".to_owned())
         }
+        ErrorKind::InvalidUtf8 => ("a word is not UTF-8 text".to_owned(), example()),
         _ => return None,
     };
     Some(CommandFailure::usage(what).next(step))
+}
+
+/// What is wrong with a value, and what to do; what our own readers say of it is a step.
+fn refused_value(
+    cause: &(dyn std::error::Error + 'static),
+    argument: &str,
+    value: &str,
+    help: &str,
+) -> (String, String) {
+    if cause.is::<BadServerName>() {
+        return (cause.to_string(), BadServerName::STEP.to_owned());
+    }
+    if cause.is::<UnknownClient>() {
+        return (cause.to_string(), format!("{help} lists the clients"));
+    }
+    if argument == "--token" {
+        return ("the token cannot be used".to_owned(), cause.to_string());
+    }
+    let step = if cause.is::<ParseIntError>() {
+        WHOLE_NUMBER.to_owned()
+    } else {
+        cause.to_string()
+    };
+    (format!("{argument} cannot be {value:?}"), step)
+}
+
+const WHOLE_NUMBER: &str = "write a whole number";
+
+/// Reads a number of this range; its failures are steps.
+pub(super) fn whole_number<N>(
+    range: RangeInclusive<N>,
+) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static
+where
+    N: FromStr + PartialOrd + fmt::Display + Clone + Send + Sync + 'static,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        let (least, most) = (range.start(), range.end());
+        number.ok_or_else(|| format!("{WHOLE_NUMBER} from {least} to {most}"))
+    }
 }
 
 /// Words of other programs, with what does that here.
@@ -94,25 +145,25 @@ const OTHER_WORDS: [(&str, &str); 3] = [
     ("clients", "connect"),
 ];
 
-/// What does here what another program calls so, or the first group that has a command of this name.
-fn elsewhere(command: &str, name: &str) -> Option<String> {
+/// The whole command that does what another program calls so, or the first group's that has a command of this name.
+fn elsewhere(line: &str, name: &str) -> Option<String> {
     let root = help::command();
-    if command != root.get_name() {
+    if line != root.get_name() {
         return None;
     }
     let word = OTHER_WORDS.iter().find(|(word, _)| *word == name);
     if let Some((_, ours)) = word {
-        return Some((*ours).to_owned());
+        return Some(format!("{line} {ours}"));
     }
-    let inner = |group: &clap::Command| {
+    let inner = |group: &Command| {
         let inner = group.find_subcommand(name)?.get_name().to_owned();
-        Some(format!("{} {inner}", group.get_name()))
+        Some(format!("{line} {} {inner}", group.get_name()))
     };
     root.get_subcommands().find_map(inner)
 }
 
 /// The command of this process, without its arguments.
-fn command_line() -> String {
+fn command_line() -> (String, Command) {
     let mut command = help::command();
     let mut line = command.get_name().to_owned();
     for argument in env::args().skip(1) {
@@ -121,7 +172,7 @@ fn command_line() -> String {
             command = inner;
         }
     }
-    line
+    (line, command)
 }
 
 fn words(mistake: &clap::Error, kind: ContextKind) -> Vec<String> {
@@ -132,11 +183,7 @@ fn words(mistake: &clap::Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
-fn meant(suggestion: Option<String>) -> String {
-    suggestion.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"))
-}
-
-/// `--output` of `--output <table|json>`, `NAME` of `[NAME]...`, and `--url <URL> or COMMAND` of `<--url <URL>|COMMAND>`.
+/// `--output` of `--output <table|json>`, `NAME` of `[NAME]...`, and `--url URL or COMMAND` of `<--url <URL>|COMMAND>`.
 fn shown(argument: &str) -> String {
     if argument.starts_with('-') {
         return argument.split(' ').next().unwrap_or(argument).to_owned();
@@ -144,41 +191,100 @@ fn shown(argument: &str) -> String {
     let one = argument.trim_end_matches("...");
     let bare = one.strip_prefix(['<', '[']).unwrap_or(one);
     let bare = bare.strip_suffix(['>', ']']).unwrap_or(bare);
-    bare.replace('|', " or ")
+    // What follows in brackets may be left out.
+    let needed = bare.split(" [").next().unwrap_or(bare);
+    needed.replace('|', " or ").replace(['<', '>'], "")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{failure_of, help};
+    use super::{BadServerName, failure_of, help};
 
     #[test]
     fn mistakes_are_said_with_a_step_and_help_is_none() {
-        for (line, expected) in [
-            ("nonsense", "no command \"nonsense\""),
-            ("statu", "no command \"statu\"; did you mean `status`?"),
-            ("connect --yess", "no option --yess"),
-            ("connect nosuch", "no client \"nosuch\" is known"),
+        for (line, what, step) in [
+            (
+                "nonsense",
+                "no command \"nonsense\"",
+                "`mcpproxy --help` lists the commands",
+            ),
+            (
+                "statu",
+                "no command \"statu\"",
+                "did you mean `mcpproxy status`?",
+            ),
+            (
+                "connect --yess",
+                "no option --yess",
+                "`mcpproxy --help` lists the options",
+            ),
+            ("connect nosuch", "no client \"nosuch\" is known", ""),
             (
                 "disconnect",
-                "no command \"disconnect\"; did you mean `connect CLIENT --undo`?",
+                "no command \"disconnect\"",
+                "did you mean `mcpproxy connect CLIENT --undo`?",
             ),
-            ("add", "no command \"add\"; did you mean `upstream add`?"),
-            ("list", "no command \"list\"; did you mean `upstream list`?"),
-            ("upstream add x uvx", "\"uvx\" is one word too many"),
-            ("access check ada", "SERVER:TOOL is missing"),
-            ("config undo abc", "\"abc\": write a whole number"),
-            ("status -o yaml", "--output takes no \"yaml\""),
+            (
+                "add",
+                "no command \"add\"",
+                "did you mean `mcpproxy upstream add`?",
+            ),
+            (
+                "list",
+                "no command \"list\"",
+                "did you mean `mcpproxy upstream list`?",
+            ),
+            ("upstream add x uvx", "\"uvx\" is one word too many", ""),
+            (
+                "upstream add x",
+                "`mcpproxy` needs --url URL or COMMAND or --json JSON",
+                "",
+            ),
+            ("call", "`mcpproxy` needs SERVER:TOOL", ""),
+            ("upstream show", "`mcpproxy` needs NAME", ""),
+            (
+                "upstream add x.y/z -- a",
+                "\"x.y/z\" is no server name: it has '/' in it",
+                BadServerName::STEP,
+            ),
+            (
+                "config undo abc",
+                "NUMBER cannot be \"abc\"",
+                "write a whole number",
+            ),
+            (
+                "logs -n 0",
+                "--lines cannot be \"0\"",
+                "write a whole number from 1 to 500",
+            ),
+            (
+                "upstream patch a b",
+                "KEY=VALUE cannot be \"b\"",
+                "write it as KEY=VALUE",
+            ),
+            (
+                "status -o yaml",
+                "--output cannot be \"yaml\"",
+                "write one of: table, json",
+            ),
+            (
+                "serve --listen",
+                "--listen has no value",
+                "write `--listen ADDR`",
+            ),
             (
                 "upstream logs a -q -v",
                 "--quiet does not go with --verbose",
+                "leave one of them out",
             ),
         ] {
             let words = ["mcpproxy"].into_iter().chain(line.split(' '));
             let mistake = help::command().try_get_matches_from(words);
             let mistake = mistake.expect_err("it is wrong");
             let failure = failure_of(&mistake).expect("it is known");
-            assert_eq!(failure.what, expected, "{line}");
-            assert!(failure.next_step.is_some(), "{line}");
+            assert_eq!(failure.what, what, "{line}");
+            let found = failure.next_step.unwrap_or_default();
+            assert!(found.contains(step) && !found.is_empty(), "{line}: {found}");
         }
         let help = help::command().try_get_matches_from(["mcpproxy", "--help"]);
         assert!(failure_of(&help.expect_err("help")).is_none());

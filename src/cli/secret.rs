@@ -23,6 +23,7 @@ use crate::{
     management::{
         Management, OverFiles, SECRET_NAMES, SecretRow, ServerList, ServerRow, secret_value,
     },
+    storage::in_words,
     text::secret::Secret,
 };
 
@@ -52,7 +53,7 @@ pub(super) struct ListSecrets {}
 /// Remove a secret
 #[derive(Debug, Args)]
 pub(super) struct RemoveSecret {
-    /// Its name
+    /// The secret's name
     name: String,
 }
 
@@ -184,7 +185,7 @@ async fn put_in_force(files: &Management<OverFiles>, out: Output) -> Option<Daem
     };
     reloaded.await.unwrap_or_else(|error| {
         out.note(&format!(
-            "the daemon did not hear of it: {error}; next: `mcpproxy upstream restart NAME`"
+            "the daemon does not have it yet: {error}; next: `mcpproxy upstream restart NAME`"
         ));
         None
     })
@@ -194,7 +195,7 @@ fn checked(name: String) -> Result<String, CommandFailure> {
     if is_secret_name(&name) {
         return Ok(name);
     }
-    let what = format!("{name:?} cannot be the name of a secret");
+    let what = format!("nothing was stored: {name:?} cannot be the name of a secret");
     Err(CommandFailure::usage(what).next(SECRET_NAMES))
 }
 
@@ -251,7 +252,10 @@ async fn say_to_users(
 
 fn value_for(name: &str) -> Result<Secret, CommandFailure> {
     let failed = |error: io::Error| {
-        CommandFailure::failed(format!("failed to read the value of {name}: {error}"))
+        CommandFailure::failed(format!(
+            "{name} was not stored: its value cannot be read: {}",
+            in_words(&error)
+        ))
     };
     let text = if io::stdin().is_terminal() {
         // Nobody is left to ask when the terminal is gone; reading says so.

@@ -21,7 +21,7 @@ use crate::{
 
 /// Show the daemon, its servers and what needs you
 ///
-/// Ends with 3 when no daemon runs.
+/// Exits with code 3 if no daemon runs.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -11,6 +11,7 @@ use crate::{
     config::{SOCKET, duration},
     daemon_client::bridge::{self, DaemonSocket},
     process,
+    storage::in_words,
     text::secret::Secret,
 };
 
@@ -55,7 +56,7 @@ impl StdioCommand {
         let data_dir = files.data_dir().to_owned();
         let starter = Starter::new(files.places().clone(), data_dir, idle_exit, out);
         let (input, output) = platform::standard_streams().map_err(|error| {
-            CommandFailure::failed(format!("stdin or stdout is closed: {error}"))
+            CommandFailure::failed(format!("stdin or stdout is closed: {}", in_words(&error)))
         })?;
         let carried = bridge::carry(socket, starter, input, output).await;
         carried.map_err(|error| CommandFailure::failed(error.to_string()))
@@ -71,18 +72,18 @@ fn endpoint(text: &str) -> Result<String, String> {
         {
             Ok(text.to_owned())
         }
-        _ => Err("an endpoint is a path such as /mcp or /mcp/all".to_owned()),
+        _ => Err("write a path such as /mcp or /mcp/all".to_owned()),
     }
 }
 
 fn token(text: &str) -> Result<Secret, String> {
     match http::HeaderValue::from_str(text) {
         Ok(_) => Ok(Secret::new(text)),
-        Err(_) => Err("a token has no blanks at its ends and no line breaks".to_owned()),
+        Err(_) => Err("give it without line breaks, and without blanks at its ends".to_owned()),
     }
 }
 
 /// Reads a span of time.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
-    duration::parse(text).ok_or_else(|| "a span of time is written like 10m or 30s".to_owned())
+    duration::parse(text).ok_or_else(|| "write a time such as 30s or 10m".to_owned())
 }

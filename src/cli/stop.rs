@@ -16,6 +16,7 @@ use crate::{
     config::SOCKET,
     daemon_client::{self, DaemonClient, DaemonError},
     management::StatusReport,
+    storage::in_words,
 };
 
 /// Stop the daemon and its servers
@@ -67,7 +68,10 @@ pub(super) async fn end(daemon: DaemonClient) -> Result<u32, CommandFailure> {
     drop(daemon);
     let pid = status.pid;
     platform::terminate(pid).map_err(|error| {
-        CommandFailure::failed(format!("failed to end the daemon, process {pid}: {error}"))
+        CommandFailure::failed(format!(
+            "failed to end the daemon, process {pid}: {}",
+            in_words(&error)
+        ))
     })?;
     let socket = status.location.data_dir.join(SOCKET);
     let deadline = Instant::now() + ENDS_WITHIN;

@@ -94,7 +94,7 @@ pub(super) struct ListTokens {}
 Examples:
   mcpproxy token revoke ben")]
 pub(super) struct RevokeToken {
-    /// Its name
+    /// The token's name
     #[arg(value_name = "NAME")]
     name: String,
 }

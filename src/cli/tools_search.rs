@@ -18,7 +18,7 @@ pub(super) struct SearchTools {
     /// Only the tools of this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
-    /// At most so many results; `tools_limit` is the default and the most
+    /// The most results; `tools_limit` is the default and the maximum
     #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one)]
     limit: Option<usize>,
     /// How many of the words must match
@@ -53,9 +53,8 @@ struct FoundTool {
 
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) => Err("a search shows at least 1".to_owned()),
-        Ok(limit) => Ok(limit),
-        Err(_) => Err("it is no number".to_owned()),
+        Ok(limit) if limit > 0 => Ok(limit),
+        _ => Err("write a whole number, at least 1".to_owned()),
     }
 }
 

@@ -88,9 +88,17 @@ async fn switched(
         Switch::Enable => !is_named,
     };
     if is_done {
-        let is_left_out = row.is_some_and(|row| row.code.as_deref() == Some("tool_disabled"));
+        let is_left_out = row
+            .as_ref()
+            .is_some_and(|row| row.code.as_deref() == Some("tool_disabled"));
         if switch == Switch::Enable && is_left_out {
             return Err(left_out(server, tool));
+        }
+        if switch == Switch::Enable && row.is_none() {
+            let what = format!("nothing was changed: {server} has listed no tool {tool:?} yet");
+            return Err(
+                CommandFailure::failed(what).next(format!("`mcpproxy upstream show {server}`"))
+            );
         }
         let past = past(switch);
         out.note(&format!("{server}:{tool} is {past} already"));

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{
     connection,
-    failure::{CommandFailure, in_words},
+    failure::CommandFailure,
     location::Location,
     output::{self, Output},
     service, stop,
@@ -25,6 +25,7 @@ use crate::{
     config::Why,
     daemon_client::DaemonClient,
     management::{Management, OverFiles},
+    storage::in_words,
 };
 
 /// Undo what `setup` did

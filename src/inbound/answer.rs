@@ -2,7 +2,7 @@
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderName, HeaderValue, StatusCode, Uri, header};
 
 use super::{answering::Answer, bounds};
 use crate::{
@@ -86,9 +86,12 @@ pub(super) fn busy() -> Response {
 }
 
 pub(super) fn method_not_allowed(allow: &'static str) -> Response {
+    let error = format!("nothing was done: this path takes only {allow}");
+    let hint = "MCP clients send messages by POST.";
+    let failure = Failure::new(ErrorCode::MethodNotAllowed, error, hint);
     let mut response = json(
         StatusCode::METHOD_NOT_ALLOWED,
-        Bytes::from_static(br#"{"error":"method_not_allowed"}"#),
+        shown_failure(&failure).bytes().clone(),
     );
     response
         .headers_mut()
@@ -101,6 +104,19 @@ pub(super) async fn not_found() -> Response {
     json(
         StatusCode::NOT_FOUND,
         Bytes::from_static(br#"{"error":"not_found"}"#),
+    )
+}
+
+/// The address leads nowhere.
+pub(super) async fn unknown_path(uri: Uri) -> Response {
+    let failure = Failure::new(
+        ErrorCode::UnknownPath,
+        format!("no path {}", uri.path()),
+        "MCP clients connect to /mcp. The web UI is at /ui/, and REST at /api/v1/.",
+    );
+    json(
+        StatusCode::NOT_FOUND,
+        shown_failure(&failure).bytes().clone(),
     )
 }
 

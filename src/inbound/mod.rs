@@ -110,7 +110,7 @@ impl Inbound {
             .route("/.well-known/{*path}", on_get(answer::not_found))
             .route("/mcp/.well-known/{*path}", on_get(answer::not_found))
             .route("/register", any(answer::not_found))
-            .fallback(answer::not_found)
+            .fallback(answer::unknown_path)
             .with_state(self.clone())
     }
 
@@ -146,7 +146,7 @@ impl Inbound {
     pub async fn answer(&self, caller: Caller, request: Request) -> Response {
         let router = &self.0.router;
         let Some((endpoint, kind)) = ClientEndpoint::at(request.uri().path()) else {
-            return answer::not_found().await;
+            return answer::unknown_path(request.uri().clone()).await;
         };
         let (caller, view) = match endpoint {
             ClientEndpoint::All(view) => (caller, view),

@@ -35,10 +35,10 @@ impl<B: Backing> Management<B> {
 
 fn failed(error: &UnreadableActivity) -> Failure {
     match error {
-        UnreadableActivity::Query(_) => Failure::new(
+        UnreadableActivity::Query(query) => Failure::new(
             ErrorCode::InvalidArguments,
-            error.to_string(),
-            "`mcpproxy activity list --help` explains the filters.",
+            query.to_string(),
+            query.next_step(),
         ),
         UnreadableActivity::File(_) => {
             let hint = "See whether the disk is full; if not, `mcpproxy restart` sets a damaged file aside.";

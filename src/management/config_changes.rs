@@ -19,6 +19,7 @@ use crate::{
     },
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
+    storage::in_words,
 };
 
 /// Limit: values that one change is about.
@@ -229,7 +230,10 @@ impl<B: Backing> Management<B> {
     /// Every change of the configuration that is known. Blocks.
     pub fn config_history(&self) -> Result<ConfigHistory, Failure> {
         let entries = self.backing().history().entries().map_err(|error| {
-            let error = format!("the history of the configuration cannot be read: {error}");
+            let error = format!(
+                "the history of the configuration cannot be read: {}",
+                in_words(&error)
+            );
             let hint = "Check that the data folder can be read.";
             Failure::new(ErrorCode::Internal, error, hint)
         });

@@ -9,6 +9,7 @@ use crate::{
     config::{self, DEMO, DemoOrigin},
     failure::error_code::{ErrorCode, Failure},
     process::own_program,
+    storage::in_words,
     text::names::as_argument,
 };
 
@@ -27,7 +28,7 @@ impl<B: Backing> Management<B> {
         let Some(Ok(demo)) = demo.map(|_| self.server(DEMO)).filter(|_| !is_named()) else {
             return Ok(());
         };
-        let error = format!("the demo server {DEMO:?} runs already");
+        let error = "nothing was added: the demo server runs already".to_owned();
         let hint = match demo.demo {
             Some(DemoOrigin::Request) => {
                 "Choose another name, or remove it first: `mcpproxy upstream remove demo`."
@@ -42,7 +43,7 @@ impl Management {
     /// Starts the demo server beside what the file says.
     pub async fn start_demo(&self) -> Result<ServerChange, Failure> {
         let program = own_program().map_err(|reason| {
-            let error = format!("the demo server cannot be found: {reason}");
+            let error = format!("the demo server cannot be found: {}", in_words(&reason));
             Failure::new(ErrorCode::Internal, error, "Start the daemon again.")
         })?;
         if let Err(in_place) = self.0.keeper.start_demo(program).await {
@@ -72,9 +73,9 @@ impl Management {
             let hint = "`mcpproxy config check` shows what is wrong; then start it again.";
             return Failure::new(ErrorCode::ConfigUnusable, error, hint).of_server(DEMO);
         };
-        let error = format!("there is a server {name:?} already");
+        let error = format!("the demo server was not started: there is a server {name:?} already");
         let hint = format!(
-            "`mcpproxy upstream remove {}` removes it.",
+            "Remove that one first: `mcpproxy upstream remove {}`.",
             as_argument(&name)
         );
         Failure::new(ErrorCode::ServerExists, error, hint).of_server(name)
@@ -99,18 +100,12 @@ impl<B: Backing> Management<B> {
         let Some(origin) = origin.filter(|_| failure.code == ErrorCode::UnknownServer) else {
             return failure;
         };
-        let (started, hint) = match origin {
-            DemoOrigin::CommandLine => (
-                "`mcpproxy serve --demo` adds it",
-                "Start the daemon without --demo; an entry with its name replaces it.",
-            ),
-            DemoOrigin::Request => (
-                "it was started on the page, or over REST",
-                "`mcpproxy upstream remove demo`; an entry with its name replaces it.",
-            ),
+        let hint = match origin {
+            DemoOrigin::CommandLine => "To end it, start the daemon without --demo.",
+            DemoOrigin::Request => "To end it: `mcpproxy upstream remove demo`.",
         };
         let error = format!(
-            "the server {name:?} is the bundled demo server, which has no entry in {}: {started}",
+            "{name} was not changed: the bundled demo server has no entry in {}",
             self.config_file().display()
         );
         Failure::new(ErrorCode::NotInFile, error, hint).of_server(name)

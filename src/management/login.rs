@@ -112,13 +112,13 @@ impl Management {
 }
 
 fn nothing_to_log_in_to(name: &str, why: &str) -> Failure {
-    let error = format!("there is nothing to log in to at {name:?}: {why}");
-    let hint = "Change the entry if that is wrong.";
+    let error = format!("no login was started: {name} needs none: {why}");
+    let hint = format!("`mcpproxy upstream show {name}` shows its entry.");
     Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name)
 }
 
 fn login_failed(name: &str, error: &LoginError) -> Failure {
-    let text = format!("failed to log in to {name:?}: {error}");
+    let text = format!("not logged in to {name}: {error}");
     let hint = match error {
         LoginError::Failed(_) => format!("Try again: {}.", login_step(name)),
         LoginError::NotRegistered(_) => format!(

@@ -62,6 +62,15 @@ pub struct ConfigReport {
 }
 
 impl ConfigReport {
+    /// What to do about the file.
+    pub fn fix(&self) -> &'static str {
+        match Path::new(&self.config_file) {
+            file if file.is_file() => "`mcpproxy config edit`",
+            file if file.exists() => "name a file with --config",
+            _ => "correct the name, or create the file: `mcpproxy setup`",
+        }
+    }
+
     /// What to do about variables that are missing.
     pub fn missing_step(&self) -> String {
         format!(
@@ -273,9 +282,7 @@ impl Management<OverFiles> {
     pub fn missing_file(&self) -> Option<String> {
         let (file, by) = (&self.0.places.config_file, self.0.places.requested_by()?);
         let file = (!file.exists()).then(|| file.display())?;
-        Some(format!(
-            "there is no file {file}, which is asked for by {by}"
-        ))
+        Some(format!("there is no file {file}, which {by} names"))
     }
 
     fn faults(&self, settings: &Settings, exposure: Exposure) -> Vec<String> {

@@ -260,12 +260,11 @@ pub(super) fn read_new(
         return Ok(entry);
     }
     let error = format!(
-        "the server {:?} cannot be added like this: {}",
+        "nothing was added: the entry of {:?}: {}",
         name.as_str(),
         problems.join("; ")
     );
-    let hint = "Correct it; nothing was written.";
-    Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name.as_str()))
+    Err(Failure::new(ErrorCode::InvalidArguments, error, CORRECT_IT).of_server(name.as_str()))
 }
 
 /// What a patch comes to over the text of the file.
@@ -404,10 +403,12 @@ fn check_waiting(text: &str) -> Result<(), Failure> {
 }
 
 fn wrong(name: &str, why: impl std::fmt::Display) -> Failure {
-    let error = format!("the server {name:?} cannot be changed like this: {why}");
-    let hint = "Correct it; nothing was written.";
-    Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name)
+    let error = format!("nothing was changed: the entry of {name:?}: {why}");
+    Failure::new(ErrorCode::InvalidArguments, error, CORRECT_IT).of_server(name)
 }
+
+/// Of an entry that cannot be used: people, programs and agents read it.
+const CORRECT_IT: &str = "Correct what the error names, then try again.";
 
 fn refused(name: &str, keys: &[(String, &str)], more: &[String]) -> Failure {
     let mut error = String::new();

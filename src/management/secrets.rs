@@ -55,7 +55,7 @@ impl Management<OverFiles> {
         check(name)?;
         let keyring = self.keyring()?;
         let store = keyring.set(name, value);
-        let store = store.map_err(|error| unavailable(&error))?;
+        let store = store.map_err(|error| undone(&error, "stored", name))?;
         Ok(SecretRow {
             name: name.to_owned(),
             stored_in: Some(keyring.place(store)),
@@ -68,8 +68,8 @@ impl Management<OverFiles> {
         check(name)?;
         let keyring = self.keyring()?;
         let store = keyring.add(name, value);
-        let Some(store) = store.map_err(|error| unavailable(&error))? else {
-            let error = format!("there is a secret {name:?} already");
+        let Some(store) = store.map_err(|error| undone(&error, "stored", name))? else {
+            let error = format!("nothing was stored: there is a secret {name:?} already");
             let hint = "Choose another name, or leave out \"new\" to replace it. `mcpproxy secret list` shows its users.";
             return Err(Failure::new(ErrorCode::SecretExists, error, hint));
         };
@@ -85,9 +85,9 @@ impl Management<OverFiles> {
         check(name)?;
         let keyring = self.keyring()?;
         let removed = keyring.remove(name);
-        if !removed.map_err(|error| unavailable(&error))? {
-            let error = format!("there is no secret {name:?} in {keyring}");
-            let hint = "`mcpproxy secret list` lists them.";
+        if !removed.map_err(|error| undone(&error, "removed", name))? {
+            let error = format!("nothing was removed: there is no secret {name:?}");
+            let hint = "`mcpproxy secret list` lists the secrets.";
             return Err(Failure::new(ErrorCode::UnknownSecret, error, hint));
         }
         Ok(SecretRow {
@@ -154,12 +154,20 @@ fn check(name: &str) -> Result<(), Failure> {
     if is_secret_name(name) {
         return Ok(());
     }
-    let error = format!("{name:?} cannot be the name of a secret");
+    let error = format!("nothing was done: {name:?} cannot be the name of a secret");
     Err(Failure::new(
         ErrorCode::InvalidArguments,
         error,
         SECRET_NAMES,
     ))
+}
+
+fn undone(error: &KeyringError, done: &str, name: &str) -> Failure {
+    let failure = unavailable(error);
+    Failure {
+        error: format!("{name} was not {done}: {error}"),
+        ..failure
+    }
 }
 
 fn unavailable(error: &KeyringError) -> Failure {

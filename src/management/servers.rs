@@ -25,6 +25,7 @@ use crate::{
     },
     gate::{self, Standing},
     process,
+    storage::in_words,
     text::names::ServerName,
     upstream::Status,
 };
@@ -262,7 +263,7 @@ impl<B: Backing> Management<B> {
         let file = self.log_file(&settings, name);
         let written = file.as_ref().map(|file| last_lines(file, n)).transpose();
         let written = written.map_err(|error| {
-            let error = format!("failed to read the log of the server {name:?}: {error}");
+            let error = format!("failed to read the log of {name}: {}", in_words(&error));
             let hint = "Check that the file may be read.";
             Failure::new(ErrorCode::Internal, error, hint).of_server(name)
         })?;

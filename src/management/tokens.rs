@@ -19,6 +19,7 @@ use crate::{
     },
     failure::error_code::{ErrorCode, Failure},
     sessions::sealing::random_secret,
+    storage::in_words,
     text::{moment, secret::Secret},
 };
 
@@ -131,7 +132,7 @@ impl<B: Backing> Management<B> {
     ) -> Result<NewlyIssued, Failure> {
         let settings = self.settings()?;
         let secret = random_secret().map_err(|error| {
-            let error = format!("no token could be made: {error}");
+            let error = format!("no token was issued: {}", in_words(&error));
             Failure::new(ErrorCode::Internal, error, "Try again.")
         })?;
         let text = format!("{PREFIX}{}", secret.reveal());
@@ -264,7 +265,13 @@ impl<B: Backing> Management<B> {
             Ok((token, number))
         };
         let changed = blocking(changing).await?;
-        let changed = changed.map_err(|error| failed(&error));
+        let changed = changed.map_err(|error| match &error {
+            TokenError::Io(_) => Failure {
+                error: format!("nothing was changed: {error}"),
+                ..failed(&error)
+            },
+            _ => failed(&error),
+        });
         self.backing().reread().await;
         self.backing().note(OperatorChange {
             server: None,
@@ -308,19 +315,20 @@ fn noted(token: &IssuedToken) -> Value {
 }
 
 fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToken, Failure> {
-    let wrong = |error: String| {
-        let hint = "Correct it; no token was made.";
+    let wrong = |why: String, hint: &str| {
+        let error = format!("no token was issued: {why}");
         Failure::new(ErrorCode::InvalidArguments, error, hint)
     };
     if let Some(profile) = &new.profile
         && !settings.profiles.contains_key(profile)
     {
         let names: Vec<_> = settings.profiles.keys().map(String::as_str).collect();
-        let known = match names.as_slice() {
-            [] => "none is configured".to_owned(),
-            names => format!("there are {}", names.join(", ")),
+        let hint = match names.as_slice() {
+            [] => "Add it to `profiles` in the configuration file first: `mcpproxy config edit`."
+                .to_owned(),
+            names => format!("Profiles: {}.", names.join(", ")),
         };
-        return Err(wrong(format!("there is no profile {profile:?}: {known}")));
+        return Err(wrong(format!("no profile {profile:?}"), &hint));
     }
     let servers = new.servers.filter(|servers| !servers.is_empty());
     let is_known = |name: &&String| {
@@ -328,14 +336,20 @@ fn token_of(new: NewToken, text: &str, settings: &Settings) -> Result<IssuedToke
     };
     let mut named = servers.iter().flatten();
     if let Some(unknown) = named.find(|name| !is_known(name)) {
-        return Err(wrong(format!("there is no server {unknown:?}")));
+        let why = format!("no server {unknown:?} is configured");
+        return Err(wrong(why, "`mcpproxy upstream list`"));
     }
     let created = moment::millis(SystemTime::now());
     let expires = new.expires.map(|written| {
         let lasts = duration::parse(&written).filter(|time| !time.is_zero());
         let lasts = lasts.and_then(|time| u64::try_from(time.as_millis()).ok());
         let ends = lasts.and_then(|lasts| created.checked_add(lasts));
-        ends.ok_or_else(|| wrong(format!("{written:?} is no time such as \"30d\" or \"12h\"")))
+        ends.ok_or_else(|| {
+            wrong(
+                format!("{written:?} is no time"),
+                "Write one such as 30d or 12h.",
+            )
+        })
     });
     Ok(IssuedToken {
         subject: new.subject.unwrap_or_else(|| new.name.clone()),
@@ -405,12 +419,12 @@ fn failed(error: &TokenError) -> Failure {
         ),
         TokenError::Exists(_) => (
             ErrorCode::TokenExists,
-            "Choose another name, or revoke that one first.",
+            "Choose another name, or revoke that one first: `mcpproxy token revoke NAME`.",
         ),
         TokenError::Unknown(_) => (ErrorCode::UnknownToken, "`mcpproxy token list` lists them."),
         TokenError::Wrong(_) => (
             ErrorCode::InvalidArguments,
-            "Correct it; no token was made.",
+            "`mcpproxy token add --help` has examples.",
         ),
     };
     Failure::new(code, error.to_string(), hint)

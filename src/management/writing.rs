@@ -45,15 +45,18 @@ pub(super) fn command_line(entry: &Map<String, Value>) -> Option<Failure> {
     if !process::is_command_line(command) {
         return None;
     }
-    let error = format!("no program {command:?}: a command line in quotes is one word");
-    let hint = "Write the program alone as `command`, and each of the other words as one of `args`; nothing was written.";
+    let error = format!(
+        "nothing was changed: {command:?} is no program: in quotes a command line is one word"
+    );
+    let hint =
+        "Write the program alone as `command`, and each of the other words as one of `args`.";
     Some(Failure::new(ErrorCode::InvalidArguments, error, hint))
 }
 
 /// Why a name cannot be a server's.
 pub(super) fn bad_name(name: &str, error: &BadServerName) -> Failure {
-    let hint = "Choose another name.";
-    Failure::new(ErrorCode::InvalidArguments, error.to_string(), hint).of_server(name)
+    let error = format!("nothing was changed: {error}");
+    Failure::new(ErrorCode::InvalidArguments, error, BadServerName::STEP).of_server(name)
 }
 
 /// Why a change of the configuration was not made.
@@ -95,9 +98,11 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
             ErrorCode::ConfigUnusable,
             "Check that the file and its folder may be written, then try again.",
         ),
-        WriteError::Io { reason, .. } => {
-            failure(ErrorCode::ConfigUnusable, storage::disk_step(reason))
-        }
+        WriteError::Io { reason, .. } => Failure::new(
+            ErrorCode::ConfigUnusable,
+            format!("nothing was changed: {error}"),
+            storage::disk_step(reason),
+        ),
     }
 }
 

@@ -26,12 +26,10 @@ pub enum BadServerName {
     #[error("the server name is empty")]
     Empty,
     /// The name is longer than [`ServerName::MAX_LEN`].
-    #[error("the server name {0:?} is longer than 64 characters")]
+    #[error("{0:?} is no server name: it is longer than 64 characters")]
     TooLong(String),
     /// The name has a character outside the allowed set.
-    #[error(
-        "the server name {name:?} has {bad:?} in it; letters, digits, '.', '_' and '-' are allowed"
-    )]
+    #[error("{name:?} is no server name: it has {bad:?} in it")]
     BadCharacter {
         /// The whole name.
         name: String,
@@ -39,11 +37,16 @@ pub enum BadServerName {
         bad: char,
     },
     /// `__` separates server and tool in offered names.
-    #[error("the server name {0:?} has \"__\" in it, which separates server and tool")]
+    #[error("{0:?} is no server name: it has \"__\" in it, which separates server and tool")]
     DoubleUnderscore(String),
     /// In an address it stands for another one, so that no request could reach the server.
-    #[error("the server name {0:?} stands for another place in an address")]
+    #[error("{0:?} is no server name: in a URL it is another place")]
     Place(String),
+}
+
+impl BadServerName {
+    /// What to do about it.
+    pub const STEP: &str = "choose a name of at most 64 letters, digits, `.`, `_` and `-`";
 }
 
 impl ServerName {

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     activity::{ExportFormat, PAGE, RecordQuery},
     cli::{
-        failure::{self, CommandFailure},
+        failure::CommandFailure,
         output::{self, Output},
     },
     storage,
@@ -28,7 +28,7 @@ pub(in crate::cli) struct ExportActivity {
     /// A JSON object a line, or CSV
     #[arg(long = "format", value_name = "jsonl|csv", default_value = "jsonl", value_parser = form)]
     form: ExportFormat,
-    /// The file, which is made private; stdout if none is given, or -
+    /// The file, readable only by you; stdout without one, or with -
     file: Option<PathBuf>,
     /// Replace the file if it is there
     #[arg(long, requires = "file")]
@@ -54,7 +54,7 @@ impl ExportActivity {
         let shown = target.as_ref().map(|file| file.display().to_string());
         let failed = |error: std::io::Error| {
             let shown = shown.as_deref().unwrap_or_default();
-            let why = failure::in_words(&error);
+            let why = storage::in_words(&error);
             CommandFailure::failed(format!("failed to write {shown}: {why}"))
                 .next("name a file that can be written, or none for stdout")
         };

@@ -275,7 +275,8 @@ pub(super) async fn add_pasted(
         }
     }
     if report.imported == 0 {
-        return Err(CommandFailure::failed("nothing was added").shown());
+        let failure = CommandFailure::failed("nothing was added");
+        return Err(failure.next("correct what the lines above name").shown());
     }
     verdict(&report)
 }
@@ -296,7 +297,7 @@ fn verdict(report: &ImportReport) -> Result<(), CommandFailure> {
     let failed = failed.filter_map(|server| Some((server.new_name()?, server.error.as_deref()?)));
     let (names, errors): (Vec<&str>, Vec<&str>) = failed.unzip();
     if let Some(why) = errors.first() {
-        let failure = CommandFailure::failed(format!("not added: {}: {why}", names.join(", ")));
+        let failure = CommandFailure::failed(format!("{} not added: {why}", names.join(", ")));
         let mut servers = report.servers.iter();
         let lacks_value = servers.any(|one| one.error.is_some() && !one.placeholders.is_empty());
         return Err(if lacks_value {
@@ -307,8 +308,8 @@ fn verdict(report: &ImportReport) -> Result<(), CommandFailure> {
     }
     // The report named the reason.
     if report.faults.iter().any(|fault| fault.is_named) {
-        let what = "some files could not be read";
-        return Err(CommandFailure::failed(what).shown());
+        let failure = CommandFailure::failed("not all files could be read, as said above");
+        return Err(failure.next("correct them, then import again").shown());
     }
     Ok(())
 }

@@ -59,9 +59,9 @@ pub(super) fn undo(
     let put_back = move_back(&home_places()?, &our_address(files, None), is_meant);
     let failed = put_back.iter().find_map(|one| one.error.clone());
     if put_back.is_empty() {
-        return Err(CommandFailure::failed(
-            "nothing to undo: `import --move` removed no servers",
-        ));
+        let failure =
+            CommandFailure::failed("nothing to put back: `import --move` has removed no servers");
+        return Err(failure.next("to undo an import: `mcpproxy config undo`"));
     }
     if out.is_json() {
         output::json(&output::as_json(&PutBack { put_back })?)?;

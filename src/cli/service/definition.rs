@@ -13,6 +13,7 @@ use crate::{
     },
     management::{Management, OverFiles},
     process,
+    storage::in_words,
 };
 
 /// Stands in every file that we write, and in nobody else's.
@@ -100,6 +101,9 @@ fn environment_file(config_file: &Path) -> PathBuf {
 
 fn own_program() -> Result<PathBuf, CommandFailure> {
     process::own_program_on_path().map_err(|error| {
-        CommandFailure::failed(format!("failed to find mcpproxy's own program: {error}"))
+        CommandFailure::failed(format!(
+            "failed to find mcpproxy's own program: {}",
+            in_words(&error)
+        ))
     })
 }

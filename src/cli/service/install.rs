@@ -110,8 +110,12 @@ impl InstallService {
         if file.kind == ServiceKind::Launchd {
             let folder = Path::new(&definition.log_folder);
             storage::create_private_subfolder(folder).map_err(|error| {
-                let what = format!("failed to make the folder {}: {error}", folder.display());
-                CommandFailure::failed(what)
+                let what = format!(
+                    "failed to make the folder {}: {}",
+                    folder.display(),
+                    storage::in_words(&error)
+                );
+                CommandFailure::failed(what).next(storage::disk_step(&error))
             })?;
         }
         let mut report = InstallReport {

@@ -28,6 +28,8 @@ pub(super) use self::{
 };
 use super::{failure::CommandFailure, location::Location, output::Output};
 
+use crate::storage;
+
 /// Run the daemon at every login
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
@@ -42,7 +44,7 @@ Examples:
   mcpproxy service install                             run at every login, and now
   mcpproxy service install --listen 127.0.0.1:9090     the same on another port
   mcpproxy service install --dry-run                   print what would be written and run
-  mcpproxy service status                              is it installed, does it run, is it up to date
+  mcpproxy service status                              installed, running, up to date?
   mcpproxy service uninstall                           stop it, and remove what install wrote";
 
 impl ServiceCommand {
@@ -135,8 +137,12 @@ impl ServiceFile {
     }
 
     fn failed(&self, doing: &str, error: &std::io::Error) -> CommandFailure {
-        let what = format!("failed to {doing} {}: {error}", self.path.display());
-        CommandFailure::failed(what)
+        let what = format!(
+            "failed to {doing} {}: {}",
+            self.path.display(),
+            storage::in_words(error)
+        );
+        CommandFailure::failed(what).next(storage::disk_step(error))
     }
 
     fn foreign(&self) -> CommandFailure {

@@ -35,9 +35,10 @@ pub(super) fn chosen_address(
     let Some(text) = listen.map(str::to_owned).or(port) else {
         return Ok(None);
     };
-    let listen: Listen = text
-        .parse()
-        .map_err(|bad: config::BadListen| CommandFailure::usage(bad.to_string()))?;
+    let listen: Listen = text.parse().map_err(|config::BadListen(text)| {
+        let what = format!("nothing was set up: {text:?} is no address to listen on");
+        CommandFailure::usage(what).next(config::BadListen::STEP)
+    })?;
     if listen.port() == 0 {
         let what = "port 0 changes at every start, and clients' files need one address";
         return Err(CommandFailure::usage(what).next("name a port that is free, such as 8081"));

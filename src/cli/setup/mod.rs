@@ -25,6 +25,7 @@ use super::{
     failure::CommandFailure,
     import::{self, values::SecretsPlace},
     location::Location,
+    mistake::whole_number,
     output::{self, Output},
 };
 use crate::{
@@ -50,7 +51,7 @@ pub(super) struct SetupCommand {
     #[arg(long, value_name = "CLIENT|all|none")]
     connect: Vec<String>,
     /// The daemon's port on 127.0.0.1; written to the configuration file
-    #[arg(long, value_name = "PORT", conflicts_with = "listen")]
+    #[arg(long, value_name = "PORT", value_parser = whole_number(0..=65_535_u16), conflicts_with = "listen")]
     port: Option<u16>,
     /// The daemon's address, such as `[::1]:8081`
     #[arg(long, value_name = "ADDR")]

@@ -23,6 +23,7 @@ use crate::{
     daemon_client::DaemonClient,
     gate::Standing,
     management::{Management, OverFiles, ServerList, ServerRow, ServerState},
+    storage::in_words,
 };
 
 /// How long it is waited for first lists. A first start may download for minutes, and nobody should have to watch that.
@@ -98,7 +99,7 @@ pub(super) async fn call(
 
 /// A request without a session is answered as plain JSON.
 async fn ask(address: SocketAddr, token: Option<&str>) -> Result<(), String> {
-    let text = |error: std::io::Error| error.to_string();
+    let text = |error: std::io::Error| in_words(&error);
     let mut stream = TcpStream::connect(address).await.map_err(text)?;
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",

@@ -20,13 +20,14 @@ use crate::{
     daemon_client::{self, AnswerDeadline},
     management::ServerChange,
     process::is_command_line,
+    storage::in_words,
     text::names::{BadServerName, ServerName},
 };
 
 /// Add a server by its command or URL
 ///
-/// The server is trusted unless --quarantined is given. In single quotes `${NAME}` is a variable of the daemon, `${keyring:NAME}` a
-/// stored secret.
+/// The server is trusted unless --quarantined is given. Write `${NAME}` for a variable of the daemon and
+/// `${keyring:NAME}` for a stored secret, in single quotes.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, override_usage = USAGE)]
 #[command(group = clap::ArgGroup::new("target").required(true).args(["url", "command", "json"]))]
@@ -225,7 +226,10 @@ fn from_here(command: String) -> Result<String, CommandFailure> {
 
 fn absolute(path: &str) -> Result<String, CommandFailure> {
     let absolute = std::path::absolute(Path::new(path)).map_err(|error| {
-        CommandFailure::failed(format!("failed to make {path:?} an absolute path: {error}"))
+        CommandFailure::failed(format!(
+            "nothing was added: {path:?} cannot be made an absolute path: {}",
+            in_words(&error)
+        ))
     })?;
     absolute
         .into_os_string()

@@ -62,7 +62,7 @@ fn fingerprint(text: &str) -> Result<String, &'static str> {
     if text.len() == SEEN_LENGTH && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(text.to_owned());
     }
-    Err("it is no fingerprint; `mcpproxy upstream inspect SERVER` shows it")
+    Err("`mcpproxy upstream inspect SERVER` shows the one to write")
 }
 
 impl ApproveServer {

@@ -24,7 +24,7 @@ use crate::{
 
 /// Review a server and its held definitions
 ///
-/// Contacts nothing, except with --connect.
+/// Contacts no server, except with --connect.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InspectServer {
     /// The server's name, as `upstream list` shows it

@@ -18,13 +18,14 @@ use super::super::{
 use crate::{
     gate::Standing,
     management::{ServerList, ServerRow},
+    storage,
     trust::approvals::{Lock, LockChanges},
 };
 
 /// Write approved tools to a lock file
 ///
-/// `mcpproxy serve --locked FILE`, or `lock_file` in the configuration, accepts exactly what such a file has. Without FILE the text goes
-/// to stdout. Under a lock file that is in force, the entries of that file are written as they are.
+/// `mcpproxy serve --locked FILE`, or `lock_file` in the configuration, accepts only the tools in such a file. Without FILE the text goes to
+/// stdout. If a lock file is in force, its entries are written unchanged.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WriteLock {
     /// The file, mcp.lock.json for example
@@ -54,7 +55,12 @@ impl WriteLock {
             return Err(would_lose(&file, &changes.lost));
         }
         std::fs::write(&file, &text).map_err(|error| {
-            CommandFailure::failed(format!("failed to write {}: {error}", file.display()))
+            CommandFailure::failed(format!(
+                "nothing was written: {}: {}",
+                file.display(),
+                storage::in_words(&error)
+            ))
+            .next(storage::disk_step(&error))
         })?;
         if out.is_json() {
             return output::json(&output::as_json(&written(&file, &text, &changes))?);
@@ -103,8 +109,11 @@ fn replaced(file: &Path, text: &str) -> Result<LockChanges, CommandFailure> {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => {
-            let what = format!("nothing was written: {shown} is there and cannot be read: {error}");
-            return Err(CommandFailure::failed(what));
+            let what = format!(
+                "nothing was written: {shown} is there and cannot be read: {}",
+                storage::in_words(&error)
+            );
+            return Err(CommandFailure::failed(what).next("name another file"));
         }
     };
     if there.trim().is_empty() {

@@ -17,7 +17,7 @@ use crate::{
 
 /// Show a server's log
 ///
-/// They are kept in the data folder, so this works without a daemon, too.
+/// Works without a daemon, too: logs are kept in the data folder.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ShowLogs {
     /// The server's name, as `upstream list` shows it
