@@ -104,6 +104,11 @@ fn after_colon(text: &str) -> String {
 }
 
 impl LinkError {
+    /// Whether there was no connection on which it could reach the server.
+    pub fn is_undelivered(&self) -> bool {
+        matches!(self, Self::NotDelivered(_) | Self::NoHost(_) | Self::Tls(_))
+    }
+
     /// What a client may read: nothing in the server's own words.
     pub fn outside(&self) -> String {
         match self {

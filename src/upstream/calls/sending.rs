@@ -168,9 +168,7 @@ impl Upstream {
                         slot,
                     });
                 }
-                Err(LinkError::NotDelivered(_) | LinkError::NoHost(_) | LinkError::Tls(_))
-                    if first =>
-                {
+                Err(error) if first && error.is_undelivered() => {
                     // The worker is gone only while shutting down; then the next line says so.
                     let _ = self
                         .0

@@ -57,17 +57,11 @@ pub(in crate::upstream) enum OpenError {
 impl OpenError {
     /// Whether the connection is over.
     pub(in crate::upstream) fn is_an_end(&self) -> bool {
-        matches!(
-            self,
-            Self::Exited(_)
-                | Self::Link(
-                    LinkError::NotDelivered(_)
-                        | LinkError::NoHost(_)
-                        | LinkError::Tls(_)
-                        | LinkError::Lost(_)
-                        | LinkError::NotHttp
-                )
-        )
+        match self {
+            Self::Exited(_) | Self::Link(LinkError::Lost(_) | LinkError::NotHttp) => true,
+            Self::Link(error) => error.is_undelivered(),
+            _ => false,
+        }
     }
 
     /// Whether the server may want no handshake.
