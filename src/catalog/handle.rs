@@ -28,6 +28,7 @@ pub(super) type KnownHabits = Arc<Guarded<BTreeMap<ServerName, (String, ServerHa
 pub struct Catalog {
     pub(super) published: Arc<ArcSwap<Snapshot>>,
     pub(super) searcher: Arc<ArcSwap<Searcher>>,
+    pub(super) is_index_wanted: Arc<SetOnce<()>>,
     pub(super) is_indexed: Arc<SetOnce<()>>,
     pub(super) commands: mpsc::Sender<CatalogCommand>,
     pub(super) differences: broadcast::Sender<Difference>,
@@ -77,8 +78,15 @@ impl Catalog {
         self.is_read.wait().await;
     }
 
-    /// Returns when the last known lists are indexed, or cannot be.
+    /// Has what is known indexed from now on: somebody is going to search.
+    pub fn index_soon(&self) {
+        // It is set once.
+        let _ = self.is_index_wanted.set(());
+    }
+
+    /// The same; returns when that has been done once, or cannot be.
     pub async fn index_first(&self) {
+        self.index_soon();
         self.is_indexed.wait().await;
     }
 
@@ -92,7 +100,8 @@ impl Catalog {
         self.published.load()
     }
 
-    /// The searcher. It is updated in the background and may be behind; [`Searcher::snapshot`] says which snapshot it covers.
+    /// The searcher: of nothing before [`Catalog::index_first`]. It is updated in the background and may be behind;
+    /// [`Searcher::snapshot`] says which snapshot it covers.
     pub fn searcher(&self) -> Arc<Searcher> {
         self.searcher.load_full()
     }

@@ -1,5 +1,5 @@
-//! Keeps the index up to date with the newest snapshot: indexes what changed on a blocking thread and publishes a searcher. Only the
-//! searches right after a start wait for it.
+//! Keeps the index up to date with the newest snapshot, from the first search on or the first client that is offered one: indexes what
+//! changed on a blocking thread and publishes a searcher. Only the first searches wait for it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,14 +19,23 @@ pub(super) struct Indexer {
     pub(super) searcher: Arc<ArcSwap<Searcher>>,
     /// A snapshot was published.
     pub(super) news: Arc<Notify>,
-    /// The last known lists are indexed, or cannot be.
+    /// Somebody is going to search.
+    pub(super) is_wanted: Arc<SetOnce<()>>,
+    /// What is known then is indexed, or cannot be.
     pub(super) has_begun: Arc<SetOnce<()>>,
 }
 
 impl Indexer {
-    /// Runs until shutdown. What is known at the start is indexed at once.
+    /// Runs until shutdown. What is known when it is first wanted is indexed at once.
     pub(super) async fn run(self, shutdown: CancellationToken) {
         let mut writer = None;
+        if shutdown
+            .run_until_cancelled(self.is_wanted.wait())
+            .await
+            .is_none()
+        {
+            return;
+        }
         loop {
             let snapshot = self.snapshots.load_full();
             // If this future is dropped, the thread finishes its update and drops the writer.

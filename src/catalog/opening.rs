@@ -69,6 +69,7 @@ impl Catalog {
             snapshots: published.clone(),
             searcher: Arc::default(),
             news: Arc::default(),
+            is_wanted: Arc::default(),
             has_begun: Arc::default(),
         };
         let (commands, inbox) = mpsc::channel(CAPACITY);
@@ -76,6 +77,7 @@ impl Catalog {
         let catalog = Self {
             published: published.clone(),
             searcher: indexer.searcher.clone(),
+            is_index_wanted: indexer.is_wanted.clone(),
             is_indexed: indexer.has_begun.clone(),
             commands,
             differences: differences.clone(),

@@ -206,6 +206,9 @@ impl Router {
 
     /// The tools that a mode lists.
     pub(super) async fn tools_of(&self, caller: &Caller, mode: RoutingMode) -> Raw {
+        if mode != RoutingMode::Direct {
+            self.0.catalog.index_soon();
+        }
         let lists = match mode {
             // The tool for scripts says what there is to be called.
             RoutingMode::Direct | RoutingMode::CodeExecution => self.lists(caller).await,

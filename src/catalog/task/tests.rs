@@ -13,17 +13,20 @@ fn name() -> ServerName {
     ServerName::parse("s").expect("a name")
 }
 
-fn listed() -> Arc<ServerCatalog> {
+fn listing() -> Listing {
     let tool = Raw::author(&json!({"name": "a", "inputSchema": {"type": "object"}}));
-    let listing = Listing {
+    Listing {
         initialize: Raw::empty_object(),
         revision: Revision::NEWEST_LEGACY,
         tools: vec![tool],
         prompts: vec![],
         resources: vec![],
         templates: vec![],
-    };
-    Arc::new(ServerCatalog::ingest(&name(), "e", listing))
+    }
+}
+
+fn listed() -> Arc<ServerCatalog> {
+    Arc::new(ServerCatalog::ingest(&name(), "e", listing()))
 }
 
 /// Lists that come in the very moment of the shutdown, after this many turns of the saver: which part of the task is asked first changes with
@@ -85,4 +88,24 @@ async fn of_a_server_that_was_taken_out_nothing_is_learnt_again() {
     shutdown.cancel();
     running.await.expect("no panic");
     assert!(approvals::load(folder.path(), &name()).approved.is_empty());
+}
+
+#[tokio::test]
+async fn tools_are_indexed_once_somebody_is_going_to_search() {
+    for is_wanted in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (catalog, task) = Catalog::new(folder.path(), &[(name(), "e".to_owned())]);
+        let shutdown = CancellationToken::new();
+        let running = tokio::spawn(task.run(shutdown.clone()));
+        let known = catalog.put(&name(), "e", listing()).await;
+        assert!(known.is_some(), "it runs");
+        if is_wanted {
+            catalog.index_first().await;
+        }
+        shutdown.cancel();
+        running.await.expect("no panic");
+        let searcher = catalog.searcher();
+        let is_indexed = Arc::ptr_eq(searcher.snapshot(), &catalog.snapshot());
+        assert_eq!(is_indexed, is_wanted);
+    }
 }

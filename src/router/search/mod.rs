@@ -28,8 +28,8 @@ use crate::{
     wire::Raw,
 };
 
-/// Limit: how long a search right after a start waits for the index of the last known lists.
-const FIRST_INDEX: Duration = Duration::from_secs(2);
+/// Limit: how long the first searches wait for the index.
+const FIRST_INDEX: Duration = Duration::from_secs(5);
 
 /// What is searched for.
 #[derive(Debug, Clone)]
