@@ -156,8 +156,12 @@ pub fn main() -> ExitCode {
         // Help about help is help.
         words.retain(|word| word != "--help" && word != "-h");
     }
-    let read = help::command().try_get_matches_from(words);
-    let arguments = match read.and_then(|found| Arguments::from_arg_matches(&found)) {
+    // What is laid out for people is made only where something is to be shown.
+    let read = Arguments::try_parse_from(&words).or_else(|_| {
+        let read = help::command().try_get_matches_from(words);
+        read.and_then(|found| Arguments::from_arg_matches(&found))
+    });
+    let arguments = match read {
         Ok(arguments) => arguments,
         Err(help_or_mistake) => return output::usage(&help_or_mistake),
     };
