@@ -100,14 +100,16 @@ fn see(pid: u32) -> Option<Seen> {
 fn parse_stat(pid: u32, stat: &[u8]) -> Option<Seen> {
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     // Field 3 is the first here.
-    let field = |number: usize| fields.get(number - 3).copied();
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let group = fields.nth(1)?;
+    let began = fields.nth(16)?;
     Some(Seen {
         pid,
-        group: field(5)?.parse().ok()?,
-        start: field(22)?.to_owned(),
-        living: !matches!(field(3)?, "Z" | "X" | "x"),
+        group: group.parse().ok()?,
+        start: began.to_owned(),
+        living: !matches!(state, "Z" | "X" | "x"),
     })
 }
 
