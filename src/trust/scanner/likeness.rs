@@ -104,34 +104,37 @@ fn sentences(folded: &str, shortest: usize) -> impl Iterator<Item = Sentence> {
 /// The words of the first sentence, and how many bytes it has.
 fn words(rest: &str) -> (Vec<&str>, usize) {
     let mut words = Vec::new();
-    let mut characters = rest.char_indices().peekable();
-    while let Some((at, character)) = characters.next() {
-        let after = at + character.len_utf8();
-        let next = characters.peek().map(|(_, next)| *next);
-        if is_end(character, next) || words.len() == LONGEST {
-            return (words, after);
+    let mut at = 0;
+    while let Some(character) = rest.get(at..).and_then(|rest| rest.chars().next()) {
+        let mut end = at + character.len_utf8();
+        if is_end(character, rest.as_bytes().get(end)) || words.len() == LONGEST {
+            return (words, end);
         }
         if is_alone(character) || is_sign(character) {
-            words.extend(rest.get(at..after));
+            words.extend(rest.get(at..end));
         } else if character.is_alphanumeric() {
-            let mut end = after;
-            while let Some((at, letter)) = characters.peek().copied()
-                && letter.is_alphanumeric()
-                && !is_alone(letter)
-            {
-                end = at + letter.len_utf8();
-                characters.next();
-            }
+            end += rest.get(end..).map_or(0, n_letters);
             words.extend(rest.get(at..end));
         }
+        at = end;
     }
     (words, rest.len())
 }
 
-fn is_end(character: char, next: Option<char>) -> bool {
-    let is_last = next.is_none_or(|next| next == ' ');
+/// How many bytes of letters and digits a text begins with.
+fn n_letters(text: &str) -> usize {
+    let ascii = text.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    let rest = text.get(ascii..).unwrap_or_default();
+    if rest.bytes().next().is_none_or(|byte| byte.is_ascii()) {
+        return ascii;
+    }
+    let is_other = |letter: char| !letter.is_alphanumeric() || is_alone(letter);
+    ascii + rest.find(is_other).unwrap_or(rest.len())
+}
+
+fn is_end(character: char, next: Option<&u8>) -> bool {
     matches!(character, '。' | '！' | '？' | '；')
-        || is_last && matches!(character, '.' | '!' | '?' | ';')
+        || matches!(character, '.' | '!' | '?' | ';') && next.is_none_or(|next| *next == b' ')
 }
 
 /// Whether a character is a word: Chinese has no blanks.
@@ -140,7 +143,10 @@ fn is_alone(character: char) -> bool {
 }
 
 fn is_sign(character: char) -> bool {
-    "<>#[]@~$|{}:".contains(character)
+    matches!(
+        character,
+        '<' | '>' | '#' | '[' | ']' | '@' | '~' | '$' | '|' | '{' | '}' | ':'
+    )
 }
 
 /// The numbers of the words and of the pairs of neighbours.

@@ -251,7 +251,7 @@ impl Reading {
 
     /// Letters that stand for themselves, as many as there are.
     fn letters(&mut self) -> bool {
-        let length = self.rest.find(|c| r"\.[](){}|?*+^$".contains(c));
+        let length = self.rest.find(is_special);
         let length = length.unwrap_or(self.rest.len());
         let (mut text, mut rest) = self.rest.split_at_checked(length).unwrap_or_default();
         if rest.starts_with(['?', '*', '+', '{'])
@@ -391,6 +391,14 @@ fn repetition_after_group(inside: &'static str) -> (usize, usize) {
     let end = top_level(inside).find(|(_, c)| *c == ')');
     let after = end.and_then(|(at, _)| inside.get(at + 1..));
     repetition(after.unwrap_or_default())
+}
+
+/// Whether a character does not stand for itself.
+fn is_special(character: char) -> bool {
+    matches!(
+        character,
+        '\\' | '.' | '[' | ']' | '(' | ')' | '{' | '}' | '|' | '?' | '*' | '+' | '^' | '$'
+    )
 }
 
 /// Whether there are alternatives before the end of the group that this is inside of.

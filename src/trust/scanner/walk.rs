@@ -1,9 +1,12 @@
 //! Visits every text of a definition once, wherever a server hid it: names, descriptions, and the keys and values of schemas. Duplicate
 //! keys are all visited. What cannot be read to the end is itself a finding.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{
+    Deserialize,
+    de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
 
 use super::{
     Severity,
@@ -57,7 +60,7 @@ pub(super) fn prose(
     findings: &mut Findings,
     mut read: impl FnMut(&Passage<'_>, &mut Findings),
 ) {
-    let text = match value.read::<std::borrow::Cow<'_, str>>() {
+    let text = match value.read::<Cow<'_, str>>() {
         Ok(text) => text,
         Err(error) if value.as_bytes().starts_with(b"\"") => {
             return findings.note("unread.text", Severity::Hold, place, error.to_string());
@@ -115,6 +118,10 @@ impl<R: FnMut(&Passage<'_>, &mut Findings)> Walker<'_, R> {
     }
 }
 
+/// A key. One without escapes is not copied.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
 /// One value on the way down.
 struct Step<'w, 'f, R> {
     walker: &'w mut Walker<'f, R>,
@@ -160,7 +167,7 @@ impl<'de, R: FnMut(&Passage<'_>, &mut Findings)> Visitor<'de> for Step<'_, '_, R
             while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
             return Ok(());
         }
-        while let Some(key) = map.next_key::<std::borrow::Cow<'_, str>>()? {
+        while let Some(Key(key)) = map.next_key()? {
             let before = self.walker.enter(&key);
             self.walker.read(&key, Kind::Key);
             let kind = kind_of(&key, self.depth);
