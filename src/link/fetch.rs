@@ -57,7 +57,7 @@ impl Fetching {
         let (head, body) = request.into_parts();
         let mut sent = client.request(head.method, &uri, Bytes::from(body));
         replace(sent.headers_mut(), &head.headers);
-        let (head, body) = client.send(sent).await?.into_parts();
+        let (head, body) = client.send(|| sent.clone()).await?.into_parts();
         if is_event_stream(&head.headers) {
             return Ok(Response::from_parts(head, Vec::new()));
         }

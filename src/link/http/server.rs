@@ -31,14 +31,15 @@ impl Server {
         message: Bytes,
         headers: &HeaderMap,
     ) -> Result<Posted, LinkError> {
-        let mut all = session
-            .of_messages(|| self.client.message_headers())
-            .clone();
-        for (name, value) in headers {
-            all.insert(name, value.clone());
-        }
-        let request = request(Method::POST, &self.uri, all, message);
-        self.client.submit(request).await
+        let of_all = session.of_messages(|| self.client.message_headers());
+        let posting = || {
+            let mut all = of_all.clone();
+            for (name, value) in headers {
+                all.insert(name, value.clone());
+            }
+            request(Method::POST, &self.uri, all, message.clone())
+        };
+        self.client.submit(posting).await
     }
 
     /// Opens a stream of events, after the given one.
@@ -53,14 +54,14 @@ impl Server {
         if let Some(id) = last_id.and_then(|id| HeaderValue::from_bytes(id).ok()) {
             headers.insert(LAST_EVENT_ID, id);
         }
-        self.client.send(request).await
+        self.client.send(|| request.clone()).await
     }
 
     /// Ends a session.
     pub(super) async fn delete(&self, session: &HttpSession) -> Result<(), LinkError> {
         let mut request = self.client.request(Method::DELETE, &self.uri, Bytes::new());
         session.stamp(request.headers_mut());
-        self.client.send(request).await.map(drop)
+        self.client.send(|| request.clone()).await.map(drop)
     }
 
     /// The beginning of a text of the server's, without our secrets.

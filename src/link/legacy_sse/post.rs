@@ -92,8 +92,8 @@ impl LegacySseShared {
         frame: Bytes,
     ) -> Result<Option<Response<ServerBody>>, LinkError> {
         let address = self.address.load_full();
-        let request = self.client.message(&address, frame);
-        match self.client.submit(request).await? {
+        let posting = || self.client.message(&address, frame.clone());
+        match self.client.submit(posting).await? {
             Posted::Accepted(response) if id.is_some() && may_answer(&response) => {
                 Ok(Some(response))
             }

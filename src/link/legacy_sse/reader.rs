@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_secs(30);
 /// Opens the stream and reads up to the address that it names for messages.
 pub(super) async fn open(client: &HttpClient, uri: &Uri) -> Result<(Events, Uri), LinkError> {
     let opening = async {
-        let mut events = match client.submit(client.stream(uri)).await? {
+        let mut events = match client.submit(|| client.stream(uri)).await? {
             Posted::Accepted(response) if is_event_stream(response.headers()) => {
                 Events::of(response, None)
             }

@@ -22,6 +22,11 @@ use crate::{
     text::secret::Secrets,
 };
 
+/// Makes a request, and the same once more where that has to be sent again.
+pub(crate) trait MakeRequest: Fn() -> Request<Full<Bytes>> + Send + Sync {}
+
+impl<F: Fn() -> Request<Full<Bytes>> + Send + Sync> MakeRequest for F {}
+
 /// The way to a server, with what every request to it bears.
 pub(crate) struct HttpClient {
     dialer: Dialer,
@@ -96,8 +101,8 @@ impl HttpClient {
     }
 
     /// Sends a request. Distinguishes success from refusal.
-    pub(crate) async fn submit(&self, request: Request<Full<Bytes>>) -> Result<Posted, LinkError> {
-        let response = self.send(request).await?;
+    pub(crate) async fn submit(&self, make: impl MakeRequest) -> Result<Posted, LinkError> {
+        let response = self.send(make).await?;
         if response.status().is_success() {
             return Ok(Posted::Accepted(response));
         }
@@ -106,45 +111,41 @@ impl HttpClient {
         Ok(Posted::Refused(refusal.await))
     }
 
-    /// Sends a request, with the login's header. One that the server refuses for want of a login is sent once more where that changes
-    /// anything.
+    /// Sends a request, with the login's header. One that the server refuses for want of a login is made and sent once more where that
+    /// changes anything.
     pub(crate) async fn send(
         &self,
-        request: Request<Full<Bytes>>,
+        make: impl MakeRequest,
     ) -> Result<Response<ServerBody>, LinkError> {
-        match &self.authorization {
-            None => self.send_once(request).await,
-            // Boxed, because it is large.
-            Some(authorization) => Box::pin(self.send_authorized(&**authorization, request)).await,
-        }
-    }
-
-    async fn send_authorized(
-        &self,
-        authorization: &dyn Authorization,
-        mut request: Request<Full<Bytes>>,
-    ) -> Result<Response<ServerBody>, LinkError> {
-        let sent = match authorization.supply() {
-            LoginHeader::Now(header) => header,
-            LoginHeader::Later(header) => header.await,
+        let sent = match self.authorization.as_ref().map(|login| login.supply()) {
+            None => None,
+            Some(LoginHeader::Now(header)) => header,
+            Some(LoginHeader::Later(header)) => header.await,
         };
+        let mut request = make();
         if let Some(header) = &sent {
             request
                 .headers_mut()
                 .insert(header::AUTHORIZATION, header.clone());
         }
-        let again = request.clone();
         let response = self.send_once(request).await?;
+        let Some(authorization) = self.authorization.as_deref() else {
+            return Ok(response);
+        };
         let Some(challenge) = Challenge::of(response.status(), response.headers()) else {
             if let Some(sent) = sent.filter(|_| response.status().is_success()) {
                 authorization.accepted(&sent);
             }
             return Ok(response);
         };
-        match authorization.refused(challenge, sent).await {
-            Some(header) => self.send_again(authorization, again, header).await,
-            None => Ok(response),
-        }
+        // Boxed, because it is large and seldom.
+        let again = Box::pin(async {
+            match authorization.refused(challenge, sent).await {
+                Some(header) => self.send_again(authorization, make(), header).await,
+                None => Ok(response),
+            }
+        });
+        again.await
     }
 
     async fn send_again(

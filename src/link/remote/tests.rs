@@ -72,7 +72,7 @@ impl Peer {
 }
 
 async fn post(client: &HttpClient, uri: &http::Uri) -> String {
-    let request = client.message(uri, Bytes::from_static(b"{}"));
+    let request = || client.message(uri, Bytes::from_static(b"{}"));
     let Ok(Posted::Accepted(response)) = soon(client.submit(request)).await else {
         panic!("no response");
     };
@@ -131,7 +131,7 @@ async fn a_connection_that_was_closed_meanwhile_is_not_used() {
 #[tokio::test]
 async fn a_request_that_is_given_up_takes_its_connection_with_it() {
     let (server, client, uri) = Server::start().await;
-    let request = client.message(&uri, Bytes::from_static(b"{}"));
+    let request = || client.message(&uri, Bytes::from_static(b"{}"));
     let mut asking = Box::pin(client.submit(request));
     let mut peer = tokio::select! {
         _ = &mut asking => panic!("nothing was answered"),
