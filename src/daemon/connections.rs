@@ -61,7 +61,7 @@ struct Activity {
     /// Since when.
     since: AtomicU64,
     over: CancellationToken,
-    /// Cancelled when its client is to come again after the answer under way.
+    /// Cancelled when its client is to come again after the answer under way, or is not to come again.
     last_answer: CancellationToken,
 }
 
@@ -105,16 +105,20 @@ impl ClientConnections {
         }))
     }
 
-    /// Enters a new connection. `None` where there is no room, and none that can give way; then one that is busy ends with its answer,
-    /// so that there is room soon.
-    pub(super) fn enter(&self, peer: Peer) -> Option<ClientConnection> {
+    /// Enters a new connection, which ends with its answer when all are `closing`. `None` where there is no room, and none that can give
+    /// way; then one that is busy ends with its answer, so that there is room soon.
+    pub(super) fn enter(
+        &self,
+        peer: Peer,
+        closing: &CancellationToken,
+    ) -> Option<ClientConnection> {
         let remote = remote_address(peer);
         let activity = Arc::new(Activity {
             remote,
             state: AtomicU8::new(IDLE),
             since: AtomicU64::new(self.now()),
             over: CancellationToken::new(),
-            last_answer: CancellationToken::new(),
+            last_answer: closing.child_token(),
         });
         let mut table = self.0.table.lock();
         let has_share = remote.is_none_or(|remote| table.count_of(remote) < self.0.limit / SHARE);
@@ -291,7 +295,8 @@ mod tests {
     #[test]
     fn no_other_machine_takes_all_connections() {
         let connections = ClientConnections::of(8);
-        let enter = |address: &str| connections.enter(from(address));
+        let closing = CancellationToken::new();
+        let enter = |address: &str| connections.enter(from(address), &closing);
         let busy = |connection: Option<ClientConnection>| {
             let connection = connection.expect("there is room");
             let call = connection.begin(&Method::POST);
@@ -337,7 +342,8 @@ mod tests {
         let connections = ClientConnections::of(3);
         let others = connections.others();
         let enter = |connections: &ClientConnections| {
-            connections.enter(from(LOCAL)).expect("there is room")
+            let entered = connections.enter(from(LOCAL), &CancellationToken::new());
+            entered.expect("there is room")
         };
         let all = [&connections, &others, &connections, &others].map(enter);
         let numbers: std::collections::HashSet<_> = all.iter().map(|one| one.number).collect();
@@ -347,7 +353,8 @@ mod tests {
     #[test]
     fn the_idlest_gives_way_and_calls_never_do() {
         let connections = ClientConnections::of(3);
-        let enter = || connections.enter(from(LOCAL));
+        let closing = CancellationToken::new();
+        let enter = || connections.enter(from(LOCAL), &closing);
         let [first, second, third] = [(); 3].map(|()| enter().expect("there is room"));
         let idle_since = |connection: &ClientConnection, since: u64| {
             connection.activity.since.store(since, Ordering::Relaxed);

@@ -125,7 +125,7 @@ pub(super) async fn serve(listener: impl Accept, served: Served, drained: Durati
                 continue;
             }
         };
-        if let Some(connection) = served.connections.enter(peer) {
+        if let Some(connection) = served.connections.enter(peer, &served.closing) {
             tasks.spawn(converse(io, peer, served.clone(), connection));
             continue;
         }
@@ -149,10 +149,7 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     connection: ClientConnection,
 ) {
     let Served {
-        auth_layer,
-        memory,
-        closing,
-        ..
+        auth_layer, memory, ..
     } = served;
     // Programs on the local socket are the operator's own, and may be stopped for a while.
     let watched = matches!(peer, Peer::Network(_)).then(|| memory.clone());
@@ -185,7 +182,7 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             tracing::debug!("a connection gave way to another: too many are open");
             return;
         }
-        () = either(&closing, connection.last_answer()) => {
+        () = connection.last_answer().cancelled() => {
             serving.as_mut().graceful_shutdown();
             serving.await
         }
@@ -203,14 +200,6 @@ fn protocol() -> http1::Builder {
         .header_read_timeout(HEAD_DEADLINE)
         .max_buf_size(LONGEST_HEAD);
     protocol
-}
-
-async fn either(one: &CancellationToken, other: &CancellationToken) {
-    tokio::select! {
-        biased;
-        () = one.cancelled() => (),
-        () = other.cancelled() => (),
-    }
 }
 
 /// Says that there is no room once the client has begun to ask, for some take no answer before that, and waits for it to hear that: what it

@@ -65,6 +65,7 @@ impl HttpBody for ResponseBody {
 mod tests {
     use http::Method;
     use http_body_util::BodyExt;
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::{access::Peer, daemon::connections::ClientConnections};
@@ -73,7 +74,7 @@ mod tests {
     async fn a_large_answer_is_counted_until_it_is_written() {
         let memory = MemoryBudget::of(UNCOUNTED);
         let connection = ClientConnections::of(1)
-            .enter(Peer::LocalSocket)
+            .enter(Peer::LocalSocket, &CancellationToken::new())
             .expect("there is room");
         let piece = async |size: usize| {
             let busy = connection.begin(&Method::POST);
