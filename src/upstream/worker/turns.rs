@@ -15,7 +15,7 @@ const BEGINS: Duration = Duration::from_secs(3);
 const CONNECTING: usize = 2;
 
 /// How long one counts as connecting. One that hangs is not waited for any longer.
-const CONNECTS: Duration = Duration::from_secs(60);
+const CONNECTS: Duration = Duration::from_mins(1);
 
 pub(in crate::upstream) struct Turns {
     beginning: Arc<Semaphore>,
