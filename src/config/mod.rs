@@ -51,6 +51,7 @@ mod supposed;
 mod surroundings;
 mod tool_filter;
 mod tree;
+mod unknown_callers;
 mod unknown_keys;
 mod unmask;
 mod unrepeated;

@@ -18,7 +18,7 @@ use super::{
     server_auth::ServerAuth,
     server_entry::{NewTools, ServerEntry},
     tool_filter::Globs,
-    warnings::UnknownCaller,
+    unknown_callers::UnknownCaller,
 };
 use crate::{
     failure::step::NextStep,

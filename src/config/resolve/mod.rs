@@ -38,7 +38,8 @@ use super::{
     settings::{BrokenEntry, Settings},
     spanned::{self, ReadValue},
     surroundings::Surroundings,
-    warnings::{unknown_callers, warnings},
+    unknown_callers::unknown_callers,
+    warnings::warnings,
 };
 use crate::text::{
     names::ServerName,
@@ -135,7 +136,8 @@ fn read(
     read_servers(document, &context, &mut settings);
     let warnings = warnings(&settings);
     settings.warnings.extend(warnings);
-    settings.unknown_callers = unknown_callers(&settings);
+    let unknown = settings.server_auth.as_deref().map(unknown_callers);
+    settings.unknown_callers = unknown.unwrap_or_default();
     Ok(settings)
 }
 

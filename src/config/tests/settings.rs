@@ -285,8 +285,9 @@ fn faults_never_repeat_what_a_reference_gave() {
         r#"{"serverAuth": {"acl": {"default": "allow", "rules": [{"subjects": ["${TOKEN}"], "tools": ["${TOKEN}__*", "${TOKEN}"],
             "policy": "deny"}]}}, "profiles": {"a": {"servers": ["${TOKEN}"]}}, "trusted_hosts": ["http://${TOKEN}"]}"#,
     );
-    let warnings = settings.warnings.join("\n");
-    assert!(settings.warnings.len() >= 5, "{warnings}");
+    let warnings = settings.all_warnings();
+    assert!(warnings.len() >= 5, "{warnings:?}");
+    let warnings = warnings.join("\n");
     assert!(!warnings.contains("s3cret"), "{warnings}");
 }
 
