@@ -395,16 +395,15 @@ mod tests {
             let (key, value) = good.split_once('=').expect("a key");
             read(&format!("{{{key:?}:{value:?}}}")).expect(good);
         }
-        let told = read(r#"{"kind":"calls"}"#)
-            .expect_err("no kind")
-            .to_string();
+        let told = read(r#"{"kind":"calls"}"#).expect_err("no kind");
+        let step = told.next_step();
         assert!(
-            told.contains("\"calls\"") && told.contains("call, refusal, change"),
-            "{told}"
+            told.to_string().contains("\"calls\"") && step.contains("call, refusal, change"),
+            "{told}: {step}"
         );
         let told = read(r#"{"outcome":"denied"}"#)
             .expect_err("no outcome")
-            .to_string();
+            .next_step();
         assert!(
             told.contains("refused") && told.contains("access_denied"),
             "{told}"

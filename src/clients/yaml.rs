@@ -219,9 +219,9 @@ mod tests {
         for (text, why) in [
             (&*grows, "too many values"),
             (&deep.concat(), "deep"),
-            (&"[".repeat(10_000), "deep"),
+            (&"[".repeat(10_000), "not YAML"),
             ("a: &a [*a]\n", "deep"),
-            ("a: *b\n", "alias"),
+            ("a: *b\n", "line 1: "),
             ("a: 1\na: 2\n", "line 2: "),
             ("? [a, b]\n: 1\n", "a list or a map"),
             ("a:\n\tb: 1\n", "line 2: "),

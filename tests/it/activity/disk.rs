@@ -60,7 +60,7 @@ async fn a_data_folder_that_is_removed_is_noticed_and_made_again() {
     .await;
     let (ended, said) = daemon.spawn_rival().await;
     assert!(
-        !ended.success() && said.contains("another daemon"),
+        !ended.success() && said.contains("another one (pid"),
         "{said}"
     );
 }

@@ -90,7 +90,7 @@ const BESIDE: [&str; 9] = [
 ];
 
 /// REST of operators; the suite `operators` says who is one. Only `call` and `code` reach a tool.
-const REST: [&str; 56] = [
+const REST: [&str; 57] = [
     "/api/v1/access/callers",
     "/api/v1/access/check",
     "/api/v1/activity",
@@ -103,6 +103,7 @@ const REST: [&str; 56] = [
     "/api/v1/clients",
     "/api/v1/clients/{client}/connect",
     "/api/v1/clients/{client}/disconnect",
+    "/api/v1/clients/{client}/move",
     "/api/v1/clients/{client}/token",
     "/api/v1/code",
     "/api/v1/commands",

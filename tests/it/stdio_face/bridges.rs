@@ -133,7 +133,7 @@ async fn a_bridge_serves_the_endpoint_it_is_told() {
     assert_eq!(client.tool_names().await, ["echo"]);
     client.call("echo", "{}").await.result();
     for (endpoint, code) in [
-        ("/mcp/nothing", "invalid_arguments"),
+        ("/mcp/nothing", "unknown_path"),
         ("/mcp/server/nobody", "unknown_server"),
     ] {
         let mut lost = PipeClient::start(&home, &["stdio", "--endpoint", endpoint]);

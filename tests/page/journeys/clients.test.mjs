@@ -235,7 +235,7 @@ test("requiring tokens names the clients that would get 401, and gives each a to
   const another = /"Authorization": "(Bearer mcpp_[\w-]+)"/.exec(here.read(".cursor/mcp.json"))?.[1];
   assert.equal(await status(another), 200);
   await go("/ui/clients");
-  await title("1 client, 1 needs you");
+  await page.getByRole("heading", { name: /^\d clients?, 1 needs you$/ }).waitFor();
   assert.equal(await page.getByText("Gets 401").count(), 0);
   await page.locator("tr[data-key='client cursor']").getByText("Connected", { exact: true }).waitFor();
   // A client that is disconnected needs its token no more.

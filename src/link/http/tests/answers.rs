@@ -184,8 +184,8 @@ async fn what_is_no_answer_to_this_request_is_unusable() {
         ("accepted", "empty"),
         ("blank", "empty"),
         ("page", "text/html"),
-        ("half", "is broken"),
-        ("noise", "is broken"),
+        ("half", "incomplete JSON"),
+        ("noise", "not JSON"),
         ("only-a-notice", "no answer"),
     ] {
         match client.result(1, tool).await {

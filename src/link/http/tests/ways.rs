@@ -307,9 +307,6 @@ async fn what_is_near_is_reached_without_the_proxy() {
         .build();
     let endpoint = at("http://name.invalid/mcp".to_owned());
     let outcome = Client::through(&endpoint, &excepted).result(1, "x").await;
-    assert!(
-        matches!(outcome, Err(LinkError::NotDelivered(_))),
-        "{outcome:?}"
-    );
+    assert!(matches!(outcome, Err(LinkError::NoHost(_))), "{outcome:?}");
     assert!(proxy.rest().is_empty());
 }
