@@ -68,9 +68,9 @@ pub(super) struct ConfigHistoryList {
     limit: usize,
 }
 
-/// Undo a change of the file
+/// Undo a change of the file, a token or an approval
 ///
-/// Restores the file byte for byte if nothing changed since, else value by value. Secrets are not in the history: the removal of one
+/// Restores the file byte for byte if nothing changed since, else value by value. A new token is revoked. Secrets are not in the history: the removal of one
 /// can be undone only until the daemon restarts.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\

@@ -46,7 +46,7 @@ pub(super) struct SetSecret {
     name: String,
 }
 
-/// List secrets by name, with their place and users
+/// List secrets, where each is, and which servers use it
 #[derive(Debug, Args)]
 pub(super) struct ListSecrets {}
 

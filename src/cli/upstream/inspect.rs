@@ -340,7 +340,7 @@ fn next_step(inspection: &Inspection) -> String {
             Some(_) => "and the server could not be listed",
         };
         return format!(
-            "an agent wrote this entry, {contact}; `{}` lists its tools, and `{}` trusts it unseen",
+            "an agent wrote this entry, {contact}; `{}` lists its tools. To approve it without a look at them: `{}`",
             command("inspect", name, "", "--connect"),
             approve("")
         );

@@ -274,7 +274,7 @@ pub(super) fn unreachable(request: &ClientRequest, absent: &NoDaemon) -> Bytes {
             "Take it out of the configuration: a server behind itself would never end."
         }
         _ => {
-            "Correct the --endpoint that mcpproxy was started with; `mcpproxy upstream list` in a terminal shows the servers."
+            "Correct the --endpoint that mcpproxy was started with. `mcpproxy upstream list` and `mcpproxy config get profiles` in a terminal have the names."
         }
     };
     failed(&request.id, absent.code, &absent.why, hint)

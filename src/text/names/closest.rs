@@ -7,6 +7,9 @@ use strsim::osa_distance;
 const COMPARED: usize = 128;
 const COUNTED: usize = 5_000;
 
+/// As how many edits it counts that one name is a part of the other.
+const PART: usize = 2;
+
 /// How many letters have to be changed, added, taken out or swapped with the next to make one text of the other.
 pub fn edits(one: &str, other: &str) -> usize {
     osa_distance(one, other)
@@ -36,7 +39,7 @@ pub fn closest_allowed<'a>(
         let is_most = 2 * candidate.chars().count() >= length;
         let is_part = candidate.contains(&folded) || is_most && folded.contains(&candidate);
         let edits = if is_part && !folded.is_empty() {
-            0
+            PART
         } else {
             let n_chars = candidate.chars().count();
             let most = n_chars.max(length) / 3;
@@ -73,6 +76,8 @@ mod tests {
         assert_eq!(closest("ecoh", ["get", "echo"].into_iter()), Some("echo"));
         let short = |wanted| closest(wanted, ["x", "exit3", "amp"].into_iter());
         assert_eq!(short("exitt3"), Some("exit3"));
+        let variant = |wanted| closest(wanted, ["call_tool", "call_tool_read"].into_iter());
+        assert_eq!(variant("call_tool_red"), Some("call_tool_read"));
         assert_eq!(find("zebra"), None);
         assert_eq!(find(""), None);
         assert_eq!(find(&"time__now".repeat(20)), None);

@@ -170,6 +170,7 @@ export function settings(query, frame) {
       if (!(error instanceof Failure)) throw error;
       failure = error;
       review = null;
+      requestAnimationFrame(() => document.querySelector("main .note.err")?.scrollIntoView({ block: "center" }));
       return null;
     }
   }
