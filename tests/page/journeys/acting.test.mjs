@@ -220,3 +220,31 @@ test("a variable is changed where it stands, and a value in the entry is moved t
   await eventually("trust again", () => !text().includes("tool_changes"));
   await close();
 });
+
+test("a rule is added, changed and removed in fields, and says in words what it does", async () => {
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  const rules = async () => (await here.rest("GET", "/config")).settings.serverAuth?.acl?.rules ?? [];
+  const before = (await rules()).length;
+  await go("/ui/access");
+  await page.getByRole("button", { name: "Add a rule" }).click();
+  const form = page.getByRole("form", { name: "New rule" });
+  await isSound(who, "a new rule");
+  await form.getByLabel("Callers").fill("ci, anna");
+  await form.getByLabel("Tools").fill("rooms__cancel_*");
+  await form.getByRole("button", { name: "Save rule" }).click();
+  await page.locator("#toast", { hasText: `Saved rule ${before + 1}` }).waitFor();
+  assert.deepEqual((await rules())[before], { policy: "deny", subjects: ["ci", "anna"], tools: ["rooms__cancel_*"] });
+  await page.getByText("ci, anna may not use").waitFor();
+  await page.getByRole("button", { name: `Edit rule ${before + 1}` }).click();
+  const edit = page.getByRole("form", { name: `Rule ${before + 1}` });
+  assert.equal(await edit.getByLabel("Callers").inputValue(), "ci, anna");
+  await edit.getByLabel("may use", { exact: true }).check();
+  await edit.getByRole("button", { name: "Save rule" }).click();
+  await page.getByText("ci, anna may use").waitFor();
+  await page.getByRole("button", { name: `Edit rule ${before + 1}` }).click();
+  await page.getByRole("form", { name: `Rule ${before + 1}` }).getByRole("button", { name: "Remove" }).click();
+  await page.locator("#toast", { hasText: `Removed rule ${before + 1}` }).waitFor();
+  assert.equal((await rules()).length, before);
+  await close();
+});

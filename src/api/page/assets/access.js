@@ -19,6 +19,8 @@ export function access(_, frame) {
   let keepsIn = true;
   /** The profile that is edited: `{name, isNew, servers}`. */
   let editing = null;
+  /** The rule that is edited: `{at, rule, isNew}`. */
+  let ruling = null;
   const check = accessCheck();
   const list = tokens(frame);
 
@@ -54,7 +56,7 @@ export function access(_, frame) {
 
   async function change(changes, word, given = []) {
     const done = await patch("config", { changes });
-    [asking, editing] = [false, null];
+    [asking, editing, ruling] = [false, null, null];
     await load();
     toast(word, done.id ? () => it.act("Undoing…", async () => {
       await post("config/undo", { id: done.id });
@@ -98,10 +100,41 @@ export function access(_, frame) {
   function rules() {
     const acl = file.settings.serverAuth?.acl;
     const known = acl?.rules ?? [];
-    const line = (rule, i) => row(`rule${i}`, [cell("tight dim", i + 1), cell("grow", inWords(rule))]);
-    const otherwise = row("otherwise", [cell("tight dim", "–"), cell("grow soft", acl?.default === "deny" ? "Otherwise: nothing" : "Otherwise: everything")]);
-    return section("Rules", h("p", acl ? "the first match decides" : "none; only tokens limit their callers"),
-      acl ? table("fold", [["#"], ["In words"]], [[...known.map(line), otherwise]]) : null, check());
+    const line = (rule, i) => {
+      const isOpen = ruling?.at === i;
+      const toggle = () => { ruling = isOpen ? null : { at: i, rule }; frame.paint(); document.getElementById("rule-subjects")?.focus(); };
+      return [row(`rule${i}`, [cell("tight dim", i + 1), cell("grow", inWords(rule)), cell("act", button(isOpen ? "Close" : "Edit", toggle, "btn small", { "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "Close" : "Edit"} rule ${i + 1}` }))]),
+        isOpen ? h("tr.open", { role: "row", "data-key": `open rule${i}` }, h("td.full", { role: "cell", colspan: "3" }, ruleForm(acl))) : null];
+    };
+    const otherwise = row("otherwise", [cell("tight dim", "–"), cell("grow soft", acl?.default === "deny" ? "Otherwise: nothing" : "Otherwise: everything"), cell("")]);
+    const add = button("Add a rule", () => { ruling = { at: known.length, rule: {}, isNew: true }; frame.paint(); document.getElementById("rule-subjects")?.focus(); }, "end btn small");
+    return section("Rules", [h("p", acl ? "the first match decides" : "none; only tokens limit their callers"), add],
+      ruling?.isNew ? ruleForm(acl) : null,
+      acl ? table("fold", [["#"], ["In words"], ["Action", "", true]], [[...known.map(line), otherwise]]) : null, check());
+  }
+
+  /** A rule as fields. What it says of prompts and resources stays. */
+  function ruleForm(acl) {
+    const { at, rule, isNew } = ruling;
+    const known = acl?.rules ?? [];
+    const names = (id) => document.getElementById(id).value.split(/[,\n]/).map((name) => name.trim()).filter(Boolean);
+    const field = (id, label, value, aside) => h("div.field", h("label", { for: id }, label, " ", h("span.dim", aside)), h("input.mono", { type: "text", id, value: (value ?? []).join(", "), autocomplete: "off", spellcheck: "false", "data-kept": "" }));
+    const radio = (value, word) => h("label.radio", h("input", { type: "radio", name: "rule-policy", value, checked: (rule.policy ?? "deny") === value }), h("span", word));
+    const put = (rules, word) => save([acl ? { path: ["serverAuth", "acl", "rules"], value: rules } : { path: ["serverAuth", "acl"], value: { default: "allow", rules } }], word);
+    const submit = (event) => {
+      event.preventDefault();
+      const lists = { subjects: names("rule-subjects"), roles: names("rule-roles"), tools: names("rule-tools") };
+      const next = { ...rule, policy: event.target.querySelector("input[name=rule-policy]:checked").value };
+      for (const [key, list] of Object.entries(lists)) if (list.length) next[key] = list; else delete next[key];
+      const place = Math.min(known.length, Math.max(1, Number(document.getElementById("rule-place").value) || 1) - 1);
+      return put(known.filter((_, i) => isNew || i !== at).toSpliced(place, 0, next), `Saved rule ${place + 1}`);
+    };
+    return h("form", { "aria-label": isNew ? "New rule" : `Rule ${at + 1}`, "data-key": `rule form ${at}`, on: { submit } },
+      h("div.line", field("rule-subjects", "Callers", rule.subjects, "such as ci, *; none: everybody"), field("rule-roles", "Roles", rule.roles, "optional")),
+      h("fieldset.field.sec", { "data-kept": "" }, h("legend", "Decision"), radio("deny", "may not use"), radio("allow", "may use")),
+      h("div.line", field("rule-tools", "Tools", rule.tools, "such as github__get_*; none: everything"), h("div.field.thin", h("label", { for: "rule-place" }, "Place"), h("input", { type: "number", id: "rule-place", min: "1", max: String(known.length + (isNew ? 1 : 0)), value: String(at + 1), "data-kept": "" }))),
+      h("div.line", h("button.btn.primary", { type: "submit" }, "Save rule"), button("Cancel", () => { ruling = null; frame.paint(); }),
+        isNew ? null : button("Remove", () => put(known.filter((_, i) => i !== at), `Removed rule ${at + 1}`), "btn danger")));
   }
 
   function profiles() {
