@@ -170,6 +170,11 @@ test("a secret that is missing is asked for where its server is, and the server 
   await isSound({ page, width: 1280 }, "a server that needs a secret");
   assert.equal(await page.locator("#main .note").count(), 0, "the field says it and is the step");
   await page.getByText("It starts when its secret is set.").waitFor();
+  // The variables stand before what came of that, and lead to the field.
+  assert.equal(await page.locator("h2").first().innerText(), "Variables");
+  await page.getByText("not stored yet").waitFor();
+  await page.getByRole("button", { name: "Enter it: ROOM_TOKEN" }).click();
+  assert.equal(await page.evaluate(() => document.activeElement.id), "fix-value");
   await page.getByText("It has not been started yet, so it wrote nothing.").waitFor();
   await form.getByLabel("needy-token").fill("r00m-s3cret-value");
   await form.getByRole("button", { name: "Save and restart" }).click();

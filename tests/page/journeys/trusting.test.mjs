@@ -6,7 +6,7 @@ import { eventually, isSound, isSoundEverywhere, visitor, world } from "../world
 
 let here;
 before(async () => {
-  here = await world({ entries: (of) => ({ shop: kind("growing", `${of.marker}-shop`), till: kind("growing", `${of.marker}-till`), lost: { command: "bashh", args: ["-c", "exit 0"] } }) });
+  here = await world({ entries: (of) => ({ shop: kind("growing", `${of.marker}-shop`), till: kind("growing", `${of.marker}-till`), lost: { command: "bashh", args: ["--stdio"] } }) });
   for (const name of ["shop", "till"]) await here.rest("POST", `/servers/${name}/restart`);
 });
 
@@ -89,7 +89,7 @@ test("a token is in the history, and undoing that revokes it", async () => {
   await close();
 });
 
-test("a command that is not there is corrected where that is said, with the closest that exists", async () => {
+test("a command that is not there is corrected where that is said, and its arguments where it starts and ends", async () => {
   const who = await visitor(here);
   const { page, go, close } = who;
   await eventually("its failure", async () => (await here.rest("GET", "/servers/lost")).server.state === "Error");
@@ -99,10 +99,23 @@ test("a command that is not there is corrected where that is said, with the clos
   const field = form.getByLabel("Command");
   assert.equal(await field.inputValue(), "bash");
   await isSoundEverywhere(who, "a command that is not there", "server-command");
-  await field.fill("sh");
+  await field.fill("nodee");
+  await field.blur();
+  await form.getByText("not found on PATH").waitFor();
+  await field.fill("node");
+  await field.blur();
+  await form.getByText("node found.").waitFor();
   await form.getByRole("button", { name: "Save and restart" }).click();
-  await eventually("the command", async () => (await here.rest("GET", "/servers/lost")).entry.command === "sh");
+  await form.getByText("Saving…").waitFor();
+  await eventually("the command", async () => (await here.rest("GET", "/servers/lost")).entry.command === "node");
+  // It starts now and ends at once: its arguments are mended in the same block.
+  await form.getByText(/bad option: --stdio/).first().waitFor();
+  assert.equal(await form.getByLabel("Arguments").inputValue(), "--stdio");
+  await isSoundEverywhere(who, "a command that ends", "server-arguments");
+  await form.getByLabel("Arguments").fill(kind("growing", `${here.marker}-lost`).args.join("\n"));
+  await form.getByRole("button", { name: "Save and restart" }).click();
   await form.waitFor({ state: "detached" });
+  await page.locator("h1 ~ p .state", { hasText: "Ready" }).waitFor();
   await close();
 });
 

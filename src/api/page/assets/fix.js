@@ -43,15 +43,20 @@ export async function absent(entry) {
 /** The part of an entry at a path of keys, as the file has it. */
 const at = (entry, key) => key.split(".").reduce((value, one) => value?.[one], entry);
 
-/** A form for what is lacking, or nothing. `act(word, doIt)` does it and shows what came of it; a changed entry restarts by itself, which
- * `begun` waits for. */
-export function fixForm(name, details, { said_, absent: away }, act, { restart, begun }) {
+/** A form for what is lacking, or nothing. `act(word, doIt)` does it and shows what came of it, and `doing` what is under way; a changed entry
+ * restarts by itself, which `begun` waits for. */
+export function fixForm(name, details, { said_, absent: away }, act, { doing, restart, begun }) {
   const missing = details.missing?.[0];
-  const one = details.server;
-  const isUnreached = one.state === "Error" && one.transport !== "stdio" && one.step?.do === "fix_entry";
-  const wanted = missing ? asked(name, details.entry, missing) : away ? inCommand(away, details.entry) : said_ ? inEnv(name, said_.name) : isUnreached ? inUrl(one, details.entry) : null;
+  const { server: one, entry } = details;
+  const isFailed = one.state === "Error" && !one.unusable && entry;
+  const isUnreached = isFailed && one.transport !== "stdio" && one.step?.do === "fix_entry";
+  const hasRun = isFailed && one.transport === "stdio" && RAN.includes(one.step?.do);
+  const wanted = missing ? asked(name, entry, missing) : away ? inCommand(entry, away) : said_ ? inEnv(name, said_) : isUnreached ? inUrl(one, entry) : hasRun ? inCommand(entry, null, one) : null;
   if (!wanted) return null;
-  const field = h("input.mono", { type: wanted.secret ? "password" : "text", value: wanted.value ?? "", spellcheck: "false", id: "fix-value", autocomplete: "off", "aria-describedby": "fix-hint", "data-kept": "" });
+  const box = (id, kind, value, more = {}) => h(`${kind}.mono`, { id, spellcheck: "false", autocomplete: "off", "data-kept": "", value, ...more });
+  const field = box("fix-value", "input", wanted.value ?? "", { type: wanted.secret ? "password" : "text", "aria-describedby": "fix-hint" });
+  const args = wanted.args ? box("fix-args", "textarea", undefined, { rows: Math.min(6, Math.max(2, wanted.args.length)) }) : null;
+  if (args) args.value = wanted.args.join("\n");
   // Another command is looked for as soon as it is written.
   if (wanted.check) field.addEventListener("change", async () => {
     const found = await wanted.check(field.value.trim());
@@ -60,48 +65,62 @@ export function fixForm(name, details, { said_, absent: away }, act, { restart, 
   });
   const submit = (event) => {
     event.preventDefault();
-    const given = document.getElementById("fix-value");
-    if (!given.value) return given.focus();
-    const value = given.value;
+    const [given, lines, isPlain] = ["fix-value", "fix-args", "fix-plain"].map((id) => document.getElementById(id));
+    const value = wanted.secret ? given.value : given.value.trim();
+    if (!value) return given.focus();
     return act("Saving…", async () => {
-      if (wanted.secret) await put(`secrets/${part(wanted.secret)}`, { value });
-      if (wanted.change) await patch(`servers/${part(name)}`, wanted.secret ? wanted.change : wanted.change(value));
+      const isKept = wanted.secret && !isPlain?.checked;
+      if (isKept) await put(`secrets/${part(wanted.secret)}`, { value });
+      const change = wanted.change?.(isKept ? `\${keyring:${wanted.secret}}` : value, lines?.value.split("\n").filter((line) => line.trim()));
+      if (change) await patch(`servers/${part(name)}`, change);
       // One that waits for approval is not started.
-      if (!one.quarantined) await (wanted.change ? begun : restart)();
+      if (!one.quarantined) await (change ? begun : restart)();
     });
   };
-  return h(`form.fix${missing ? ".warn" : ""}`, { "aria-label": wanted.secret ? wanted.title : `Correct the ${wanted.label === "URL" ? "URL" : "command"}`, "data-key": "fix", on: { submit } },
-    h("p", missing ? state("auth", wanted.title) : h("b", wanted.title)),
-    said_ && !missing && !away ? h("p.said", said(said_.line)) : null,
-    h("div.line", h("div.field", h("label.mono", { for: "fix-value" }, said(wanted.label)), field), h("button.btn.primary", { type: "submit" }, one.quarantined ? "Save" : wanted.label === "URL" ? "Save and try again" : "Save and restart")),
+  const shown = wanted.secret ? h("label", h("input", { type: "checkbox", id: "fix-plain", "data-kept": "" }), " not a secret: keep it in the file") : null;
+  const verb = one.quarantined ? "Save" : wanted.label === "URL" ? "Save and try again" : "Save and restart";
+  return h(`form.fix${doing ? ".work" : missing ? ".warn" : ""}`, { "aria-label": wanted.secret ? wanted.name : `Correct the ${wanted.label === "URL" ? "URL" : "command"}`, "data-key": `fix ${wanted.label}`, on: { submit } },
+    h("p", { role: "status" }, doing ? state("work", doing) : missing ? state("auth", wanted.title) : h("b", wanted.title)),
+    wanted.said && !doing ? h("p.said", said(wanted.said)) : null,
+    h("div.line", h("div.field", h("label.mono", { for: "fix-value" }, said(wanted.label)), field),
+      args ? h("div.field", h("label", { for: "fix-args" }, "Arguments ", h("span.dim", "one per line")), args) : null,
+      doing ? null : h("button.btn.primary", { type: "submit" }, verb)),
+    wanted.secret && wanted.change ? shown : null,
     h("p.hint", { id: "fix-hint" }, wanted.hint ?? (wanted.change ? [`Stored in ${vault()} as `, h("code", said(wanted.secret)), "; its entry gets the reference."] : `Stored in ${vault()}; its entry refers to it.`)));
 }
 
+/** Steps after which a program was there, ran, and ended. */
+const RAN = ["read_log", "run_by_hand"];
+
 function asked(server, entry, { kind, name, key }) {
-  if (kind === "secret") return { title: `Needs a secret: ${name}`, label: name, secret: name };
+  if (kind === "secret") return { name: `Needs a secret: ${name}`, title: `Needs a secret: ${name}`, label: name, secret: name };
   const written = at(entry, key);
   const reference = new RegExp(`\\$\\{(?:env:)?${name}(?::-[^}]*)?\\}`, "g");
   const [list, member, ...rest] = key.split(".");
   if (typeof written !== "string" || !reference.test(written) || rest.length || !["env", "headers"].includes(list)) return null;
-  const secret = `${server}-${name}`;
-  return { title: `Needs the variable ${name}`, label: name, secret, change: { [list]: { [member]: written.replace(reference, () => `\${keyring:${secret}}`) } } };
+  const title = `Needs the variable ${name}`;
+  return { name: title, title, label: name, secret: `${server}-${name}`, change: (value) => ({ [list]: { [member]: written.replace(reference, () => value) } }) };
 }
 
-function inEnv(server, name) {
-  const secret = `${server}-${name}`;
-  return { title: "It exited on start and wrote:", label: name, secret, change: { env: { [name]: `\${keyring:${secret}}` } } };
+const EXITED = "It exited on start and wrote:";
+
+function inEnv(server, { name, line }) {
+  return { name: EXITED, title: EXITED, said: line, label: name, secret: `${server}-${name}`, change: (value) => ({ env: { [name]: value } }) };
 }
 
 function inUrl({ reason }, entry) {
-  if (!entry?.url || /\*\*\*/.test(entry.url)) return null;
-  return { title: [capital(reason), "."], label: "URL", value: entry.url, hint: "Correct it, or start the server that it names.", change: (value) => ({ url: value.trim() }) };
+  if (!entry.url || /\*\*\*/.test(entry.url)) return null;
+  return { title: [capital(reason), "."], label: "URL", value: entry.url, hint: "Correct it, or start the server that it names.", change: (value) => ({ url: value }) };
 }
 
-function inCommand({ command, reason, closest }, entry) {
-  const hint = closest ? ["The closest that exists is ", h("code", said(closest)), "."] : [capital(reason ?? ""), "."];
+/** The command that is not here, or that ran and ended: then its arguments may be what is wrong. */
+function inCommand(entry, away, ran) {
+  const { command, args = [] } = entry;
+  const hint = ran ? ["Its log is ", h("a.u", { href: "#log" }, "below"), "."] : away.closest ? ["The closest that exists is ", h("code", said(away.closest)), "."] : [capital(away.reason ?? ""), "."];
   const check = async (value) => {
     const found = await absent({ ...entry, command: value });
     return found ? [capital(found.reason ?? ""), "."] : [h("code", said(value)), " found."];
   };
-  return { title: ["There is no program ", h("code", said(command)), " here."], label: "Command", value: closest ?? command, hint, check, change: (value) => ({ command: value.trim() }) };
+  const same = (lines) => lines.join("\n") === args.join("\n");
+  return { title: ran ? [capital(ran.reason), "."] : ["There is no program ", h("code", said(command)), " here."], label: "Command", value: away?.closest ?? command, args, hint, check, change: (value, lines) => (value === command && same(lines) ? null : { command: value, ...(same(lines) ? {} : { args: lines }) }) };
 }

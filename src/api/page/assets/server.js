@@ -3,9 +3,10 @@
 import { ask, part, post, query, remove as take } from "./api.js";
 import { h } from "./dom.js";
 import { absent, complaint, fixForm } from "./fix.js";
+import { live } from "./live.js";
 import { logView } from "./log.js";
 import { reason } from "./overview.js";
-import { acting, button, cell, confirm, crumbs, facts, failed, go, head, json, labelled, noServer, note, row, section, serverState, state, strip, table, toast, variant } from "./parts.js";
+import { acting, button, cell, confirm, copying, crumbs, facts, failed, go, head, json, labelled, noServer, note, row, section, serverState, state, strip, table, toast, variant } from "./parts.js";
 import { PAGE, counted, figures } from "./records.js";
 import { startsSection } from "./starts.js";
 import { globOf, offerTools } from "./tool_switch.js";
@@ -80,8 +81,9 @@ export function server(name, frame, first) {
     toast(changed.length ? `Logged out of ${name}: its tokens are forgotten` : `Nobody is logged in to ${name}: nothing was changed`);
   });
 
-  function actions(one) {
-    if (it.doing) return [h("span.wait", { role: "status" }, it.doing)];
+  function actions(one, fix) {
+    // A form says for itself what is under way.
+    if (it.doing) return fix ? [] : [h("span.wait", { role: "status" }, it.doing)];
     if (!one.transport || (one.unusable && !one.quarantined && !details.entry)) return [];
     // It has no entry that could be changed.
     if (one.demo) return [button("Restart", () => act("Restarting…", () => verb("restart")))];
@@ -116,11 +118,13 @@ export function server(name, frame, first) {
     const began = of("ready").length;
     const { all } = calls;
     const clients = all.clients.length ? all.clients : all.callers;
-    const fix = fixForm(name, details, { said_, absent: wrong }, act, { restart: () => verb("restart"), begun: () => ask(query(path, { wait: RESTART / 1000 }), { patience: RESTART + 10_000 }) });
+    const fix = fixForm(name, details, { said_, absent: wrong }, act, { doing: it.doing, restart: () => verb("restart"), begun: () => ask(query(path, { wait: RESTART / 1000 }), { patience: RESTART + 10_000 }) });
+    // Where one is missing, the variables stand before what came of that.
+    const settings = one.demo || !details.entry ? null : vars.render(details.entry, said_ ? [said_.name] : [], (details.missing ?? []).map((each) => each.key));
     return [
       h("div.title",
         h("div", crumbs(["Servers", "/ui/"], "server"), h("h1", said(name)), h("p.tags", serverState(one), h("span.dim", upSince(one, starts.records) || (fix ? tries(one) : "")))),
-        h("div.acts", actions(one))),
+        h("div.acts", actions(one, fix))),
       question(one),
       it.failure ? failed(it.failure) : null,
       fix,
@@ -137,11 +141,13 @@ export function server(name, frame, first) {
         ["Instances", one.instances],
         ["Clients", clients.length ? said(some(clients, 4)) : "none"],
       ]),
+      said_ || details.missing?.length ? settings : null,
       h("div.cols.even",
         h("div", startsSection({ name, records: starts.records, others, isReady: one.enabled && one.state === "Ready", waitsFor: waitsFor(), unrecorded: details.unrecorded_failures ?? 0 })),
         h("div", { id: "log" }, log.render())),
       toolSection(),
-      one.demo || !details.entry ? null : [vars.render(details.entry), trust(name, details.entry, (word, doIt) => act(word, doIt))],
+      said_ || details.missing?.length ? null : settings,
+      one.demo || !details.entry ? null : trust(name, details.entry, (word, doIt) => act(word, doIt)),
       configuration(one),
     ];
   }
@@ -167,7 +173,7 @@ export function server(name, frame, first) {
 
   /** A switch: whether agents get a tool. One that a pattern or a list keeps out is changed in the entry. */
   function offered(own, tool) {
-    if (details.server.demo || !details.entry) return null;
+    if (details.server.demo || !details.entry || ["server_disabled", "server_quarantined"].includes(tool.code)) return null;
     const isByName = (details.entry.disabled_tools ?? []).includes(globOf(own));
     if (["tool_held", "tool_changed"].includes(tool.code)) return h("a.small", { href: `/ui/review/${part(name)}` }, "after approval");
     if (tool.code === "tool_disabled" && !isByName) return h("a.small", { href: `/ui/servers/${part(name)}/edit` }, "off in the entry");
@@ -189,8 +195,11 @@ export function server(name, frame, first) {
       labelled("r dim", "median", took(called.get(own(tool))?.median_us)),
       cell("act", offered(own(tool), tool)),
     ]);
-    const all = button(isAll ? "Show fewer" : "Show all", () => { isAll = !isAll; frame.paint(); }, "end link small");
-    const aside = [h("p", shown.length < sorted.length ? `${shown.length} of ${sorted.length} shown, most called first` : count(sorted.length, "tool")), sorted.length > FEW ? all : null];
+    const of = (codes) => sorted.filter((tool) => codes.includes(tool.code)).length;
+    const parts = [[sorted.filter((tool) => tool.callable).length, "on"], [of(["tool_disabled"]), "off"], [of(["tool_held", "tool_changed"]), "held"]].filter(([n]) => n).map(([n, word]) => `${number(n)} ${word}`).join(", ");
+    const several = sorted.length > 1 && details.entry && !details.server.demo ? h("a.end.small", { href: query("/ui/tools", { server: name }) }, "Choose several") : null;
+    const all = button(isAll ? "Show fewer" : "Show all", () => { isAll = !isAll; frame.paint(); }, several ? "link small" : "end link small");
+    const aside = [h("p", parts, shown.length < sorted.length ? `; ${shown.length} of ${sorted.length} shown, most called first` : ""), several, sorted.length > FEW ? all : null];
     const listed = new Set(sorted.map(own));
     const unlisted = calls.tools.filter((one) => !listed.has(one.tool)).map((one) => `${one.tool} (${count(one.calls, "call")})`);
     return section("Tools", aside, table("fold", [["Tool"], ["Type"], ["Description"], ["Calls, 24 h", "r"], ["Median", "r"], ["For agents"]], [shown.map(line)]),
@@ -209,6 +218,7 @@ export function server(name, frame, first) {
         json(shown, "Entry"),
         h("div", facts([
           ["Transport", said(one.transport)],
+          ["Alone at", live.status?.url ? [h("code", `${live.status.url}/server/${part(name)}`), " ", copying("copy", `${live.status.url}/server/${part(name)}`, "link small")] : undefined],
           ["Started", entry.start === "eager" ? "with the daemon" : "by the first call that needs it"],
           ["Sleeps", entry.idle_timeout === "never" ? "never" : entry.idle_timeout === "adaptive" ? "when it is not used, after 1 to 5 min" : ["after ", said(entry.idle_timeout)]],
           ["Shared by", one.instances === undefined ? "all clients" : count(one.instances, "instance runs", "instances run")],

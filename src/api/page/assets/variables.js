@@ -3,7 +3,7 @@
 import { part, patch, post, put } from "./api.js";
 import { h } from "./dom.js";
 import { freeName, looksSecret, schemeOf, secretName } from "./entry.js";
-import { button, cell, head, row, section, table } from "./parts.js";
+import { button, cell, head, row, section, state, table } from "./parts.js";
 import { secrets, vault } from "./vault.js";
 import { said } from "./words.js";
 
@@ -45,7 +45,10 @@ export function variables(server, frame, act) {
 
   const edit = (id) => { open = id; frame.paint(); document.getElementById(id.endsWith(".") ? "var-name" : "var-value")?.focus(); };
 
-  function line(list, key, value) {
+  const enter = (key) => button("Enter it", () => document.getElementById("fix-value")?.focus(), "btn small", { "aria-label": `Enter it: ${key}` });
+  const absent = (key) => row(`lacks ${key}`, [head("mono", said(key)), cell("full", state("err", "missing")), cell("act", enter(key))]);
+
+  function line(list, key, value, isUnset) {
     const id = `${list}.${key}`;
     const isMasked = value === "***" || /^(?:Bearer|Basic|Token) \*\*\*$/i.test(value);
     const without = () => act("Removing…", () => patch(path, { [list]: { [key]: null } }));
@@ -57,20 +60,21 @@ export function variables(server, frame, act) {
     return [
       row(id, [
         head("mono", said(key)),
-        cell("full", isMasked ? h("span.dim", "a value in the file, not shown") : h("code", said(String(value)))),
-        cell("act", isMasked ? [button(`Move to ${vault()}`, move, "btn small", { "aria-label": `Move to ${vault()}: ${key}` }), " "] : null,
+        cell("full", isMasked ? h("span.dim", "a value in the file, not shown") : [h("code", said(String(value))), isUnset ? [" ", state("auth", "not stored yet")] : null]),
+        cell("act", isUnset ? [enter(key), " "] : null, isMasked ? [button(`Move to ${vault()}`, move, "btn small", { "aria-label": `Move to ${vault()}: ${key}` }), " "] : null,
           button("Change", () => edit(id), "btn small", { "aria-label": `Change ${key}` }), " ", button("Remove", without, "btn small", { "aria-label": `Remove ${key}` })),
       ]),
       open === id ? h("tr.open", { role: "row", "data-key": `open ${id}` }, h("td", { role: "cell", colspan: "3" }, form(list, key))) : null,
     ];
   }
 
-  function render(entry) {
+  /** With names that the server says it lacks, and places of values that refer to what is not stored. */
+  function render(entry, lacking, unset) {
     const list = entry.url === undefined ? "env" : "headers";
     const all = Object.entries(entry[list] ?? {});
     const title = list === "env" ? "Variables" : "Headers";
     return section(title, h("p", all.length ? "secrets are hidden; a change restarts the server" : "none"),
-      all.length ? table("fold", [["Name"], ["Value"], ["Action", "", true]], [all.map(([key, value]) => line(list, key, value))]) : null,
+      all.length + lacking.length ? table("fold", [["Name"], ["Value"], ["Action", "", true]], [lacking.map(absent), all.map(([key, value]) => line(list, key, value, unset.includes(`${list}.${key}`)))]) : null,
       open === `${list}.` ? form(list, "") : h("p.acts", button(list === "env" ? "Add a variable" : "Add a header", () => edit(`${list}.`))));
   }
 
