@@ -52,6 +52,14 @@ test("servers are switched together, and back", async () => {
   await page.getByRole("checkbox", { name: "Choose wordy" }).check();
   await page.getByRole("checkbox", { name: "Choose slow" }).check();
   await page.getByText("2 chosen").waitFor();
+  for (const name of ["slow", "wordy"]) await page.getByRole("checkbox", { name: `Choose ${name}` }).uncheck();
+  const boxes = page.getByRole("checkbox", { name: /^Choose / });
+  await boxes.first().check();
+  await boxes.last().click({ modifiers: ["Shift"] });
+  await page.getByText(`${await boxes.count()} chosen`).waitFor();
+  await page.getByRole("checkbox", { name: /^all/ }).uncheck();
+  await page.getByRole("checkbox", { name: "Choose wordy" }).check();
+  await page.getByRole("checkbox", { name: "Choose slow" }).check();
   await isSound(who, "several servers");
   await page.getByRole("button", { name: "Disable", exact: true }).click();
   await page.locator("#toast", { hasText: "Disabled 2 servers" }).waitFor();

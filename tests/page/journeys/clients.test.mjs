@@ -59,6 +59,19 @@ test("from nothing: found servers are taken over and a client is connected, on t
   await page.getByRole("button", { name: "Undo" }).click();
   await eventually("the undo", async () => (await names()).length === 0);
   await page.getByRole("checkbox", { name: "rooms" }).waitFor();
+  // Their file is left without them, and gets them back.
+  const move = page.getByRole("checkbox", { name: /^move: take them out of the file of Cursor/ });
+  assert.equal(await move.count(), 0, "it would take along what is not chosen");
+  await page.getByRole("checkbox", { name: "my-notes" }).check();
+  await move.check();
+  await page.getByRole("button", { name: "Move 2 servers" }).click();
+  await page.locator("#toast", { hasText: "Moved 2 servers here. Restart Cursor." }).waitFor();
+  assert.deepEqual(Object.keys(JSON.parse(here.read(".cursor/mcp.json").replace("// mine", "")).mcpServers), ["us"]);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await eventually("the undo", async () => (await names()).length === 0);
+  assert.equal(here.read(".cursor/mcp.json"), here.cursor);
+  await move.uncheck();
+  await page.getByRole("checkbox", { name: "my-notes" }).uncheck();
   // One that was taken over is looked at, and then taken back.
   await page.getByRole("button", { name: /^Import/ }).click();
   await page.locator("#toast", { hasText: /Imported \d server/ }).waitFor();

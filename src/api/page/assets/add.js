@@ -1,15 +1,18 @@
 // Adding servers: from what a page of theirs gives to be pasted, from the known ones, or from clients' files. By hand is a place of its own.
 
 import { Failure, ask, part, post, put, query } from "./api.js";
-import { h, icon } from "./dom.js";
+import { h, icon, kept } from "./dom.js";
 import { imports } from "./imports.js";
 import { KNOWN, asText } from "./known.js";
-import { acting, button, cell, crumbs, failed, go, head, row, state, table, toast } from "./parts.js";
+import { acting, button, cell, crumbs, failed, go, head, row, segments, state, table, ticks, toast } from "./parts.js";
 import { knowVault, vault } from "./vault.js";
 import { capital, count, said } from "./words.js";
 
 /** Servers above which what adds them stays in sight. */
 const FEW = 5;
+
+/** Limit: bytes of a file that are read; the daemon takes no more. */
+const LONGEST = 1_000_000;
 
 /** Milliseconds of silence before what is typed is read. */
 const PAUSE = 300;
@@ -33,8 +36,11 @@ export function add(frame) {
   let asking = null;
   let timer;
   const left = new Set();
+  const boxes = ticks(frame, { has: (name) => !left.has(name), set: (name, is) => (is ? left.delete(name) : left.add(name)), keys: () => open().map((one) => one.name) });
   const values = new Map();
   const checks = new Map();
+
+  const file = h("input", { type: "file", hidden: true, "data-kept": "", "aria-label": "File", on: { change: async () => { const [one] = file.files; if (one) await paste(await one.slice(0, LONGEST).text()); file.value = ""; } } });
 
   const idOf = (one, blank) => `v-${one.name}-${blank.place}`.replace(/[^\w-]/g, "_");
   const open = () => (found?.servers ?? []).filter(canCome);
@@ -139,21 +145,20 @@ export function add(frame) {
     if (one.error) return h("span.bad", capital(one.error));
     if (one.outcome === "same") return h("span.dim", "same as ", said(one.name ?? ""));
     if (!canCome(one)) return h("span.dim", one.outcome === "ourselves" ? "mcpproxy itself" : capital(one.reason ?? "cannot be used"));
-    if (!one.command) return one.warning ? [state("err", "Not reached"), h("div.sub", capital(one.warning))] : h("span.dim", "a URL; reached once it is added");
+    if (!one.command) return one.warning ? [state("err", "Not reached"), h("div.sub", capital(one.warning), "; ", again())] : h("span.dim", "a URL; reached once it is added");
     const it = checks.get(one.name);
     if (!it) return null;
     if (it.found) return [state("ready", "Found"), it.file === one.command ? null : h("div.sub", h("code", said(it.file)))];
     const closest = it.closest ? ["; there is ", h("code", said(it.closest)), " ", button("Use it", () => paste(text.replaceAll(one.command, it.closest)), "link", { "aria-label": `Use ${it.closest}` })] : null;
-    return [state("err", "Not found"), h("div.sub", capital(it.reason ?? ""), closest)];
+    return [state("err", "Not found"), h("div.sub", capital(it.reason ?? ""), closest, "; ", again())];
   }
+
+  const again = () => button("check again", () => read(), "link small");
 
   function line(one) {
     const can = canCome(one);
     const id = `p-${one.written_name}`.replace(/[^\w-]/g, "_");
-    const box = h("input", {
-      type: "checkbox", id, checked: can && !left.has(one.name), disabled: !can || Boolean(it.doing),
-      on: { change: (event) => { if (event.target.checked) left.delete(one.name); else left.add(one.name); frame.paint(); } },
-    });
+    const box = boxes.box(one.name, { id, disabled: !can || Boolean(it.doing), ...(can ? {} : { checked: false }) });
     const blanks = can ? one.placeholders ?? [] : [];
     const secrets = can ? lacks(one).map(asBlank) : [];
     const needs = (one.needs ?? []).filter((need) => !need.is_set && need.kind !== "secret").map((need) => h("div.sub", "needs a variable: ", h("code", said(need.name))));
@@ -175,7 +180,7 @@ export function add(frame) {
       h("header", h("h2", { id: "found-h" }, `${count(found.servers.length, "server")} found`), h("p", "nothing is started yet")),
       table("fold", [["Add", "", true], ["Name"], ["Runs or reaches"], ["Missing"], ["Check"]], [found.servers.map(line)]),
       found.servers.length === 1 && (called || canCome(found.servers[0])) ? naming(found.servers[0]) : null,
-      h(open().length > FEW ? "div.decide" : "div.bar.sec", open().length > 1 && !it.doing ? h("label", h("input", { type: "checkbox", checked: n === open().length, on: { change: (event) => { for (const one of open()) if (event.target.checked) left.delete(one.name); else left.add(one.name); frame.paint(); } } }), ` all ${open().length}`) : null,
+      h(open().length > FEW ? "div.decide" : "div.bar.sec", open().length > 1 && !it.doing ? boxes.all() : null,
         it.doing ? h("span.wait", { role: "status" }, it.doing) : h("button.btn.primary", { type: "submit" }, `Add ${count(n, "server")}`),
         h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold for review: tools are listed, none is offered"),
         hasSecret ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), ` store secrets in ${vault()}`) : null),
@@ -195,13 +200,13 @@ export function add(frame) {
     return h("form", { id: "pasted", novalidate: true, on: { submit } },
       h("div.cols.half",
         h("div.field", h("label", { for: "paste" }, "Paste anything"), field),
-        h("div", h("p.small.soft", "It takes"),
+        h("div.takes", h("p.acts", kept(file), button("Open a file", () => file.click(), "btn small"), text ? button("Clear", () => paste(""), "btn small") : null), h("p.small.soft.sec", "It takes"),
           h("ul.small.dim",
             h("li", "a whole configuration, a fragment or one entry, as JSON; Codex’s TOML"),
             h("li", "a command: ", h("code", "npx -y …"), ", ", h("code", "uvx …"), ", ", h("code", "docker run …")),
             h("li", h("code", "claude mcp add …"), ", ", h("code", "code --add-mcp …")),
             h("li", "a URL, or an install link of Cursor or VS Code")))),
-      h("div", { role: "status", "data-key": "found" }, results()));
+      h("div.found", { role: "status", "data-key": "found" }, results()));
   }
 
   const knownServers = () => h("section.sec", { id: "known", "aria-labelledby": "kn-h" },
@@ -211,7 +216,8 @@ export function add(frame) {
   function render() {
     return [
       h("div.title", h("div", crumbs(["Servers", "/ui/"], "new"), h("h1", "Add a server"), h("p.sub", "Paste what its README gives; mcpproxy finds the servers in it and asks for what is missing.")),
-        h("div.acts", go("Known servers", "#known"), go("Import", "#import"), go("Add by hand", "/ui/add/form"))),
+      ),
+      segments("Ways to add", [{ word: "Paste", href: "/ui/add", current: true }, { word: "Known servers", href: "#known" }, { word: "By hand", href: "/ui/add/form" }, { word: "From your clients", href: "#import" }]),
       pasting(), knownServers(), others.render(),
     ];
   }

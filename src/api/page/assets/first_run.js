@@ -39,7 +39,7 @@ export function firstRun(frame, calls) {
     for (const { client } of others.open) per.set(client, (per.get(client) ?? 0) + 1);
     if (!per.size) return "Imports what your clients have. Nothing new was found in their files.";
     const where = [...per].map(([client, n]) => `${n} in ${TITLES[client] ?? client}`).join(", ");
-    return `Found ${count(others.open.length, "server")} in your clients’ files: ${where}. You choose; their files stay as they are.`;
+    return `Found ${count(others.open.length, "server")} in your clients’ files: ${where}. You choose, and whether their files keep them.`;
   }
 
   function firstCall() {

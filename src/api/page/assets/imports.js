@@ -1,8 +1,8 @@
-// What other programs of this person have in their files: a choice of servers to take over. Their files are only read.
+// What other programs of this person have in their files: a choice of servers to take over, and to take out there.
 
-import { ask, part, post } from "./api.js";
+import { Failure, ask, part, post, remove } from "./api.js";
 import { h } from "./dom.js";
-import { acting, button, cell, failed, go, head, note, row, state, table, toast } from "./parts.js";
+import { acting, button, cell, failed, go, head, needsYou, note, row, serverState, state, table, ticks, toast } from "./parts.js";
 import { knowVault, vault } from "./vault.js";
 import { capital, count, said, sentence } from "./words.js";
 
@@ -15,7 +15,10 @@ export function imports(frame, done = () => {}) {
   const it = acting(frame);
   let isHeld = false;
   let keeps = true;
+  /** Whether they are taken out of those files, so that each starts once. */
+  let moves = false;
   const left = new Set();
+  const boxes = ticks(frame, { has: (name) => !left.has(name), set: (name, is) => (is ? left.delete(name) : left.add(name)), keys: () => open().map((one) => one.name) });
   /** The servers that were imported last, by name, each with its row of the list. */
   let taken = null;
 
@@ -34,20 +37,29 @@ export function imports(frame, done = () => {}) {
   const open = () => (found?.servers ?? []).filter(canCome);
   const picked = () => open().filter((one) => !left.has(one.name));
 
+  /** Clients of which all that is new is chosen: what they have is here then, and can be taken out there. */
+  const movable = () => [...new Set(picked().map((one) => one.client))].filter((client) => !open().some((one) => one.client === client && left.has(one.name)));
+
   function take() {
     return it.act("Importing…", async () => {
       const names = picked().map((one) => one.name);
       if (!names.length) return;
+      const from = moves ? movable() : [];
       const answer = await post("import", { servers: names, quarantined: isHeld, keyring: keeps }, { patience: 90_000 });
       const came = answer.servers.filter((one) => one.imported);
       taken = new Map(came.map((one) => [one.name, null]));
+      const moved = [];
+      for (const client of from) moved.push(...(await post(`clients/${part(client)}/move`, undefined, { patience: 90_000 })).moved ?? []);
+      const out = moved.filter((one) => !one.error);
       await Promise.all([load(), refresh()]);
       for (const one of answer.servers.filter((row) => row.error)) {
         const same = found?.servers.find((row) => row.name === one.name && row.file === one.file);
         if (same) same.error = one.error;
       }
-      if (came.length) toast(`Imported ${count(came.length, "server")}`, () => takeBack(came.map((one) => one.name)));
+      if (came.length) toast(out.length ? `Moved ${count(came.length, "server")} here. Restart ${out.map((one) => TITLES[one.client] ?? one.client).join(", ")}.` : `Imported ${count(came.length, "server")}`, () => takeBack(came.map((one) => one.name), out.map((one) => one.client)));
       await done();
+      const stays = moved.find((one) => one.error);
+      if (stays) throw new Failure(200, { error: `${TITLES[stays.client] ?? stays.client} still has them: ${stays.error}`, code: "client_unchanged" });
     });
   }
 
@@ -62,20 +74,17 @@ export function imports(frame, done = () => {}) {
   function outcome() {
     if (!taken?.size) return null;
     const rows = [...taken.values()].filter(Boolean);
-    const is = (test) => rows.filter(test).length;
-    const failing = is((one) => one.enabled && !one.quarantined && one.state === "Error" && !one.unusable);
-    const asks = is((one) => one.enabled && !one.quarantined && (one.state === "Authenticating" || (one.state === "Error" && one.unusable)));
-    const said = [[is((one) => one.state === "Ready" || (one.enabled && !one.quarantined && one.state === "Disconnected")), "ready"], [is((one) => one.state === "Connecting"), "starting"], [is((one) => one.quarantined), "held"], [asks, asks === 1 ? "needs a value or a login" : "need a value or a login"], [failing, "failed"]];
-    const states = said.filter(([n]) => n).map(([n, word]) => `${n} ${word}`).join(", ");
-    const links = [failing + asks ? go("Show them", "/ui/?state=you", "btn small") : go("Connect a client", "/ui/clients", "btn small"), go("Servers", "/ui/", "btn small")];
-    return note("done", [h("b", `Imported ${count(taken.size, "server")}`), states ? `: ${states}.` : ".", failing + asks ? " Next: see what they need." : " Next: connect a client."], links);
+    const states = [...Map.groupBy(rows, (one) => serverState(one).textContent.toLowerCase())].map(([word, all]) => `${all.length} ${word}`).join(", ");
+    const [next, way] = rows.some(needsYou) ? ["see what they need", go("Show them", "/ui/?state=you", "btn small")] : ["connect a client", go("Connect a client", "/ui/clients", "btn small")];
+    return note("done", [h("b", `Imported ${count(taken.size, "server")}`), states ? `: ${states}.` : ".", ` Next: ${next}.`], way, go("Servers", "/ui/", "btn small"));
   }
 
   /** Takes them out again. A place of one of them is left first: what the daemon would answer there is that there is no such server. */
-  async function takeBack(servers) {
+  async function takeBack(servers, clients) {
     const here = location.pathname;
     if (servers.some((name) => here.includes(`/${part(name)}`))) await frame.visit("/ui/add");
     return it.act("Removing…", async () => {
+      for (const client of clients) await remove(`clients/${part(client)}/move`);
       await post("changes", { verb: "remove", servers }, { patience: 90_000 });
       taken = null;
       await load();
@@ -86,11 +95,7 @@ export function imports(frame, done = () => {}) {
   function line(one) {
     const id = `take-${one.file}-${one.project ?? ""}-${one.written_name}`.replace(/[^A-Za-z0-9_-]/g, "_");
     const can = canCome(one);
-    const box = h("input", {
-      type: "checkbox", id, checked: can && !left.has(one.name), disabled: !can || Boolean(it.doing),
-      "aria-describedby": `${id}-why`,
-      on: { change: (event) => { if (event.target.checked) left.delete(one.name); else left.add(one.name); frame.paint(); } },
-    });
+    const box = boxes.box(one.name, { id, disabled: !can || Boolean(it.doing), "aria-describedby": `${id}-why`, ...(can ? {} : { checked: false }) });
     return row(id, [
       cell("tight", box),
       head("grow", h("label", { for: id }, said(can ? one.name : one.written_name))),
@@ -131,14 +136,16 @@ export function imports(frame, done = () => {}) {
     for (const twice of found.repeated ?? []) {
       faults.push(h("p.hint.bad", h("span", h("code", said(short(twice.file))), ": ", h("code", said(twice.key)), " is there twice; the last one counts.")));
     }
-    const where = h("p", found.files.length ? `found in ${count(found.files.length, "file")} below ` : "looked below ", h("code", said(found.home)), "; nothing is changed there");
+    const where = h("p", found.files.length ? `found in ${count(found.files.length, "file")} below ` : "looked below ", h("code", said(found.home)));
     if (!found.servers.length) {
       return box(where, faults, h("div.empty", h("b", "No servers found."), "Your clients have none, or belong to another user. Paste the content of any other file above."));
     }
     const n = picked().length;
     const held = h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold them for review");
     const stored = picked().some((one) => one.literal_secrets?.length) ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), ` store secrets in ${vault()}`) : null;
-    const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`Import ${count(n, "server")}`, take), held, stored, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
+    const from = movable().map((client) => TITLES[client] ?? client);
+    const out = from.length ? h("label", h("input", { type: "checkbox", checked: moves, on: { change: (event) => { moves = event.target.checked; frame.paint(); } } }), ` move: take them out of the ${from.length === 1 ? "file" : "files"} of ${from.join(", ")}; else each also starts there`) : null;
+    const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`${moves && from.length ? "Move" : "Import"} ${count(n, "server")}`, take), out, held, stored, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
     return box(where, faults, it.failure ? failed(it.failure) : null, outcome(),
       table("fold", [["Take", "", true], ["Name"], ["From"], ["Runs or reaches"], ["What happens"]], [found.servers.map(line)]),
       h("div.bar.sec", act));

@@ -3,7 +3,7 @@
 import { Failure } from "./api.js";
 import { fill, h, icon, svg } from "./dom.js";
 import { write } from "./exact.js";
-import { capital, said } from "./words.js";
+import { capital, number, said } from "./words.js";
 
 /** A state: a shape and a word. `kind` is ready, off, dis, work, auth, err or held. */
 export function state(kind, word, attributes = {}) {
@@ -110,7 +110,7 @@ export const wrong = (failure, ...buttons) => note("err", [h("b", ended(failure.
 const ended = (text) => (text ? [capital(text), /[.!?]$/.test(text) ? "" : "."] : null);
 
 /** The code comes last: it is for whoever looks it up. */
-const codeOf = (failure) => (failure.code ? h("code.dim", said(failure.code)) : null);
+const codeOf = (failure) => (failure.code && failure.code !== "invalid_arguments" ? h("code.dim", said(failure.code)) : null);
 
 /** What is so where there is nothing, then the way out. */
 export function empty(title, text, ...buttons) {
@@ -212,6 +212,33 @@ export function command(text) {
     h("button.iconbtn", { type: "button", "aria-label": `Copy ${text.slice(0, 60)}`, on: { click: () => copy(text) } }, icon("copy")),
   );
 }
+
+/** Boxes of rows that are chosen. `has(key)` says which are, `set(key, is)` chooses, `keys()` gives those that can be, in their order; with
+ * *Shift*, all from the one before. */
+export function ticks(frame, { has, set, keys }) {
+  let last = null;
+  const pick = ({ target, shiftKey }, key) => {
+    const all = keys();
+    const [from, to] = [all.indexOf(shiftKey ? last : key), all.indexOf(key)].sort((a, b) => a - b);
+    for (const one of from < 0 ? [key] : all.slice(from, to + 1)) set(one, target.checked);
+    last = key;
+    frame.paint();
+  };
+  const pickAll = ({ target }) => {
+    for (const one of keys()) set(one, target.checked);
+    frame.paint();
+  };
+  return {
+    box: (key, about) => h("input", { type: "checkbox", checked: has(key), on: { click: (event) => pick(event, key) }, ...about }),
+    all(isBusy) {
+      const all = keys();
+      return h("label", h("input", { type: "checkbox", checked: all.length > 0 && all.every(has), disabled: Boolean(isBusy) || !all.length, on: { change: pickAll } }), ` all ${number(all.length)}`);
+    },
+  };
+}
+
+/** The same for a set of those that are chosen. */
+export const ticksOf = (frame, picked, keys) => ticks(frame, { has: (key) => picked.has(key), set: (key, is) => (is ? picked.add(key) : picked.delete(key)), keys });
 
 /** Asks in place of the button that was pressed, and only where undo is impossible. The focus is on what changes nothing: who presses *Enter* once more has not decided. */
 export function confirm(title, consequence, verb, act, keep, kept = "Keep") {

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { h } from "./dom.js";
-import { acting, button, failed, note, toast } from "./parts.js";
+import { acting, button, failed, note, ticksOf, toast } from "./parts.js";
 import { count, number, said } from "./words.js";
 
 const DONE = { enable: "Enabled", disable: "Disabled", restart: "Restarted" };
@@ -16,15 +16,14 @@ export function several(frame) {
   const it = acting(frame);
   let refused = [];
   const picked = new Set();
+  /** Those that are shown and can be chosen. */
+  let free = [];
+  const boxes = ticksOf(frame, picked, () => free);
   /** What is being made of how many. */
   let goal = null;
 
   /** The box in a row, where rows are being chosen. The demo has no entry that could be changed. */
-  function box(one) {
-    if (!isOpen) return null;
-    const pick = (event) => { if (event.target.checked) picked.add(one.name); else picked.delete(one.name); frame.paint(); };
-    return [h("input", { type: "checkbox", "aria-label": `Choose ${one.name}`, checked: picked.has(one.name), disabled: Boolean(it.doing || one.demo), on: { change: pick } }), " "];
-  }
+  const box = (one) => (isOpen ? [boxes.box(one.name, { "aria-label": `Choose ${one.name}`, disabled: Boolean(it.doing || one.demo) }), " "] : null);
 
   function act(verb, servers, isAgain = false) {
     return servers.length && it.act(`${verb === "restart" ? "Restarting" : verb === "enable" ? "Enabling" : "Disabling"} ${count(servers.length, "server")}…`, async () => {
@@ -48,14 +47,12 @@ export function several(frame) {
   /** What can be done with those that were chosen, of the rows that are shown. */
   function bar(rows) {
     if (!isOpen) return null;
-    const free = rows.filter((one) => !one.demo);
-    const all = free.length > 0 && free.every((one) => picked.has(one.name));
-    const pickAll = () => { for (const one of free) if (all) picked.delete(one.name); else picked.add(one.name); frame.paint(); };
+    free = rows.filter((one) => !one.demo).map((one) => one.name);
     const names = [...picked];
     const verb = (word, key) => button(word, () => act(key, names), "btn small");
     return [
       h("div.bar", { role: "group", "aria-label": "Several at once" },
-        h("label", h("input", { type: "checkbox", checked: all, disabled: Boolean(it.doing) || !free.length, on: { change: pickAll } }), ` all ${number(free.length)}`),
+        boxes.all(it.doing),
         it.doing ? h("span.wait", { role: "status" }, progress(rows)) : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), verb("Enable", "enable"), verb("Disable", "disable"), verb("Restart", "restart")] : h("span.dim", "Choose servers.")),
       it.failure ? failed(it.failure) : null,
       refused.length ? note("err", refused.map((one) => h("div", h("b", said(one.name)), ": ", said(one.error)))) : null,

@@ -2,7 +2,7 @@
 
 import { ask, part, query } from "./api.js";
 import { h } from "./dom.js";
-import { acting, button, empty, failed, go, toast, variant } from "./parts.js";
+import { acting, button, empty, failed, go, ticksOf, toast, variant } from "./parts.js";
 import { offerTools } from "./tool_switch.js";
 import { count, number, plain, said } from "./words.js";
 
@@ -34,6 +34,9 @@ export function toolsList(frame, asked, change) {
   let tools = [], called = new Set(), most = LISTED;
   const it = acting(frame);
   const picked = new Set();
+  /** Those that are listed. */
+  let listed = [];
+  const boxes = ticksOf(frame, picked, () => listed);
 
   /** `every` is the list of all tools, where somebody has asked for that already. */
   async function load(every) {
@@ -70,19 +73,16 @@ export function toolsList(frame, asked, change) {
     });
   }
 
-  function several(rows) {
+  function several() {
     const names = [...picked];
-    const all = rows.length > 0 && rows.every((tool) => picked.has(tool.name));
-    const pickAll = () => { for (const tool of rows) if (all) picked.delete(tool.name); else picked.add(tool.name); frame.paint(); };
     return h("div.bar", { role: "group", "aria-label": "Several at once" },
-      h("label", h("input", { type: "checkbox", checked: all, disabled: Boolean(it.doing) || !rows.length, on: { change: pickAll } }), ` all ${number(rows.length)}`),
+      boxes.all(it.doing),
       it.doing ? h("span.wait", { role: "status" }, it.doing) : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), button("Disable", () => offer(names, false), "btn small"), button("Enable", () => offer(names, true), "btn small")] : null);
   }
 
   function line(tool) {
-    const pick = (event) => { if (event.target.checked) picked.add(tool.name); else picked.delete(tool.name); frame.paint(); };
-    const box = h("input", { type: "checkbox", "aria-label": `Choose ${tool.name}`, checked: picked.has(tool.name), disabled: Boolean(it.doing), on: { change: pick } });
-    return h("li.hit", { "data-row": "", "data-key": tool.name }, h("span.n", box), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))), h("div"));
+    const box = boxes.box(tool.name, { "aria-label": `Choose ${tool.name}`, disabled: Boolean(it.doing) });
+    return h("li.hit", { "data-row": "", "data-key": tool.name }, h("label.n", box), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))), h("div"));
   }
 
   function render() {
@@ -92,11 +92,12 @@ export function toolsList(frame, asked, change) {
     const others = rows.filter((tool) => !tool.callable);
     const lines = (some) => (some.length ? h("ol", { "data-rows": "" }, some.map(line)) : null);
     const rest = others.slice(0, Math.max(0, most - offered.length));
+    listed = [...offered.slice(0, most), ...rest].map((tool) => tool.name);
     const more = rows.length - most;
     const step = Math.min(more, STEP);
     return h("section", { "aria-labelledby": "all-h" },
       h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), h("span.small.dim", others.length ? `${number(others.length)} more are hidden from agents (below). ` : "", "Type words above to see what an agent would find.")),
-      filters(), several([...offered.slice(0, most), ...rest]),
+      filters(), several(),
       it.failure ? failed(it.failure) : null,
       rows.length ? null : empty("No tool fits these filters.", "", go("All tools", "/ui/tools")),
       lines(offered.slice(0, most)),
