@@ -15,11 +15,12 @@ test("the overview says of each server how it is, why, and what to do", async ()
   assert.match(await page.title(), /^\(4\) /, "the tab says it, too");
   const row = (name) => page.locator("tr", { has: page.getByRole("link", { name, exact: true }) });
   await row("broken").getByText("Error", { exact: true }).first().waitFor();
-  assert.match(await row("broken").innerText(), /Exited with code 1: .*No module named.*Next: read its log, then restart it/s);
+  assert.match(await row("broken").innerText(), /Exited with code 1: .*No module named.*Next: read its log, then correct its command or its arguments/s);
   assert.match(await row("tickets").innerText(), /Needs a login.*a login.*Log in/s);
   assert.doesNotMatch(await page.locator("main").innerText(), /mcpproxy (?:upstream|secret)|Disconnected|Authenticating/);
   assert.match(await row("clipper").innerText(), /Quarantined.*Next: review it/s);
-  assert.match(await row("crm").innerText(), /Disabled/);
+  assert.match(await row("crm").innerText(), /Disabled.*Enable/s);
+  assert.match(await row("bookings").innerText(), /Runs; no call in the last hour|Asleep/);
   assert.equal(await page.locator("#waiting").innerText().then((text) => text[0]), "2");
   await page.getByRole("link", { name: /^Need you/ }).click();
   await page.waitForURL(/state=you/);

@@ -123,3 +123,15 @@ test("a notice has one mark and names what is held, bars have a ground, and colu
   assert.ok(call.bottom <= 450 && live.width > 0, `on a phone the first call ends at ${call.bottom}`);
   await who.close();
 });
+
+test("on a phone there is room for a finger on all that is pressed", async () => {
+  const who = await visitor(here, { width: 390 });
+  // Links within sentences are as high as their line.
+  const narrow = () => who.page.evaluate(() => [...document.querySelectorAll("a, button, input, select, textarea, summary")].filter((one) => one.checkVisibility() && !one.closest("label") && !one.matches(".skip") && !(one.matches("a") && getComputedStyle(one).display === "inline"))
+    .map((one) => [one.getBoundingClientRect(), one]).filter(([{ width, height }]) => width > 1 && (height < 24 || width < 24)).map(([{ width, height }, one]) => `${one.outerHTML.slice(0, 80)} ${width}x${height}`));
+  for (const place of ["", "tools", "tools?q=book", "servers/bookings", "servers/broken", "add", "activity", "activity/session", "settings", "usage"]) {
+    await who.go(`/ui/${place}`);
+    assert.deepEqual(await narrow(), [], place);
+  }
+  await who.close();
+});

@@ -5,10 +5,10 @@ import { fill, h, icon, morph } from "./dom.js";
 import { keyboard } from "./keys.js";
 import { begin, live, soon } from "./live.js";
 import { told } from "./notify.js";
-import { copy, note, needsYou, toast, unreadable, waiting } from "./parts.js";
+import { button, copy, note, needsYou, toast, unreadable, waiting } from "./parts.js";
 import { placeOf } from "./places.js";
 import { signedOut, signedOutNote } from "./signed_out.js";
-import { span, timeOf } from "./words.js";
+import { said, span, timeOf } from "./words.js";
 
 const main = document.getElementById("main");
 
@@ -98,6 +98,8 @@ async function guarded(mine, act) {
 function paint() {
   if (!shown?.loaded) return;
   const { place, failure } = shown;
+  // The place says it.
+  if (failure?.isGone) fill(document.getElementById("notices"));
   const now = h("div", failure ? unreadable(failure, () => open(), place.ways?.(failure)) : place.render());
   const hadFocus = main.contains(document.activeElement);
   if (main.firstElementChild && main.childNodes.length === 1) morph(main.firstElementChild, now);
@@ -145,12 +147,12 @@ async function heard(how) {
   const notices = document.getElementById("notices");
   if (how === "lost") {
     const since = live.heard ? [" Lost at ", timeOf(live.heard), "; the page shows the state of that moment."] : null;
-    fill(notices, note("work", ["The daemon does not answer.", since, " This page tries again every 4 s. ", h("code", "mcpproxy status"), " shows whether it runs."]));
+    if (!shown?.failure?.isGone) fill(notices, note("work", ["The daemon does not answer.", since, " This page tries again every 4 s. ", h("code", "mcpproxy status"), " shows whether it runs."]));
     // What was well at that moment may not be now.
     return paint();
   }
   const error = live.status.config_error;
-  fill(notices, error ? note("err", [h("b", "Configuration file not loaded:"), " ", error, ". mcpproxy keeps the last good one."]) : null);
+  fill(notices, error ? note("err", [h("b", "Configuration file not loaded: "), said(error.replace(`the configuration ${live.status.config_file} cannot be used: `, "")), ". mcpproxy keeps the last good one."], button("Copy its path", () => copy(live.status.config_file), "btn small")) : null);
   const mine = visits;
   if (document.body.hasAttribute("data-out")) {
     // Somebody has logged in, in another tab.

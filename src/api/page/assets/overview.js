@@ -1,6 +1,6 @@
 // Every server at a glance: its state, the reason and the next step; what needs a person first.
 
-import { ask, part, post, query as to } from "./api.js";
+import { Failure, ask, part, post, query as to } from "./api.js";
 import { h, icon } from "./dom.js";
 import { feed } from "./feed.js";
 import { firstRun } from "./first_run.js";
@@ -56,6 +56,9 @@ export function overview(query, frame) {
     await Promise.all([start.load(rows), steps.load(rows)]);
   }
 
+  /** What needed its person when the page was opened keeps its place. */
+  const needed = (one) => order.get(one.name).needs || needsYou(one);
+
   function navigate(now) {
     which = now.get("state") ?? "all";
     wanted = now.get("name") ?? "";
@@ -99,7 +102,7 @@ export function overview(query, frame) {
     const starting = rows.filter(matches.starting).length;
     const test = matches[which] ?? matches.all;
     const shown = rows.filter((one) => test(one) && one.name.toLowerCase().includes(wanted.toLowerCase()));
-    shown.sort((a, b) => order.get(a.name).rank - order.get(b.name).rank);
+    shown.sort((a, b) => needed(b) - needed(a) || order.get(a.name).rank - order.get(b.name).rank);
     const sums = new Map(hour.servers.map((one) => [one.server, one]));
     const offered = live.status?.callable_tools ?? live.status?.tools ?? 0;
     return [
@@ -113,7 +116,7 @@ export function overview(query, frame) {
         h("div.acts", rows.length > 1 ? many.toggle() : null, go("Import", "/ui/add#import"), h("a.btn.primary", { href: "/ui/add" }, icon("plus"), "Add server")),
       ),
       steps.render(rows),
-      (live.status?.warnings ?? []).map((warning) => note("warn", sentence(warning), go("Settings", "/ui/settings", "btn small"))).slice(0, 1),
+      (live.status?.config_error ? [] : live.status?.warnings ?? []).map((warning) => note("warn", sentence(warning), go("Settings", "/ui/settings", "btn small"))).slice(0, 1),
       h("div.cols", h("section", { "aria-labelledby": "servers-h" }, h("h2.sr", { id: "servers-h" }, "Servers"), filters(), many.bar(shown), list(shown, sums)), rail(hour.all)),
       // The demo is no server of one's own: the way to the first call goes on.
       rows.every((one) => one.demo) ? start.steps() : null,
@@ -123,7 +126,7 @@ export function overview(query, frame) {
   function list(shown, stats) {
     if (!shown.length) return h("div.empty", h("b", wanted ? `No server has “${wanted}” in its name.` : which === "you" ? "No server needs you." : `No server is ${WORDS[which].toLowerCase()}.`), h("p.acts", go("All servers", "/ui/")));
     const groups = [["Need you", true], ["Working without you", false]].map(([title, needs]) => {
-      const these = shown.filter((one) => (order.get(one.name).needs || needsYou(one)) === needs);
+      const these = shown.filter((one) => needed(one) === needs);
       if (!these.length) return null;
       const heading = h("tr.group", { role: "row", "data-key": `group ${title}` }, h("th", { role: "cell", scope: "colgroup", colspan: "7" }, title));
       return [heading, these.map((one) => serverRow(one, stats.get(one.name)))];
@@ -139,7 +142,7 @@ export function overview(query, frame) {
     return row(one.name, [
       head("grow", many.box(one), h("a.go", { href: `/ui/servers/${part(one.name)}` }, said(one.name)), " ", h("span.sub", one.transport ?? "")),
       cell("", serverState(one)),
-      cell("full", reason(one) ?? h("span")),
+      cell("full", reason(one) ?? h("span.dim", calm(one, stats))),
       cell(act ? "act full" : "act", act),
       one.tools === undefined || (one.tools === 0 && one.state !== "Ready") ? cell("r hide", "–") : labelled("r", "tools", number(one.tools)),
       cell("r nowrap hide", n ? spark(stats.stretches) : null, " ", h(n ? "span.num" : "span.num.dim", number(n))),
@@ -150,25 +153,24 @@ export function overview(query, frame) {
   function action(one) {
     const small = "btn small";
     const name = part(one.name);
-    if (!one.enabled) return null;
+    if (!one.enabled) return button("Enable", () => act(one.name, "enable"), small, { "aria-label": `Enable ${one.name}` });
     if (one.quarantined) return go("Review", `/ui/review/${name}`, small);
     if (one.state === "Authenticating") return go("Log in", `/ui/servers/${name}/login`, small);
     const missing = lacks(one);
     if (missing) return go(["Enter ", said(missing)], `/ui/servers/${name}`, small);
-    if (one.state === "Error" && one.step?.do === "read_log" && one.transport === "stdio") return go("Open log", `/ui/servers/${name}#log`, small);
-    if (one.state === "Error" && one.transport !== "stdio" && one.transport && !one.unusable) return [button("Try again", () => again(one.name), small), " ", go("Correct it", `/ui/servers/${name}`, small)];
+    if (one.state === "Error" && one.step?.do === "read_log" && one.transport === "stdio") return [go("Open log", `/ui/servers/${name}#log`, small), " ", go("Correct it", `/ui/servers/${name}`, small)];
+    if (one.state === "Error" && one.transport !== "stdio" && one.transport && !one.unusable) return [button("Try again", () => act(one.name, "restart"), small), " ", go("Correct it", `/ui/servers/${name}`, small)];
     if (one.state === "Error") return go(one.transport ? "Correct it" : "Open", `/ui/servers/${name}`, small);
     if (one.held) return go("Review", `/ui/review/${name}`, small);
     if (needsYou(one)) return go("Open", `/ui/servers/${name}`, small);
     return null;
   }
 
-  async function again(name) {
-    try {
-      await post(`servers/${part(name)}/restart`, undefined, { patience: 90_000 });
-    } catch {
+  async function act(name, verb) {
+    await post(`servers/${part(name)}/${verb}`, undefined, { patience: 90_000 }).catch((failure) => {
+      if (!(failure instanceof Failure)) throw failure;
       // What came of it stands in its row.
-    }
+    });
     frame.soon();
   }
 
@@ -211,15 +213,21 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
   if (one.left_out) return ["Some of its definitions cannot be used", one.next_step ? next(stepWords(one)) : null];
   if (one.detail) return [capital(one.detail), one.last_output ? h("div.sub", said(one.last_output)) : null];
   if (one.state === "Disconnected") return h("span.dim", "Asleep; the next call wakes it");
-  if (one.instances) return h("span.dim", count(one.instances, "instance runs", "instances run"));
   return null;
+}
+
+/** What there is to say of one that is well. */
+function calm(one, stats) {
+  if (one.state === "Connecting") return "No answer yet";
+  const runs = one.instances ? count(one.instances, "instance runs", "instances run") : one.transport === "stdio" ? "Runs" : "Connected";
+  return `${runs}; ${stats?.calls ? `median ${took(stats.median_us)}` : "no call in the last hour"}`;
 }
 
 /** What to do next, where this page can do it: the terminal has a command for it. */
 function stepWords({ step, next_step: told }) {
   switch (step?.do) {
-    case "read_log": return "read its log, then restart it";
-    case "run_by_hand": return "check its command, then restart it: it wrote no log";
+    case "read_log": return "read its log, then correct its command or its arguments";
+    case "run_by_hand": return "correct its command or its arguments: it wrote no log";
     case "log_in": return "log in; your browser opens its page";
     case "review": return "review it";
     case "enable": return "enable it";

@@ -3,7 +3,8 @@
 import { ask, askText, part, query } from "./api.js";
 import { h, svg } from "./dom.js";
 import { read as exact, write } from "./exact.js";
-import { button, copying, empty, go, json, note, wrong } from "./parts.js";
+import { live } from "./live.js";
+import { button, copying, empty, go, json, needsYou, note, wrong } from "./parts.js";
 import { asker } from "./records.js";
 import { name, toolsList } from "./tools_list.js";
 import { at, count, number, plain, said, sentence, tokens, took } from "./words.js";
@@ -42,7 +43,9 @@ export function search(first, frame) {
     callers = names;
     known = every.tools;
     const seen = new Set();
-    lately = records.records.filter((record) => record.arguments?.query?.trim?.() && !seen.has(record.arguments.query) && seen.add(record.arguments.query)).slice(0, LATELY);
+    const searches = records.records.filter((record) => record.arguments?.query?.trim?.() && !seen.has(record.arguments.query) && seen.add(record.arguments.query)).slice(0, LATELY);
+    // Words that find nothing are those that somebody has to do something about.
+    lately = await Promise.all(searches.map(async (record) => ({ ...record, found: (await ask(query("tools", { q: record.arguments.query, limit: 1 })).catch(() => null))?.total })));
   }
 
   async function find(every) {
@@ -124,16 +127,20 @@ export function search(first, frame) {
   }
 
   /** Tools with these words that no agent gets, and why. */
-  function leftOut() {
+  function out() {
     const words = wordsOf(asked.q);
     const has = (tool) => {
       const its = new Set(wordsOf(`${tool.name} ${tool.description}`));
       return asked.match === "all" ? words.every((word) => its.has(word)) : words.some((word) => its.has(word));
     };
-    const out = known.filter((tool) => !tool.callable && (!asked.server || tool.server === asked.server) && has(tool));
-    if (!out.length) return null;
+    return known.filter((tool) => !tool.callable && (!asked.server || tool.server === asked.server) && has(tool));
+  }
+
+  function leftOut() {
+    const all = out();
+    if (!all.length) return null;
     const one = (tool, i) => [i ? "; " : "", h("a.u", { href: `/ui/tools/${part(tool.name)}` }, h("code", said(tool.name))), tool.reason ? [": ", said(tool.reason)] : null];
-    return h("details.small", { "data-key": "left out" }, h("summary", `${count(out.length, "matching tool")} ${out.length === 1 ? "is" : "are"} left out`), h("p.hint", out.slice(0, NAMED).map(one), out.length > NAMED ? ` and ${out.length - NAMED} more` : null, "."));
+    return h("details.small", { "data-key": "left out" }, h("summary", `${count(all.length, "matching tool")} ${all.length === 1 ? "is" : "are"} left out`), h("p.hint", all.slice(0, NAMED).map(one), all.length > NAMED ? ` and ${all.length - NAMED} more` : null, "."));
   }
 
   function ranking() {
@@ -143,15 +150,21 @@ export function search(first, frame) {
     const cut = full < found.tools.length && full > 0;
     return h("section", { "aria-labelledby": "hits-h" },
       h("header.bar", h("h2", { id: "hits-h" }, "Ranking"), h("p.legend.end", legend("f-name", "name"), legend("f-desc", "description"), legend("f-param", "server and parameters"))),
-      found.notice ? note("plain", sentence(found.notice)) : null,
+      found.notice ? note("plain", sentence(found.notice), ...needing()) : null,
       leftOut(),
       h("ol", { "data-rows": "" }, hits.slice(0, cut ? full : hits.length)),
       cut ? h("p.cut-note", "Above this line the agent gets the full schema (", h("code", "top_k"), ` ${full}), below it one line of signature.`) : null,
       cut ? h("ol", { start: full + 1, "data-rows": "" }, hits.slice(full)) : null);
   }
 
+  /** The way to what was not searched. */
+  const needing = () => (found.notice && live.status?.problems?.some(needsYou) ? [go("Servers that need you", "/ui/?state=you", "btn small")] : []);
+
   function nothing() {
-    return [leftOut(), empty(`No tool matches “${asked.q}”.`, sentence(found.notice ?? "An agent would get no tools."),
+    const held = out().filter((tool) => ["tool_held", "tool_changed", "server_quarantined"].includes(tool.code));
+    return [leftOut(), empty(`No tool matches “${asked.q}”.`, ["An agent would get no tools, and this advice:", h("p.said", sentence(found.notice ?? ""))],
+      held.length ? go(`Review ${held.length === 1 ? held[0].name : count(held.length, "held tool")}`, held.length === 1 ? `/ui/review/${part(held[0].server)}` : "/ui/review") : null,
+      ...needing(),
       fewer ? button(`Try “${fewer}”`, () => change({ q: fewer })) : null, go("All tools", "/ui/tools"))];
   }
 
@@ -188,7 +201,7 @@ export function search(first, frame) {
   function asks() {
     if (!lately.length) return null;
     return h("section.sec", { "aria-labelledby": "lately-h" }, h("header", h("h2", { id: "lately-h" }, "Agents asked lately")),
-      h("ul.small", lately.map((record) => h("li", h("a.u", { href: query("/ui/tools", { q: record.arguments.query }) }, said(record.arguments.query)), " ", h("span.dim", said(asker(record)), ", ", at(record.time))))));
+      h("ul.small", lately.map((record) => h("li", h("a.u", { href: query("/ui/tools", { q: record.arguments.query }) }, said(record.arguments.query)), " ", record.found === 0 ? h("span.bad", "finds nothing ") : null, h("span.dim", said(asker(record)), ", ", at(record.time))))));
   }
 
   return { get title() { return asked.q ? `${asked.q} · Tools` : "Tools"; }, tab: "tools", waiting: "Searching…", load, navigate, render };
