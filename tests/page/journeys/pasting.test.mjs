@@ -24,6 +24,8 @@ test("a whole configuration is recognised, checked, and asks for what is missing
   await page.getByLabel("Paste anything").fill(readme(here));
   await page.getByRole("heading", { name: "3 servers found" }).waitFor();
   await page.getByText("Not found", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "check again" }).first().click();
+  await page.getByText("Not found", { exact: true }).waitFor();
   await isSoundEverywhere(who, "pasted", "add-pasted");
   await page.getByRole("checkbox", { name: "docs" }).uncheck();
   await page.getByRole("button", { name: "Add 2 servers" }).click();
@@ -83,8 +85,11 @@ test("fragments, commands and links are understood, and prose is not", async () 
   await go("/ui/add");
   await field.fill("please add the server");
   await page.locator(".note.err").waitFor();
-  await field.fill("");
+  assert.doesNotMatch(await page.locator(".note.err").innerText(), /invalid_arguments/);
+  await page.getByRole("button", { name: "Clear" }).click();
   await page.locator(".note.err").waitFor({ state: "detached" });
+  await page.locator("input[type=file]").setInputFiles({ name: "mcp.json", mimeType: "application/json", buffer: Buffer.from('{ "mcpServers": { "filed": { "command": "node" } } }') });
+  await page.getByRole("checkbox", { name: "filed", exact: true }).waitFor();
   await close();
   await here.end();
 });

@@ -1,7 +1,7 @@
 // States that no other journey sees: nothing configured, signed out, the daemon gone, a broken file, many servers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agentCalls, eventually, isSound, isSoundEverywhere, shot, visitor, world } from "../world.mjs";
+import { agentCalls, copied, eventually, isSound, isSoundEverywhere, shot, visitor, world } from "../world.mjs";
 
 test("with nothing configured the page says how to begin, and sees the first call", async () => {
   const here = await world({ entries: () => ({}) });
@@ -46,6 +46,10 @@ test("a daemon that goes is missed, and found again", async () => {
   await who.title(/state unknown/);
   await isSound(who, "gone");
   await shot(who, "gone");
+  // A place that is opened then says it, and nothing else does.
+  await who.page.locator("a[data-tab=usage]").click();
+  await who.page.locator("main .empty").waitFor();
+  assert.equal(await who.page.getByText("The daemon does not answer.").count(), 1);
   await here.start(here.port);
   await eventually("the daemon again", async () => (await who.page.locator("#live", { hasText: "Live" }).count()) || (await who.page.getByText("You are logged out").count()));
   await who.close();
@@ -57,7 +61,9 @@ test("a file that cannot be read is named while the last good one holds", async 
   const { page, title, close } = await visitor(here);
   await title(/servers/);
   here.write("nothing");
-  await page.getByText("Configuration file not loaded:").waitFor();
+  await page.getByText("Configuration file not loaded: line ").waitFor();
+  await page.getByRole("button", { name: "Copy its path" }).click();
+  assert.equal(await copied(page), here.config);
   await close();
   await here.end();
 });

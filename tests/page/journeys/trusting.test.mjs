@@ -101,10 +101,10 @@ test("a command that is not there is corrected where that is said, and its argum
   await isSoundEverywhere(who, "a command that is not there", "server-command");
   await field.fill("nodee");
   await field.blur();
-  await form.getByText("not found on PATH").waitFor();
+  await form.getByText("nodee not found on PATH").waitFor();
   await field.fill("node");
   await field.blur();
-  await form.getByText("node found.").waitFor();
+  await form.getByText(/^Found: .*node$/).waitFor();
   await form.getByRole("button", { name: "Save and restart" }).click();
   await form.getByText("Saving…").waitFor();
   await eventually("the command", async () => (await here.rest("GET", "/servers/lost")).entry.command === "node");

@@ -85,6 +85,24 @@ test("conversations are listed, each with its client and what came of it, and le
   await close();
 });
 
+test("a search of a conversation says what it found where answers are kept, and words that find nothing are marked", async () => {
+  await here.rest("PATCH", "/config", { changes: [{ path: "activity.results", value: "redacted" }] });
+  for (const query of ["free rooms", "teleport unicorns"]) await agentCalls(here, "retrieve_tools", { query }, "finder");
+  await eventually("the records", async () => (await here.rest("GET", "/activity?client=finder")).records.length === 2);
+  await here.rest("PATCH", "/config", { changes: [{ path: "activity.results", value: null }] });
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  await go("/ui/activity/session");
+  await page.locator("tr[data-key^='session ']", { hasText: "finder" }).getByRole("link").click();
+  await page.locator(".story li", { hasText: "found" }).getByText("bookings:find_rooms").waitFor();
+  await page.locator(".story li", { hasText: "found" }).getByText("no tool").waitFor();
+  await isSound(who, "what was found");
+  await go("/ui/tools");
+  await page.locator(".rail li", { hasText: "teleport unicorns" }).getByText("finds nothing").waitFor();
+  assert.equal(await page.locator(".rail li", { hasText: "free rooms" }).getByText("finds nothing").count(), 0);
+  await close();
+});
+
 test("a conversation offers the step after what was refused", async () => {
   const { page, go, close } = await visitor(here);
   await here.rest("POST", "/servers/bookings/disable");

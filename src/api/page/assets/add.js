@@ -2,10 +2,10 @@
 
 import { Failure, ask, part, post, put, query } from "./api.js";
 import { h, icon, kept } from "./dom.js";
-import { imports } from "./imports.js";
+import { canCome, imports, offers } from "./imports.js";
 import { KNOWN, asText } from "./known.js";
-import { acting, button, cell, crumbs, failed, go, head, row, segments, state, table, ticks, toast } from "./parts.js";
-import { knowVault, vault } from "./vault.js";
+import { acting, button, cell, crumbs, failed, head, row, segments, state, table, toast } from "./parts.js";
+import { knowVault } from "./vault.js";
 import { capital, count, said } from "./words.js";
 
 /** Servers above which what adds them stays in sight. */
@@ -17,7 +17,6 @@ const LONGEST = 1_000_000;
 /** Milliseconds of silence before what is typed is read. */
 const PAUSE = 300;
 
-const canCome = (one) => one.outcome === "new" || one.outcome === "renamed";
 const isSecret = ({ place, text }) => place.startsWith("secret.") || (/token|secret|passw|key|auth|uri|pat\b/i.test(`${place} ${text}`) && !/folder|file|path/i.test(place));
 
 /** What a placeholder is called: the variable, or what is in the argument. */
@@ -30,24 +29,20 @@ export function add(frame) {
   let called = "";
   let found = null;
   const it = acting(frame);
-  let isHeld = false;
-  let keeps = true;
   let lacking = "";
   let asking = null;
   let timer;
-  const left = new Set();
-  const boxes = ticks(frame, { has: (name) => !left.has(name), set: (name, is) => (is ? left.delete(name) : left.add(name)), keys: () => open().map((one) => one.name) });
+  const offer = offers(frame, () => found);
+  const { open, picked, left, boxes } = offer;
   const values = new Map();
   const checks = new Map();
 
   const file = h("input", { type: "file", hidden: true, "data-kept": "", "aria-label": "File", on: { change: async () => { const [one] = file.files; if (one) await paste(await one.slice(0, LONGEST).text()); file.value = ""; } } });
 
   const idOf = (one, blank) => `v-${one.name}-${blank.place}`.replace(/[^\w-]/g, "_");
-  const open = () => (found?.servers ?? []).filter(canCome);
   /** Secrets that an entry refers to and nobody stored: each is a field that may stay empty. */
   const lacks = (one) => (one.needs ?? []).filter((need) => !need.is_set && need.kind === "secret");
   const asBlank = ({ name }) => ({ place: `secret.${name}`, text: name });
-  const picked = () => open().filter((one) => !left.has(one.name));
   const valueOf = (one, blank) => (values.get(`${one.name} ${blank.place}`) ?? "").trim();
 
   async function read() {
@@ -110,14 +105,14 @@ export function add(frame) {
     lacking = "";
     const secrets = new Map(chosen.flatMap((one) => lacks(one).map((need) => [need.name, valueOf(one, asBlank(need))])));
     await it.act("Adding…", async () => {
-      const body = { servers: chosen.map((one) => one.name), pasted: { text, name: called || undefined }, values: given, keyring: keeps, quarantined: isHeld };
+      const body = { servers: chosen.map((one) => one.name), pasted: { text, name: called || undefined }, values: given, keyring: offer.keeps, quarantined: offer.isHeld };
       const answer = await post("import", body, { patience: 90_000 });
       const added = answer.servers.filter((one) => one.imported).map((one) => one.name);
       // Before that their names would have been taken.
       for (const [name, value] of secrets) if (value && added.length) await put(`secrets/${part(name)}`, { value, new: true });
       const wrong = answer.servers.filter((one) => one.error);
       if (added.length) toast(`Added ${added.length === 1 ? added[0] : count(added.length, "server")}`, () => takeBack(added));
-      if (!wrong.length) return frame.visit(added.length > 1 ? "/ui/" : isHeld ? `/ui/review/${part(added[0])}` : `/ui/servers/${part(added[0])}`);
+      if (!wrong.length) return frame.visit(added.length > 1 ? "/ui/" : offer.isHeld ? `/ui/review/${part(added[0])}` : `/ui/servers/${part(added[0])}`);
       await read();
       for (const one of wrong) {
         const same = found?.servers.find((other) => other.written_name === one.written_name);
@@ -182,8 +177,7 @@ export function add(frame) {
       found.servers.length === 1 && (called || canCome(found.servers[0])) ? naming(found.servers[0]) : null,
       h(open().length > FEW ? "div.decide" : "div.bar.sec", open().length > 1 && !it.doing ? boxes.all() : null,
         it.doing ? h("span.wait", { role: "status" }, it.doing) : h("button.btn.primary", { type: "submit" }, `Add ${count(n, "server")}`),
-        h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold for review: tools are listed, none is offered"),
-        hasSecret ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), ` store secrets in ${vault()}`) : null),
+        offer.held(), hasSecret ? offer.stored() : null),
       lacking ? h("p.hint.bad", { role: "alert" }, icon("s-err"), h("span", lacking)) : n ? null : h("p.hint", open().length ? "Nothing is chosen." : "Nothing new to add."));
   }
 

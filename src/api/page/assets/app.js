@@ -65,7 +65,8 @@ async function open({ focus = true } = {}) {
     scrollTo(0, 0);
     main.focus({ preventScroll: true });
   }
-  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  const at = location.hash && document.getElementById(location.hash.slice(1));
+  if (at) at.matches("input, textarea") ? at.focus() : at.scrollIntoView();
 }
 
 /** Whether the place that is shown takes the address. */

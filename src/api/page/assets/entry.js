@@ -112,7 +112,8 @@ export function inOrder(before, now) {
 /** An entry as it would stand in the file. */
 export const inFile = (name, entry) => `${write(name || "NAME")}: ${write(entry, 2)}`;
 
-const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
+/** A word of a command line. */
+export const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
 
 /** The command that adds it, where the command has an option for all of it. */
 export function addCommand(name, entry) {

@@ -2,8 +2,9 @@
 // that is not here.
 
 import { ask, part, patch, put, query } from "./api.js";
-import { fill, h } from "./dom.js";
-import { state } from "./parts.js";
+import { commandCheck } from "./command_check.js";
+import { h } from "./dom.js";
+import { hasFailed, state } from "./parts.js";
 import { vault } from "./vault.js";
 import { capital, said } from "./words.js";
 
@@ -40,15 +41,12 @@ export async function absent(entry) {
   return found?.judged && !found.found ? { command, ...found } : null;
 }
 
-/** The part of an entry at a path of keys, as the file has it. */
-const at = (entry, key) => key.split(".").reduce((value, one) => value?.[one], entry);
-
 /** A form for what is lacking, or nothing. `act(word, doIt)` does it and shows what came of it, and `doing` what is under way; a changed entry
  * restarts by itself, which `begun` waits for. */
 export function fixForm(name, details, { said_, absent: away }, act, { doing, restart, begun }) {
   const missing = details.missing?.[0];
   const { server: one, entry } = details;
-  const isFailed = one.state === "Error" && !one.unusable && entry;
+  const isFailed = hasFailed(one) && !one.unusable && entry;
   const isUnreached = isFailed && one.transport !== "stdio" && one.step?.do === "fix_entry";
   const hasRun = isFailed && one.transport === "stdio" && RAN.includes(one.step?.do);
   const wanted = missing ? asked(name, entry, missing) : away ? inCommand(entry, away) : said_ ? inEnv(name, said_) : isUnreached ? inUrl(one, entry) : hasRun ? inCommand(entry, null, one) : null;
@@ -57,12 +55,6 @@ export function fixForm(name, details, { said_, absent: away }, act, { doing, re
   const field = box("fix-value", "input", wanted.value ?? "", { type: wanted.secret ? "password" : "text", "aria-describedby": "fix-hint" });
   const args = wanted.args ? box("fix-args", "textarea", undefined, { rows: Math.min(6, Math.max(2, wanted.args.length)) }) : null;
   if (args) args.value = wanted.args.join("\n");
-  // Another command is looked for as soon as it is written.
-  if (wanted.check) field.addEventListener("change", async () => {
-    const found = await wanted.check(field.value.trim());
-    const hint = document.getElementById("fix-hint");
-    if (hint) fill(hint, found);
-  });
   const submit = (event) => {
     event.preventDefault();
     const [given, lines, isPlain] = ["fix-value", "fix-args", "fix-plain"].map((id) => document.getElementById(id));
@@ -86,6 +78,8 @@ export function fixForm(name, details, { said_, absent: away }, act, { doing, re
       args ? h("div.field", h("label", { for: "fix-args" }, "Arguments ", h("span.dim", "one per line")), args) : null,
       doing ? null : h("button.btn.primary", { type: "submit" }, verb)),
     wanted.secret && wanted.change ? shown : null,
+    // Another command is looked for when its field is left.
+    args ? h("div", { "data-kept": "", id: "fix-there" }, commandCheck(field, () => ({ command: field.value.trim(), cwd: entry.cwd, path: entry.env?.PATH })).node) : null,
     h("p.hint", { id: "fix-hint" }, wanted.hint ?? (wanted.change ? [`Stored in ${vault()} as `, h("code", said(wanted.secret)), "; its entry gets the reference."] : `Stored in ${vault()}; its entry refers to it.`)));
 }
 
@@ -94,7 +88,7 @@ const RAN = ["read_log", "run_by_hand"];
 
 function asked(server, entry, { kind, name, key }) {
   if (kind === "secret") return { name: `Needs a secret: ${name}`, title: `Needs a secret: ${name}`, label: name, secret: name };
-  const written = at(entry, key);
+  const written = key.split(".").reduce((value, each) => value?.[each], entry);
   const reference = new RegExp(`\\$\\{(?:env:)?${name}(?::-[^}]*)?\\}`, "g");
   const [list, member, ...rest] = key.split(".");
   if (typeof written !== "string" || !reference.test(written) || rest.length || !["env", "headers"].includes(list)) return null;
@@ -117,10 +111,6 @@ function inUrl({ reason }, entry) {
 function inCommand(entry, away, ran) {
   const { command, args = [] } = entry;
   const hint = ran ? ["Its log is ", h("a.u", { href: "#log" }, "below"), "."] : away.closest ? ["The closest that exists is ", h("code", said(away.closest)), "."] : [capital(away.reason ?? ""), "."];
-  const check = async (value) => {
-    const found = await absent({ ...entry, command: value });
-    return found ? [capital(found.reason ?? ""), "."] : [h("code", said(value)), " found."];
-  };
   const same = (lines) => lines.join("\n") === args.join("\n");
-  return { title: ran ? [capital(ran.reason), "."] : ["There is no program ", h("code", said(command)), " here."], label: "Command", value: away?.closest ?? command, args, hint, check, change: (value, lines) => (value === command && same(lines) ? null : { command: value, ...(same(lines) ? {} : { args: lines }) }) };
+  return { title: ran ? [capital(ran.reason), "."] : ["There is no program ", h("code", said(command)), " here."], label: "Command", value: away?.closest ?? command, args, hint, change: (value, lines) => (value === command && same(lines) ? null : { command: value, ...(same(lines) ? {} : { args: lines }) }) };
 }

@@ -9,20 +9,32 @@ import { capital, count, said, sentence } from "./words.js";
 /** What is so of a server that was found, as far as it is nothing to choose. */
 const WHY = { same: "here already", ourselves: "mcpproxy itself", unusable: "cannot be used" };
 
+/** Of what `found()` has: what can be taken over, what of it is chosen, and how. */
+export function offers(frame, found) {
+  const left = new Set();
+  const open = () => (found()?.servers ?? []).filter(canCome);
+  const tick = (key, words) => h("label", h("input", { type: "checkbox", checked: it[key], on: { change: (event) => { it[key] = event.target.checked; frame.paint(); } } }), ` ${words}`);
+  const it = {
+    left, open, isHeld: false, keeps: true, moves: false,
+    picked: () => open().filter((one) => !left.has(one.name)),
+    boxes: ticks(frame, { has: (name) => !left.has(name), set: (name, is) => (is ? left.delete(name) : left.add(name)), keys: () => open().map((one) => one.name) }),
+    held: () => tick("isHeld", "hold for review: tools are listed, none is offered"),
+    stored: () => tick("keeps", `store secrets in ${vault()}`),
+    moved: (files) => tick("moves", `move: take them out of ${files}; else each also starts there`),
+  };
+  return it;
+}
+
+export const canCome = (one) => one.outcome === "new" || one.outcome === "renamed";
+
 /** `done` is called when something was taken over. */
 export function imports(frame, done = () => {}) {
   let found = null;
   const it = acting(frame);
-  let isHeld = false;
-  let keeps = true;
-  /** Whether they are taken out of those files, so that each starts once. */
-  let moves = false;
-  const left = new Set();
-  const boxes = ticks(frame, { has: (name) => !left.has(name), set: (name, is) => (is ? left.delete(name) : left.add(name)), keys: () => open().map((one) => one.name) });
+  const offer = offers(frame, () => found);
+  const { open, picked, left, boxes } = offer;
   /** The servers that were imported last, by name, each with its row of the list. */
   let taken = null;
-
-  const canCome = (one) => one.outcome === "new" || one.outcome === "renamed";
 
   async function load() {
     [found, it.failure] = [null, null];
@@ -34,9 +46,6 @@ export function imports(frame, done = () => {}) {
     }
   }
 
-  const open = () => (found?.servers ?? []).filter(canCome);
-  const picked = () => open().filter((one) => !left.has(one.name));
-
   /** Clients of which all that is new is chosen: what they have is here then, and can be taken out there. */
   const movable = () => [...new Set(picked().map((one) => one.client))].filter((client) => !open().some((one) => one.client === client && left.has(one.name)));
 
@@ -44,8 +53,8 @@ export function imports(frame, done = () => {}) {
     return it.act("Importing…", async () => {
       const names = picked().map((one) => one.name);
       if (!names.length) return;
-      const from = moves ? movable() : [];
-      const answer = await post("import", { servers: names, quarantined: isHeld, keyring: keeps }, { patience: 90_000 });
+      const from = offer.moves ? movable() : [];
+      const answer = await post("import", { servers: names, quarantined: offer.isHeld, keyring: offer.keeps }, { patience: 90_000 });
       const came = answer.servers.filter((one) => one.imported);
       taken = new Map(came.map((one) => [one.name, null]));
       const moved = [];
@@ -141,11 +150,10 @@ export function imports(frame, done = () => {}) {
       return box(where, faults, h("div.empty", h("b", "No servers found."), "Your clients have none, or belong to another user. Paste the content of any other file above."));
     }
     const n = picked().length;
-    const held = h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold them for review");
-    const stored = picked().some((one) => one.literal_secrets?.length) ? h("label", h("input", { type: "checkbox", checked: keeps, on: { change: (event) => { keeps = event.target.checked; } } }), ` store secrets in ${vault()}`) : null;
+    const stored = picked().some((one) => one.literal_secrets?.length) ? offer.stored() : null;
     const from = movable().map((client) => TITLES[client] ?? client);
-    const out = from.length ? h("label", h("input", { type: "checkbox", checked: moves, on: { change: (event) => { moves = event.target.checked; frame.paint(); } } }), ` move: take them out of the ${from.length === 1 ? "file" : "files"} of ${from.join(", ")}; else each also starts there`) : null;
-    const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`${moves && from.length ? "Move" : "Import"} ${count(n, "server")}`, take), out, held, stored, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
+    const out = from.length ? offer.moved(`the ${from.length === 1 ? "file" : "files"} of ${from.join(", ")}`) : null;
+    const act = it.doing ? h("span.wait", { role: "status" }, it.doing) : open().length ? [button(`${offer.moves && from.length ? "Move" : "Import"} ${count(n, "server")}`, take), out, offer.held(), stored, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "Nothing new to import.");
     return box(where, faults, it.failure ? failed(it.failure) : null, outcome(),
       table("fold", [["Take", "", true], ["Name"], ["From"], ["Runs or reaches"], ["What happens"]], [found.servers.map(line)]),
       h("div.bar.sec", act));

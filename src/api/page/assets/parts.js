@@ -11,12 +11,11 @@ export function state(kind, word, attributes = {}) {
   return h(`span.state.is-${looks}`, attributes, icon(`s-${kind}`, kind === "work"), Array.isArray(word) ? h("span", word) : word);
 }
 
+/** Whether a server failed, also where it is tried again by now. */
+export const hasFailed = (row) => row.state === "Error" || (row.state === "Connecting" && Boolean(row.last_error));
+
 /** Whether a person has to look at a server. */
-export function needsYou(row) {
-  if (!row.enabled) return false;
-  const trying = row.state === "Connecting" && row.last_error;
-  return row.quarantined || Boolean(row.held) || Boolean(row.left_out) || row.state === "Error" || row.state === "Authenticating" || Boolean(trying);
-}
+export const needsYou = (row) => row.enabled && (row.quarantined || Boolean(row.held || row.left_out) || hasFailed(row) || row.state === "Authenticating");
 
 /** The state of a server in one word. */
 export function serverState(row) {

@@ -6,7 +6,7 @@ import { absent, complaint, fixForm } from "./fix.js";
 import { live } from "./live.js";
 import { logView } from "./log.js";
 import { reason } from "./overview.js";
-import { acting, button, cell, confirm, copying, crumbs, facts, failed, go, head, json, labelled, noServer, note, row, section, serverState, state, strip, table, toast, variant } from "./parts.js";
+import { acting, button, cell, confirm, copying, crumbs, facts, failed, go, hasFailed, head, json, labelled, noServer, note, row, section, serverState, state, strip, table, toast, variant } from "./parts.js";
 import { PAGE, counted, figures } from "./records.js";
 import { startsSection } from "./starts.js";
 import { globOf, offerTools } from "./tool_switch.js";
@@ -58,7 +58,7 @@ export function server(name, frame, first) {
     ]);
     others = [...changes.records, ...daemon.records];
     const { server: one, entry } = details;
-    [said_, wrong] = one.state === "Error" && one.transport === "stdio" && !one.unusable ? await Promise.all([complaint(name, entry), absent(entry)]) : [null, null];
+    [said_, wrong] = hasFailed(one) && one.transport === "stdio" && !one.unusable ? await Promise.all([complaint(name, entry), absent(entry)]) : [null, null];
     await Promise.all([log.load(), details.entry ? knowVault() : null]);
   }
 
@@ -155,10 +155,10 @@ export function server(name, frame, first) {
   /** Not where a form says so, with the field that ends it. */
   function why(one, isField) {
     if (!one.enabled || isField || (!one.last_error && !one.held && !one.quarantined && !one.detail)) return null;
-    const kind = one.state === "Error" ? "err" : one.state === "Authenticating" ? "warn" : one.held || one.quarantined ? "held" : "plain";
+    const kind = hasFailed(one) ? "err" : one.state === "Authenticating" ? "warn" : one.held || one.quarantined ? "held" : "plain";
     const names = tools.tools.filter((tool) => ["tool_held", "tool_changed"].includes(tool.code)).map((tool) => h("code", said(tool.name.slice(name.length + 1))));
     const named = [names.length ? ": " : null, names.slice(0, NAMED).flatMap((one, i) => [i ? ", " : null, one]), names.length > NAMED ? ", …" : null];
-    const act = one.state === "Authenticating" && !one.quarantined ? go("Log in", `/ui/servers/${part(name)}/login`, "btn primary") : null;
+    const act = one.state === "Authenticating" && !one.quarantined ? go("Log in", `/ui/servers/${part(name)}/login`, "btn primary") : hasFailed(one) && one.step && !one.unusable ? button("Try again", () => act("Starting it…", () => verb("restart")), "btn small") : null;
     return note(kind, reason(one, h("b", `${number(one.held ?? 0)} held`), named), act);
   }
 
@@ -197,7 +197,7 @@ export function server(name, frame, first) {
     ]);
     const of = (codes) => sorted.filter((tool) => codes.includes(tool.code)).length;
     const parts = [[sorted.filter((tool) => tool.callable).length, "on"], [of(["tool_disabled"]), "off"], [of(["tool_held", "tool_changed"]), "held"]].filter(([n]) => n).map(([n, word]) => `${number(n)} ${word}`).join(", ");
-    const several = sorted.length > 1 && details.entry && !details.server.demo ? h("a.end.small", { href: query("/ui/tools", { server: name }) }, "Choose several") : null;
+    const several = parts && sorted.length > 1 && details.entry && !details.server.demo ? h("a.end.small", { href: query("/ui/tools", { server: name }) }, "Choose several") : null;
     const all = button(isAll ? "Show fewer" : "Show all", () => { isAll = !isAll; frame.paint(); }, several ? "link small" : "end link small");
     const aside = [h("p", parts, shown.length < sorted.length ? `; ${shown.length} of ${sorted.length} shown, most called first` : ""), several, sorted.length > FEW ? all : null];
     const listed = new Set(sorted.map(own));

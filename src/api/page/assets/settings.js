@@ -60,7 +60,7 @@ export function settings(query, frame) {
     const path = key?.split(".") ?? [];
     const at = (names) => names.reduce((of, name) => of?.[name], file?.settings);
     const value = key === undefined ? undefined : at(path);
-    if (value === undefined) return note("warn", capital(warning));
+    if (value === undefined) return note("warn", capital(warning), file && !file.exists ? go("Add a server", "/ui/add", "btn small") : null);
     const right = meant ? [...path.slice(0, -1), meant] : null;
     const isPlain = typeof value !== "object" && PLAIN.test(String(value));
     return note("warn", capital(warning),

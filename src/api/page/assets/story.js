@@ -20,6 +20,9 @@ const READ = 300;
 /** Limit: characters of arguments in one line, and of an answer that are shown before it is opened. */
 const SHOWN = 160;
 
+/** Limit: tools of an answer that are named. */
+const NAMED = 3;
+
 const isSearch = (record) => !record.server && record.tool === "retrieve_tools";
 const isBad = (record) => isFailed(record) || record.outcome === "refused";
 const isRefused = (record) => record.outcome === "refused";
@@ -130,11 +133,15 @@ export function story(id, first, frame) {
 
   function searched(record) {
     const words = record.arguments?.query ?? "";
+    // What it found is known where answers are kept.
+    const { tools, total } = record.result?.structuredContent ?? {};
+    const names = Array.isArray(tools) ? tools.map((tool) => String(tool.name)) : null;
+    const found = names === null ? null : names.length ? [h("code", said(names.slice(0, NAMED).join(", "))), names.length > NAMED || total > names.length ? `${names.length > NAMED ? ` and ${names.length - NAMED} more` : ""}${total > names.length ? ` of ${number(total)}` : ""}` : null, ". "] : [h("span.bad", "no tool"), ". "];
     return [
       h("li", { "data-row": "", "data-key": `s${record.id}` }, at(record.time), h("span.verb", "searched"),
         h("div.what", h("a", { href: `/ui/activity/${record.id}` }, `“${words}”`)), h("span.r", record.duration_us === undefined ? "" : took(record.duration_us))),
       h("li", { "data-key": `r${record.id}` }, at(record.time), h("span.verb", isBad(record) ? outcome(record) : "found"),
-        h("div.what", words ? h("a.u", { href: query("/ui/tools", { q: words }) }, "What it finds now") : null), h("span.r", record.answer_bytes === undefined ? "" : `${short(tokens(record.answer_bytes))} tokens`)),
+        h("div.what", found, words ? h("a.u", { href: query("/ui/tools", { q: words }) }, "What it finds now") : null), h("span.r", record.answer_bytes === undefined ? "" : `${short(tokens(record.answer_bytes))} tokens`)),
     ];
   }
 

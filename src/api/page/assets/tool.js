@@ -137,14 +137,17 @@ export function tool(name, frame, first) {
     const kind = listed?.call_with ?? thing?.call_with ?? "destructive";
     const schema = definition.inputSchema ?? {};
     form ??= tryIt({ name: known.name, variant: kind, isDeclared: hintsOf(definition).length > 0, schema, given }, () => history().then(frame.paint, () => {}));
+    const waits = ["tool_held", "tool_changed", "server_quarantined"].includes(known.code);
+    const isOff = known.code === "server_disabled";
+    const enable = () => it.act("Enabling…", () => post(`servers/${part(server)}/enable`).then(load));
     return [
       h("div.title", h("div",
         crumbs(["Servers", "/ui/"], [said(server), `/ui/servers/${part(server)}`], "tool"),
         h("h1.mono", said(own)),
         h("p.tags", variant(kind), known.callable ? [h("span.dim", "offered as"), " ", h("code", said(known.offered_name)), h("span.dim", "·")] : null, standing())), hide()),
       it.failure ? failed(it.failure) : null,
-      known.callable ? null : note("held", [h("b", "Agents cannot call it: "), said(known.reason ?? "")], thing?.held ? go("Review", `/ui/review/${part(server)}`, "btn small") : go("Server", `/ui/servers/${part(server)}`, "btn small")),
-      h("div.cols.wide", h("div", description(definition), parameters(schema), pin(kind, definition)), thing?.held ? null : kept(form)),
+      known.callable ? null : note("held", [h("b", "Agents cannot call it: "), said(known.reason ?? "")], waits ? go("Review", `/ui/review/${part(server)}`, "btn small") : isOff ? button(`Enable ${server}`, enable, "btn small") : known.code === "tool_disabled" ? null : go("Server", `/ui/servers/${part(server)}`, "btn small")),
+      h("div.cols.wide", h("div", description(definition), parameters(schema), pin(kind, definition)), waits || isOff ? null : kept(form)),
       past(),
     ];
   }

@@ -2,6 +2,7 @@
 
 import { ask, part, query } from "./api.js";
 import { h } from "./dom.js";
+import { live } from "./live.js";
 import { acting, button, empty, failed, go, ticksOf, toast, variant } from "./parts.js";
 import { offerTools } from "./tool_switch.js";
 import { count, number, plain, said } from "./words.js";
@@ -86,7 +87,7 @@ export function toolsList(frame, asked, change) {
   }
 
   function render() {
-    if (!tools.length) return empty("No tools yet.", "Tools are listed when their servers connect.", go("Servers", "/ui/"));
+    if (!tools.length) return empty("No tools yet.", "Tools are listed when their servers connect.", live.status?.servers.total === 0 ? go("Add a server", "/ui/add") : go("Servers", "/ui/"));
     const rows = shown();
     const offered = rows.filter((tool) => tool.callable);
     const others = rows.filter((tool) => !tool.callable);
@@ -96,7 +97,7 @@ export function toolsList(frame, asked, change) {
     const more = rows.length - most;
     const step = Math.min(more, STEP);
     return h("section", { "aria-labelledby": "all-h" },
-      h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), h("span.small.dim", others.length ? `${number(others.length)} more are hidden from agents (below). ` : "", "Type words above to see what an agent would find.")),
+      h("header.bar", h("h2", { id: "all-h" }, count(offered.length, "tool")), others.length ? h("span.small.dim", `${number(others.length)} more are hidden from agents (below).`) : null),
       filters(), several(),
       it.failure ? failed(it.failure) : null,
       rows.length ? null : empty("No tool fits these filters.", "", go("All tools", "/ui/tools")),

@@ -2,7 +2,7 @@
 
 import { Failure, askCall } from "./api.js";
 import { fill, h, icon } from "./dom.js";
-import { isMap } from "./entry.js";
+import { isMap, quoted } from "./entry.js";
 import { write, written } from "./exact.js";
 import { objectFields } from "./fields.js";
 import { button, confirm, copy } from "./parts.js";
@@ -121,7 +121,6 @@ export function tryIt({ name, variant, isDeclared, schema, given: first }, calle
   function copyCommand() {
     const args = read();
     if (args === undefined) return;
-    const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
     copy(`mcpproxy call ${variant} ${quoted(name)} --args ${quoted(write(args))}`, "the command");
   }
 
