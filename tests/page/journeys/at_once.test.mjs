@@ -74,6 +74,25 @@ test("servers are switched together, and back", async () => {
   await close();
 });
 
+test("a row stays where it is when its server fails, and comes first once that is asked for", async () => {
+  const who = await visitor(here);
+  const { page, go, close } = who;
+  await go("/ui/");
+  const names = () => page.locator("tr[data-row]").evaluateAll((rows) => rows.map((row) => row.dataset.key).join());
+  const before = await names();
+  const { args } = (await here.rest("GET", "/servers/slow")).entry;
+  await here.rest("PATCH", "/servers/slow", { args: ["-e", "process.exit(3)"] });
+  await here.rest("POST", "/servers/slow/restart").catch(() => {});
+  await page.getByText("Others; 1 needs you by now.").waitFor();
+  assert.equal(await names(), before);
+  await isSound(who, "a server that failed meanwhile");
+  await page.getByRole("button", { name: "Show them first" }).click();
+  await page.getByText("Others; 1 needs you by now.").waitFor({ state: "detached" });
+  assert.ok((await names()).startsWith("slow"), await names());
+  await here.rest("PATCH", "/servers/slow", { args });
+  await close();
+});
+
 test("whoever leaves while words are typed stays where that leads", async () => {
   const { page, go, close } = await visitor(here);
   await go("/ui/usage");

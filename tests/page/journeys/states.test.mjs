@@ -79,6 +79,19 @@ test("sixty servers have a filter", async () => {
   await page.getByLabel("Filter servers by name").fill("no such");
   await page.getByText(/^No server (has|is) /).waitFor();
   await isSound(who, "sixty");
+  // By keyboard: a range, and what is done with it in sight of the last row.
+  await page.getByLabel("Filter servers by name").fill("");
+  await page.getByRole("button", { name: "Choose several" }).press("Enter");
+  const boxes = page.getByRole("checkbox", { name: /^Choose / });
+  await boxes.nth(20).press("Space");
+  await boxes.nth(49).press("Shift+Space");
+  await page.getByText("30 chosen").waitFor();
+  await boxes.last().scrollIntoViewIfNeeded();
+  const bar = await page.getByRole("group", { name: "Several at once" }).boundingBox();
+  assert.ok(bar.y >= 0 && bar.y + bar.height < 300, `the bar is at ${bar.y}`);
+  await page.getByRole("group", { name: "Several at once" }).getByRole("button", { name: "Enable" }).click();
+  await page.locator("#toast", { hasText: "Enabled 30 servers" }).waitFor();
+  await eventually("them", async () => (await here.rest("GET", "/servers")).servers.filter((one) => one.enabled).length === 30);
   await close();
   await here.end();
 });

@@ -49,7 +49,7 @@ export function fixForm(name, details, { said_, absent: away }, act, { doing, re
   const isFailed = hasFailed(one) && !one.unusable && entry;
   const isUnreached = isFailed && one.transport !== "stdio" && one.step?.do === "fix_entry";
   const hasRun = isFailed && one.transport === "stdio" && RAN.includes(one.step?.do);
-  const wanted = missing ? asked(name, entry, missing) : away ? inCommand(entry, away) : said_ ? inEnv(name, said_) : isUnreached ? inUrl(one, entry) : hasRun ? inCommand(entry, null, one) : null;
+  const wanted = missing ? asked(name, entry, missing, one.reason) : away ? inCommand(entry, away) : said_ ? inEnv(name, said_) : isUnreached ? inUrl(one, entry) : hasRun ? inCommand(entry, null, one) : null;
   if (!wanted) return null;
   const box = (id, kind, value, more = {}) => h(`${kind}.mono`, { id, spellcheck: "false", autocomplete: "off", "data-kept": "", value, ...more });
   const field = box("fix-value", "input", wanted.value ?? "", { type: wanted.secret ? "password" : "text", "aria-describedby": "fix-hint" });
@@ -86,8 +86,8 @@ export function fixForm(name, details, { said_, absent: away }, act, { doing, re
 /** Steps after which a program was there, ran, and ended. */
 const RAN = ["read_log", "run_by_hand"];
 
-function asked(server, entry, { kind, name, key }) {
-  if (kind === "secret") return { name: `Needs a secret: ${name}`, title: `Needs a secret: ${name}`, label: name, secret: name };
+function asked(server, entry, { kind, name, key }, reason) {
+  if (kind === "secret") return { name: `Needs a secret: ${name}`, title: [capital(reason ?? `Needs a secret: ${name}`)], label: name, secret: name };
   const written = key.split(".").reduce((value, each) => value?.[each], entry);
   const reference = new RegExp(`\\$\\{(?:env:)?${name}(?::-[^}]*)?\\}`, "g");
   const [list, member, ...rest] = key.split(".");

@@ -56,8 +56,9 @@ export function overview(query, frame) {
     await Promise.all([start.load(rows), steps.load(rows)]);
   }
 
-  /** What needed its person when the page was opened keeps its place. */
-  const needed = (one) => order.get(one.name).needs || needsYou(one);
+  /** Rows keep their places, so that none moves under a pointer; those that need somebody by now come first once that is asked for. */
+  const needed = (one) => order.get(one.name).needs;
+  const placeAnew = () => { order = new Map(); place(); frame.paint(); };
 
   function navigate(now) {
     which = now.get("state") ?? "all";
@@ -99,7 +100,7 @@ export function overview(query, frame) {
   function render() {
     if (rows.length === 0) return start.render();
     const you = rows.filter(needsYou).length;
-    const starting = rows.filter(matches.starting).length;
+    const [starting, ready] = ["starting", "ready"].map((key) => rows.filter(matches[key]).length);
     const test = matches[which] ?? matches.all;
     const shown = rows.filter((one) => test(one) && one.name.toLowerCase().includes(wanted.toLowerCase()));
     shown.sort((a, b) => needed(b) - needed(a) || order.get(a.name).rank - order.get(b.name).rank);
@@ -110,7 +111,7 @@ export function overview(query, frame) {
         "div.title",
         h(
           "div",
-          h("h1", `${count(rows.length, "server")}, ${live.lost ? "state unknown" : you ? `${you === 1 ? "1 needs" : `${you} need`} you` : starting ? `${number(starting)} starting` : "all is well"}`),
+          h("h1", `${count(rows.length, "server")}, ${live.lost ? "state unknown" : you ? `${you === 1 ? "1 needs" : `${you} need`} you` : starting ? `${ready ? `${number(ready)} ready, ` : ""}${number(starting)} starting` : "all is well"}`),
           h("p.sub", `${count(offered, "tool is", "tools are")} offered to agents`, live.status?.url ? [" at ", h("code", live.status.url)] : " on the local socket", "."),
         ),
         h("div.acts", rows.length > 1 ? many.toggle() : null, go("Import", "/ui/add#import"), h("a.btn.primary", { href: "/ui/add" }, icon("plus"), "Add server")),
@@ -128,7 +129,9 @@ export function overview(query, frame) {
     const groups = [["Need you", true], ["Working without you", false]].map(([title, needs]) => {
       const these = shown.filter((one) => needed(one) === needs);
       if (!these.length) return null;
-      const heading = h("tr.group", { role: "row", "data-key": `group ${title}` }, h("th", { role: "cell", scope: "colgroup", colspan: "7" }, title));
+      const late = needs ? 0 : these.filter(needsYou).length;
+      const heading = h("tr.group", { role: "row", "data-key": `group ${title}` }, h("th", { role: "cell", scope: "colgroup", colspan: "7" },
+        late ? [`Others; ${late === 1 ? "1 needs" : `${number(late)} need`} you by now. `, button("Show them first", placeAnew, "link")] : title));
       return [heading, these.map((one) => serverRow(one, stats.get(one.name)))];
     });
     const columns = [["Server"], ["State"], ["Reason and next step"], ["Action", "", true], ["Tools", "r"], ["Calls, last hour", "r"], ["Last call", "r"]];
@@ -211,7 +214,7 @@ export function reason(one, held = state("held", `${number(one.held ?? 0)} held`
     return [held, " until you approve", names, next(`review what is held${working ? `; ${count(working, "tool")} still work${working === 1 ? "s" : ""}` : ""}`)];
   }
   if (one.left_out) return ["Some of its definitions cannot be used", one.next_step ? next(stepWords(one)) : null];
-  if (one.detail) return [capital(one.detail), one.last_output ? h("div.sub", said(one.last_output)) : null];
+  if (one.detail) return h("div.one", { title: one.last_output }, capital(one.detail), one.last_output ? h("span.dim", ": ", said(one.last_output)) : null);
   if (one.state === "Disconnected") return h("span.dim", "Asleep; the next call wakes it");
   return null;
 }

@@ -51,7 +51,7 @@ export function several(frame) {
     const names = [...picked];
     const verb = (word, key) => button(word, () => act(key, names), "btn small");
     return [
-      h("div.bar", { role: "group", "aria-label": "Several at once" },
+      h("div.bar.pick", { role: "group", "aria-label": "Several at once" },
         boxes.all(it.doing),
         it.doing ? h("span.wait", { role: "status" }, progress(rows)) : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), verb("Enable", "enable"), verb("Disable", "disable"), verb("Restart", "restart")] : h("span.dim", "Choose servers.")),
       it.failure ? failed(it.failure) : null,

@@ -76,7 +76,7 @@ export function toolsList(frame, asked, change) {
 
   function several() {
     const names = [...picked];
-    return h("div.bar", { role: "group", "aria-label": "Several at once" },
+    return h("div.bar.pick", { role: "group", "aria-label": "Several at once" },
       boxes.all(it.doing),
       it.doing ? h("span.wait", { role: "status" }, it.doing) : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), button("Disable", () => offer(names, false), "btn small"), button("Enable", () => offer(names, true), "btn small")] : null);
   }
