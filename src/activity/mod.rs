@@ -67,7 +67,8 @@ pub use self::{
     store::RecordPage,
     task::ActivityTask,
     usage::{
-        DefinitionUsage, MOST_DAYS, NamedUsage, ToolUsage, UsageQuery, UsageReport, UsageSums,
+        ClientUsage, DefinitionUsage, MOST_DAYS, NamedUsage, ToolUsage, UsageQuery, UsageReport,
+        UsageSums,
     },
 };
 use self::{
@@ -83,6 +84,7 @@ use crate::{
     runtime::sync::Guarded,
     telemetry::{metrics::Metrics, spans::Spans},
     text::moment,
+    wire::Raw,
 };
 
 /// How long whoever reads waits for what was noted to be written. It reads what is there then.
@@ -331,6 +333,12 @@ impl Activity {
             Alarm::Something => self.0.something.notify_one(),
             Alarm::Much => self.0.much.notify_one(),
         }
+    }
+
+    /// Names and versions of clients, as records have them.
+    pub fn client_names(&self) -> impl Fn(&Raw) -> Option<String> + use<> {
+        let redaction = self.redaction();
+        move |info| redaction.client(info)
     }
 
     /// How names are written in records.

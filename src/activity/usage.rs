@@ -35,6 +35,9 @@ const AT_ONCE: usize = 2_000;
 /// Limit: tools, and days of a client, that are counted by themselves.
 const MOST_KEYS: usize = 20_000;
 
+/// Limit: versions of one program that are shown.
+const MOST_VERSIONS: usize = 5;
+
 /// The tool that agents search with.
 const RETRIEVE_TOOLS: &str = "retrieve_tools";
 
@@ -88,6 +91,19 @@ pub struct NamedUsage {
     pub usage: UsageSums,
 }
 
+/// The usage by a program.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ClientUsage {
+    /// Its name for itself.
+    pub name: String,
+    /// Its versions, the one that called last first; at most five.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<String>,
+    /// Of the calls.
+    #[serde(flatten)]
+    pub usage: UsageSums,
+}
+
 /// Definitions that agents found by searching instead of having them all. All in tokens, at 4 bytes each.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DefinitionUsage {
@@ -120,8 +136,8 @@ pub struct UsageReport {
     pub servers: Vec<NamedUsage>,
     /// By each caller.
     pub callers: Vec<NamedUsage>,
-    /// By each program: a client's name for itself, without its version.
-    pub clients: Vec<NamedUsage>,
+    /// By each program, whatever its version.
+    pub clients: Vec<ClientUsage>,
     /// Calls and failures of each day, or of each hour of one day; the oldest first.
     pub stretches: Vec<[u64; 2]>,
     /// What searching saved.
@@ -182,6 +198,8 @@ struct Adding {
     servers: BTreeMap<String, Sum>,
     callers: BTreeMap<String, Sum>,
     clients: BTreeMap<String, Sum>,
+    /// When each version of a program called last.
+    versions: HashMap<(String, String), u64>,
     stretches: Vec<[u64; 2]>,
     /// Caller, program and day.
     client_days: BTreeSet<(String, String, u64)>,
@@ -202,6 +220,7 @@ impl Adding {
             servers: BTreeMap::new(),
             callers: BTreeMap::new(),
             clients: BTreeMap::new(),
+            versions: HashMap::new(),
             stretches: vec![[0; 2]; usize::try_from(count).unwrap_or(1)],
             client_days: BTreeSet::new(),
             searches: 0,
@@ -229,7 +248,14 @@ impl Adding {
                 *failed += u64::from(record.has_failed());
             }
             let caller = record.caller.clone().unwrap_or_default();
-            let client = record.client.as_deref().map(program).unwrap_or_default();
+            let named = record.client.as_deref().unwrap_or_default();
+            let client = program(named);
+            let version = named.strip_prefix(client).unwrap_or_default().trim_start();
+            if !version.is_empty() && self.versions.len() < MOST_KEYS {
+                let key = (client.to_owned(), version.to_owned());
+                let last = self.versions.entry(key).or_default();
+                *last = millis.max(*last);
+            }
             if self.client_days.len() < MOST_KEYS {
                 let day = (caller.clone(), client.to_owned(), millis / DAY);
                 self.client_days.insert(day);
@@ -264,16 +290,23 @@ impl Adding {
         }
     }
 
-    fn shown(self, from: u64) -> UsageReport {
-        let named = |sums: BTreeMap<String, Sum>| {
-            let rows = sums.into_iter().map(|(name, sum)| NamedUsage {
-                name,
-                usage: sum.shown(),
-            });
-            let mut rows: Vec<NamedUsage> = rows.collect();
-            rows.sort_by_key(|row| std::cmp::Reverse(row.usage.sums.calls));
-            rows
-        };
+    /// The versions of a program, the one that called last first.
+    fn versions(&self, program: &str) -> Vec<String> {
+        let versions = self.versions.iter().filter(|((of, _), _)| of == program);
+        let mut versions: Vec<_> = versions.map(|((_, one), last)| (*last, one)).collect();
+        versions.sort_by(|one, other| other.cmp(one));
+        let last = versions.into_iter().take(MOST_VERSIONS);
+        last.map(|(_, version)| version.clone()).collect()
+    }
+
+    fn shown(mut self, from: u64) -> UsageReport {
+        let clients = named(std::mem::take(&mut self.clients)).into_iter();
+        let clients = clients.map(|NamedUsage { name, usage }| ClientUsage {
+            versions: self.versions(&name),
+            name,
+            usage,
+        });
+        let clients = clients.collect();
         let tools = self
             .tools
             .into_iter()
@@ -295,7 +328,7 @@ impl Adding {
             tools,
             servers: named(self.servers),
             callers: named(self.callers),
-            clients: named(self.clients),
+            clients,
             stretches: self.stretches,
             definitions: DefinitionUsage {
                 client_days: u64::try_from(self.client_days.len()).unwrap_or(u64::MAX),
@@ -305,6 +338,17 @@ impl Adding {
             },
         }
     }
+}
+
+/// The sums by name, the most used first.
+fn named(sums: BTreeMap<String, Sum>) -> Vec<NamedUsage> {
+    let rows = sums.into_iter().map(|(name, sum)| NamedUsage {
+        name,
+        usage: sum.shown(),
+    });
+    let mut rows: Vec<NamedUsage> = rows.collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.usage.sums.calls));
+    rows
 }
 
 impl DefinitionUsage {
@@ -392,6 +436,7 @@ mod tests {
             panic!("{:?}", usage.clients);
         };
         assert_eq!((&*program.name, program.usage.sums.calls), ("C", 2));
+        assert_eq!(program.versions, ["1"]);
         assert_eq!(usage.stretches.iter().map(|[n, _]| n).sum::<u64>(), 3);
         let definitions = usage.definitions.of_definitions(40_000);
         assert_eq!((definitions.client_days, definitions.searches), (3, 1));

@@ -26,6 +26,7 @@ mod refusal;
 mod routes;
 mod secrets;
 mod servers;
+mod sessions;
 mod shared_text;
 mod sse;
 mod status;
@@ -60,7 +61,7 @@ use self::{
 };
 use crate::{
     access::Access,
-    call_context::CallIds,
+    call_context::{CallIds, OpenSession},
     config::{Places, read_unrepeated_object},
     failure::{
         error_code::{ErrorCode, Failure},
@@ -93,7 +94,9 @@ struct ApiParts {
     /// The children of this daemon.
     ledger: ChildLedger,
     /// Counts client sessions.
-    sessions: Box<dyn Fn() -> usize + Send + Sync>,
+    count_sessions: Box<dyn Fn() -> usize + Send + Sync>,
+    /// Lists so many of them, the one that sent something last first.
+    list_sessions: Box<dyn Fn(usize) -> Vec<OpenSession> + Send + Sync>,
 }
 
 /// Where [`Api::health_routes`] answer.
@@ -123,12 +126,13 @@ pub fn is_operators(path: &str) -> bool {
 }
 
 impl Api {
-    /// An API over these parts. `sessions` counts client sessions.
+    /// An API over these parts. `count_sessions` counts client sessions, and `list_sessions` lists them.
     pub fn new(
         (management, router, access, calls): (Management, Router, Access, CallIds),
         (location, places): (DaemonLocation, Places),
         (login_path, ledger): (LoginPath, ChildLedger),
-        sessions: impl Fn() -> usize + Send + Sync + 'static,
+        count_sessions: impl Fn() -> usize + Send + Sync + 'static,
+        list_sessions: impl Fn(usize) -> Vec<OpenSession> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(ApiParts {
             management,
@@ -139,7 +143,8 @@ impl Api {
             places,
             login_path,
             ledger,
-            sessions: Box::new(sessions),
+            count_sessions: Box::new(count_sessions),
+            list_sessions: Box::new(list_sessions),
         }))
     }
 
@@ -175,7 +180,7 @@ impl Api {
     }
 
     fn count_sessions(&self) -> usize {
-        (self.0.sessions)()
+        (self.0.count_sessions)()
     }
 }
 
@@ -249,6 +254,7 @@ fn table() -> Routes {
     status::routes()
         .and(shared())
         .and(servers::daemon_routes())
+        .and(sessions::routes())
         .and(changes::routes())
         .and(login::routes())
         .and(call::routes())

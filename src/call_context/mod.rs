@@ -6,6 +6,7 @@ mod client_stream;
 mod connection;
 mod logged_call;
 mod named_resources;
+mod open_session;
 mod questions;
 mod session;
 
@@ -21,6 +22,7 @@ pub use self::{
     client_stream::{ClientReceiver, ClientSender},
     connection::OwnConnection,
     named_resources::{NamedBy, NamedResources},
+    open_session::OpenSession,
     questions::{NotAnswered, Questions},
     session::{Binding, ClientSession},
 };

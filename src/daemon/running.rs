@@ -168,7 +168,9 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let config_file = places.config_file.clone();
     let places = (location.clone(), places);
     let starting = (login_path.clone(), ledger.clone());
-    let api = Api::new(api, places, starting, move || counted.count());
+    let (listed, named) = (sessions.clone(), activity.clone());
+    let list = move |most| listed.list(most, named.client_names());
+    let api = Api::new(api, places, starting, move || counted.count(), list);
 
     let mut tasks = JoinSet::new();
     // What a daemon that was killed left behind goes first; new children may start meanwhile.

@@ -5,7 +5,10 @@ mod interests;
 mod listening;
 mod running_request;
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Instant, SystemTime},
+};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -17,7 +20,7 @@ use super::{
 };
 use crate::{
     access::{Caller, ClientSeat},
-    call_context::{Binding, ClientSender, ClientSession},
+    call_context::{Binding, ClientSender, ClientSession, OpenSession},
     link::ClientKey,
     router::{LogSubscription, View},
     runtime::{
@@ -25,7 +28,8 @@ use crate::{
         quick_map::QuickMap,
         sync::Guarded,
     },
-    wire::{Id, LogLevel, Revision},
+    text::moment,
+    wire::{Id, LogLevel, Raw, Revision},
 };
 
 /// One client's session.
@@ -41,6 +45,7 @@ pub(super) struct LegacySession {
     /// The session as its requests carry it with them.
     pub(super) client: ClientSession,
     state: Guarded<SessionState>,
+    opened: SystemTime,
     /// What its streams count in.
     memory: MemoryBudget,
     /// The requests of a conversation.
@@ -86,6 +91,17 @@ pub(super) enum SessionKind {
     Conversation,
     /// Everything on a pair of streams, with which the session ends.
     Pipe,
+}
+
+impl SessionKind {
+    /// What clients call the way that their messages take.
+    fn transport(self) -> &'static str {
+        match self {
+            Self::Streamable => "http",
+            Self::Conversation => "sse",
+            Self::Pipe => "stdio",
+        }
+    }
 }
 
 struct SessionState {
@@ -161,6 +177,7 @@ impl LegacySession {
                 last_seen: Instant::now(),
                 missed: origin == SessionOrigin::Continued,
             }),
+            opened: SystemTime::now(),
             memory: memory.clone(),
             tasks: TaskTracker::new(),
             session_end: CancellationToken::new(),
@@ -215,6 +232,20 @@ impl LegacySession {
     /// The last sign of its client other than that it listens.
     pub(super) fn last_seen(&self) -> Instant {
         self.state.lock().last_seen
+    }
+
+    /// As operators see it, with the name that its client has for itself.
+    pub(super) fn shown(&self, name: impl Fn(&Raw) -> Option<String>) -> OpenSession {
+        let (agreed, _) = self.agreed_and_log_level();
+        OpenSession {
+            client: name(&agreed.client.info),
+            revision: agreed.revision.as_str(),
+            transport: self.kind.transport(),
+            endpoint: self.view.identity().into_owned(),
+            caller: self.caller.subject().to_owned(),
+            opened: moment::utc(self.opened),
+            last_seen: moment::utc(SystemTime::now() - self.last_seen().elapsed()),
+        }
     }
 
     /// The way to the client outside of any request: for a conversation, that of everything.

@@ -1,6 +1,7 @@
 //! The sessions of one daemon: opened by its faces, found by id, notified of changes, and forgotten when their clients are silent.
 
 use std::{
+    cmp::Reverse,
     collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
@@ -15,14 +16,14 @@ use super::{
 };
 use crate::{
     access::Caller,
-    call_context::Binding,
+    call_context::{Binding, OpenSession},
     router::{Announcement, View},
     runtime::{memory_budget::MemoryBudget, quick_map::QuickMap, sync::Guarded},
     sessions::{
         sealing::{Agreement, Bound, SessionIds},
         session_records::{LIFETIME, RecordedSession, SessionDigest, SessionRecords, now},
     },
-    wire::{method, notification_frame},
+    wire::{Raw, method, notification_frame},
 };
 
 /// Limit: sessions held at a time. The one that was silent longest makes room.
@@ -307,6 +308,16 @@ impl Sessions {
     /// How many there are.
     pub fn count(&self) -> usize {
         self.0.by_id.lock().len()
+    }
+
+    /// The open ones, at most so many of those that were heard of last, with the names that their clients have for themselves.
+    pub fn list(&self, most: usize, name: impl Fn(&Raw) -> Option<String>) -> Vec<OpenSession> {
+        let sessions: Vec<_> = self.0.by_id.lock().values().cloned().collect();
+        let open = sessions.into_iter().filter(|session| session.is_open());
+        let mut open: Vec<_> = open.map(|session| (session.last_seen(), session)).collect();
+        open.sort_by_key(|(seen, _)| Reverse(*seen));
+        let last = open.iter().take(most);
+        last.map(|(_, session)| session.shown(&name)).collect()
     }
 
     /// Tells every listening client which of its lists changed.

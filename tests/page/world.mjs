@@ -309,15 +309,24 @@ export async function shot({ page, width, theme }, name) {
 
 /** An MCP client of revision 2025-06-18 that calls one tool. */
 export async function agentCalls(of, name, args, client = "claude-code") {
+  const here = await agent(of, client);
+  const answer = await here.call(name, args);
+  await here.end();
+  return answer;
+}
+
+/** A session of a client, until it ends it. */
+export async function agent(of, name, version = "1.0") {
   const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
   const send = (body, session) => fetch(`${of.base}/mcp`, { method: "POST", headers: session ? { ...headers, "mcp-session-id": session } : headers, body: JSON.stringify({ jsonrpc: "2.0", ...body }) });
-  const opened = await send({ id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: client, version: "1.0" } } });
+  const opened = await send({ id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name, version } } });
   const session = opened.headers.get("mcp-session-id");
   await opened.text();
   await (await send({ method: "notifications/initialized" }, session)).text();
-  const answer = await (await send({ id: 2, method: "tools/call", params: { name, arguments: args } }, session)).text();
-  await fetch(`${of.base}/mcp`, { method: "DELETE", headers: { "mcp-session-id": session } });
-  return answer;
+  return {
+    call: async (tool, args) => (await send({ id: 2, method: "tools/call", params: { name: tool, arguments: args } }, session)).text(),
+    end: () => fetch(`${of.base}/mcp`, { method: "DELETE", headers: { "mcp-session-id": session } }),
+  };
 }
 
 export { eventually };

@@ -90,7 +90,7 @@ const BESIDE: [&str; 9] = [
 ];
 
 /// REST of operators; the suite `operators` says who is one. Only `call` and `code` reach a tool.
-const REST: [&str; 57] = [
+const REST: [&str; 58] = [
     "/api/v1/access/callers",
     "/api/v1/access/check",
     "/api/v1/activity",
@@ -138,6 +138,7 @@ const REST: [&str; 57] = [
     "/api/v1/servers/{name}/quarantine",
     "/api/v1/servers/{name}/restart",
     "/api/v1/servers/{name}/tools",
+    "/api/v1/sessions",
     "/api/v1/status",
     "/api/v1/tokens",
     "/api/v1/tokens/{name}",

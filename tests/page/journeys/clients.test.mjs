@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { agentCalls, eventually, isSound, isSoundEverywhere, SECRET, servers, visitor, world } from "../world.mjs";
+import { agent, agentCalls, eventually, isSound, isSoundEverywhere, SECRET, servers, visitor, world } from "../world.mjs";
 
 
 /** A world in whose home clients have files. */
@@ -115,6 +115,31 @@ test("the place of clients lists them, and says why one cannot be connected", as
   await page.getByRole("button", { name: "Show the file" }).click();
   await page.getByRole("region", { name: "The configuration file" }).waitFor();
   await isSound({ page, width: 1280 }, "settings with everything");
+  await close();
+  await here.end();
+});
+
+test("the place of clients shows the versions and the open sessions of each, from what arrives", async () => {
+  const here = await furnished({ entries: (place) => ({ bookings: servers(place).bookings }) });
+  await eventually("the tools", async () => (await here.rest("GET", "/tools")).total >= 5);
+  const { page, go, close } = await visitor(here);
+  const row = (key) => page.locator(`tr[data-key="${key}"]`);
+  const shows = (key, what) => eventually(`${key}: ${what}`, async () => { await go("/ui/clients"); return what.test(await row(key).innerText()); });
+  const silent = await agent(here, "cursor", "2.0");
+  await shows("client cursor", /Connected[^]*1 session open/);
+  await row("client cursor").getByText("1 session open").click();
+  await row("client cursor").getByText(/\/mcp over HTTP, MCP 2025-06-18, cursor 2\.0/).waitFor();
+  const newer = await agent(here, "cursor", "2.1");
+  await silent.call("bookings__find_rooms", {});
+  await newer.call("bookings__find_rooms", {});
+  await shows("client cursor", /Versions 2\.1, 2\.0[^]*2 sessions open/);
+  await silent.end();
+  await newer.end();
+  await shows("client cursor", /Versions 2\.1, 2\.0(?![^]*open)/);
+  const other = await agent(here, "my-own-agent");
+  await shows("program my-own-agent", /Connected[^]*1 session open/);
+  await isSound({ page, width: 1280 }, "clients with sessions");
+  await other.end();
   await close();
   await here.end();
 });

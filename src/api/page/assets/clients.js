@@ -8,6 +8,10 @@ import { ago, capital, count, number, said, some } from "./words.js";
 /** A name by which a program and its client in the list are compared. */
 const plainName = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
+/** How a client's messages come, in words; and the sessions of one client that are listed. */
+const WAYS = { http: "HTTP", sse: "HTTP+SSE", stdio: "mcpproxy stdio" };
+const SHOWN = 10;
+
 /** Whether a token was issued to a client by its name. */
 const isOwnToken = (client, name) => name === client || (name.startsWith(`${client}-`) && /^\d+$/.test(name.slice(client.length + 1)));
 
@@ -17,6 +21,8 @@ export function clients(frame) {
   let programs = [];
   let uses = [];
   let isRequired = false;
+  /** The sessions that are open, each with its program's name for itself. */
+  let sessions = [];
   const it = acting(frame);
   const { act } = it;
   /** The client whose change is looked at: `{client, verb, change}`. */
@@ -27,11 +33,14 @@ export function clients(frame) {
 
   async function load() {
     try {
-      let use, tokens;
-      [list, use, tokens] = await Promise.all([ask("clients"), ask("usage").catch(() => null), ask("tokens").catch(() => null), own ?? readOwn()]);
+      let use, tokens, open;
+      [list, use, tokens, open] = await Promise.all([ask("clients"), ask("usage").catch(() => null), ask("tokens").catch(() => null), ask("sessions").catch(() => null), own ?? readOwn()]);
       isRequired = tokens?.required ?? false;
       uses = tokens?.tokens ?? [];
-      programs = (use?.clients ?? []).map((one) => ({ ...one, plain: plainName(one.name) }));
+      sessions = open?.sessions ?? [];
+      const called = (use?.clients ?? []).map((one) => ({ ...one, plain: plainName(one.name) }));
+      const silent = Map.groupBy(sessions.filter((one) => one.client && !called.some((program) => isOf(program, one))), (one) => one.client.replace(/ \S*\d\S*$/, ""));
+      programs = [...called, ...[...silent.keys()].map((name) => ({ name, plain: plainName(name), versions: [], calls: 0 }))];
     } catch (error) {
       if (error.isSignedOut || error.isGone) throw error;
       it.failure = error;
@@ -87,11 +96,28 @@ export function clients(frame) {
     return programs.filter(({ plain }) => plain.startsWith(its) || its.startsWith(plain));
   }
 
+  /** Whether a session is a program's. */
+  const isOf = (program, session) => session.client === program.name || session.client?.startsWith(`${program.name} `);
+
+  const sessionsOf = (its) => sessions.filter((session) => its.some((program) => isOf(program, session)));
+
+  /** Its versions, and the sessions that it has open: how they come, and since when. */
+  function present(its) {
+    const versions = [...new Set(its.flatMap((program) => program.versions ?? []))];
+    const open = sessionsOf(its);
+    if (!versions.length && !open.length) return null;
+    const line = (one) => h("li", h("code", said(one.endpoint)), ` over ${WAYS[one.transport] ?? one.transport}, MCP ${one.revision}, `, one.client ? [said(one.client), ", "] : null, one.caller === "anonymous" ? null : [said(one.caller), ", "], "since ", ago(one.opened));
+    return h("div.sub", versions.length ? [versions.length === 1 ? "Version " : "Versions ", said(versions.join(", "))] : null,
+      open.length ? h("details", h("summary", `${count(open.length, "session")} open`), h("ul.small", open.slice(0, SHOWN).map(line), open.length > SHOWN ? h("li", `and ${open.length - SHOWN} more`) : null)) : null);
+  }
+
   /** When it called last, by its name or by its own token. */
   function lastCall(one) {
     const shown = uses.filter(({ name }) => isOwnToken(one.client, name)).map((token) => token.last_used);
     return [...programsOf(one).map((program) => program.last), ...shown].filter(Boolean).sort().at(-1);
   }
+
+  const isSeen = (one) => Boolean(lastCall(one)) || sessionsOf(programsOf(one)).length > 0;
 
   const isRefused = (one) => one.connected && isRequired && one.shows_token === false;
 
@@ -101,12 +127,12 @@ export function clients(frame) {
     if (isRefused(one)) return [state("err", "Gets 401"), ["It shows no token.", next("give it one of its own, in its file")]];
     const starts = ownOf(one).map((server) => server.written_name);
     const twice = starts.length ? [`Also starts ${starts.length === 1 ? "a server" : `${number(starts.length)} servers`} itself: `, said(some(starts, 3)), ".", next("move ", starts.length === 1 ? "it" : "them", " here; each starts once for all clients")] : null;
-    if (one.connected) return lastCall(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["Connected, not seen yet.", next("restart it; it reads its file only at start")]];
+    if (one.connected) return isSeen(one) ? [state("ready", "Connected"), twice] : [state("off", "Never called"), twice ?? ["Connected, not seen yet.", next("restart it; it reads its file only at start")]];
     if (one.error) return [state("err", "Not connected"), h("span.bad", capital(one.error))];
     return [state("off", one.found ? "Not connected" : "Not found"), starts.length ? h("span.dim", `Its file has ${count(starts.length, "server")}`) : null];
   }
 
-  const needs = (one) => isRefused(one) || (one.connected && (ownOf(one).length > 0 || !lastCall(one)));
+  const needs = (one) => isRefused(one) || (one.connected && (ownOf(one).length > 0 || !isSeen(one)));
 
   function line(one) {
     const isBusy = it.doing === one.client;
@@ -120,7 +146,7 @@ export function clients(frame) {
     const rows = [row(`client ${one.client}`, [
       head("grow", said(one.title)),
       cell("", is),
-      cell("full", why, h("div.sub", h("code", said(short(one.file))), one.connected ? [" as ", h("code", said(one.name ?? ""))] : null)),
+      cell("full", why, present(programsOf(one)), h("div.sub", h("code", said(short(one.file))), one.connected ? [" as ", h("code", said(one.name ?? ""))] : null)),
       cell("act full", press),
       calls ? labelled("r", "calls, 30 d", number(calls)) : cell("r dim hide", "–"),
       last ? labelled("r", "last call", ago(last)) : cell("r dim hide", "–"),
@@ -156,8 +182,8 @@ export function clients(frame) {
 
   function groups(shown) {
     const other = (program) => row(`program ${program.name}`, [
-      head("grow", said(program.name)), cell("", state("ready", "Connected")), cell("full", h("span.dim", "Its file is not on this machine, or not known")),
-      cell("act full", go("Its calls", `/ui/activity?client=${part(program.name)}`, "btn small")), labelled("r", "calls, 30 d", number(program.calls)), labelled("r", "last call", ago(program.last)),
+      head("grow", said(program.name)), cell("", state("ready", "Connected")), cell("full", h("span.dim", "Its file is not on this machine, or not known"), present([program])),
+      cell("act full", go("Its calls", `/ui/activity?client=${part(program.name)}`, "btn small")), labelled("r", "calls, 30 d", number(program.calls)), program.last ? labelled("r", "last call", ago(program.last)) : cell("r dim hide", "–"),
     ]);
     const of = (title, rows) => (rows.length ? [h("tr.group", { role: "row", "data-key": `group ${title}` }, h("th", { role: "cell", scope: "colgroup", colspan: "6" }, title)), rows] : null);
     return [
