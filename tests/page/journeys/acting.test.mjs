@@ -122,6 +122,12 @@ test("a key that is unknown is renamed where that is said, and can be put back",
   await warning.getByRole("button", { name: "Remove top_kk" }).click();
   await warning.waitFor({ state: "detached" });
   assert.equal((await here.rest("GET", "/config")).settings.top_k, undefined);
+  // The overview says it, too, and ends it.
+  await go("/ui/");
+  await page.getByRole("button", { name: "Remove actvity_of" }).click();
+  await page.locator("main .note.warn").waitFor({ state: "detached" });
+  await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("button", { name: "Remove actvity_of" }).waitFor();
   writeFileSync(file, before_);
   await eventually("the file to be read", async () => !(await here.rest("GET", "/status")).warnings.length);
   await close();

@@ -7,8 +7,9 @@ import { firstRun } from "./first_run.js";
 import { firstSteps } from "./first_steps.js";
 import { lacks } from "./fix.js";
 import { live } from "./live.js";
-import { cell, facts, go, button, hasFailed, head, labelled, needsYou, note, row, segments, serverState, spark, state, table } from "./parts.js";
+import { acting, cell, facts, failed, go, button, hasFailed, head, labelled, needsYou, row, segments, serverState, spark, state, table } from "./parts.js";
 import { Calls, counted, figures } from "./records.js";
+import { mending, warned } from "./settings.js";
 import { several } from "./several.js";
 import { ago, capital, count, number, said, sentence, some, took } from "./words.js";
 
@@ -27,7 +28,10 @@ export function overview(query, frame) {
   const steps = firstSteps();
   const many = several(frame);
   const sum = async () => { hour = await figures("1h"); };
+  const it = acting(frame);
+  const mend = mending(it, () => load());
   let hour = null;
+  let file = null;
   let rows = [];
   let order = new Map();
   let which = query.get("state") ?? "all";
@@ -38,6 +42,7 @@ export function overview(query, frame) {
     const [answer, status] = await Promise.all([ask("servers"), ask("status"), calls.load(), sum()]);
     live.status = status;
     rows = answer.servers;
+    if (status.warnings.length) file = await ask("config").catch(() => null);
     order = new Map();
     place();
     await Promise.all([start.load(rows), steps.load(rows)]);
@@ -117,7 +122,8 @@ export function overview(query, frame) {
         h("div.acts", rows.length > 1 ? many.toggle() : null, go("Import", "/ui/add#import"), h("a.btn.primary", { href: "/ui/add" }, icon("plus"), "Add server")),
       ),
       steps.render(rows),
-      (live.status?.config_error ? [] : live.status?.warnings ?? []).map((warning) => note("warn", sentence(warning), go("Settings", "/ui/settings", "btn small"))).slice(0, 1),
+      it.failure ? failed(it.failure) : null,
+      (live.status?.config_error ? [] : live.status?.warnings ?? []).slice(0, 1).map((warning) => warned(warning, file, mend, go("Settings", "/ui/settings", "btn small"))),
       h("div.cols", h("section", { "aria-labelledby": "servers-h" }, h("h2.sr", { id: "servers-h" }, "Servers"), filters(), many.bar(shown), list(shown, sums)), rail(hour.all)),
       // The demo is no server of one's own: the way to the first call goes on.
       rows.every((one) => one.demo) ? start.steps() : null,
@@ -144,7 +150,7 @@ export function overview(query, frame) {
     const never = !stats?.last;
     return row(one.name, [
       head("grow", many.box(one), h("a.go", { href: `/ui/servers/${part(one.name)}` }, said(one.name)), " ", h("span.sub", one.transport ?? "")),
-      cell("", serverState(one)),
+      cell("is", serverState(one)),
       cell("full", reason(one) ?? h("span.dim", calm(one, stats))),
       cell(act ? "act full" : "act", act),
       one.tools === undefined || (one.tools === 0 && one.state !== "Ready") ? cell("r hide", "–") : labelled("r", "tools", number(one.tools)),
@@ -177,14 +183,14 @@ export function overview(query, frame) {
     frame.soon();
   }
 
-  function rail({ calls: n, failed, refused, median_us: median, clients }) {
-    const share = n ? `, ${((100 * failed) / n).toFixed(1)} %` : "";
+  function rail({ calls: n, failed: bad, refused, median_us: median, clients }) {
+    const share = n ? `, ${((100 * bad) / n).toFixed(1)} %` : "";
     const newest = calls.rows().slice(0, FEED);
     return h(
       "aside.rail",
       h("section.sec", { "aria-labelledby": "hour-h" }, h("header", h("h2", { id: "hour-h" }, "Last hour"), h("a.end.small", { href: "/ui/usage" }, "Usage")), facts([
         ["Calls", counted(n, hour)],
-        ["Failed", failed ? [h("a", { href: "/ui/activity?result=bad" }, number(failed)), share] : "0"],
+        ["Failed", bad ? [h("a", { href: "/ui/activity?result=bad" }, number(bad)), share] : "0"],
         ["Refused", refused ? [h("a", { href: "/ui/activity?result=refused" }, number(refused)), " by policy"] : "0"],
         ["Median", took(median)],
         ["In flight", live.status?.in_flight ? number(live.status.in_flight) : undefined],

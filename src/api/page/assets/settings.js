@@ -5,7 +5,7 @@ import { doctor } from "./doctor.js";
 import { h } from "./dom.js";
 import { history } from "./history.js";
 import { notifying } from "./notify.js";
-import { button, cell, facts, failed, go, head, json, labelled, note, row, section, table, toast } from "./parts.js";
+import { acting, button, cell, facts, failed, go, head, json, labelled, note, row, section, table, toast } from "./parts.js";
 import { ELSEWHERE, GROUPS, SECRET } from "./setting_names.js";
 import { bytes, capital, count, number, said, sentence, span } from "./words.js";
 
@@ -21,6 +21,8 @@ export function settings(query, frame) {
   const checkUp = doctor(frame);
   const past = history(frame, refresh);
   let isFile = false;
+  const it = acting(frame);
+  const mend = mending(it, load);
 
   async function load() {
     await Promise.all([refresh(), past.load()]);
@@ -45,36 +47,13 @@ export function settings(query, frame) {
           file ? button(isFile ? "Hide the file" : "Show the file", () => { isFile = !isFile; frame.paint(); }, "btn", { "aria-expanded": String(isFile) }) : null,
           go("JSON Schema", "/api/v1/config/schema"), go("Access", "/ui/access"))),
       isFile && file ? section("File", h("p", "of ", h("code", said(file.config_file)), "; comments are left out, secrets are masked"), json(file.settings, "The configuration file", "code short")) : null,
-      status.warnings.map(warned),
-      failure ? failed(failure) : null,
+      status.warnings.map((warning) => warned(warning, file, mend)),
+      failure ?? it.failure ? failed(failure ?? it.failure) : null,
       file ? values() : failed(unreadable),
       past.render(),
       checkUp.render(),
       daemon(),
     ];
-  }
-
-  /** A warning; a key that is unknown is renamed or removed where that is said. */
-  function warned(warning) {
-    const [, key, meant] = UNKNOWN.exec(warning) ?? [];
-    const path = key?.split(".") ?? [];
-    const at = (names) => names.reduce((of, name) => of?.[name], file?.settings);
-    const value = key === undefined ? undefined : at(path);
-    if (value === undefined) return note("warn", capital(warning), file && !file.exists ? go("Add a server", "/ui/add", "btn small") : null);
-    const right = meant ? [...path.slice(0, -1), meant] : null;
-    const isPlain = typeof value !== "object" && PLAIN.test(String(value));
-    return note("warn", capital(warning),
-      right && isPlain && at(right) === undefined ? button(["Rename to ", h("code", said(meant))], () => mend([{ path, value: null }, { path: right, value }]), "btn small") : null,
-      button("Remove", () => mend([{ path, value: null }]), "btn small", { "aria-label": `Remove ${key}` }));
-  }
-
-  async function mend(changes) {
-    const done = await send({ changes });
-    if (done) {
-      await load();
-      toast("Saved", done.id ? () => undo(done.id) : undefined);
-    }
-    frame.paint();
   }
 
   function values() {
@@ -232,6 +211,27 @@ export function settings(query, frame) {
 
   const leave = () => edits.clear();
   return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh, render, leave, navigate: () => {} };
+}
+
+/** Changes the file where a warning asks for it; `load` reads what is so then. */
+export const mending = (it, load) => (changes) => it.act("Saving…", async () => {
+  const { id } = await patch("config", { changes });
+  await load();
+  toast("Saved", id ? () => it.act("Undoing…", () => post("config/undo", { id }).then(load)) : undefined);
+});
+
+/** A warning; a key that is unknown is renamed or removed where that is said. `file` is what the daemon says of the configuration. */
+export function warned(warning, file, mend, ...more) {
+  const [, key, meant] = UNKNOWN.exec(warning) ?? [];
+  const path = key?.split(".") ?? [];
+  const at = (names) => names.reduce((of, name) => of?.[name], file?.settings);
+  const value = key === undefined ? undefined : at(path);
+  if (value === undefined) return note("warn", capital(warning), file && !file.exists ? go("Add a server", "/ui/add", "btn small") : null, more);
+  const right = meant ? [...path.slice(0, -1), meant] : null;
+  const isPlain = typeof value !== "object" && PLAIN.test(String(value));
+  return note("warn", capital(warning),
+    right && isPlain && at(right) === undefined ? button(["Rename to ", h("code", said(meant))], () => mend([{ path, value: null }, { path: right, value }]), "btn small") : null,
+    button("Remove", () => mend([{ path, value: null }]), "btn small", { "aria-label": `Remove ${key}` }), more);
 }
 
 /** What the daemon says of a key that it does not know. */
