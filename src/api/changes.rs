@@ -1,4 +1,6 @@
-//! `/api/v1/changes`: one verb for several servers, as the command line takes them.
+//! `/api/v1/changes`: one verb for several servers, by one change of the file.
+
+use std::collections::HashSet;
 
 use axum::extract::{State, rejection::BytesRejection};
 use bytes::Bytes;
@@ -19,7 +21,7 @@ use crate::{
 /// Limit: servers of one request.
 const MOST: usize = 256;
 
-/// How many are changed at the same time: each change waits until its server has followed it.
+/// How many are restarted at the same time.
 const AT_ONCE: usize = 8;
 
 /// What is to be done to which servers.
@@ -70,7 +72,7 @@ struct Failed {
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "changeServers",
-        "Enables, disables, restarts, quarantines or removes several servers.",
+        "Enables, disables, quarantines or removes several servers by one change of the file, or restarts them.",
     );
     let about = about.takes::<ManyChanges>().gives::<Outcomes>();
     Routes::new().post("/api/v1/changes", change, about)
@@ -81,35 +83,46 @@ async fn change(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> 
     if wanted.servers.is_empty() || wanted.servers.len() > MOST {
         return Err(wrong(format!("`servers` names 1 to {MOST} servers")));
     }
-    let management = &api.0.management;
-    let changes = stream::iter(wanted.servers).map(|name| outcome(management, wanted.verb, name));
-    let changes = changes.buffered(AT_ONCE).collect().await;
-    ok(&Outcomes { changes })
+    if let Some(name) = repeated(&wanted.servers) {
+        return Err(wrong(format!("`servers` names {name:?} twice")));
+    }
+    let (management, names) = (&api.0.management, &wanted.servers[..]);
+    let outcomes = match wanted.verb {
+        Verb::Enable => management.set_enabled(names, Enabled::On).await,
+        Verb::Disable => management.set_enabled(names, Enabled::Off).await,
+        Verb::Quarantine => management.quarantine(names).await,
+        Verb::Remove => management.remove_servers(names).await,
+        Verb::Restart => {
+            let restart = |name: String| async move { management.restart_server(&name).await };
+            let restarts = stream::iter(names.to_vec()).map(restart);
+            restarts.buffered(AT_ONCE).collect().await
+        }
+    };
+    let outcomes = names.iter().zip(outcomes);
+    let changes = outcomes.map(|(name, outcome)| shown(management, name, outcome));
+    ok(&Outcomes {
+        changes: changes.collect(),
+    })
 }
 
-async fn outcome(management: &Management, verb: Verb, name: String) -> Outcome {
-    match apply(management, verb, &name).await {
+fn repeated(names: &[String]) -> Option<&String> {
+    let mut known = HashSet::new();
+    names.iter().find(|name| !known.insert(*name))
+}
+
+fn shown(management: &Management, name: &str, outcome: Result<ServerChange, Failure>) -> Outcome {
+    match outcome {
         Ok(change) => Outcome::Done(Box::new(change)),
         Err(failure) => {
             let Failure {
                 error, code, hint, ..
             } = management.for_operator(failure);
             Outcome::Failed(Failed {
-                name,
+                name: name.to_owned(),
                 error,
                 code: code.as_str(),
                 hint,
             })
         }
-    }
-}
-
-async fn apply(management: &Management, verb: Verb, name: &str) -> Result<ServerChange, Failure> {
-    match verb {
-        Verb::Enable => management.set_enabled(name, Enabled::On).await,
-        Verb::Disable => management.set_enabled(name, Enabled::Off).await,
-        Verb::Restart => management.restart_server(name).await,
-        Verb::Quarantine => management.quarantine(name).await,
-        Verb::Remove => management.remove_server(name).await,
     }
 }

@@ -288,16 +288,21 @@ async fn patch<V: Verbs>(
     ok(&verbs.management().patch_server(&name, patch).await?)
 }
 
+/// What came of a change of one server.
+fn only(outcomes: Vec<Result<ServerChange, Failure>>) -> Answer {
+    ok(&outcomes.into_iter().next().transpose()?)
+}
+
 async fn remove<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
-    ok(&verbs.management().remove_server(&name).await?)
+    only(verbs.management().remove_servers(&[name]).await)
 }
 
 async fn enable<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
-    ok(&verbs.management().set_enabled(&name, Enabled::On).await?)
+    only(verbs.management().set_enabled(&[name], Enabled::On).await)
 }
 
 async fn disable<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
-    ok(&verbs.management().set_enabled(&name, Enabled::Off).await?)
+    only(verbs.management().set_enabled(&[name], Enabled::Off).await)
 }
 
 async fn restart(State(api): State<Api>, Path(name): Path<String>) -> Answer {
@@ -340,7 +345,7 @@ async fn approve<V: Verbs>(
 }
 
 async fn quarantine<V: Verbs>(State(verbs): State<V>, Path(name): Path<String>) -> Answer {
-    ok(&verbs.management().quarantine(&name).await?)
+    only(verbs.management().quarantine(&[name]).await)
 }
 
 async fn lock<V: Verbs>(State(verbs): State<V>) -> Answer {

@@ -270,14 +270,10 @@ impl<B: Backing> Management<B> {
         ))
     }
 
-    /// Holds a server: nothing of it is executed until it is approved again.
-    pub async fn quarantine(&self, name: &str) -> Result<ServerChange, Failure> {
-        let _ = self.row_before_change(name)?;
-        let changed = self.set_flag(name, "quarantine", EntryFlag::Quarantined, true);
-        Ok(ServerChange {
-            changed: changed.await?,
-            ..ServerChange::of(self.server(name)?, &[])
-        })
+    /// Holds servers, by one change of the file: nothing of them is executed until they are approved again. The outcomes have the order of the names.
+    pub async fn quarantine(&self, names: &[String]) -> Vec<Result<ServerChange, Failure>> {
+        let flag = EntryFlag::Quarantined;
+        self.set_flag(names, "quarantine", flag, true).await
     }
 
     /// The text of a lock file that accepts what is approved of every server that may be used. Where a lock file is in force, that is what

@@ -1,6 +1,6 @@
 //! Servers: their rows in listings, and the changes an operator makes to them.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::HashMap, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,14 +11,14 @@ use super::{
     logs::{LogLines, last_lines},
     missing_value::{MissingValue, missing},
     operator_hints::closest_server,
-    patching::{Rights, plan_patch, read_patch},
+    patching::{Rights, plan_patch, plan_removal, read_patch},
     server_state::{ServerState, first_start, latest, runs, shown_state, state},
     trouble::Trouble,
 };
 use crate::{
     activity::OperatorChange,
     catalog::Snapshot,
-    config::{Change, DEMO, DemoOrigin, EntryFlag, ServerEntry, SessionScope, Settings, Transport},
+    config::{DEMO, DemoOrigin, EntryFlag, ServerEntry, SessionScope, Settings, Transport},
     failure::{
         error_code::{ErrorCode, Failure, as_step},
         step::NextStep,
@@ -406,35 +406,47 @@ impl<B: Backing> Management<B> {
         })
     }
 
-    /// Takes a server out of the configuration.
-    pub async fn remove_server(&self, name: &str) -> Result<ServerChange, Failure> {
-        let row = self.row_before_change(name)?;
-        if self.0.stop_demo(name).await {
-            self.0.note(OperatorChange::by_operator("remove", name));
-            self.0.follows(name).await;
-            return Ok(ServerChange::of(row?.removed(), &["removed"]));
+    /// Takes servers out of the configuration, by one change of the file. The outcomes have the order of the names.
+    pub async fn remove_servers(&self, names: &[String]) -> Vec<Result<ServerChange, Failure>> {
+        let rows: Vec<_> = names
+            .iter()
+            .map(|name| self.row_before_change(name))
+            .collect();
+        let mut in_file = Vec::new();
+        for name in names {
+            if self.0.stop_demo(name).await {
+                self.0.note(OperatorChange::by_operator("remove", name));
+                self.0.follows(name).await;
+            } else {
+                in_file.push(name.clone());
+            }
         }
-        let removed = Change::RemoveServer {
-            name: name.to_owned(),
-        };
-        let written = self.write(vec![removed]).await;
-        written.map_err(|failure| self.not_in_file(name, failure))?;
-        self.0.forget(name).await;
-        Ok(ServerChange::of(row?.removed(), &["removed"]))
+        let removed = self.change_each(&in_file, "remove", plan_removal).await;
+        let mut removed: HashMap<String, _> = in_file.into_iter().zip(removed).collect();
+        let mut changes = Vec::new();
+        for (name, row) in names.iter().zip(rows) {
+            // The demo server stands in no file.
+            let outcome = removed.remove(name).unwrap_or(Ok(true));
+            if outcome.is_ok() {
+                self.0.forget(name).await;
+            }
+            changes.push(outcome.and_then(|_| Ok(ServerChange::of(row??.removed(), &["removed"]))));
+        }
+        changes
     }
 
-    /// Switches a server on or off.
-    pub async fn set_enabled(&self, name: &str, enabled: Enabled) -> Result<ServerChange, Failure> {
-        let _ = self.row_before_change(name)?;
-        let (verb, wanted) = match enabled {
+    /// Switches servers on or off, by one change of the file. The outcomes have the order of the names.
+    pub async fn set_enabled(
+        &self,
+        names: &[String],
+        enabled: Enabled,
+    ) -> Vec<Result<ServerChange, Failure>> {
+        let (action, wanted) = match enabled {
             Enabled::On => ("enable", true),
             Enabled::Off => ("disable", false),
         };
-        let changed = self.set_flag(name, verb, EntryFlag::Enabled, wanted);
-        Ok(ServerChange {
-            changed: changed.await?,
-            ..ServerChange::of(self.server(name)?, &[])
-        })
+        self.set_flag(names, action, EntryFlag::Enabled, wanted)
+            .await
     }
 
     /// The server that is to be changed. A file that cannot be used as a whole can be changed all the same: that is the inner

@@ -150,6 +150,31 @@ async fn many_servers_are_added_by_one_change_and_disabled_together() {
         .filter(|change| change["server"]["enabled"] == false);
     assert_eq!(disabled.count(), 42, "{answer}");
     assert_eq!(changes[42]["code"], "unknown_server");
+    let history = get(&daemon, "/api/v1/config/history").await;
+    let entries = history["entries"].as_array();
+    assert_eq!(entries.map(Vec::len), Some(2), "{history}");
+    let undone = post(&daemon, "/api/v1/config/undo", &json!({ "id": 2 })).await;
+    assert_eq!(undone.status, 200, "{}", undone.text());
+    let servers = get(&daemon, "/api/v1/servers").await;
+    let rows = servers["servers"].as_array().expect("a list");
+    assert!(rows.iter().all(|row| row["enabled"] == true), "{servers}");
+
+    let body = json!({ "verb": "remove", "servers": [names[0], "nosuch", names[1]] });
+    let answer = post(&daemon, "/api/v1/changes", &body).await.json();
+    let codes: Vec<_> = (0..3).map(|at| &answer["changes"][at]["code"]).collect();
+    assert_eq!(
+        codes,
+        [&Value::Null, &json!("unknown_server"), &Value::Null]
+    );
+    let servers = get(&daemon, "/api/v1/servers").await;
+    assert_eq!(servers["servers"].as_array().map(Vec::len), Some(40));
+    let history = get(&daemon, "/api/v1/config/history").await;
+    let entries = history["entries"].as_array();
+    assert_eq!(entries.map(Vec::len), Some(4), "{history}");
+
+    let body = json!({ "verb": "enable", "servers": [names[2], names[2]] });
+    let refused = post(&daemon, "/api/v1/changes", &body).await;
+    assert_eq!(refused.status, 400, "{}", refused.text());
 }
 
 #[tokio::test]
