@@ -1,6 +1,6 @@
 //! Why somebody may or may not have something: what the access rules and every other guard say, before anybody asks for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +107,9 @@ pub struct KnownCallers {
     pub subjects: Vec<String>,
     /// The profiles.
     pub profiles: Vec<String>,
+    /// How many tools each profile has that can be called now.
+    #[serde(default)]
+    pub profile_tools: BTreeMap<String, usize>,
 }
 
 impl<B: Backing> Management<B> {
@@ -163,7 +166,15 @@ impl<B: Backing> Management<B> {
                 named.filter(|subject| subject.is_literal() && subject.as_str() != OPERATOR);
             subjects.extend(named.map(|subject| subject.as_str().to_owned()));
         }
+        let lists = self.lists(&settings);
+        let profile_tools = settings.profiles.iter().map(|(name, profile)| {
+            let tools = gated::count_callable(&settings, &lists, |server, tool| {
+                profile.has_tool(server, tool)
+            });
+            (name.to_string(), tools)
+        });
         Ok(KnownCallers {
+            profile_tools: profile_tools.collect(),
             subjects: subjects.into_iter().collect(),
             profiles: settings.profiles.keys().map(ToString::to_string).collect(),
         })

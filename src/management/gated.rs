@@ -162,14 +162,20 @@ pub(super) fn call_variant(
 }
 
 /// How many of the known tools may be called.
-pub(super) fn count_callable(settings: &Settings, lists: &Snapshot) -> usize {
+pub(super) fn count_callable(
+    settings: &Settings,
+    lists: &Snapshot,
+    is_wanted: impl Fn(&str, &str) -> bool,
+) -> usize {
     let (rules, operator) = (Rules::new(settings, lists), Access::inspector());
     let known = lists.servers.values().flat_map(|known| {
         let server = known.server.as_str();
         known.tools.iter().map(move |tool| (server, &*tool.name))
     });
     known
-        .filter(|(server, tool)| rules.allows(&operator, server, &Target::tool(tool)))
+        .filter(|(server, tool)| {
+            is_wanted(server, tool) && rules.allows(&operator, server, &Target::tool(tool))
+        })
         .count()
 }
 

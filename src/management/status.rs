@@ -248,7 +248,7 @@ impl Management {
             routing_mode: settings.routing_mode.as_str().to_owned(),
             servers,
             tools: health.tools,
-            callable_tools: Some(count_callable(&settings, &lists)),
+            callable_tools: Some(count_callable(&settings, &lists, |_, _| true)),
             problems: rows.into_iter().filter(ServerRow::needs_a_person).collect(),
             sessions: health.active_clients,
             in_flight: rows_in_flight,

@@ -56,7 +56,8 @@ async fn a_search_finds_what_a_certain_client_would_find() {
         assert_eq!(answer.json()["code"], code, "{}", answer.text());
     }
     let callers = get(&daemon, "/api/v1/access/callers").await;
-    let expected = json!({ "subjects": ["ada", "anonymous"], "profiles": ["numbers"] });
+    let expected = json!({ "subjects": ["ada", "anonymous"], "profiles": ["numbers"],
+        "profile_tools": { "numbers": 1 } });
     assert_eq!(callers, expected);
     let status = get(&daemon, "/api/v1/status").await;
     assert_eq!(status["in_flight"], 0);

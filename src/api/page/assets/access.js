@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { acting, button, cell, copying, failed, head, note, row, section, table, toast } from "./parts.js";
 import { asker } from "./records.js";
 import { tokens } from "./tokens.js";
-import { said, sentence, some } from "./words.js";
+import { number, said, sentence, some } from "./words.js";
 
 /** Calls without a token that are looked at. */
 const RECENT = 200;
@@ -145,17 +145,18 @@ export function access(_, frame) {
       const rows = [row(`profile ${name}`, [
         head("grow", said(name)),
         cell("full", known[name]?.servers?.length ? said(known[name].servers.join(", ")) : h("span.dim", "all servers")),
-        cell("", known[name]?.tools?.length ? h("code", said(some(known[name].tools, 4))) : h("span.dim", "all their tools")),
+        cell("", `${number(list.names().profileTools[name] ?? 0)} `, known[name]?.tools?.length ? h("code", said(some(known[name].tools, 4))) : h("span.dim", "all their tools")),
+        cell("", list.of(name).length ? said(some(list.of(name), 4)) : h("span.dim", "no token")),
         cell("full nowrap", h("code", `/mcp/p/${name}`), " ", copying("copy", address(name), "link small")),
         cell("act full", button(isOpen ? "Close" : "Edit", () => { editing = isOpen ? null : { name, servers: new Set(known[name]?.servers ?? list.names().servers) }; frame.paint(); }, "btn small", { "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "Close" : "Edit"} ${name}` })),
       ])];
-      if (isOpen) rows.push(h("tr.open", { role: "row", "data-key": `open ${name}` }, h("td.full", { role: "cell", colspan: "5" }, editor())));
+      if (isOpen) rows.push(h("tr.open", { role: "row", "data-key": `open ${name}` }, h("td.full", { role: "cell", colspan: "6" }, editor())));
       return rows;
     };
     const names = Object.keys(known);
     return section("Profiles", [h("p", "a smaller set of tools with its own address"), button("New profile", () => { editing = { name: "", isNew: true, servers: new Set() }; frame.paint(); }, "end btn small")],
       editing?.isNew ? editor() : null,
-      names.length ? table("fold", [["Profile"], ["Servers"], ["Tools"], ["Address"], ["Action", "", true]], [names.map(line)]) : editing ? null : h("p.dim", "No profiles yet."));
+      names.length ? table("fold", [["Profile"], ["Servers"], ["Tools"], ["Tokens"], ["Address"], ["Action", "", true]], [names.map(line)]) : editing ? null : h("p.dim", "No profiles yet."));
   }
 
   function editor() {

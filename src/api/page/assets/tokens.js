@@ -34,7 +34,7 @@ export function tokens(frame) {
   async function load() {
     const [told, servers, callers] = await Promise.all([ask("tokens"), ask("servers"), ask("access/callers")]);
     list = told;
-    names = { servers: servers.servers.map((one) => one.name), profiles: callers.profiles };
+    names = { servers: servers.servers.map((one) => one.name), profiles: callers.profiles, profileTools: callers.profile_tools };
   }
 
   const revoke = (name) => it.act("Revoking…", async () => {
@@ -154,5 +154,5 @@ export function tokens(frame) {
   }
 
   const rail = () => kept(form);
-  return { load, render, rail, leave: () => { made = null; }, required: () => list?.required ?? false, count: () => (list ? list.tokens.length + list.in_file.length : 0), names: () => names, note };
+  return { load, render, rail, leave: () => { made = null; }, required: () => list?.required ?? false, count: () => (list ? list.tokens.length + list.in_file.length : 0), names: () => names, of: (profile) => list.tokens.filter((one) => one.profile === profile).map((one) => one.name), note };
 }
