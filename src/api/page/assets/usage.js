@@ -2,12 +2,16 @@
 
 import { ask, part, query } from "./api.js";
 import { h, svg } from "./dom.js";
-import { acting, button, cell, empty, failed, go, head, labelled, row, segments, strip, table, toast, variant } from "./parts.js";
+import { write } from "./exact.js";
+import { acting, button, cell, empty, failed, go, head, labelled, row, save, segments, strip, table, toast, variant } from "./parts.js";
 import { offerTools } from "./tool_switch.js";
 import { ago, at, bytes, count, number, plain, said, short, some, span, tokens, took } from "./words.js";
 
 const DAYS = ["1", "7", "30"];
 const ORDERS = [["calls", "most calls first"], ["bytes", "largest answers first"], ["slow", "slowest first"], ["failed", "most errors first"]];
+
+/** What an export says of each tool. */
+const COLUMNS = ["server", "tool", "calls", "failed", "refused", "answer_bytes", "answer_tokens", "median_us", "p95_us", "last"];
 
 /** Limit: tools that are shown at first, and callers and servers. */
 const SHOWN = 20;
@@ -59,7 +63,7 @@ export function usage(first, frame) {
   const value = { calls: (one) => one.calls, bytes: (one) => one.answer_bytes, slow: (one) => one.p95_us ?? 0, failed: (one) => one.failed };
 
   function used() {
-    const rows = [...sums.tools].sort((a, b) => value[asked.order](b) - value[asked.order](a));
+    const rows = sorted();
     if (!rows.length) return empty("No tool was called.", "Calls of agents are counted here as they come.");
     const max = Math.max(...rows.map((one) => one.calls));
     const types = new Map(tools.map((tool) => [tool.name, tool.call_with]));
@@ -78,6 +82,19 @@ export function usage(first, frame) {
       table("fold.two", [["Tool"], ["Type"], ["Calls", "r"], ["Answers ≈ tokens", "r"], ["p50", "r"], ["p95", "r"], ["Errors", "r"], ["Callers"], ["Last call", "r"]], [rows.slice(0, most).map(line)]),
       rows.length > most ? h("p.bar.sec", button(`Show all ${number(rows.length)}`, () => { most = rows.length; frame.paint(); })) : null,
     ];
+  }
+
+  const sorted = () => [...sums.tools].sort((a, b) => value[asked.order](b) - value[asked.order](a));
+
+  const file = () => ["usage", `${asked.days}d`, asked.server, asked.caller].filter(Boolean).join("-");
+
+  const json = () => `${write({ ...sums, tools: sorted() }, 2)}\n`;
+
+  /** The table of tools. A spreadsheet takes no name in it for a formula. */
+  function csv() {
+    const quoted = (text) => `"${`${/^[=+\-@\t\r]/.test(text) ? "'" : ""}${text}`.replaceAll("\"", "\"\"")}"`;
+    const written = (one) => COLUMNS.map((key) => (typeof one[key] === "string" ? quoted(one[key]) : one[key] ?? ""));
+    return [COLUMNS, ...sorted().map(written)].map((line) => `${line.join(",")}\r\n`).join("");
   }
 
   /** Tools that agents find and nobody called, by server. */
@@ -151,7 +168,8 @@ export function usage(first, frame) {
       h("div.bar", segments("Period", [["1", "24 h"], ["7", "7 d"], ["30", "30 d"]].map(([days, word]) => ({ word, href: address({ days }), current: days === asked.days }))),
         choice("Server", "server", [["", "all servers"], ...servers.map((name) => [name, name])]),
         choice("Caller", "caller", [["", "all callers"], ...callers.map((name) => [name, name])]),
-        choice("Order", "order", ORDERS)),
+        choice("Order", "order", ORDERS),
+        sums.tools.length ? h("span.end.acts", button("Export CSV", () => save(csv(), `${file()}.csv`), "link small"), button("Export JSON", () => save(json(), `${file()}.json`), "link small")) : null),
       strip([["Calls", number(all.calls)], ["Errors", all.failed ? `${number(all.failed)}, ${((100 * all.failed) / all.calls).toFixed(1)} %` : "0"], ["Refused", number(all.refused)], ["Answers", `${bytes(all.answer_bytes)} ≈ ${short(tokens(all.answer_bytes))} tokens`], ["p50 / p95", `${took(all.median_us)} / ${took(all.p95_us)}`], ["Definitions not sent", h("b", `${short(sums.definitions.not_sent)} tokens`)]]),
       h("div.cols", h("section", { "aria-labelledby": "d-h" }, bars(), used(), unused()),
         h("aside.rail", { "aria-label": "Sums" }, saved(),
