@@ -117,12 +117,13 @@ impl RequestsInFlight {
         self.table.lock().open.remove(&number).is_some()
     }
 
-    /// Hands a request its answer, or the reason why there is none.
-    pub(super) fn finish(&self, number: u64, end: Result<Outcome, LinkError>) {
+    /// Hands a request its answer, or the reason why there is none; whether anybody waited for it.
+    pub(super) fn finish(&self, number: u64, end: Result<Outcome, LinkError>) -> bool {
         let open = self.table.lock().open.remove(&number);
-        if let Some(open) = open {
+        if let Some(open) = &open {
             open.slot.push(end.map(Incoming::Answer));
         }
+        open.is_some()
     }
 
     /// Hands a notice to a request; gives it back if there is no such request.

@@ -17,38 +17,45 @@ impl Sorter {
     }
 
     /// Takes what should be one message. What is none is counted and passed over; what is broken fails the request whose id it
-    /// bears.
-    pub(super) fn sort(&mut self, in_flight: &RequestsInFlight, text: &Bytes) {
+    /// bears. Whether it ended a request.
+    pub(super) fn sort(&mut self, in_flight: &RequestsInFlight, text: &Bytes) -> bool {
         let trimmed = text.trim_ascii();
         if trimmed.is_empty() {
-            return;
+            return false;
         }
         match Message::parse(&text.slice_ref(trimmed)) {
             Ok(message) => self.message(in_flight, message),
             // Revision 2025-03-26 lets servers send several at once.
             Err(_) if trimmed.first() == Some(&b'[') => {
-                self.batch(in_flight, &text.slice_ref(trimmed));
+                self.batch(in_flight, &text.slice_ref(trimmed))
             }
             Err(error) if trimmed.first() == Some(&b'{') => {
                 let mut finder = IdFinder::default();
                 finder.feed(trimmed);
                 let (id, why) = (finder.finish(), error.to_string());
-                self.broken(in_flight, id.as_ref(), &why, trimmed);
+                self.broken(in_flight, id.as_ref(), &why, trimmed)
             }
-            Err(_) => self.noise.note(trimmed),
+            Err(_) => self.pass_over(trimmed),
         }
     }
 
-    fn batch(&mut self, in_flight: &RequestsInFlight, text: &Bytes) {
+    fn batch(&mut self, in_flight: &RequestsInFlight, text: &Bytes) -> bool {
         let Ok(batch) = Raw::parse(text) else {
-            return self.noise.note(text);
+            return self.pass_over(text);
         };
+        let mut has_ended = false;
         for element in batch.elements() {
-            match Message::parse(element.bytes()) {
+            has_ended |= match Message::parse(element.bytes()) {
                 Ok(message) => self.message(in_flight, message),
-                Err(_) => self.noise.note(element.as_bytes()),
-            }
+                Err(_) => self.pass_over(element.as_bytes()),
+            };
         }
+        has_ended
+    }
+
+    fn pass_over(&self, text: &[u8]) -> bool {
+        self.noise.note(text);
+        false
     }
 
     /// Fails the request whose answer cannot be read, of which `text` came. Whether its id could be found.
@@ -70,7 +77,7 @@ impl Sorter {
         number.is_some()
     }
 
-    fn message(&mut self, in_flight: &RequestsInFlight, message: Message) {
+    fn message(&mut self, in_flight: &RequestsInFlight, message: Message) -> bool {
         in_flight.news().note_heard();
         match message {
             Message::Response(Response {
@@ -78,11 +85,17 @@ impl Sorter {
                 outcome,
             }) => match id.our_number() {
                 Some(number) => in_flight.finish(number, Ok(outcome)),
-                None => self.noise.note(b"an answer to an unknown request"),
+                None => self.pass_over(b"an answer to an unknown request"),
             },
             Message::Response(Response { id: None, .. }) => self.unattributed_error(in_flight),
-            Message::Notification(notice) => Self::notice(in_flight, notice),
-            Message::Request(question) => in_flight.news().post(News::Question(question)),
+            Message::Notification(notice) => {
+                Self::notice(in_flight, notice);
+                false
+            }
+            Message::Request(question) => {
+                in_flight.news().post(News::Question(question));
+                false
+            }
         }
     }
 
@@ -113,14 +126,14 @@ impl Sorter {
     }
 
     /// The server could not read a request and does not say which. With one in flight it is that one.
-    fn unattributed_error(&mut self, in_flight: &RequestsInFlight) {
+    fn unattributed_error(&mut self, in_flight: &RequestsInFlight) -> bool {
         match in_flight.only() {
             Some(number) => {
                 let error =
                     LinkError::Broken("the server rejected the request as unreadable".to_owned());
-                in_flight.finish(number, Err(error));
+                in_flight.finish(number, Err(error))
             }
-            None => self.noise.note(b"an error without id"),
+            None => self.pass_over(b"an error without id"),
         }
     }
 }

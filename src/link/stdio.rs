@@ -203,7 +203,9 @@ impl StdoutReader {
             match line {
                 // The end of the connection says more than a message that was torn off.
                 Line::Text(text) if lines.is_over() && Raw::parse(&text).is_err() => (),
-                Line::Text(text) => self.sorter.sort(in_flight, &text),
+                Line::Text(text) => {
+                    self.sorter.sort(in_flight, &text);
+                }
                 Line::TooLarge(id) => {
                     let text = TOO_LARGE.as_bytes();
                     self.sorter.broken(in_flight, id.as_ref(), TOO_LARGE, text);

@@ -29,12 +29,6 @@ const MAX_RETRY: Duration = Duration::from_mins(1);
 /// How long to wait for a server to open the stream. Some send nothing before they have a message.
 const OPENED: Duration = Duration::from_millis(500);
 
-/// Limit: how much of the stream is read in a second, in bytes. A server that sends more waits until it is read.
-const A_SECOND: usize = 1 << 20;
-
-/// What a message counts at least, however short it is: sorting it takes time, too.
-const A_MESSAGE: usize = 1 << 10;
-
 impl HttpShared {
     /// Listens in the session of the moment, and no more in any other. Comes back when the stream is open, because many servers lose
     /// what they send before: a question of the very first call, for example.
@@ -63,10 +57,9 @@ impl HttpShared {
             match response {
                 Ok(response) if is_stream(&response) => {
                     let mut events = Events::of(response, last_id.take());
-                    let mut pace = ReadingPace::new();
                     while let Ok(frame) = events.next().await {
                         self.arrived(&frame);
-                        pace.keep(frame.len()).await;
+                        events.note_beside(&frame);
                     }
                     if events.has_moved() || opened.elapsed() > MAX_RETRY {
                         backoff = RETRY;
@@ -120,32 +113,6 @@ impl HttpShared {
     }
 }
 
-/// How much was read within the last second.
-struct ReadingPace {
-    since: tokio::time::Instant,
-    read: usize,
-}
-
-impl ReadingPace {
-    fn new() -> Self {
-        Self {
-            since: tokio::time::Instant::now(),
-            read: 0,
-        }
-    }
-
-    /// Notes a message of this size, and waits for the end of a second in which too much came.
-    async fn keep(&mut self, size: usize) {
-        if self.since.elapsed() >= Duration::from_secs(1) {
-            *self = Self::new();
-        }
-        self.read = self.read.saturating_add(size.max(A_MESSAGE));
-        if self.read >= A_SECOND {
-            tokio::time::sleep_until(self.since + Duration::from_secs(1)).await;
-        }
-    }
-}
-
 fn is_stream(response: &Response<ServerBody>) -> bool {
     response.status().is_success() && is_event_stream(response.headers())
 }
@@ -157,28 +124,4 @@ fn is_final(status: StatusCode) -> bool {
         StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS
     );
     !status.is_server_error() && !passing || status == StatusCode::NOT_IMPLEMENTED
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_stream_is_read_at_a_pace() {
-        for (messages, size, seconds) in [(1000, 100, 0), (10_000, 100, 9), (3, 2 << 20, 3)] {
-            let began = tokio::time::Instant::now();
-            let mut pace = ReadingPace::new();
-            for _ in 0..messages {
-                pace.keep(size).await;
-            }
-            assert_eq!(began.elapsed().as_secs(), seconds, "{messages} of {size}");
-        }
-        let mut pace = ReadingPace::new();
-        for _ in 0..10 {
-            tokio::time::sleep(Duration::from_secs(2)).await;
-            let began = tokio::time::Instant::now();
-            pace.keep(A_SECOND - 1).await;
-            assert_eq!(began.elapsed(), Duration::ZERO, "it was silent meanwhile");
-        }
-    }
 }

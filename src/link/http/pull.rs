@@ -103,14 +103,26 @@ impl Pull {
                 continue;
             }
             return match Message::parse(&frame) {
-                Ok(Message::Notification(notice)) => Ok(Incoming::Notice(notice)),
-                Ok(Message::Request(question)) => Ok(Incoming::Question(question)),
+                Ok(Message::Notification(notice)) => {
+                    self.note_beside(&frame);
+                    Ok(Incoming::Notice(notice))
+                }
+                Ok(Message::Request(question)) => {
+                    self.note_beside(&frame);
+                    Ok(Incoming::Question(question))
+                }
                 Ok(Message::Response(answer)) => self.answer(answer),
                 Err(error) => {
                     let why = self.shared.server.excerpt(error.to_string().as_bytes());
                     Err(self.broken(why))
                 }
             };
+        }
+    }
+
+    fn note_beside(&mut self, frame: &Bytes) {
+        if let State::Reading(Reply::Events(events)) = &mut self.state {
+            events.note_beside(frame);
         }
     }
 

@@ -120,7 +120,11 @@ impl StreamReader {
             let in_flight = &self.shared.in_flight;
             tokio::select! {
                 event = self.events.next_event() => match event {
-                    Ok(event) if event.is_message() => sorter.sort(in_flight, &event.data),
+                    Ok(event) if event.is_message() => {
+                        if !sorter.sort(in_flight, &event.data) {
+                            self.events.note_beside(&event.data);
+                        }
+                    }
                     Ok(event) => match named_address(&self.shared.uri, &event) {
                         Some(Ok(address)) => self.shared.address.store(Arc::new(address)),
                         Some(Err(why)) => return why,
@@ -137,7 +141,9 @@ impl StreamReader {
                     }
                     Err(End::Cut(why)) => return why,
                 },
-                Some(frame) = self.answers.recv() => sorter.sort(in_flight, &frame),
+                Some(frame) = self.answers.recv() => {
+                    sorter.sort(in_flight, &frame);
+                }
                 _ = look.tick() => {
                     if in_flight.is_empty() {
                         idle = Instant::now();

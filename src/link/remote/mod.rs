@@ -9,6 +9,7 @@ mod endpoint;
 mod excerpt;
 mod pool;
 mod reach;
+mod reading_pace;
 mod refusal;
 mod reply;
 pub mod sse;

@@ -13,7 +13,7 @@ use http_body_util::BodyExt;
 use hyper::body::Body;
 use tokio::time::Instant;
 
-use super::{ServerBody, sse};
+use super::{ServerBody, reading_pace::ReadingPace, sse};
 use crate::{link::MAX_FRAME, storage::in_words};
 
 /// How long the rest of an answered stream may take to end. Read to its end, its connection serves again.
@@ -120,6 +120,7 @@ pub(crate) struct Events {
     fruitful: bool,
     /// When the last bytes came, comments included.
     heard: Instant,
+    pace: ReadingPace,
 }
 
 impl Events {
@@ -131,6 +132,7 @@ impl Events {
             after,
             fruitful: false,
             heard: Instant::now(),
+            pace: ReadingPace::new(),
         }
     }
 
@@ -149,7 +151,13 @@ impl Events {
                 self.fruitful = true;
                 return Ok(event.data);
             }
+            self.pace.note_message(event.data.len());
         }
+    }
+
+    /// Has a message that is no answer slow down what is read after it, where many come.
+    pub(crate) fn note_beside(&mut self, frame: &Bytes) {
+        self.pace.note_message(frame.len());
     }
 
     /// The next event of any kind.
@@ -160,6 +168,8 @@ impl Events {
                 Ok(None) => (),
                 Err(sse::TooLarge) => return Err(End::TooLarge),
             }
+            self.pace.note(self.parser.take_passed_over());
+            self.pace.wait().await;
             let piece = match self.body.frame().await {
                 None => return Err(End::Cut("the stream ended".to_owned())),
                 Some(Err(error)) => return Err(End::Cut(cause(&error))),

@@ -55,6 +55,8 @@ pub struct Parser {
     limit: usize,
     /// What is passed over of an event that was too large.
     excess: Excess,
+    /// Bytes of lines that belong to no event with data.
+    passed_over: usize,
 }
 
 /// How much of an event that was too large has been read.
@@ -86,12 +88,18 @@ impl Parser {
             retry: None,
             limit,
             excess: Excess::None,
+            passed_over: 0,
         }
     }
 
     /// Takes the next bytes of the stream.
     pub fn feed(&mut self, chunk: &[u8]) {
         self.buffer.extend_from_slice(chunk);
+    }
+
+    /// How many bytes were passed over since this was last taken: comments, blank lines, events without data.
+    pub(crate) fn take_passed_over(&mut self) -> usize {
+        std::mem::take(&mut self.passed_over)
     }
 
     /// The id of the last complete event that bore one.
@@ -143,6 +151,7 @@ impl Parser {
                 self.field(line);
             }
             if self.data.is_empty() {
+                self.passed_over = self.passed_over.saturating_add(self.line);
                 self.forget();
             }
         }

@@ -34,6 +34,26 @@ fn the_room_of_a_large_event_goes_with_it() {
     assert!(room < KEPT_SIZE, "{room}");
 }
 
+#[test]
+fn what_belongs_to_no_event_is_counted() {
+    let mut parser = Parser::new(1 << 20);
+    for (text, events, passed_over) in [
+        (": c\n\n".repeat(1000), 0, 5000),
+        ("id: 1\nretry: 2\n\nevent: e\n\n".repeat(10), 0, 260),
+        (": c\r\n".repeat(10), 0, 40),
+        ("event: message\nid: 1\ndata: {}\n\n".repeat(10), 10, 210),
+        ("data: {}\n\n".repeat(10), 10, 0),
+    ] {
+        parser.feed(text.as_bytes());
+        let mut seen = 0;
+        while parser.next_event().expect("within the limit").is_some() {
+            seen += 1;
+        }
+        let counted = parser.take_passed_over();
+        assert_eq!((seen, counted), (events, passed_over), "{text}");
+    }
+}
+
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Seen {
     let mut parser = Parser::new(1 << 20);
     let mut events = Vec::new();
