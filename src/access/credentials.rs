@@ -19,6 +19,14 @@ pub struct BadHeader {
     pub problem: &'static str,
 }
 
+impl BadHeader {
+    /// A credential of another scheme, which says of nobody who he is.
+    pub(super) const NO_BEARER: Self = Self {
+        header: header::AUTHORIZATION,
+        problem: "is not `Bearer TOKEN`",
+    };
+}
+
 /// A user whom a proxy names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForwardedUser {

@@ -18,7 +18,7 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, header};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -154,6 +154,9 @@ impl Access {
         match (identified, peer) {
             // One that is shown has to be good, wherever none is needed.
             (Err(Refused::NoCredential), _) if token.is_some() => Err(Refused::UnknownToken),
+            (Err(Refused::NoCredential), _) if headers.contains_key(header::AUTHORIZATION) => {
+                Err(BadHeader::NO_BEARER.into())
+            }
             (Err(Refused::NoCredential), Peer::LocalSocket) => Ok(self.0.local.clone()),
             (Err(Refused::NoCredential), Peer::Network(address))
                 if !settings.requires_credentials() =>

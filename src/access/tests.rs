@@ -50,6 +50,7 @@ fn both(order: &str) -> String {
 
 const ADA: (&str, &str) = ("authorization", "Bearer 0123456789abcdef-ada");
 const NO_CREDENTIAL: &str = "the request has no token";
+const NO_BEARER: &str = "the header authorization is not `Bearer TOKEN`";
 const UNKNOWN: &str = "the token is unknown";
 
 #[test]
@@ -93,14 +94,29 @@ fn a_token_says_who_it_is() {
         );
     }
     check(Some(NETWORK), &[], NO_CREDENTIAL);
-    check(
-        Some(NETWORK),
-        &[("authorization", "Basic YTpi")],
-        NO_CREDENTIAL,
-    );
+    check(Some(NETWORK), &[("authorization", "Basic YTpi")], NO_BEARER);
     check(Some(NETWORK), &[("x-forwarded-user", "ada")], NO_CREDENTIAL);
     // Who may open the socket need not say who it is.
     check(None, &[], "anonymous []");
+}
+
+#[test]
+fn what_is_shown_has_to_be_a_good_token_also_where_none_is_needed() {
+    let (access, open) = (Access::default(), Settings::default());
+    for written in [
+        "Basic YTpi",
+        "mcpproxy_abc",
+        "Token mcpproxy_abc",
+        "Bearer:mcpproxy_abc",
+        "Bearer\tmcpproxy_abc",
+        "Bearer mcpproxy_abc",
+    ] {
+        for peer in [Peer::Network(([127, 0, 0, 1], 1).into()), Peer::LocalSocket] {
+            let shown = headers(&[("authorization", written)]);
+            let caller = access.authenticate(&open, &shown, peer);
+            assert!(caller.is_err(), "{written}");
+        }
+    }
 }
 
 #[test]
@@ -122,6 +138,12 @@ fn a_proxy_is_believed_if_it_is_trusted() {
         Some(NETWORK),
         &[("x-forwarded-user", "operator")],
         "the header x-forwarded-user is a name that mcpproxy gives itself",
+    );
+    // What the proxy was shown is its business.
+    check(
+        Some(NETWORK),
+        &[ada, ("authorization", "Basic YTpi")],
+        "ada []",
     );
     // The local socket is no proxy's.
     check(None, &[ada], "anonymous []");
