@@ -98,7 +98,7 @@ impl ConfigGet {
         let Some(key) = self.key else {
             return output::json(&output::as_json(&written)?);
         };
-        let text = std::fs::read_to_string(files.config_file()).unwrap_or_default();
+        let text = config::read_text(files.config_file()).unwrap_or_default();
         let path = config::keys_of_path(&key, &text);
         let found = path.iter().try_fold(&written, |value, key| value.get(key));
         let value = found.cloned().or_else(|| default_of(&path));

@@ -13,8 +13,8 @@ pub(super) const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 /// As many as Linux follows.
 const MOST_LINKS: usize = 40;
 
-/// The text of a file, if it has a sane size.
-pub(super) fn read_text(file: &Path) -> io::Result<String> {
+/// The text of a configuration file. One that is no regular file, or larger than 16 MiB, is refused.
+pub fn read_text(file: &Path) -> io::Result<String> {
     storage::read_text(file, LARGEST_FILE)
 }
 

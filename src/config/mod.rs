@@ -69,6 +69,7 @@ pub use blank::Blank;
 pub use document::{Document, json_and_repeated, json_of};
 pub use edit::{Change, EditError, count_entries, edit, edit_all, written_entries, written_entry};
 pub use entry_switches::EntryFlag;
+pub use file::read_text;
 pub use file_change::{EditedFile, TextChange};
 pub use finding::{ConfigError, ConfigFinding, FindingKind, LineColumn};
 pub use fingerprint::fingerprint_as_written;

@@ -75,7 +75,7 @@ pub fn rewrite(
         create_private_dir(folder).map_err(failed("create the folder", folder))?;
     }
     let _lock = lock(real)?;
-    let is_readable = File::open(real).is_ok();
+    let is_readable = read_text(real).is_ok();
     if is_readable && fs::metadata(real).is_ok_and(|found| found.permissions().readonly()) {
         // Replacing it would work, but somebody does not want that.
         let error = io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only");

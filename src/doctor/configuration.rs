@@ -1,10 +1,10 @@
 //! What `config check` finds, as findings.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use super::DoctorFinding;
 use crate::{
-    config::Settings,
+    config::{self, Settings},
     management::{ConfigReport, StatusReport},
 };
 
@@ -15,7 +15,7 @@ pub(super) fn has_secrets(file: &Path, known: &Settings) -> bool {
     let secrets = known.secrets();
     // A reference that leads to nothing stands for itself.
     let without_references = |text: String| text.replace("${", "$ {");
-    let text = fs::read_to_string(file).map(without_references);
+    let text = config::read_text(file).map(without_references);
     text.is_ok_and(|text| *secrets.redacted(&text) != *text)
 }
 
@@ -88,7 +88,7 @@ mod tests {
             let text = format!(
                 r#"{{ "mcpServers": {{ "a": {{ "url": "https://x.example/mcp", "enabled": {is_on}, "headers": {{ "Authorization": "Bearer {token}" }} }} }} }}"#
             );
-            fs::write(&file, &text).expect("writable");
+            std::fs::write(&file, &text).expect("writable");
             let surroundings = Surroundings {
                 lookup: &|name| (name == "A_TOKEN").then(|| "an0ther-value".to_owned()),
                 folder: folder.path(),

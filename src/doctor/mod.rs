@@ -12,7 +12,7 @@ mod secrets;
 mod servers;
 mod trial;
 
-use std::{fs, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -203,7 +203,7 @@ fn named_by_clients(
         places: Some(files.places().clone()),
     };
     // What is wrong with the file is a finding of its own.
-    let text = fs::read_to_string(files.config_file()).unwrap_or_default();
+    let text = config::read_text(files.config_file()).unwrap_or_default();
     let entries = config::written_entries(&text).unwrap_or_default();
     let served = clients::ServedHere {
         us,

@@ -12,7 +12,7 @@ const SECRETS: &str = "secrets";
 pub(super) fn check(files: &Management<OverFiles>) -> Option<DoctorFinding> {
     // What is wrong with the file then is a finding of its own.
     let keyring = files.keyring().ok()?;
-    let text = std::fs::read_to_string(files.config_file()).unwrap_or_default();
+    let text = config::read_text(files.config_file()).unwrap_or_default();
     let uses = config::secret_uses(&text).unwrap_or_default();
     Some(finding(&keyring, keyring.stored(), uses.len()))
 }

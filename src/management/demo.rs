@@ -1,8 +1,6 @@
 //! The bundled demo server, started while the daemon runs: nothing is downloaded and nothing is written, and it goes with the daemon, or when
 //! it is removed.
 
-use std::fs;
-
 use super::{Backing, Management, servers::ServerChange};
 use crate::{
     activity::OperatorChange,
@@ -18,7 +16,7 @@ impl<B: Backing> Management<B> {
     /// have another one from one call to the next.
     pub(super) fn is_not_the_demo(&self, name: &str) -> Result<(), Failure> {
         let is_named = || {
-            let text = fs::read_to_string(self.config_file()).unwrap_or_default();
+            let text = config::read_text(self.config_file()).unwrap_or_default();
             let written = config::written_entries(&text).unwrap_or_default();
             written
                 .iter()

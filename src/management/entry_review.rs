@@ -75,7 +75,7 @@ impl<B: Backing> Management<B> {
         name: &str,
     ) -> (Option<Value>, Option<EntryReview>) {
         let in_force = settings.readable_entry(name).map(|entry| entry.shown());
-        let text = fs::read_to_string(self.config_file()).ok();
+        let text = config::read_text(self.config_file()).ok();
         let Some(written) = text.and_then(|text| written_entry(&text, name).ok()) else {
             return (in_force, None);
         };

@@ -1,7 +1,7 @@
 //! The verbs over the configuration file and the last known lists, for when no daemon runs.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -243,7 +243,7 @@ impl Management<OverFiles> {
 
     /// The text of the file, and whether there is one.
     fn text(&self) -> Result<(String, bool), Failure> {
-        match fs::read_to_string(self.config_file()) {
+        match config::read_text(self.config_file()) {
             Ok(text) => Ok((text, true)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((String::new(), false)),
             Err(reason) => Err(unusable(&LoadError::Unreadable {

@@ -1,6 +1,6 @@
 //! Secrets by name: which there are, where each is kept and who uses it. Values are stored and never shown. Everything here blocks.
 
-use std::{collections::BTreeMap, fs};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,7 +100,7 @@ impl Management<OverFiles> {
     /// The secrets that the file refers to, with their users. The error says why the file cannot be read.
     pub fn secret_uses(&self) -> Result<SecretUses, String> {
         let file = self.config_file();
-        let text = fs::read_to_string(file).unwrap_or_default();
+        let text = config::read_text(file).unwrap_or_default();
         config::secret_uses(&text).map_err(|error| format!("{}: {error}", file.display()))
     }
 

@@ -225,6 +225,15 @@ fn the_reader_of_decisions_sees_what_is_there() {
     }
 }
 
+/// In place of the configuration file may be a pipe, or a device without an end.
+#[test]
+fn the_configuration_file_is_read_in_one_way() {
+    let found = found_in_code(|_, line| {
+        line.contains("config_file") && (line.contains("fs::read") || line.contains("File::open"))
+    });
+    assert_none_but(&found, &[], "read it with `config::read_text`");
+}
+
 #[test]
 fn callers_are_made_in_one_place() {
     let found = found_in_code(|_, line| has_word(line, "anonymous"));
