@@ -58,10 +58,14 @@ test("a daemon that goes is missed, and found again", async () => {
 
 test("a file that cannot be read is named while the last good one holds", async () => {
   const here = await world();
-  const { page, title, close } = await visitor(here);
+  const { page, title, close } = await visitor(here, { expected: [/status of 500/] });
   await title(/servers/);
   here.write("nothing");
   await page.getByText("Configuration file not loaded: line ").waitFor();
+  assert.doesNotMatch(await page.locator("#notices").innerText(), /`/);
+  await page.locator("a[data-tab=settings]").click();
+  await page.getByText("No setting can be changed until the file is correct.").waitFor();
+  assert.equal(await page.locator(".note").count(), 1, "it is said once");
   await page.getByRole("button", { name: "Copy its path" }).click();
   assert.equal(await copied(page), here.config);
   await close();

@@ -8,7 +8,7 @@ import { told } from "./notify.js";
 import { button, copy, note, needsYou, toast, unreadable, waiting } from "./parts.js";
 import { placeOf } from "./places.js";
 import { signedOut, signedOutNote } from "./signed_out.js";
-import { said, span, timeOf } from "./words.js";
+import { sentence, span, timeOf } from "./words.js";
 
 const main = document.getElementById("main");
 
@@ -153,7 +153,7 @@ async function heard(how) {
     return paint();
   }
   const error = live.status.config_error;
-  fill(notices, error ? note("err", [h("b", "Configuration file not loaded: "), said(error.replace(`the configuration ${live.status.config_file} cannot be used: `, "")), ". mcpproxy keeps the last good one."], button("Copy its path", () => copy(live.status.config_file), "btn small")) : null);
+  fill(notices, error ? note("err", [h("b", "Configuration file not loaded: "), sentence(error.replace(`the configuration ${live.status.config_file} cannot be used: `, "")), ". mcpproxy keeps the last good one."], button("Copy its path", () => copy(live.status.config_file), "btn small")) : null);
   const mine = visits;
   if (document.body.hasAttribute("data-out")) {
     // Somebody has logged in, in another tab.

@@ -37,16 +37,13 @@ export function overview(query, frame) {
   let which = query.get("state") ?? "all";
   let wanted = query.get("name") ?? "";
 
-  async function load() {
-    // Its warnings are of now, too: what was just added may have ended one.
-    const [answer, status] = await Promise.all([ask("servers"), ask("status"), calls.load(), sum()]);
-    live.status = status;
-    rows = answer.servers;
-    if (status.warnings.length) file = await ask("config").catch(() => null);
-    order = new Map();
-    place();
-    await Promise.all([start.load(rows), steps.load(rows)]);
+  /** Its warnings are of now, too: what was just added may have ended one. */
+  async function warnings() {
+    live.status = await ask("status");
+    if (live.status.warnings.length && !live.status.config_error) file = await ask("config").catch(() => null);
   }
+
+  const load = () => Promise.all([warnings(), refresh(true)]);
 
   /** Rows keep their places until the page is opened anew; new ones come last. */
   function place() {
@@ -54,9 +51,10 @@ export function overview(query, frame) {
     for (const one of unplaced) order.set(one.name, { rank: order.size, needs: needsYou(one) });
   }
 
-  async function refresh() {
+  async function refresh(isAnew = false) {
     const [answer] = await Promise.all([ask("servers"), calls.refresh(), sum()]);
     rows = answer.servers;
+    if (isAnew) order = new Map();
     place();
     await Promise.all([start.load(rows), steps.load(rows)]);
   }
@@ -168,7 +166,7 @@ export function overview(query, frame) {
     const missing = lacks(one);
     if (missing) return go(["Enter ", said(missing)], `/ui/servers/${name}#fix-value`, small);
     if (hasFailed(one) && one.step?.do === "read_log" && one.transport === "stdio") return [go("Open log", `/ui/servers/${name}#log`, small), " ", go("Correct it", `/ui/servers/${name}#fix-value`, small)];
-    if (hasFailed(one) && one.transport !== "stdio" && one.transport && !one.unusable) return [button("Try again", () => act(one.name, "restart"), small), " ", go("Correct it", `/ui/servers/${name}#fix-value`, small)];
+    if (hasFailed(one) && one.transport && !one.unusable) return [button("Try again", () => act(one.name, "restart"), small), " ", go("Correct it", `/ui/servers/${name}#fix-value`, small)];
     if (hasFailed(one)) return go(one.transport ? "Correct it" : "Open", `/ui/servers/${name}#fix-value`, small);
     if (one.held) return go("Review", `/ui/review/${name}`, small);
     if (needsYou(one)) return go("Open", `/ui/servers/${name}`, small);
@@ -201,7 +199,7 @@ export function overview(query, frame) {
     );
   }
 
-  return { title: "Servers", tab: "servers", waiting: "Reading the servers…", load, refresh, navigate, render };
+  return { title: "Servers", tab: "servers", waiting: "Reading the servers…", load, refresh: () => refresh(), navigate, render };
 }
 
 /** Why a server is as it is, and what to do. `held` says what of it is held. */

@@ -5,7 +5,7 @@ import { doctor } from "./doctor.js";
 import { h } from "./dom.js";
 import { history } from "./history.js";
 import { notifying } from "./notify.js";
-import { acting, button, cell, facts, failed, go, head, json, labelled, note, row, section, table, toast } from "./parts.js";
+import { acting, button, cell, empty, facts, failed, go, head, json, labelled, note, row, section, table, toast } from "./parts.js";
 import { ELSEWHERE, GROUPS, SECRET } from "./setting_names.js";
 import { bytes, capital, count, number, said, sentence, span } from "./words.js";
 
@@ -47,9 +47,10 @@ export function settings(query, frame) {
           file ? button(isFile ? "Hide the file" : "Show the file", () => { isFile = !isFile; frame.paint(); }, "btn", { "aria-expanded": String(isFile) }) : null,
           go("JSON Schema", "/api/v1/config/schema"), go("Access", "/ui/access"))),
       isFile && file ? section("File", h("p", "of ", h("code", said(file.config_file)), "; comments are left out, secrets are masked"), json(file.settings, "The configuration file", "code short")) : null,
-      status.warnings.map((warning) => warned(warning, file, mend)),
+      // What the daemon says of a file that it did not load stands above.
+      unreadable ? null : status.warnings.map((warning) => warned(warning, file, mend)),
       failure ?? it.failure ? failed(failure ?? it.failure) : null,
-      file ? values() : failed(unreadable),
+      file ? values() : status.config_error ? empty("No setting can be changed until the file is correct.", "What is in force stands below, under Daemon.") : failed(unreadable),
       past.render(),
       checkUp.render(),
       daemon(),
