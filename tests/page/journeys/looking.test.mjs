@@ -168,6 +168,10 @@ test("the settings say what is in force", async () => {
   await page.getByRole("combobox", { name: "Add and change servers" }).waitFor();
   await page.locator("tr", { hasText: "in force: 127.0.0.1:" }).waitFor();
   assert.equal(await page.getByText("in force:").count(), 1, "nothing else is set by an option");
+  // A problem leads to where it is mended.
+  await page.getByRole("button", { name: "Find problems" }).click();
+  await page.getByRole("link", { name: "Open broken" }).click();
+  await page.getByRole("form", { name: "Correct the command" }).waitFor();
   await go("/ui/access");
   await page.getByLabel("Tool as SERVER:TOOL").fill("bookings:find_rooms");
   await page.keyboard.press("Enter");

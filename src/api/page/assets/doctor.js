@@ -1,8 +1,8 @@
 // What may be wrong, each thing with what to do: looked for when a person asks.
 
-import { ask } from "./api.js";
+import { ask, part } from "./api.js";
 import { h } from "./dom.js";
-import { acting, button, cell, failed, head, row, section, state, table } from "./parts.js";
+import { acting, button, cell, failed, go, head, row, section, state, table } from "./parts.js";
 import { capital, count, said } from "./words.js";
 
 /** Milliseconds that it may take: a login shell is asked for its PATH. */
@@ -10,6 +10,14 @@ const PATIENCE = 60_000;
 
 const WORST = ["fail", "warn", "ok"];
 const STATES = { fail: ["err", "fails"], warn: ["auth", "warning"], ok: ["ready", "ok"] };
+
+/** Where on this page it is mended; the daemon names commands of the terminal. */
+function wayOf({ check, where, severity }) {
+  if (severity === "ok") return null;
+  if (check === "server" && where) return go(["Open ", said(where)], `/ui/servers/${part(where)}`, "btn small");
+  if (check === "client") return go("Clients", "/ui/clients", "btn small");
+  return check === "configuration" && severity === "fail" ? go("Servers that need you", "/ui/?state=you", "btn small") : null;
+}
 
 export function doctor(frame) {
   let report = null;
@@ -23,7 +31,7 @@ export function doctor(frame) {
       head("", said(finding.check)),
       cell("nowrap", state(kind, word)),
       cell("full", capital(finding.what), finding.where ? h("div.sub", h("code", said(finding.where))) : null),
-      cell("full soft", finding.fix ? capital(finding.fix) : ""),
+      cell("full soft", wayOf(finding), finding.fix ? h("div.sub", capital(finding.fix)) : ""),
     ]);
   }
 

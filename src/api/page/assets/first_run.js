@@ -5,7 +5,7 @@ import { clients } from "./clients.js";
 import { h, icon } from "./dom.js";
 import { TITLES, imports } from "./imports.js";
 import { live } from "./live.js";
-import { button, command, failed, go, toast } from "./parts.js";
+import { acting, button, command, failed, go, toast } from "./parts.js";
 import { asker, thing } from "./records.js";
 import { count, said, took } from "./words.js";
 
@@ -13,23 +13,13 @@ export function firstRun(frame, calls) {
   const others = imports(frame);
   const list = clients(frame);
   let isRead = false;
-  let isStarting = false;
-  let failure = null;
+  const it = acting(frame);
 
   /** Starts the demo server; nothing is written, and one click takes it away again. */
-  async function demo() {
-    [isStarting, failure] = [true, null];
-    frame.paint();
-    try {
-      await post("demo");
-      toast("Started the demo", () => remove("servers/demo").then(frame.soon, frame.soon));
-    } catch (error) {
-      failure = error;
-    }
-    isStarting = false;
-    frame.paint();
-    frame.soon();
-  }
+  const demo = () => it.act("Starting the demo…", async () => {
+    await post("demo");
+    toast("Started the demo", () => remove("servers/demo").then(frame.soon, frame.soon));
+  });
 
   const way = (id, title, text, act, line) => h("section", { "aria-labelledby": id }, h("h3", { id }, title), h("p.soft", text), h("p", act), command(line));
 
@@ -76,8 +66,8 @@ export function firstRun(frame, calls) {
         h("div.ways",
           way("w1", "Import", waiting(), n ? go(`Look at the ${count(n, "server")}`, "/ui/add#import", "btn primary") : go("Look again", "/ui/add#import"), "mcpproxy import"),
           way("w2", "Add or paste", "Paste what a README gives, choose a known server, or fill in a form.", go("Add a server", "/ui/add", n ? "btn" : "btn primary"), "mcpproxy upstream add NAME -- COMMAND"),
-          way("w3", "Try the demo", "A built-in server with harmless tools. It downloads and writes nothing, and ends with the daemon.", isStarting ? h("span.wait", { role: "status" }, "Starting the demo…") : button("Start the demo", demo), "mcpproxy serve --demo")),
-        failure ? failed(failure) : null,
+          way("w3", "Try the demo", "A built-in server with harmless tools. It downloads and writes nothing, and ends with the daemon.", it.doing ? h("span.wait", { role: "status" }, it.doing) : button("Start the demo", demo), "mcpproxy serve --demo")),
+        it.failure ? failed(it.failure) : null,
         steps(),
       ];
     },

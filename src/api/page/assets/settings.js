@@ -10,7 +10,7 @@ import { ELSEWHERE, GROUPS, SECRET } from "./setting_names.js";
 import { bytes, capital, count, number, said, sentence, span } from "./words.js";
 
 export function settings(query, frame) {
-  let status, file, schema, unreadable, review, failure;
+  let status, file, schema, unreadable, review;
   let filter = "";
   /** Which are shown: all, `own` for those that the file sets, `unsaved`. */
   let only = "";
@@ -22,11 +22,14 @@ export function settings(query, frame) {
   const past = history(frame, refresh);
   let isFile = false;
   const it = acting(frame);
-  const mend = mending(it, load);
+  const mend = mending(it, () => anew());
 
   async function load() {
     await Promise.all([refresh(), past.load()]);
   }
+
+  /** The same where fields have other values than what was typed. */
+  const anew = () => { resets += 1; return load(); };
 
   async function refresh() {
     status = await ask("status");
@@ -49,7 +52,7 @@ export function settings(query, frame) {
       isFile && file ? section("File", h("p", "of ", h("code", said(file.config_file)), "; comments are left out, secrets are masked"), json(file.settings, "The configuration file", "code short")) : null,
       // What the daemon says of a file that it did not load stands above.
       unreadable ? null : status.warnings.map((warning) => warned(warning, file, mend)),
-      failure ?? it.failure ? failed(failure ?? it.failure) : null,
+      it.failure ? failed(it.failure) : null,
       file ? values() : status.config_error ? empty("No setting can be changed until the file is correct.", "What is in force stands below, under Daemon.") : failed(unreadable),
       past.render(),
       checkUp.render(),
@@ -137,54 +140,30 @@ export function settings(query, frame) {
       (review.warnings ?? []).map((warning) => note("warn", capital(warning)))) : null;
     const restart = review?.needs === "restart" ? h("span.soft", " All of it counts after a restart of the daemon.") : null;
     return [diff, h("div.decide", h("p", h("b", count(edits.size, "unsaved change")), restart),
-      button("Discard", () => { edits.clear(); resets += 1; [review, failure] = [null, null]; frame.paint(); }),
+      button("Discard", () => { edits.clear(); resets += 1; [review, it.failure] = [null, null]; frame.paint(); }),
       review ? null : button("Review", look, "btn"),
       h("button.btn.primary", { type: "submit" }, "Save"))];
   }
 
-  async function send(body) {
-    failure = null;
-    try {
-      return await patch("config", body);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      failure = error;
-      review = null;
-      requestAnimationFrame(() => document.querySelector("main .note.err")?.scrollIntoView({ block: "center" }));
-      return null;
-    }
+  /** What is wrong is in sight, and what was looked at is no longer what would come of it. */
+  function told() {
+    if (!it.failure) return;
+    review = null;
+    frame.paint();
+    document.querySelector("main .note.err")?.scrollIntoView({ block: "center" });
   }
 
-  async function look() {
-    review = await send({ changes: changes(), dry_run: true });
-    frame.paint();
-    document.getElementById("what-changes")?.scrollIntoView({ block: "nearest" });
-  }
+  const look = () => it.act("Looking…", async () => {
+    review = await patch("config", { changes: changes(), dry_run: true });
+  }).then(() => document.getElementById("what-changes")?.scrollIntoView({ block: "nearest" })).then(told);
 
-  async function save() {
-    if (!edits.size) return;
-    const done = await send({ changes: changes(), ...(review ? { seen: review.seen } : {}) });
-    if (done) {
-      edits.clear();
-      resets += 1;
-      review = null;
-      await load();
-      toast(`Saved ${count(done.changes.length, "change")}`, done.id ? () => undo(done.id) : undefined);
-    }
-    frame.paint();
-  }
-
-  async function undo(id) {
-    try {
-      await post("config/undo", { id });
-      resets += 1;
-      await load();
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      failure = error;
-    }
-    frame.paint();
-  }
+  const save = () => edits.size && it.act("Saving…", async () => {
+    const done = await patch("config", { changes: changes(), ...(review ? { seen: review.seen } : {}) });
+    edits.clear();
+    review = null;
+    await anew();
+    toast(`Saved ${count(done.changes.length, "change")}`, done.id ? () => undone(it, anew, done.id) : undefined);
+  }).then(told);
 
   function daemon() {
     const { activity } = status;
@@ -218,8 +197,10 @@ export function settings(query, frame) {
 export const mending = (it, load) => (changes) => it.act("Saving…", async () => {
   const { id } = await patch("config", { changes });
   await load();
-  toast("Saved", id ? () => it.act("Undoing…", () => post("config/undo", { id }).then(load)) : undefined);
+  toast("Saved", id ? () => undone(it, load, id) : undefined);
 });
+
+const undone = (it, load, id) => it.act("Undoing…", () => post("config/undo", { id }).then(load));
 
 /** A warning; a key that is unknown is renamed or removed where that is said. `file` is what the daemon says of the configuration. */
 export function warned(warning, file, mend, ...more) {
