@@ -54,6 +54,9 @@ test("a filter that there is not stays where it can be changed", async () => {
   await page.getByRole("button", { name: "Without “foo”" }).click();
   await page.waitForURL((url) => !url.searchParams.has("kind") && url.searchParams.get("server") === "rooms");
   await page.locator("tbody tr").first().waitFor();
+  await go("/ui/activity?result=refusd");
+  await page.getByRole("button", { name: "Use “refused”" }).click();
+  await page.waitForURL(/result=refused$/);
   for (const place of ["/ui/tools?server=room", "/ui/tools?q=rooms&server=room"]) {
     await go(place);
     await page.getByText("No server \"room\" is configured.").waitFor();

@@ -7,7 +7,7 @@ import { noRecord, recordDrawer } from "./record_drawer.js";
 import { live } from "./live.js";
 import { button, cell, go, head, outcome, row, table, variant, wrong } from "./parts.js";
 import { PAGE, asker, detail, isFailed, rowsOf, thing, thingShown } from "./records.js";
-import { at, beginning, count, number, plain, said, short, tokens, took } from "./words.js";
+import { at, beginning, closest, count, number, plain, said, short, tokens, took } from "./words.js";
 
 /** Records that are read at once. */
 const READ = 200;
@@ -206,8 +206,11 @@ export function activity(id, first, frame) {
   function refused() {
     const known = { kind: KINDS, result: RESULTS, since: TIMES, masked: MASKED };
     const strange = Object.keys(known).filter((key) => !known[key].some(([value]) => value === asked[key]));
-    const without = (key) => button(["Without “", said(asked[key]), "”"], () => change({ [key]: "" }), "btn small");
-    return wrong(failure, strange.length > 1 || !strange.length ? null : without(strange[0]), go("Show everything", "/ui/activity", "btn small"));
+    const [key] = strange;
+    const meant = key && closest(asked[key], known[key].map(([value]) => value).filter(Boolean));
+    const use = meant ? button(["Use “", meant, "”"], () => change({ [key]: meant }), "btn small primary") : null;
+    const without = (one) => button(["Without “", said(asked[one]), "”"], () => change({ [one]: "" }), "btn small");
+    return wrong(failure, use, strange.length > 1 || !strange.length ? null : without(key), go("Show everything", "/ui/activity", "btn small"));
   }
 
   function nothing() {

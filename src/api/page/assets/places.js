@@ -16,34 +16,17 @@ import { tool } from "./tool.js";
 import { usage } from "./usage.js";
 import { h } from "./dom.js";
 import { empty, go } from "./parts.js";
-import { capital, said } from "./words.js";
+import { capital, closest, said } from "./words.js";
 
 const nowhere = () => ({
   title: "Not found",
   render: () => {
-    const place = closest(location.pathname.split("/")[2] ?? "");
+    const place = closest(location.pathname.split("/")[2] ?? "", PLACES);
     return [h("h1", "Not found"), empty("There is no such page.", place ? ["Did you mean ", h("a.u", { href: `/ui/${place}` }, capital(place)), "?"] : ["The address ", h("code", said(location.pathname)), " may be from another version."], go("Servers", "/ui/"))];
   },
 });
 
 const PLACES = ["access", "activity", "add", "clients", "review", "servers", "settings", "tools", "usage"];
-
-/** The place whose name differs least from a word, if by little. */
-function closest(word) {
-  const [best] = PLACES.map((name) => ({ name, far: distance(word.toLowerCase(), name) })).sort((a, b) => a.far - b.far);
-  return best.far <= 2 ? best.name : null;
-}
-
-/** How many letters are to be changed, added or removed. */
-function distance(a, b) {
-  let before = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i += 1) {
-    const now = [i];
-    for (let j = 1; j <= b.length; j += 1) now[j] = Math.min(before[j] + 1, now[j - 1] + 1, before[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
-    before = now;
-  }
-  return before[b.length];
-}
 
 /** A place: `{title, tab, load, render, refresh?, navigate?, leave?, escape?, painted?}`. `frame` is `{visit, rename, paint, soon}`. */
 export function placeOf(address, frame) {

@@ -134,3 +134,20 @@ export function some(names, most) {
   const more = names.length - shown.length;
   return more ? `${shown.join(", ")} and ${more} more` : shown.join(", ");
 }
+
+/** The name that differs least from a word, if by little. */
+export function closest(word, names) {
+  const [best] = names.map((name) => ({ name, far: distance(word.toLowerCase(), name) })).sort((a, b) => a.far - b.far);
+  return best?.far <= Math.min(2, word.length / 3) ? best.name : null;
+}
+
+/** How many letters are to be changed, added or removed. */
+function distance(a, b) {
+  let before = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i += 1) {
+    const now = [i];
+    for (let j = 1; j <= b.length; j += 1) now[j] = Math.min(before[j] + 1, now[j - 1] + 1, before[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+    before = now;
+  }
+  return before[b.length];
+}
