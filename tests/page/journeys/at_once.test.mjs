@@ -1,5 +1,6 @@
 // Several at once: tools that are chosen by type, state and use, and servers.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { before, test } from "node:test";
 import { agentCalls, eventually, isSound, isSoundEverywhere, visitor, world } from "../world.mjs";
 
@@ -91,6 +92,25 @@ test("a row stays where it is when its server fails, and comes first once that i
   assert.ok((await names()).startsWith("slow"), await names());
   await here.rest("PATCH", "/servers/slow", { args });
   await close();
+});
+
+test("restarts of many say how far they are, and are stopped where they stand", async () => {
+  // Each attempt takes a moment.
+  const answers = createServer((_, answer) => setTimeout(() => answer.writeHead(500).end(), 700));
+  await new Promise((listens) => answers.listen(0, "127.0.0.1", listens));
+  const names = Array.from({ length: 18 }, (_, i) => `late${i}`);
+  const entries = Object.fromEntries(names.map((name) => [name, { url: `http://127.0.0.1:${answers.address().port}/${name}` }]));
+  await here.rest("POST", "/import", { servers: names, pasted: { text: JSON.stringify({ mcpServers: entries }) } });
+  const { page, go, close } = await visitor(here);
+  await go("/ui/?name=late");
+  await page.getByRole("button", { name: "Choose several" }).click();
+  await page.getByRole("checkbox", { name: "all 18" }).check();
+  await page.getByRole("button", { name: "Restart", exact: true }).click();
+  await page.getByText("Restarting 18 servers… 8 of 18").waitFor();
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  await page.locator("#toast", { hasText: "Restarted 16 servers, left 2 as they were" }).waitFor();
+  await close();
+  answers.close();
 });
 
 test("whoever leaves while words are typed stays where that leads", async () => {

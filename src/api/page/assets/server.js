@@ -177,7 +177,7 @@ export function server(name, frame, first) {
     const isByName = (details.entry.disabled_tools ?? []).includes(globOf(own));
     if (["tool_held", "tool_changed"].includes(tool.code)) return h("a.small", { href: `/ui/review/${part(name)}` }, "after approval");
     if (tool.code === "tool_disabled" && !isByName) return h("a.small", { href: `/ui/servers/${part(name)}/edit` }, "off in the entry");
-    const offer = (isOffered) => act(isOffered ? "Offering it…" : "Hiding it…", () => offerTools(name, [own], isOffered), { text: isOffered ? `No longer hidden: ${own}` : `Hidden from agents: ${own}`, act: () => offer(!isOffered) });
+    const offer = (isOffered) => act(isOffered ? "Offering it…" : "Hiding it…", () => offerTools(new Map([[name, [own]]]), isOffered), { text: isOffered ? `No longer hidden: ${own}` : `Hidden from agents: ${own}`, act: () => offer(!isOffered) });
     return h("label.sw", h("input", { type: "checkbox", role: "switch", checked: !isByName, disabled: Boolean(it.doing), "aria-label": `Offer ${own} to agents`, "data-key": `offer ${own} ${isByName}`, on: { change: (event) => offer(event.target.checked) } }));
   }
 

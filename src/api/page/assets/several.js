@@ -5,11 +5,15 @@ import { h } from "./dom.js";
 import { acting, button, failed, note, ticksOf, toast } from "./parts.js";
 import { count, number, said } from "./words.js";
 
-const DONE = { enable: "Enabled", disable: "Disabled", restart: "Restarted" };
-const UNDO = { enable: "disable", disable: "enable" };
+/** What is shown while it is done and afterwards, and what undoes it. */
+const VERBS = { enable: ["Enabling", "Enabled", "disable"], disable: ["Disabling", "Disabled", "enable"], restart: ["Restarting", "Restarted"] };
 
-/** Milliseconds for all of them. */
+/** Milliseconds for one request. */
 const PATIENCE = 300_000;
+
+/** Limit: servers of one change of the file; and of a step of restarts. */
+const MOST = 256;
+const STEP = 8;
 
 export function several(frame) {
   let isOpen = false;
@@ -19,29 +23,37 @@ export function several(frame) {
   /** Those that are shown and can be chosen. */
   let free = [];
   const boxes = ticksOf(frame, picked, () => free);
-  /** What is being made of how many. */
-  let goal = null;
+  /** How far it is, where it takes steps: `{done, of, step, isOver}`. */
+  let course = null;
 
   /** The box in a row, where rows are being chosen. The demo has no entry that could be changed. */
   const box = (one) => (isOpen ? [boxes.box(one.name, { "aria-label": `Choose ${one.name}`, disabled: Boolean(it.doing || one.demo) }), " "] : null);
 
+  /** One change of the file for all of them. Restarts change nothing there and go in steps, between which one can stop. */
   function act(verb, servers, isAgain = false) {
-    return servers.length && it.act(`${verb === "restart" ? "Restarting" : verb === "enable" ? "Enabling" : "Disabling"} ${count(servers.length, "server")}…`, async () => {
+    const [doing, word, back] = VERBS[verb];
+    const [all, step] = [[], back ? MOST : STEP];
+    course = { done: 0, of: servers.length, step };
+    return servers.length && it.act(`${doing} ${count(servers.length, "server")}…`, async () => {
       refused = [];
-      goal = verb === "restart" ? null : { enabled: verb === "enable", names: new Set(servers) };
-      const { changes } = await post("changes", { verb, servers }, { patience: PATIENCE });
-      refused = changes.filter((one) => one.error);
-      const names = servers.filter((name) => !refused.some((one) => one.name === name));
-      if (names.length) toast(`${DONE[verb]} ${count(names.length, "server")}`, UNDO[verb] && !isAgain ? () => act(UNDO[verb], names, true) : undefined);
+      while (all.length < servers.length && !course.isOver) {
+        const { changes } = await post("changes", { verb, servers: servers.slice(all.length, all.length + step) }, { patience: PATIENCE });
+        all.push(...changes);
+        course.done = all.length;
+        frame.paint();
+      }
+      refused = all.filter((one) => one.error);
+      const [done, rest] = [all.length - refused.length, servers.length - all.length];
+      const changed = all.filter((one) => one.changed?.length).map((one) => one.server.name);
+      if (done) toast(`${word} ${count(done, "server")}${rest ? `, left ${number(rest)} as they were` : ""}`, back && changed.length && !isAgain ? () => act(back, changed, true) : undefined);
       picked.clear();
     });
   }
 
-  /** How far it is: those that are not yet as they are to be are still listed. */
-  function progress(rows) {
-    const open = rows.filter((one) => goal?.names.has(one.name) && one.enabled !== goal.enabled).length;
-    const done = goal ? goal.names.size - open : 0;
-    return !done ? it.doing : `${it.doing} ${number(done)} of ${number(goal.names.size)}`;
+  function progress() {
+    const { done, of, step, isOver } = course;
+    return [h("span.wait", { role: "status" }, `${it.doing}${done ? ` ${number(done)} of ${number(of)}` : ""}`),
+      of > step ? button(isOver ? "Stopping…" : "Stop", () => { course.isOver = true; frame.paint(); }, "btn small") : null];
   }
 
   /** What can be done with those that were chosen, of the rows that are shown. */
@@ -53,7 +65,7 @@ export function several(frame) {
     return [
       h("div.bar.pick", { role: "group", "aria-label": "Several at once" },
         boxes.all(it.doing),
-        it.doing ? h("span.wait", { role: "status" }, progress(rows)) : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), verb("Enable", "enable"), verb("Disable", "disable"), verb("Restart", "restart")] : h("span.dim", "Choose servers.")),
+        it.doing ? progress() : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), verb("Enable", "enable"), verb("Disable", "disable"), verb("Restart", "restart")] : h("span.dim", "Choose servers.")),
       it.failure ? failed(it.failure) : null,
       refused.length ? note("err", refused.map((one) => h("div", h("b", said(one.name)), ": ", said(one.error)))) : null,
     ];

@@ -116,7 +116,7 @@ export function tool(name, frame, first) {
   function offer(isOffered) {
     const own = known.name.slice(known.server.length + 1);
     return it.act(isOffered ? "Offering it…" : "Hiding it…", async () => {
-      await offerTools(known.server, [own], isOffered);
+      await offerTools(new Map([[known.server, [own]]]), isOffered);
       toast(isOffered ? `Agents get ${own} again` : `Hidden from agents: ${own}`, () => offer(!isOffered));
       await load();
     });

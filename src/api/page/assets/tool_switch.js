@@ -5,11 +5,15 @@ import { ask, part, patch } from "./api.js";
 /** A name as a pattern that matches it alone. */
 export const globOf = (name) => name.replace(/[*?[\]{}\\!]/g, "\\$&");
 
-/** Changes the entry, so that agents do not get these tools any more, or get them again. */
-export async function offerTools(server, names, isOffered) {
-  const details = await ask(`servers/${part(server)}`);
-  const patterns = names.map(globOf);
-  const others = (details.entry?.disabled_tools ?? []).filter((pattern) => !patterns.includes(pattern));
-  const disabled = isOffered ? others : [...others, ...patterns];
-  await patch(`servers/${part(server)}`, { disabled_tools: disabled.length ? disabled : null });
+/** Changes the entries by one change of the file, so that agents do not get these tools any more, or get them again. `by` has the tools'
+ * own names by server. */
+export async function offerTools(by, isOffered) {
+  const changes = await Promise.all([...by].map(async ([server, names]) => {
+    const { entry } = await ask(`servers/${part(server)}`);
+    const patterns = names.map(globOf);
+    const others = (entry?.disabled_tools ?? []).filter((pattern) => !patterns.includes(pattern));
+    const disabled = isOffered ? others : [...others, ...patterns];
+    return { path: ["mcpServers", server, "disabled_tools"], value: disabled.length ? disabled : null };
+  }));
+  return patch("config", { changes });
 }

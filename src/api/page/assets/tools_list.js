@@ -62,12 +62,12 @@ export function toolsList(frame, asked, change) {
     return tools.filter((tool) => (!type || tool.call_with === type) && (!state || stateOf(tool) === state) && (!unused || !called.has(tool.name)));
   }
 
-  /** Hides those that are picked from agents, or offers them again: one change for each server. */
+  /** Hides those that are picked from agents, or offers them again: one change for all servers. */
   function offer(names, isOffered) {
     const by = new Map();
     for (const tool of tools.filter((one) => names.includes(one.name))) by.set(tool.server, [...(by.get(tool.server) ?? []), tool.name.slice(tool.server.length + 1)]);
     return it.act(isOffered ? "Enabling…" : "Disabling…", async () => {
-      for (const [server, own] of by) await offerTools(server, own, isOffered);
+      await offerTools(by, isOffered);
       toast(`${isOffered ? "Enabled" : "Disabled"} ${count(names.length, "tool")}`, () => offer(names, !isOffered));
       picked.clear();
       await load();

@@ -111,7 +111,7 @@ export function usage(first, frame) {
   function disable(by) {
     const servers = [...by].filter(([server]) => isTicked(server));
     const offer = (word, isOffered) => it.act(word, async () => {
-      for (const [server, names] of servers) await offerTools(server, names, isOffered);
+      await offerTools(new Map(servers), isOffered);
       if (!isOffered) toast(`Disabled ${count(servers.reduce((n, [, names]) => n + names.length, 0), "tool")}`, () => offer("Enabling…", true));
       await load();
     });
