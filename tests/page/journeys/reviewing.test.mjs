@@ -102,3 +102,22 @@ test("the tools of a disabled server are not called held, and what was decided i
   await page.waitForURL(/\/ui\/activity\?kind=decision&since=7d/);
   await close();
 });
+
+test("an approval is undone where it was given, and in the list of the week", async () => {
+  const { page, go, close } = await visitor(here);
+  await go("/ui/review/bb");
+  const isHeld = async () => (await quarantined()).includes("bb");
+  const approve = async () => {
+    await page.getByRole("button", { name: "Approve bb" }).click();
+    await eventually("the approval", async () => !(await isHeld()));
+  };
+  await approve();
+  await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
+  await page.locator("#toast", { hasText: "bb is held again" }).waitFor();
+  assert.ok(await isHeld());
+  await approve();
+  await go("/ui/review");
+  await page.getByRole("button", { name: "Undo the approval of bb" }).first().click();
+  await eventually("the undo", isHeld);
+  await close();
+});

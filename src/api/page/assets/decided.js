@@ -2,6 +2,7 @@
 
 import { ask, part, query } from "./api.js";
 import { h } from "./dom.js";
+import { button } from "./parts.js";
 import { at, count, said, some } from "./words.js";
 
 /** Decisions that are listed. */
@@ -17,8 +18,16 @@ const WORDS = { approve: "approved", lift_quarantine: "approved", quarantine: "q
 
 /** The decisions of the last 7 days, the newest first. */
 export async function decisions() {
-  const { records } = await ask(query("activity", { kind: "change", outcome: "ok", since: "7d", limit: READ }));
-  return decisionsAmong(records);
+  const [{ records }, given] = await Promise.all([ask(query("activity", { kind: "change", outcome: "ok", since: "7d", limit: READ })), approvals()]);
+  const change = ({ action, server, time }) => action !== "quarantine" && given.find((one) => one.server === server && Math.abs(Date.parse(one.at) - Date.parse(time)) < ONE)?.id;
+  return decisionsAmong(records).map((record) => ({ ...record, change: change(record) }));
+}
+
+/** The approvals in the history that can be undone, the newest first: `{id, at, server}`. */
+export async function approvals() {
+  const { entries } = await ask("config/history");
+  const server = (entry) => entry.changes.map(({ path }) => path).find(([where]) => where === "approvals")?.[1];
+  return entries.filter((entry) => !entry.undoes && !entry.undone_by).map((entry) => ({ id: entry.id, at: entry.at, server: server(entry) }));
 }
 
 /** Those of changes that are decisions, each once. */
@@ -31,15 +40,15 @@ export function decisionsAmong(records) {
 /** What a decision was about, without fingerprints; the record has them. */
 const brief = (detail) => some(detail.split(", ").map((one) => one.replace(/ [0-9a-f]{16,}$/, "")), LISTED);
 
-/** They as a list, with all of them behind it. */
-export function decidedList(decided) {
+/** They as a list, with all of them behind it; `undo` takes one back. */
+export function decidedList(decided, undo) {
   const all = (word) => h("a", { href: "/ui/activity?kind=decision&since=7d" }, word);
   if (!decided.length) return h("p.hint.sec", "Decided this week: nothing. ", h("a", { href: "/ui/activity?kind=change&since=7d" }, "All changes"));
   const held = decided.filter((record) => record.action === "quarantine").length;
   const approved = decided.length - held;
   const summary = [approved ? `${count(approved, "approval")}` : "", held ? `${held} quarantined` : ""].filter(Boolean).join(", ");
   const line = (record) => h("li", { "data-key": `d${record.id}` },
-    h("a", { href: `/ui/activity/${record.id}?kind=decision&since=7d` }, at(record.time)), " ", WORDS[record.action], " ", h("a.u", { href: `/ui/servers/${part(record.server)}` }, said(record.server)),
+    h("a", { href: `/ui/activity/${record.id}?kind=decision&since=7d` }, at(record.time)), " ", WORDS[record.action], " ", h("a.u", { href: `/ui/servers/${part(record.server)}` }, said(record.server)), record.change ? [" ", button("Undo", () => undo(record.change, record.server), "link small", { "aria-label": `Undo the approval of ${record.server}` })] : null,
     record.detail ? h("div.sub.cut", { title: record.detail }, said(brief(record.detail))) : null);
   return h("section.decided.sec", { "aria-labelledby": "decided-h" }, h("h3.hint", { id: "decided-h" }, "Decided this week: ", all(summary)), h("ul.small", decided.slice(0, LISTED).map(line)),
     decided.length > LISTED ? h("p.hint", `The last ${LISTED} of ${decided.length}. `, all("Show all")) : null);

@@ -3,7 +3,7 @@
 
 import { ask, part, post, remove as take } from "./api.js";
 import { h, icon } from "./dom.js";
-import { decidedList, decisions } from "./decided.js";
+import { approvals, decidedList, decisions } from "./decided.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
 import { acting, button, confirm, empty, facts, failed, go, json, noServer, note, section, serverState, state, textBox, toast, variant } from "./parts.js";
@@ -114,7 +114,8 @@ export function review(wanted, frame) {
     const { seen } = shown;
     await act("Approving…", async () => {
       await post(`servers/${part(name)}/approve`, { seen, ...body });
-      toast(`Approved ${what}`);
+      const change = (await approvals().catch(() => [])).find((one) => one.server === name);
+      toast(`Approved ${what}`, change ? () => undo(change.id, what) : undefined);
       if (thing) done.push({ thing, place: inPlace().findIndex((one) => keyOf(one.thing) === keyOf(thing)) });
       [wanted, approved] = [name, what];
       frame.rename(`/ui/review/${part(name)}`);
@@ -123,6 +124,13 @@ export function review(wanted, frame) {
     });
     if (!it.failure) document.querySelector("[data-approved]")?.focus();
   }
+
+  /** What was approved is held again. */
+  const undo = (id, what) => act("Undoing…", async () => {
+    await post("config/undo", { id });
+    toast(`${what} is held again`);
+    await load();
+  });
 
   /** What is held, and in its old place what was and is approved. */
   function inPlace() {
@@ -137,7 +145,7 @@ export function review(wanted, frame) {
     const n = waiting.length;
     const title = h("div.title", h("div", h("h1", n === 0 ? "Nothing waits for you" : n === 1 ? "1 server waits for you" : `${n} servers wait for you`),
       h("p.sub", "Agents cannot see or call what is held. Only you can approve it.")));
-    if (!shown) return [title, it.failure ? failed(it.failure) : null, empty("All is approved.", "A new server that an agent adds, a tool that changes and a definition that looks dangerous are held here until you approve them.", go("Servers", "/ui/")), ofAll(), decidedList(decided)];
+    if (!shown) return [title, it.failure ? failed(it.failure) : null, empty("All is approved.", "A new server that an agent adds, a tool that changes and a definition that looks dangerous are held here until you approve them.", go("Servers", "/ui/")), ofAll(), decidedList(decided, undo)];
     return [title, h("div.cols.left", list(), h("div", article(), shown.entry && !shown.server.quarantined && !shown.server.demo ? trust(name, shown.entry, act) : null, ofAll()))];
   }
 
@@ -148,7 +156,7 @@ export function review(wanted, frame) {
     const line = (one) => h("li", { "data-row": "", "data-key": one.name }, h("a", { href: `/ui/review/${part(one.name)}`, "aria-current": one.name === name ? "true" : undefined },
       h("b", said(one.name)), one.quarantined ? state("held", "server held") : one.held ? state("held", `${one.held} held`) : state("ready", "nothing held"),
       h("span.small", one.quarantined ? `${one.transport ?? "broken"}, ${count(one.tools ?? 0, "tool")}` : "of a trusted server")));
-    return h("nav", { "aria-label": "Waiting" }, h("ul.waiting", { "data-rows": "" }, rows.map(line)), decidedList(decided));
+    return h("nav", { "aria-label": "Waiting" }, h("ul.waiting", { "data-rows": "" }, rows.map(line)), decidedList(decided, undo));
   }
 
   function article() {
@@ -221,7 +229,7 @@ export function review(wanted, frame) {
     const mustAsk = dangerous || !shown.inspected;
     if (asked === "all") {
       const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing its tools";
-      return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), button("Decide later", () => { asked = null; keepBlocked(); }), button("Approve anyway", () => approve({}, name), "btn danger")));
+      return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), button("Decide later", () => { asked = null; keepBlocked(); }), button(`Disable ${name}`, () => disable()), button("Approve anyway", () => approve({}, name), "btn danger")));
     }
     return h(mustAsk ? "div.confirm" : "div.decide", h("p.small.dim", starts, " Later changes of its tools and instructions are held again; of the rest, dangerous ones."), keep, button(`Approve ${name}`, mustAsk ? () => { asked = "all"; frame.paint(); } : () => approve({}, name), mustAsk ? "btn danger" : "btn primary"));
   }
@@ -246,12 +254,13 @@ export function review(wanted, frame) {
     if (shown.lock_file || it.doing) return null;
     const body = thing.kind === "instructions" ? { instructions: true } : { names: [thing.name] };
     const yes = () => approve(body, title, thing);
+    const off = thing.kind === "tool" && shown.entry && !shown.server.demo ? button("Disable this tool", () => disableTool(thing)) : null;
     if (asked === key) {
-      return confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "Every client gets it at once, and models read its text.", "Approve anyway", yes, () => { asked = null; frame.paint(); keepBlocked(thing); }, "Decide later");
+      return [confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "Every client gets it at once, and models read its text.", "Approve anyway", yes, () => { asked = null; frame.paint(); keepBlocked(thing); }, "Decide later"), off ? h("p.acts", off) : null];
     }
     const press = dangerous ? () => { asked = key; frame.paint(); } : yes;
     return h("div.decide", h("p.small.dim", thing.fingerprint ? ["Approving pins ", h("code", print(thing)), "; the next change is held again."] : "The next change is held again."),
-      thing.kind === "tool" && shown.entry && !shown.server.demo ? button("Disable this tool", () => disableTool(thing)) : null, button("Decide later", () => keepBlocked(thing)), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
+      off, button("Decide later", () => keepBlocked(thing)), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
   }
 
   /** All that it lists and says, with what was found in it unless that stands above. */
