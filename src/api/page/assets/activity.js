@@ -216,7 +216,7 @@ export function activity(id, first, frame) {
   function nothing() {
     const isFiltered = KEYS.some((key) => asked[key]);
     if (isFiltered) return h("div.empty", h("b", "No match."), next === null ? "The whole log has no such record." : "Older records are not read yet.", h("p.acts", button("Show everything", () => frame.visit("/ui/activity"))));
-    return h("div.empty", h("b", "No calls yet."), "Connect a client to ", live.status?.url ? h("code", live.status.url) : "mcpproxy", "; its calls appear here live.");
+    return h("div.empty", h("b", "No calls yet."), "Connect a client to ", live.status?.url ? h("code", live.status.url) : "mcpproxy", "; its calls appear here live.", h("p.acts", go("Connect a client", "/ui/clients")));
   }
 
   function list(rows) {

@@ -206,7 +206,7 @@ export function clients(frame) {
     return [
       it.failure ? failed(it.failure) : null,
       shown.length + others().length ? table("fold", [["Client"], ["State"], ["Reason and next step"], ["Action", "", true], ["Calls, 30 d", "r"], ["Last call", "r"]], groups(shown)) : h("div.empty", h("b", "No client found."), "Looked below ", h("code", said(list.home)), "."),
-      absent || isAll ? h("p.hint", button(isAll ? "Show only those found" : `Show ${absent} more, not found here`, () => { isAll = !isAll; frame.paint(); }, "link small")) : null,
+      absent || isAll ? h("p.hint", button(isAll ? "Show only those found" : `Show ${absent}${shown.length ? " more" : ""}, not found here`, () => { isAll = !isAll; frame.paint(); }, "link small")) : null,
     ];
   }
 
