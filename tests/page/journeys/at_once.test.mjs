@@ -109,6 +109,20 @@ test("restarts of many say how far they are, and are stopped where they stand", 
   await page.getByText("Restarting 18 servers… 8 of 18").waitFor();
   await page.getByRole("button", { name: "Stop", exact: true }).click();
   await page.locator("#toast", { hasText: "Restarted 16 servers, left 2 as they were" }).waitFor();
+  // What changes the file is one change of it, and one undo.
+  const history = async () => (await here.rest("GET", "/config/history")).entries.length;
+  const rows = async () => (await here.rest("GET", "/servers")).servers.filter((one) => one.name.startsWith("late"));
+  for (const [verb, is] of [["Quarantine", (all) => all.every((one) => one.quarantined)], ["Remove", (all) => !all.length]]) {
+    const before = await history();
+    await page.getByRole("checkbox", { name: "all 18" }).check();
+    await page.getByRole("button", { name: verb, exact: true }).click();
+    if (verb === "Remove") await page.getByRole("button", { name: "Remove 18 servers" }).click();
+    await page.locator("#toast", { hasText: /^(Quarantined|Removed) 18 servers/ }).waitFor();
+    assert.ok(is(await rows()));
+    assert.equal(await history(), before + 1);
+    await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
+    await eventually("the undo", async () => !is(await rows()) && (await rows()).length === 18);
+  }
   await close();
   answers.close();
 });

@@ -1,12 +1,18 @@
 // Several servers at once: a choice of rows, and one verb for all of them.
 
-import { post } from "./api.js";
+import { ask, post } from "./api.js";
 import { h } from "./dom.js";
-import { acting, button, failed, note, ticksOf, toast } from "./parts.js";
+import { acting, button, confirm, failed, note, ticksOf, toast } from "./parts.js";
 import { count, number, said } from "./words.js";
 
-/** What is shown while it is done and afterwards, and what undoes it. */
-const VERBS = { enable: ["Enabling", "Enabled", "disable"], disable: ["Disabling", "Disabled", "enable"], restart: ["Restarting", "Restarted"] };
+/** What is shown for it, while it is done and afterwards, and whether it changes the file. */
+const VERBS = {
+  enable: ["Enable", "Enabling", "Enabled", true],
+  disable: ["Disable", "Disabling", "Disabled", true],
+  restart: ["Restart", "Restarting", "Restarted", false],
+  quarantine: ["Quarantine", "Quarantining", "Quarantined", true],
+  remove: ["Remove", "Removing", "Removed", true],
+};
 
 /** Milliseconds for one request. */
 const PATIENCE = 300_000;
@@ -24,16 +30,17 @@ export function several(frame) {
   let free = [];
   const boxes = ticksOf(frame, picked, () => free);
   /** How far it is, where it takes steps: `{done, of, step, isOver}`. */
-  let course = null;
+  let course = {};
+  let isAsked = false;
 
   /** The box in a row, where rows are being chosen. The demo has no entry that could be changed. */
   const box = (one) => (isOpen ? [boxes.box(one.name, { "aria-label": `Choose ${one.name}`, disabled: Boolean(it.doing || one.demo) }), " "] : null);
 
-  /** One change of the file for all of them. Restarts change nothing there and go in steps, between which one can stop. */
-  function act(verb, servers, isAgain = false) {
-    const [doing, word, back] = VERBS[verb];
-    const [all, step] = [[], back ? MOST : STEP];
-    course = { done: 0, of: servers.length, step };
+  /** One change of the file for all of them, which is undone as one. Restarts change nothing there and go in steps, between which one can stop. */
+  function act(verb, servers) {
+    const [, doing, word, isInFile] = VERBS[verb];
+    const [all, step] = [[], isInFile ? MOST : STEP];
+    [course, isAsked] = [{ done: 0, of: servers.length, step }, false];
     return servers.length && it.act(`${doing} ${count(servers.length, "server")}…`, async () => {
       refused = [];
       while (all.length < servers.length && !course.isOver) {
@@ -44,11 +51,22 @@ export function several(frame) {
       }
       refused = all.filter((one) => one.error);
       const [done, rest] = [all.length - refused.length, servers.length - all.length];
-      const changed = all.filter((one) => one.changed?.length).map((one) => one.server.name);
-      if (done) toast(`${word} ${count(done, "server")}${rest ? `, left ${number(rest)} as they were` : ""}`, back && changed.length && !isAgain ? () => act(back, changed, true) : undefined);
+      const ids = isInFile ? await written(all.filter((one) => one.changed?.length).map((one) => one.server.name)) : [];
+      if (done) toast(`${word} ${count(done, "server")}${rest ? `, left ${number(rest)} as they were` : ""}`, ids.length ? () => undo(ids) : undefined);
       picked.clear();
     });
   }
+
+  /** The changes of the file that were about these servers alone, the latest first. */
+  async function written(names) {
+    const { entries } = names.length ? await ask("config/history") : { entries: [] };
+    const isOf = ({ path: [where, name] }) => where === "mcpServers" && names.includes(name);
+    return entries.filter((entry) => !entry.undoes && !entry.undone_by && entry.changes.length && entry.changes.every(isOf)).slice(0, Math.ceil(names.length / MOST)).map((entry) => entry.id);
+  }
+
+  const undo = (ids) => it.act("Undoing…", async () => {
+    for (const id of ids) await post("config/undo", { id });
+  });
 
   function progress() {
     const { done, of, step, isOver } = course;
@@ -61,17 +79,19 @@ export function several(frame) {
     if (!isOpen) return null;
     free = rows.filter((one) => !one.demo).map((one) => one.name);
     const names = [...picked];
-    const verb = (word, key) => button(word, () => act(key, names), "btn small");
+    const sure = (is) => { isAsked = is; frame.paint(); };
+    const verb = (key) => button(VERBS[key][0], () => (key === "remove" ? sure(true) : act(key, names)), "btn small");
     return [
       h("div.bar.pick", { role: "group", "aria-label": "Several at once" },
         boxes.all(it.doing),
-        it.doing ? progress() : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), verb("Enable", "enable"), verb("Disable", "disable"), verb("Restart", "restart")] : h("span.dim", "Choose servers.")),
+        it.doing ? progress() : names.length ? [h("span", { role: "status" }, `${number(names.length)} chosen`), Object.keys(VERBS).map(verb)] : h("span.dim", "Choose servers.")),
+      isAsked && names.length ? confirm(`Remove ${count(names.length, "server")}?`, "Deletes their logs and logins, too. Undo brings back the entries.", `Remove ${count(names.length, "server")}`, () => act("remove", names), () => sure(false)) : null,
       it.failure ? failed(it.failure) : null,
       refused.length ? note("err", refused.map((one) => h("div", h("b", said(one.name)), ": ", said(one.error)))) : null,
     ];
   }
 
-  const toggle = () => button(isOpen ? "Done" : "Choose several", () => { isOpen = !isOpen; picked.clear(); [it.failure, refused] = [null, []]; frame.paint(); }, "btn", { "aria-pressed": String(isOpen) });
+  const toggle = () => button(isOpen ? "Done" : "Choose several", () => { isOpen = !isOpen; picked.clear(); [it.failure, refused, isAsked] = [null, [], false]; frame.paint(); }, "btn", { "aria-pressed": String(isOpen) });
 
   return { box, bar, toggle };
 }
