@@ -71,6 +71,19 @@ test("images, resources, structured content and errors", async () => {
   await close();
 });
 
+test("a call that was refused leads to what allows it", async () => {
+  const { page, go, close } = await visitor(here, { expected: [/status of 40\d/] });
+  await here.rest("PATCH", "/servers/bookings", { disabled_tools: ["cancel_all"] });
+  await go("/ui/tools/bookings:cancel_all");
+  await page.getByLabel("date").fill("today");
+  await page.getByRole("button", { name: "Call as destructive" }).click();
+  await page.getByRole("group", { name: "Call bookings:cancel_all?" }).getByRole("button", { name: "Call as destructive" }).click();
+  await page.locator(".note.err").getByRole("link", { name: "Open server" }).waitFor();
+  await page.getByRole("button", { name: "Offer to agents" }).click();
+  await page.getByRole("button", { name: "Hide from agents" }).waitFor();
+  await close();
+});
+
 test("what is destructive is asked about first", async () => {
   const { page, go, close } = await visitor(here);
   await go("/ui/tools/bookings:cancel_all");

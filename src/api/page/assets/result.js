@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 import { write, written } from "./exact.js";
 import { copying, failed, json, note, textBox } from "./parts.js";
+import { step } from "./record_drawer.js";
 import { bytes, count, said, timeOf, tokens, took } from "./words.js";
 
 /** Images that are shown. Others are named. */
@@ -24,7 +25,7 @@ export function resultSection({ answer, text, failure, isWithdrawn, began, ms })
   const said = [timeOf(began), `, ${took(ms * 1000)}`, text ? `, ${count(tokensOf(text), "token")}` : ""];
   return h("section.sec", { "aria-labelledby": "res-h", "aria-live": "polite" },
     h("header", h("h2", { id: "res-h" }, "Result"), h("p", said), text ? copying("Copy JSON", text, "end link small") : null),
-    isWithdrawn ? note("plain", "You withdrew it. The server was told; part of it may have run.") : failure ? failed(failure) : shown(answer));
+    isWithdrawn ? note("plain", "You withdrew it. The server was told; part of it may have run.") : failure ? failed(failure, step(failure)) : shown(answer));
 }
 
 function shown(answer) {
