@@ -178,7 +178,7 @@ impl StoredNames {
 /// The servers of our configuration, as they are written.
 pub(super) fn existing(config_file: &Path) -> Result<Vec<(String, Value)>, Failure> {
     let unusable = |error: String, hint| Failure::new(ErrorCode::ConfigUnusable, error, hint);
-    let text = match fs::read_to_string(config_file) {
+    let text = match config::read_text(config_file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => {

@@ -400,7 +400,7 @@ impl<'a> ForwardedCall<'a> {
             outcome => outcome,
         };
         bridge::answer_for(client, upstream, self.of.admitted.method(), outcome)
-            .map_err(|kind| unpromised(server, &kind).into())
+            .map_err(|result| unfit(server, &result).into())
     }
 }
 
@@ -471,9 +471,9 @@ fn asks_too_much(server: &ServerName) -> Failure {
     Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(server)
 }
 
-/// A result of a kind that the client was not promised to know.
-fn unpromised(server: &ServerName, kind: &bridge::UnpromisedResult) -> Failure {
-    let error = format!("the server {server:?} answered with {kind}");
+/// A result that no client can be given.
+fn unfit(server: &ServerName, result: &bridge::UnfitResult) -> Failure {
+    let error = format!("the server {server:?} answered with {result}");
     let hint = "The server breaks the protocol; tell its authors.";
     Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(server)
 }

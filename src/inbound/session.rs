@@ -28,7 +28,6 @@ use crate::{
         quick_map::QuickMap,
         sync::Guarded,
     },
-    text::moment,
     wire::{Id, LogLevel, Raw, Revision},
 };
 
@@ -239,12 +238,12 @@ impl LegacySession {
         let (agreed, _) = self.agreed_and_log_level();
         OpenSession {
             client: name(&agreed.client.info),
-            revision: agreed.revision.as_str(),
+            revision: agreed.revision,
             transport: self.kind.transport(),
             endpoint: self.view.identity().into_owned(),
             caller: self.caller.subject().to_owned(),
-            opened: moment::utc(self.opened),
-            last_seen: moment::utc(SystemTime::now() - self.last_seen().elapsed()),
+            opened: self.opened,
+            last_seen: SystemTime::now() - self.last_seen().elapsed(),
         }
     }
 

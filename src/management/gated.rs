@@ -97,7 +97,7 @@ fn refusal(
 pub(super) fn next_step(code: ErrorCode, server: &str, lists: &Snapshot) -> Option<String> {
     match (code, lists.lock.as_deref()) {
         (ErrorCode::ServerDisabled, _) => Some(NextStep::Enable.at_terminal(server)),
-        (ErrorCode::ServerQuarantined, None) => Some(approve(server)),
+        (ErrorCode::ServerQuarantined, None) => Some(approve(server, lists)),
         (ErrorCode::ServerQuarantined, Some(lock)) => Some(lift(server, lock)),
         (ErrorCode::ToolChanged | ErrorCode::ToolHeld, None) => {
             Some(NextStep::Review.at_terminal(server))
@@ -140,10 +140,14 @@ pub(super) fn wants_more(missing: &[String]) -> Option<String> {
     (!missing.is_empty()).then(|| format!("it refused calls: the login lacks {scopes}"))
 }
 
-/// What a person does about a server that is held.
-fn approve(server: &str) -> String {
+/// What a person does about a server that is held. One that an agent added has not been started, so nobody knows its tools.
+fn approve(server: &str, lists: &Snapshot) -> String {
+    let is_known = lists.servers.contains_key(server);
+    let connects = if is_known { "" } else { " --connect" };
     let server = as_argument(server);
-    format!("`mcpproxy upstream inspect {server}`, then `mcpproxy upstream approve {server}`")
+    format!(
+        "`mcpproxy upstream inspect {server}{connects}`, then `mcpproxy upstream approve {server}`"
+    )
 }
 
 /// `read`, `write` or `destructive`: what a known tool is called with.

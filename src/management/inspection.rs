@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, without_values},
-    config::{Author, Change, EntryFlag, OPERATOR, ServerEntry, Settings},
+    config::{Author, Change, OPERATOR, ServerEntry, Settings},
     failure::error_code::{ErrorCode, Failure},
     gate::{self, Standing},
     text::secret::Secrets,
@@ -268,12 +268,6 @@ impl<B: Backing> Management<B> {
             self.server(name)?,
             &["quarantined", "approvals"],
         ))
-    }
-
-    /// Holds servers, by one change of the file: nothing of them is executed until they are approved again. The outcomes have the order of the names.
-    pub async fn quarantine(&self, names: &[String]) -> Vec<Result<ServerChange, Failure>> {
-        let flag = EntryFlag::Quarantined;
-        self.set_flag(names, "quarantine", flag, true).await
     }
 
     /// The text of a lock file that accepts what is approved of every server that may be used. Where a lock file is in force, that is what

@@ -34,6 +34,7 @@ mod parameters;
 mod patching;
 mod removed_row;
 mod secrets;
+mod server_changes;
 mod server_state;
 mod servers;
 mod shown_finding;

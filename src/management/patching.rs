@@ -3,20 +3,18 @@
 
 use std::sync::Arc;
 
-use futures_util::future::join_all;
 use serde_json::{Map, Value};
 
 use super::{
     Backing, Management,
     agent_rules::{AgentVerdict, judge, judge_new},
-    servers::ServerChange,
     writing::{bad_name, not_written},
 };
 use crate::{
     activity::OperatorChange,
     config::{
-        self, BadPatch, Change, ChangeOf, EditError, EntryFlag, OurAddress, PatchedEntry,
-        ServerEntry, ServerPatch, WriteError, entry_fault, fingerprint_as_written, written_entry,
+        self, BadPatch, Change, ChangeOf, EditError, OurAddress, PatchedEntry, ServerEntry,
+        ServerPatch, WriteError, entry_fault, fingerprint_as_written, written_entry,
     },
     failure::error_code::{ErrorCode, Failure},
     runtime::sync::Guarded,
@@ -51,69 +49,6 @@ pub(super) struct Planned {
 }
 
 impl<B: Backing> Management<B> {
-    /// Sets what switches each of these servers, by one change of the file, and says which key that changed: one that was so already is not
-    /// named. The outcomes have the order of the names; a server that cannot be changed leaves the others alone.
-    pub(super) async fn set_flag(
-        &self,
-        names: &[String],
-        action: &'static str,
-        flag: EntryFlag,
-        value: bool,
-    ) -> Vec<Result<ServerChange, Failure>> {
-        let plan = move |text: &str, server: &str| plan_flag(text, server, flag, value);
-        let changed = self.change_each(names, action, plan).await;
-        let follow = names.iter().map(|name| self.backing().follows(name));
-        join_all(follow).await;
-        let changes = names.iter().zip(changed).map(|(name, changed)| {
-            let key = changed?.then_some(flag.key());
-            Ok(ServerChange::of(self.server(name)?, key.as_slice()))
-        });
-        changes.collect()
-    }
-
-    /// Makes a change for each of these servers that is there, all by one change of the file, and says of each whether there was one to make.
-    pub(super) async fn change_each(
-        &self,
-        names: &[String],
-        action: &'static str,
-        plan: impl Fn(&str, &str) -> Result<Option<Change>, Failure> + Send + 'static,
-    ) -> Vec<Result<bool, Failure>> {
-        let known: Vec<_> = names
-            .iter()
-            .map(|name| self.row_before_change(name).map(drop))
-            .collect();
-        let there = names.iter().zip(&known).filter(|(_, known)| known.is_ok());
-        let there: Vec<String> = there.map(|(name, _)| name.clone()).collect();
-        let decided: Arc<Guarded<Vec<Result<bool, Failure>>>> = Arc::default();
-        let (slot, servers) = (decided.clone(), there.clone());
-        let written = self.rewrite_seeing(move |text| {
-            let plans: Vec<_> = servers.iter().map(|server| plan(text, server)).collect();
-            let changes = plans.iter().flatten().flatten().cloned().collect();
-            *slot.lock() = plans
-                .into_iter()
-                .map(|plan| plan.map(|change| change.is_some()))
-                .collect();
-            Ok(Planned::of(changes))
-        });
-        let written = match there.is_empty() {
-            true => Ok(Arc::default()),
-            false => written.await,
-        };
-        let mut decided = std::mem::take(&mut *decided.lock()).into_iter();
-        // The name of the change says it all.
-        let summary = Planned::default();
-        let outcomes = names.iter().zip(known).map(|(name, known)| {
-            known?;
-            // Without a decision the file was not read.
-            let planned = decided.next().unwrap_or(Ok(false));
-            let outcome = planned.and_then(|is_changed| written.clone().map(|_| is_changed));
-            let outcome = outcome.map_err(|failure| self.not_in_file(name, failure));
-            self.note_change(None, action, name, outcome.as_ref().map(|_| &summary));
-            outcome
-        });
-        outcomes.collect()
-    }
-
     /// What the configuration says of keys that were changed and mean nothing to the server.
     pub(super) fn without_effect(&self, name: &str, changed: &[String]) -> Vec<String> {
         let Ok(settings) = self.settings() else {
@@ -272,30 +207,6 @@ pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<SentPa
 pub(super) fn read_entry(entry: Map<String, Value>) -> SentPatch {
     let (readable, problem) = ServerPatch::read_as_far_as_possible(entry);
     SentPatch { readable, problem }
-}
-
-fn plan_flag(
-    text: &str,
-    server: &str,
-    flag: EntryFlag,
-    value: bool,
-) -> Result<Option<Change>, Failure> {
-    let written = written_entry(text, server).map_err(not_edited)?;
-    let is_so_already = flag.written(&written) == Some(value);
-    Ok((!is_so_already).then(|| Change::SetKey {
-        server: server.to_owned(),
-        path: vec![flag.key().to_owned()],
-        value: Value::Bool(value),
-    }))
-}
-
-/// Takes a server out, where the file has one entry for it.
-pub(super) fn plan_removal(text: &str, server: &str) -> Result<Option<Change>, Failure> {
-    let removed = Change::RemoveServer {
-        name: server.to_owned(),
-    };
-    config::edit_all(text, std::slice::from_ref(&removed)).map_err(not_edited)?;
-    Ok(Some(removed))
 }
 
 /// An entry that a person adds, under the proper names of its keys. One error names all that is wrong with it.

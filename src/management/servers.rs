@@ -1,6 +1,6 @@
 //! Servers: their rows in listings, and the changes an operator makes to them.
 
-use std::{collections::HashMap, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,14 +11,13 @@ use super::{
     logs::{LogLines, last_lines},
     missing_value::{MissingValue, missing},
     operator_hints::closest_server,
-    patching::{Rights, plan_patch, plan_removal, read_patch},
+    patching::{Rights, plan_patch, read_patch},
     server_state::{ServerState, first_start, latest, runs, shown_state, state},
     trouble::Trouble,
 };
 use crate::{
-    activity::OperatorChange,
     catalog::Snapshot,
-    config::{DEMO, DemoOrigin, EntryFlag, ServerEntry, SessionScope, Settings, Transport},
+    config::{DEMO, DemoOrigin, ServerEntry, SessionScope, Settings, Transport},
     failure::{
         error_code::{ErrorCode, Failure, as_step},
         step::NextStep,
@@ -404,49 +403,6 @@ impl<B: Backing> Management<B> {
             changed: planned.changed.clone(),
             warnings: self.without_effect(name, &planned.changed),
         })
-    }
-
-    /// Takes servers out of the configuration, by one change of the file. The outcomes have the order of the names.
-    pub async fn remove_servers(&self, names: &[String]) -> Vec<Result<ServerChange, Failure>> {
-        let rows: Vec<_> = names
-            .iter()
-            .map(|name| self.row_before_change(name))
-            .collect();
-        let mut in_file = Vec::new();
-        for name in names {
-            if self.0.stop_demo(name).await {
-                self.0.note(OperatorChange::by_operator("remove", name));
-                self.0.follows(name).await;
-            } else {
-                in_file.push(name.clone());
-            }
-        }
-        let removed = self.change_each(&in_file, "remove", plan_removal).await;
-        let mut removed: HashMap<String, _> = in_file.into_iter().zip(removed).collect();
-        let mut changes = Vec::new();
-        for (name, row) in names.iter().zip(rows) {
-            // The demo server stands in no file.
-            let outcome = removed.remove(name).unwrap_or(Ok(true));
-            if outcome.is_ok() {
-                self.0.forget(name).await;
-            }
-            changes.push(outcome.and_then(|_| Ok(ServerChange::of(row??.removed(), &["removed"]))));
-        }
-        changes
-    }
-
-    /// Switches servers on or off, by one change of the file. The outcomes have the order of the names.
-    pub async fn set_enabled(
-        &self,
-        names: &[String],
-        enabled: Enabled,
-    ) -> Vec<Result<ServerChange, Failure>> {
-        let (action, wanted) = match enabled {
-            Enabled::On => ("enable", true),
-            Enabled::Off => ("disable", false),
-        };
-        self.set_flag(names, action, EntryFlag::Enabled, wanted)
-            .await
     }
 
     /// The server that is to be changed. A file that cannot be used as a whole can be changed all the same: that is the inner

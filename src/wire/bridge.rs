@@ -112,10 +112,16 @@ fn bridged_capabilities(capabilities: &Raw) -> Raw {
     splice(capabilities, &edits).unwrap_or_else(|_| Raw::empty_object())
 }
 
-/// A result is of a kind that a client was not promised to know.
+/// A result that no client can be given.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a result of the kind {0:?}, which nobody asked for")]
-pub struct UnpromisedResult(pub String);
+pub enum UnfitResult {
+    /// It is of a kind that the client was not promised to know.
+    #[error("a result of the kind {0:?}, which nobody asked for")]
+    Unpromised(String),
+    /// It breaks the protocol.
+    #[error("a result that is no object")]
+    NoObject,
+}
 
 /// The answer of an upstream as a client of this revision must get it.
 pub fn answer_for(
@@ -123,12 +129,17 @@ pub fn answer_for(
     upstream: Revision,
     method: &str,
     outcome: Outcome,
-) -> Result<Outcome, UnpromisedResult> {
+) -> Result<Outcome, UnfitResult> {
+    if matches!(&outcome, Outcome::Result(result) if !result.is_object()) {
+        return Err(UnfitResult::NoObject);
+    }
     let eras = (client.has_handshake(), upstream.has_handshake());
     Ok(match (outcome, eras) {
         (Outcome::Result(result), (false, true)) => Outcome::Result(completed(method, &result)),
         (Outcome::Result(result), (true, false)) => match result_type::of(&result) {
-            Some(kind) if kind != result_type::COMPLETE => return Err(UnpromisedResult(kind)),
+            Some(kind) if kind != result_type::COMPLETE => {
+                return Err(UnfitResult::Unpromised(kind));
+            }
             _ => Outcome::Result(without_result_type(&result)),
         },
         (Outcome::Result(result), _) => Outcome::Result(result),
@@ -245,7 +256,7 @@ mod tests {
         upstream: Revision,
         method: &str,
         text: &str,
-    ) -> Result<Raw, UnpromisedResult> {
+    ) -> Result<Raw, UnfitResult> {
         let made = answer_for(client, upstream, method, Outcome::Result(raw(text)))?;
         match made {
             Outcome::Result(result) => Ok(result),
@@ -318,7 +329,11 @@ mod tests {
         assert_eq!(legacy.as_str(), r#"{"content":[1.10]}"#);
         let task = r#"{"resultType":"task","taskId":"t"}"#;
         let unpromised = result(LEGACY, MODERN, "tools/call", task);
-        assert_eq!(unpromised, Err(UnpromisedResult("task".to_owned())));
+        assert_eq!(unpromised, Err(UnfitResult::Unpromised("task".to_owned())));
+        for text in ["\"text\"", "null", "[1]", "1"] {
+            let broken = result(LEGACY, LEGACY, "tools/call", text);
+            assert_eq!(broken, Err(UnfitResult::NoObject), "{text}");
+        }
     }
 
     #[test]

@@ -281,7 +281,7 @@ pub(super) fn logs(kind: ServiceKind, definition: &ServiceDefinition) -> String 
 /// What the person may have to do.
 fn hints(kind: ServiceKind, definition: &ServiceDefinition, config_file: &Path) -> Vec<String> {
     let mut hints = Vec::new();
-    let config = fs::read_to_string(config_file).unwrap_or_default();
+    let config = config::read_text(config_file).unwrap_or_default();
     let mut references = config.split("${").skip(1);
     if references.any(|reference| !reference.starts_with("keyring:")) {
         let place = match kind {

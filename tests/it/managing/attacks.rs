@@ -239,6 +239,11 @@ async fn nothing_hides_behind_what_looks_like_a_credential() {
             has!(findings, "command.piped", "{seen}");
         }
     }
+    for url in ["notaurl", "ftp://x.example/mcp"] {
+        let add = json!({ "operation": "add", "name": "odd", "url": url });
+        let refused = client.call("upstream_servers", &add.to_string()).await;
+        has!(refused.text(), "must begin with http", "{}", refused.frame);
+    }
     // What the user wrote stays hidden where the agent leaves it, from the findings as well.
     let secret = json!({ "args": ["--token", SECRET, "-c", "x"] });
     let patched = daemon

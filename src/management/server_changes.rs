@@ -1,0 +1,156 @@
+//! Changes of servers that are the same for each: switched on or off, held, removed. Those of several servers are one change of the file.
+
+use std::{collections::HashMap, sync::Arc};
+
+use futures_util::future::join_all;
+use serde_json::Value;
+
+use super::{
+    Backing, Enabled, Management,
+    patching::{Planned, not_edited},
+    servers::ServerChange,
+};
+use crate::{
+    activity::OperatorChange,
+    config::{self, Change, EntryFlag, written_entry},
+    failure::error_code::Failure,
+    runtime::sync::Guarded,
+};
+
+impl<B: Backing> Management<B> {
+    /// Takes servers out of the configuration, by one change of the file. The outcomes have the order of the names.
+    pub async fn remove_servers(&self, names: &[String]) -> Vec<Result<ServerChange, Failure>> {
+        let rows: Vec<_> = names
+            .iter()
+            .map(|name| self.row_before_change(name))
+            .collect();
+        let mut in_file = Vec::new();
+        for name in names {
+            if self.0.stop_demo(name).await {
+                self.0.note(OperatorChange::by_operator("remove", name));
+                self.0.follows(name).await;
+            } else {
+                in_file.push(name.clone());
+            }
+        }
+        let removed = self.change_each(&in_file, "remove", plan_removal).await;
+        let mut removed: HashMap<String, _> = in_file.into_iter().zip(removed).collect();
+        let mut changes = Vec::new();
+        for (name, row) in names.iter().zip(rows) {
+            // The demo server stands in no file.
+            let outcome = removed.remove(name).unwrap_or(Ok(true));
+            if outcome.is_ok() {
+                self.0.forget(name).await;
+            }
+            changes.push(outcome.and_then(|_| Ok(ServerChange::of(row??.removed(), &["removed"]))));
+        }
+        changes
+    }
+
+    /// Switches servers on or off, by one change of the file. The outcomes have the order of the names.
+    pub async fn set_enabled(
+        &self,
+        names: &[String],
+        enabled: Enabled,
+    ) -> Vec<Result<ServerChange, Failure>> {
+        let (action, wanted) = match enabled {
+            Enabled::On => ("enable", true),
+            Enabled::Off => ("disable", false),
+        };
+        self.set_flag(names, action, EntryFlag::Enabled, wanted)
+            .await
+    }
+
+    /// Holds servers, by one change of the file: nothing of them is executed until they are approved again. The outcomes have the order of the names.
+    pub async fn quarantine(&self, names: &[String]) -> Vec<Result<ServerChange, Failure>> {
+        let flag = EntryFlag::Quarantined;
+        self.set_flag(names, "quarantine", flag, true).await
+    }
+
+    /// Sets what switches each of these servers, by one change of the file, and says which key that changed: one that was so already is not
+    /// named. The outcomes have the order of the names; a server that cannot be changed leaves the others alone.
+    async fn set_flag(
+        &self,
+        names: &[String],
+        action: &'static str,
+        flag: EntryFlag,
+        value: bool,
+    ) -> Vec<Result<ServerChange, Failure>> {
+        let plan = move |text: &str, server: &str| plan_flag(text, server, flag, value);
+        let changed = self.change_each(names, action, plan).await;
+        let follow = names.iter().map(|name| self.backing().follows(name));
+        join_all(follow).await;
+        let changes = names.iter().zip(changed).map(|(name, changed)| {
+            let key = changed?.then_some(flag.key());
+            Ok(ServerChange::of(self.server(name)?, key.as_slice()))
+        });
+        changes.collect()
+    }
+
+    /// Makes a change for each of these servers that is there, all by one change of the file, and says of each whether there was one to make.
+    async fn change_each(
+        &self,
+        names: &[String],
+        action: &'static str,
+        plan: impl Fn(&str, &str) -> Result<Option<Change>, Failure> + Send + 'static,
+    ) -> Vec<Result<bool, Failure>> {
+        let known: Vec<_> = names
+            .iter()
+            .map(|name| self.row_before_change(name).map(drop))
+            .collect();
+        let there = names.iter().zip(&known).filter(|(_, known)| known.is_ok());
+        let there: Vec<String> = there.map(|(name, _)| name.clone()).collect();
+        let decided: Arc<Guarded<Vec<Result<bool, Failure>>>> = Arc::default();
+        let (slot, servers) = (decided.clone(), there.clone());
+        let written = self.rewrite_seeing(move |text| {
+            let plans: Vec<_> = servers.iter().map(|server| plan(text, server)).collect();
+            let changes = plans.iter().flatten().flatten().cloned().collect();
+            *slot.lock() = plans
+                .into_iter()
+                .map(|plan| plan.map(|change| change.is_some()))
+                .collect();
+            Ok(Planned::of(changes))
+        });
+        let written = match there.is_empty() {
+            true => Ok(Arc::default()),
+            false => written.await,
+        };
+        let mut decided = std::mem::take(&mut *decided.lock()).into_iter();
+        // The name of the change says it all.
+        let summary = Planned::default();
+        let outcomes = names.iter().zip(known).map(|(name, known)| {
+            known?;
+            // Without a decision the file was not read.
+            let planned = decided.next().unwrap_or(Ok(false));
+            let outcome = planned.and_then(|is_changed| written.clone().map(|_| is_changed));
+            let outcome = outcome.map_err(|failure| self.not_in_file(name, failure));
+            self.note_change(None, action, name, outcome.as_ref().map(|_| &summary));
+            outcome
+        });
+        outcomes.collect()
+    }
+}
+
+fn plan_flag(
+    text: &str,
+    server: &str,
+    flag: EntryFlag,
+    value: bool,
+) -> Result<Option<Change>, Failure> {
+    let written = written_entry(text, server).map_err(not_edited)?;
+    let is_so_already = flag.written(&written) == Some(value);
+    Ok((!is_so_already).then(|| Change::SetKey {
+        server: server.to_owned(),
+        path: vec![flag.key().to_owned()],
+        value: Value::Bool(value),
+    }))
+}
+
+/// Takes a server out, where the file has one entry for it.
+fn plan_removal(text: &str, server: &str) -> Result<Option<Change>, Failure> {
+    let removed = Change::RemoveServer {
+        name: server.to_owned(),
+    };
+    config::edit_all(text, std::slice::from_ref(&removed)).map_err(not_edited)?;
+    Ok(Some(removed))
+}
