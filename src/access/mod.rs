@@ -140,14 +140,20 @@ impl Access {
         headers: &HeaderMap,
         peer: Peer,
     ) -> Result<Caller, Refused> {
-        let token = bearer_token(headers)?.map(TokenHash::of);
-        if let Some(hash) = token
-            && let Some(caller) = self.by_issued(settings, hash)?
-        {
-            return Ok(caller);
-        }
         let auth = settings.server_auth.as_deref();
         let auth = auth.filter(|auth| auth.asks_for_credentials());
+        let shown = bearer_token(headers)?;
+        let token = shown.map(TokenHash::of);
+        if let (Some(text), Some(hash)) = (shown, token) {
+            if let Some(caller) = self.by_issued(settings, hash)? {
+                return Ok(caller);
+            }
+            // Once revoked, it ends what it limited: nobody gets more by another way to say who he is.
+            let is_known = auth.is_some_and(|auth| auth.token(&hash).is_some());
+            if text.starts_with(IssuedToken::PREFIX) && !is_known {
+                return Err(Refused::UnknownToken);
+            }
+        }
         let identified = auth.map_or(Err(Refused::NoCredential), |auth| {
             Self::identify(auth, headers, peer)
         });

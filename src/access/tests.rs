@@ -159,6 +159,7 @@ fn a_proxy_is_believed_if_it_is_trusted() {
 fn providers_are_asked_in_their_order() {
     let user = ("x-forwarded-user", "bob");
     let unknown = ("authorization", "Bearer of-the-proxy");
+    let revoked = ("authorization", "Bearer mcpp_0123456789abcdef");
     for (order, all, expected) in [
         (r#"["bearer", "forwarded"]"#, &[ADA, user][..], "ada []"),
         (r#"["forwarded", "bearer"]"#, &[ADA, user], "bob []"),
@@ -166,6 +167,9 @@ fn providers_are_asked_in_their_order() {
         (r#"["forwarded", "bearer"]"#, &[ADA], "ada []"),
         (r#"["bearer", "forwarded"]"#, &[unknown, user], "bob []"),
         (r#"["bearer", "forwarded"]"#, &[unknown], UNKNOWN),
+        (r#"["bearer", "forwarded"]"#, &[revoked, user], UNKNOWN),
+        (r#"["forwarded", "bearer"]"#, &[revoked, user], UNKNOWN),
+        (r#"["forwarded"]"#, &[revoked, user], UNKNOWN),
         (r#"["bearer", "forwarded"]"#, &[], NO_CREDENTIAL),
     ] {
         assert_eq!(

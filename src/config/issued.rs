@@ -90,6 +90,9 @@ pub struct IssuedToken {
 }
 
 impl IssuedToken {
+    /// Begins the text of each, so that it is known for one.
+    pub const PREFIX: &str = "mcpp_";
+
     /// Whether its time is over.
     pub fn is_expired(&self) -> bool {
         self.expires

@@ -23,9 +23,6 @@ use crate::{
     text::{moment, secret::Secret},
 };
 
-/// What every token begins with.
-const PREFIX: &str = "mcpp_";
-
 /// Characters of a token that lists show.
 const SHOWN: usize = 7;
 
@@ -135,7 +132,7 @@ impl<B: Backing> Management<B> {
             let error = format!("no token was issued: {}", in_words(&error));
             Failure::new(ErrorCode::Internal, error, "Try again.")
         })?;
-        let text = format!("{PREFIX}{}", secret.reveal());
+        let text = format!("{}{}", IssuedToken::PREFIX, secret.reveal());
         let token = token_of(new, &text, &settings)?;
         let (added, data_dir) = (token.clone(), self.data_dir().to_owned());
         let adding = move || IssuedTokens::add(&data_dir, added.clone()).map(|()| added);
