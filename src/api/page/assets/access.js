@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { acting, button, cell, copying, failed, head, note, row, section, table, toast } from "./parts.js";
 import { asker } from "./records.js";
 import { tokens } from "./tokens.js";
-import { number, said, sentence, some } from "./words.js";
+import { count, number, said, sentence, some } from "./words.js";
 
 /** Calls without a token that are looked at. */
 const RECENT = 200;
@@ -161,8 +161,10 @@ export function access(_, frame) {
 
   function editor() {
     const { name, isNew, servers } = editing;
+    const ofServer = (server) => list.names().tools.get(server) ?? 0;
     const known = isNew ? undefined : file.settings.profiles?.[name];
-    const tick = (server, i) => h("li", h("input", { type: "checkbox", id: `p${i}`, checked: servers.has(server), on: { change: (event) => { servers[event.target.checked ? "add" : "delete"](server); } } }), h("label", { for: `p${i}` }, said(server)));
+    const tick = (server, i) => h("li", h("input", { type: "checkbox", id: `p${i}`, checked: servers.has(server), on: { change: (event) => { servers[event.target.checked ? "add" : "delete"](server); frame.paint(); } } }), h("label", { for: `p${i}` }, said(server)), h("span.dim.small", ` ${number(ofServer(server))}`));
+    const most = [...servers].reduce((sum, server) => sum + ofServer(server), 0);
     const patterns = h("textarea.mono", { id: "profile-tools", rows: 3, spellcheck: "false", "data-kept": "", "aria-describedby": "profile-tools-h" }, (known?.tools ?? []).join("\n"));
     const field = h("input.mono", { type: "text", id: "profile-name", value: name, autocomplete: "off", "data-kept": "" });
     const submit = (event) => {
@@ -180,6 +182,7 @@ export function access(_, frame) {
     return h("form", { "aria-label": isNew ? "New profile" : `Servers of ${name}`, on: { submit } },
       isNew ? h("div.line", h("div.field", h("label", { for: "profile-name" }, "Name"), field)) : null,
       h("ul.ticks.sec", list.names().servers.map(tick)),
+      h("p.hint", { role: "status" }, `${count(servers.size, "server")} with ${count(most, "tool")}, fewer by patterns.`),
       h("div.field.sec", h("label", { for: "profile-tools" }, "Tools", h("span.dim", "optional, one pattern a line")), patterns, h("p.hint", { id: "profile-tools-h" }, "Such as ", h("code", "github__get_*"), " or ", h("code", "*__list_*"), "; without one, all tools of these servers.")),
       h("div.line", h("button.btn", { type: "submit" }, isNew ? "Save profile" : `Save ${name}`), button("Cancel", () => { editing = null; frame.paint(); }, "btn"),
         isNew ? null : button("Remove", () => save([{ path: ["profiles", name], value: null }], `Removed profile ${name}`), "btn danger")));
