@@ -5,6 +5,9 @@ import { ask, part, patch } from "./api.js";
 /** A name as a pattern that matches it alone. */
 export const globOf = (name) => name.replace(/[*?[\]{}\\!]/g, "\\$&");
 
+/** Limit: values of one change. */
+const MOST = 100;
+
 /** Changes the entries by one change of the file, so that agents do not get these tools any more, or get them again. `by` has the tools'
  * own names by server. */
 export async function offerTools(by, isOffered) {
@@ -15,5 +18,5 @@ export async function offerTools(by, isOffered) {
     const disabled = isOffered ? others : [...others, ...patterns];
     return { path: ["mcpServers", server, "disabled_tools"], value: disabled.length ? disabled : null };
   }));
-  return patch("config", { changes });
+  for (let done = 0; done < changes.length; done += MOST) await patch("config", { changes: changes.slice(done, done + MOST) });
 }
