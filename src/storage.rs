@@ -21,6 +21,12 @@ pub fn disk_step(error: &io::Error) -> &'static str {
             "have the system allow larger files (`ulimit -f`), then try again"
         }
         io::ErrorKind::ReadOnlyFilesystem => "make the disk writable, then try again",
+        io::ErrorKind::NotFound => "create the folder that it is in, then try again",
+        io::ErrorKind::AlreadyExists
+        | io::ErrorKind::IsADirectory
+        | io::ErrorKind::NotADirectory => "move what is in its place away, then try again",
+        // What we found ourselves is not what it should be.
+        _ if error.get_ref().is_some() => "replace it with one that is yours alone, then try again",
         io::ErrorKind::PermissionDenied => {
             "let your user write to the file and its folder (`chmod u+w`, or `chown`), then try again"
         }
@@ -98,7 +104,7 @@ pub fn refuse_link(path: &Path) -> io::Result<()> {
     }
     let target = fs::read_link(path).unwrap_or_default();
     let why = format!(
-        "{} is a symbolic link to {}, which is not followed: remove it; a folder replaces it",
+        "{} is a symbolic link to {}, which is not followed",
         path.display(),
         target.display()
     );
@@ -207,7 +213,7 @@ mod ownership {
         let folder = fs::metadata(path)?;
         if !is_ours(&folder) {
             return Err(refused(format!(
-                "the folder belongs to another user (uid {}); name a folder of your own, or make this one yours",
+                "it belongs to another user (uid {})",
                 folder.uid()
             )));
         }
@@ -215,17 +221,14 @@ mod ownership {
             return Ok(());
         }
         if folder.mode() & SHARED != 0 {
-            return Err(refused(
-                "every user may write to the folder; name one of your own".to_owned(),
-            ));
+            return Err(refused("every user may write to it".to_owned()));
         }
         // Where modes cannot be changed, what counts is the mode that it has then.
         let _ = fs::set_permissions(path, Permissions::from_mode(0o700));
         let mode = fs::metadata(path)?.mode();
         if mode & OTHERS_WRITE != 0 {
             return Err(refused(
-                "other users may write to the folder, which cannot be changed; name another one"
-                    .to_owned(),
+                "other users may write to it, which cannot be changed".to_owned(),
             ));
         }
         tracing::warn!(
@@ -393,7 +396,6 @@ mod tests {
             let error = create_private_subfolder(&planted).expect_err("a link");
             let said = error.to_string();
             assert!(said.contains("logs is a symbolic link to"), "{said}");
-            assert!(said.contains("remove it"), "{said}");
             fs::remove_file(&planted).expect("it is there");
         }
         assert_eq!(mode_of(&theirs), 0o755);

@@ -137,7 +137,7 @@ pub enum TokenError {
     #[error("no token was revoked: there is no token {0:?}")]
     Unknown(String),
     /// It cannot be one.
-    #[error("that cannot be a token: {0}")]
+    #[error("no token was issued: {0}")]
     Wrong(String),
 }
 

@@ -175,10 +175,10 @@ pub fn start_logging(options: &ServeOptions) -> Result<(), ServeError> {
             error.to_string(),
             "correct --log-level, or $MCPPROXY_LOG where it is not given",
         ),
-        logging::LoggingError::File { .. } => ServeError::failed(
-            error.to_string(),
-            "name another file with --log-file, or leave it out: the log goes to stderr then",
-        ),
+        logging::LoggingError::File { error: ref why, .. } => {
+            let step = storage::disk_step(why);
+            ServeError::failed(error.to_string(), step)
+        }
     })
 }
 

@@ -1,6 +1,8 @@
 //! Why a daemon does not serve: what failed, and what to do about it.
 
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, io};
+
+use crate::storage;
 
 /// Why the daemon does not run.
 #[derive(Debug, thiserror::Error)]
@@ -64,12 +66,23 @@ impl ServeError {
     }
 
     /// Something that has to be done with the data folder failed.
-    pub(super) fn in_folder(doing: &str, error: &dyn Error) -> Self {
-        let source = error.source();
-        let source = source.map(|source| format!(": {source}"));
+    pub(super) fn in_folder(doing: &str, error: &(dyn Error + 'static)) -> Self {
+        let own = (!error.is::<io::Error>()).then(|| error.to_string());
+        let system = match own {
+            Some(_) => error.source(),
+            None => Some(error),
+        };
+        let system = system.and_then(|error| error.downcast_ref());
+        let step = system
+            .map_or("try again", storage::disk_step)
+            .trim_end_matches(", then try again");
+        let words: Vec<String> = own
+            .into_iter()
+            .chain(system.map(storage::in_words))
+            .collect();
         Self::failed(
-            format!("{doing}: {error}{}", source.unwrap_or_default()),
-            "see who may write to it and whether the disk is full, or give another folder with --data-dir",
+            format!("{doing}: {}", words.join(": ")),
+            format!("{step}, or choose another with --data-dir"),
         )
     }
 }

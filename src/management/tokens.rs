@@ -19,7 +19,7 @@ use crate::{
     },
     failure::error_code::{ErrorCode, Failure},
     sessions::sealing::random_secret,
-    storage::in_words,
+    storage::{self, in_words},
     text::{moment, secret::Secret},
 };
 
@@ -410,10 +410,7 @@ fn row_of(token: &IssuedToken, last_used: Option<u64>) -> TokenRow {
 
 fn failed(error: &TokenError) -> Failure {
     let (code, hint) = match error {
-        TokenError::Io(_) => (
-            ErrorCode::Internal,
-            "Check that the data folder can be read and written.",
-        ),
+        TokenError::Io(error) => (ErrorCode::Internal, storage::disk_step(error)),
         TokenError::Exists(_) => (
             ErrorCode::TokenExists,
             "Choose another name, or revoke that one first: `mcpproxy token revoke NAME`.",
@@ -421,7 +418,7 @@ fn failed(error: &TokenError) -> Failure {
         TokenError::Unknown(_) => (ErrorCode::UnknownToken, "`mcpproxy token list` lists them."),
         TokenError::Wrong(_) => (
             ErrorCode::InvalidArguments,
-            "`mcpproxy token add --help` has examples.",
+            "For example: `mcpproxy token add ben --servers github --expires 30d`.",
         ),
     };
     Failure::new(code, error.to_string(), hint)

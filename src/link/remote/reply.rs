@@ -243,17 +243,21 @@ pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
                 return "it closed the connection before it answered".to_owned();
             }
         }
+        link = error.source();
         if let Some(system) = error.downcast_ref::<io::Error>() {
-            return match system.kind() {
-                ErrorKind::UnexpectedEof => "its answer broke off".to_owned(),
-                ErrorKind::ConnectionReset
-                | ErrorKind::ConnectionAborted
-                | ErrorKind::BrokenPipe => "it closed the connection".to_owned(),
-                _ => in_words(system),
-            };
+            match (system.kind(), system.get_ref()) {
+                (ErrorKind::UnexpectedEof, _) => return "its answer broke off".to_owned(),
+                (
+                    ErrorKind::ConnectionReset
+                    | ErrorKind::ConnectionAborted
+                    | ErrorKind::BrokenPipe,
+                    _,
+                ) => return "it closed the connection".to_owned(),
+                (_, Some(inner)) => link = Some(inner),
+                (_, None) => return in_words(system),
+            }
         }
         last = error;
-        link = error.source();
     }
     last.to_string()
 }
