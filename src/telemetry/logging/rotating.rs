@@ -31,11 +31,12 @@ impl Rotating {
     }
 
     fn open_with(path: &Path, rotate_at: u64) -> io::Result<Self> {
-        // The folder of a bare name is an empty one: it is there.
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-        {
+        // The folder of a bare name is an empty one: it is there. One that is there may be everybody's, as `/var/log` is.
+        let is_missing = |folder: &&Path| {
+            let found = fs::symlink_metadata(folder);
+            !folder.as_os_str().is_empty() && !found.is_ok_and(|found| found.is_dir())
+        };
+        if let Some(folder) = path.parent().filter(is_missing) {
             storage::create_private_subfolder(folder)?;
         }
         let file = storage::append_to_private_file(path)?;
@@ -94,6 +95,18 @@ mod tests {
     use std::{fs, io::Write};
 
     use super::Rotating;
+
+    #[cfg(unix)]
+    #[test]
+    fn the_folder_of_a_log_stays_as_it_is() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let shared = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(folder.path(), shared).expect("ours");
+        Rotating::open_with(&folder.path().join("x.log"), 8).expect("writable");
+        let mode = fs::metadata(folder.path()).expect("a folder").permissions();
+        assert_eq!(mode.mode() & 0o777, 0o755);
+    }
 
     #[test]
     fn a_full_file_is_renamed_and_one_of_them_is_kept() {
