@@ -81,8 +81,8 @@ struct Ended<'a> {
 struct ScriptError {
     code: String,
     message: String,
-    #[serde(default)]
-    stack: String,
+    line: Option<u32>,
+    column: Option<u32>,
     hint: String,
 }
 
@@ -177,13 +177,19 @@ fn show(body: &[u8], out: Output) -> Result<(), CommandFailure> {
     let Some(error) = ended.error else {
         return Ok(());
     };
-    let place = if error.stack.is_empty() {
-        String::new()
-    } else {
-        format!("\n{}", error.stack)
+    let what = match &*error.code {
+        "SYNTAX_ERROR" => Some("the script is no JavaScript".to_owned()),
+        "RUNTIME_ERROR" => Some("the script failed".to_owned()),
+        _ => None,
     };
-    let failure = CommandFailure::failed(format!("{}: {}{place}", error.code, error.message));
-    let failure = failure.next(error.hint);
+    let place = error.line.zip(error.column);
+    let place = place.map(|(line, column)| format!("at line {line}, column {column}"));
+    let place: Vec<String> = what.into_iter().chain(place).collect();
+    let failure = CommandFailure::failed(match place.join(" ") {
+        none if none.is_empty() => error.message,
+        place => format!("{place}: {}", error.message),
+    });
+    let failure = failure.next(error.hint.replace("timeout_ms", "--timeout"));
     Err(if out.is_json() {
         failure.shown()
     } else {

@@ -47,11 +47,11 @@ impl ScriptCode {
         match self {
             Self::SyntaxError => (
                 "SYNTAX_ERROR",
-                "Correct the script. It is plain JavaScript: no types, no modules.",
+                "Nothing ran. Correct the script: plain JavaScript, no types, no modules.",
             ),
             Self::RuntimeError => (
                 "RUNTIME_ERROR",
-                "Correct the script at the named line. Calls before it did run.",
+                "Correct the script. Calls before the failure did run.",
             ),
             Self::Timeout => (
                 "TIMEOUT",

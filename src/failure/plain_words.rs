@@ -127,6 +127,17 @@ fn kind(name: &str) -> String {
     }
 }
 
+/// What the parser of scripts says, for people.
+pub fn script_mistake(text: &str) -> String {
+    match text.split_once("unexpected token in expression: ") {
+        Some((_, "''")) => return "it ends too early".to_owned(),
+        Some((_, token)) => return format!("{token} cannot be here"),
+        None => (),
+    }
+    let missing = text.strip_prefix("expecting ");
+    missing.map_or_else(|| text.to_owned(), |token| format!("{token} is missing"))
+}
+
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     code_execution::{ScriptCode, ScriptFailure, limits},
+    failure::plain_words::script_mistake,
     wire::Raw,
 };
 
@@ -67,6 +68,7 @@ fn of_exception(exception: &Exception<'_>, source: &ScriptSource, is_stop: bool)
         source.place(&trace)
     };
     let message = match (name.is_empty(), message.is_empty()) {
+        _ if code == ScriptCode::SyntaxError => script_mistake(&message),
         (_, true) => name,
         (true, false) => message,
         (false, false) => format!("{name}: {message}"),

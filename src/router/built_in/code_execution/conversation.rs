@@ -93,7 +93,7 @@ impl<'a> Conversation<'a> {
         let most = self.request.max_tool_calls;
         if let Some(most) = most.filter(|most| self.tool_calls + count > *most) {
             let why = format!(
-                "the script has made {} calls and wanted to make {count} more; {most} are allowed",
+                "the script made {} of {most} allowed calls and wanted {count} more",
                 self.tool_calls
             );
             let failure = ScriptFailure::new(ScriptCode::MaxToolCallsExceeded, why);
