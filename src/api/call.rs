@@ -9,7 +9,7 @@ use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{
-    Answer, Api, json_response, notices,
+    Answer, Api, json_response, notices, raw_object,
     routes::{About, CALL, Routes},
     wrong,
 };
@@ -65,9 +65,7 @@ async fn call(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
-    let body = body.map_err(wrong)?;
-    let request = Raw::parse(&body).map_err(wrong)?;
-    let request = ToolRequest::read(&request).map_err(wrong)?;
+    let request = ToolRequest::read(&raw_object(body)?).map_err(wrong)?;
     let management = &api.0.management;
     let name = if request.name.contains(':') {
         request.name

@@ -9,9 +9,8 @@ use http::HeaderMap;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{
-    Answer, Api, json_response, notices,
+    Answer, Api, json_response, notices, raw_object,
     routes::{About, CALL, Routes},
-    wrong,
 };
 use crate::{
     access::Caller,
@@ -64,11 +63,7 @@ async fn run(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
-    let body = body.map_err(wrong)?;
-    let arguments = Raw::parse(&body).map_err(wrong)?;
-    if !arguments.is_object() {
-        return Err(wrong("it is not an object"));
-    }
+    let arguments = raw_object(body)?;
     let calls = &api.0.calls;
     let mut context = CallContext::alone(calls, caller, method::TOOLS_CALL);
     context.begin_trace(None, None, calls.trace_in(&headers).as_ref());

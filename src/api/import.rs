@@ -157,7 +157,8 @@ async fn in_text(api: &Api, pasted: Pasted) -> Result<ImportReport, FailureRespo
 
 async fn read_pasted(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
     // The parser's own words may repeat a secret.
-    let pasted = read_body(body).map_err(|_| wrong("it is not {\"text\": …, \"name\"?: …}"))?;
+    let pasted =
+        read_body(body).map_err(|_| wrong("the body is not {\"text\": …, \"name\"?: …}"))?;
     let mut report = in_text(&api, pasted).await?;
     let new = report.picked(&[])?;
     report.choose(&new);

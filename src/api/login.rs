@@ -73,7 +73,7 @@ async fn login(
         LoginBody::default()
     } else {
         // The parser's own words may repeat the address.
-        serde_json::from_slice(&body).map_err(|_| wrong("it is not {\"redirect_url\": …}"))?
+        serde_json::from_slice(&body).map_err(|_| wrong("the body is not {\"redirect_url\": …}"))?
     };
     let management = &api.0.management;
     match body.redirect_url {

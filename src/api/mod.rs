@@ -62,7 +62,7 @@ use self::{
 use crate::{
     access::Access,
     call_context::{CallIds, OpenSession},
-    config::{Places, read_unrepeated_object},
+    config::{NO_OBJECT, Places, json_mistake, read_unrepeated_object},
     failure::{
         error_code::{ErrorCode, Failure},
         plain_words::in_plain_words,
@@ -340,16 +340,34 @@ fn wrong(why: impl std::fmt::Display) -> FailureResponse {
 }
 
 /// What a body says, which is an object in which each key stands once.
+fn read_object(
+    body: Result<Bytes, BytesRejection>,
+) -> Result<serde_json::Map<String, Value>, FailureResponse> {
+    read_unrepeated_object(&body.map_err(wrong)?).map_err(|why| unread(&why))
+}
+
+/// The same as it was written.
+fn raw_object(body: Result<Bytes, BytesRejection>) -> Result<Raw, FailureResponse> {
+    let body = body.map_err(wrong)?;
+    let read = Raw::parse(&body).map_err(|error| {
+        let text = String::from_utf8_lossy(&body);
+        unread(&json_mistake(&text, &error.into_inner()))
+    })?;
+    if read.is_object() {
+        return Ok(read);
+    }
+    Err(unread(NO_OBJECT))
+}
+
+fn unread(why: &str) -> FailureResponse {
+    wrong(format!("the body cannot be read: {why}"))
+}
+
+/// The same, read as one of these.
 fn read_body<T: DeserializeOwned>(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<T, FailureResponse> {
-    let body = body.map_err(wrong)?;
-    let unusable = |why| {
-        wrong(format!(
-            "the body is not the JSON object that it should be; {why}"
-        ))
-    };
-    let object = read_unrepeated_object(&body).map_err(unusable)?;
+    let object = read_object(body)?;
     serde_path_to_error::deserialize(Value::Object(object)).map_err(wrong)
 }
 

@@ -112,7 +112,7 @@ async fn set(
 ) -> Answer {
     // The parser's own words may repeat the value.
     let read = read_body::<NewSecret>(body);
-    let secret = read.map_err(|_| wrong("it is not {\"value\": …, \"new\"?: true|false}"))?;
+    let secret = read.map_err(|_| wrong("the body is not {\"value\": …, \"new\"?: true|false}"))?;
     let is_new = secret.new;
     let value = Secret::new(secret.value);
     secret_value(value.reveal()).map_err(|why| wrong(format!("the value {why}")))?;

@@ -16,14 +16,13 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Answer, Api, FailureResponse, blocking, config, json_response, ok, read_body,
+    Answer, Api, FailureResponse, blocking, config, json_response, ok, read_body, read_object,
     routes::{About, CHANGE, CONTACT, REVIEW, Routes},
     verbs::Verbs,
     wrong,
 };
 use crate::{
     access::Caller,
-    config::read_unrepeated_object,
     doctor::{self, TriedServer},
     failure::error_code::{ErrorCode, Failure},
     management::{
@@ -249,7 +248,7 @@ async fn add<V: Verbs>(State(verbs): State<V>, body: Result<Bytes, BytesRejectio
 fn named(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<(String, Map<String, Value>), FailureResponse> {
-    let mut entry = object(body)?;
+    let mut entry = read_object(body)?;
     match entry.shift_remove("name") {
         Some(Value::String(name)) => Ok((name, entry)),
         _ => Err(wrong("`name` is missing")),
@@ -272,19 +271,13 @@ async fn try_new(State(api): State<Api>, body: Result<Bytes, BytesRejection>) ->
     })?)
 }
 
-/// The object that a body is, in which each key stands once.
-fn object(body: Result<Bytes, BytesRejection>) -> Result<Map<String, Value>, FailureResponse> {
-    let body = body.map_err(wrong)?;
-    read_unrepeated_object(&body).map_err(wrong)
-}
-
 /// The smart patch, with a person's rights.
 async fn patch<V: Verbs>(
     State(verbs): State<V>,
     Path(name): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
-    let patch = object(body)?;
+    let patch = read_object(body)?;
     ok(&verbs.management().patch_server(&name, patch).await?)
 }
 

@@ -57,11 +57,10 @@ fn check_parameters(request: &Request, known: &[String]) -> Result<(), FailureRe
     let unknown = parameters.iter().find(|(key, _)| !known.contains(key));
     unknown.map_or(Ok(()), |(key, _)| {
         let key: String = key.chars().take(REPEATED).collect();
-        let known = match known.join(", ") {
-            none if none.is_empty() => "none here".to_owned(),
-            known => known,
-        };
-        Err(wrong(format!("no parameter {key:?}; parameters: {known}")))
+        Err(wrong(match known.join(", ") {
+            none if none.is_empty() => format!("no parameter {key:?}: this path takes none"),
+            known => format!("no parameter {key:?}; parameters: {known}"),
+        }))
     })
 }
 
@@ -72,5 +71,5 @@ async fn without_body(request: Request) -> Result<Request, FailureResponse> {
     if matches!(body.trim_ascii(), b"" | b"{}") {
         return Ok(Request::from_parts(parts, Body::empty()));
     }
-    Err(wrong("it takes no body"))
+    Err(wrong("this path takes no body"))
 }

@@ -162,7 +162,7 @@ export function review(wanted, frame) {
   function article() {
     const rows = inPlace();
     return h("article", { tabindex: "-1", "data-focus": "", "aria-labelledby": "srv-h", "data-key": name },
-      isStale ? note("warn", [h("b", "Its list has changed."), " You see its list of before, which can no longer be approved."], button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
+      isStale ? note("warn", [h("b", "Its list has changed."), " You see the older list, which can no longer be approved."], button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
       it.failure ? failed(it.failure, button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
       h("header.title", h("div", h("h2", { id: "srv-h" }, h("a.u", { href: `/ui/servers/${part(name)}` }, said(name)), " ", h("span.dim", shown.server.quarantined ? "held server" : "")), h("p.tags", serverState(shown.server)))),
       it.doing ? h("p.wait", { role: "status" }, icon("s-work", true), it.doing) : null,

@@ -155,7 +155,7 @@ export function usage(first, frame) {
     const { all, client_days: days, searches, sent, not_sent: not } = sums.definitions;
     return h("section.sec", { "aria-labelledby": "ns-h" }, h("header", h("h2", { id: "ns-h" }, "Definitions not sent")),
       h("dl.facts", h("dt", "All tools"), h("dd", `${short(all)} tokens`), h("dt", "Client days"), h("dd", number(days)), h("dt", "Would be"), h("dd", `${short(all * days)} tokens`), h("dt", "Searches sent"), h("dd", `${short(sent)} tokens, ${count(searches, "time")}`), h("dt", "Not sent"), h("dd", h("b", `${short(not)} tokens`))),
-      h("p.hint", "Estimated: a token is 4 bytes, and without search each client would load all definitions once on every day with a call. Clients that list all tools at /mcp/all save nothing, but are counted."));
+      h("p.hint", "Estimated at 4 bytes a token, if each client loaded all definitions once on every day with a call. Clients of /mcp/all save nothing, but are counted."));
   }
 
   function render() {
