@@ -81,10 +81,15 @@ async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
         Err(error) if error.is_absence() || matches!(error, DaemonError::NoFolder(_)) => {
             return SeenDaemon::Absent;
         }
-        Err(error) => return SeenDaemon::Unusable(error.to_string()),
+        Err(error) => {
+            let failure = CommandFailure::from(error);
+            let step = failure.next_step.unwrap_or_default();
+            return SeenDaemon::Unusable(failure.what, step);
+        }
     };
     let Some(status) = daemon.status_report() else {
-        return SeenDaemon::Unusable("unknown answer to a status request".to_owned());
+        let what = "the daemon has another version than this command";
+        return SeenDaemon::Unusable(what.to_owned(), "`mcpproxy restart`".to_owned());
     };
     let listed = daemon.fetch::<ServerList>("/api/v1/servers").await;
     let servers = listed.map(|list| list.servers);
@@ -111,9 +116,9 @@ fn show(report: &DoctorReport, out: Output) -> Result<(), CommandFailure> {
     output::table(columns, report.findings.iter().map(row))?;
     let of = |severity| count(report, severity);
     out.note(&format!(
-        "{} fail, {} warnings, {} ok",
+        "{} fail, {}, {} ok",
         of(DoctorSeverity::Fail),
-        of(DoctorSeverity::Warn),
+        output::count(of(DoctorSeverity::Warn), "warning"),
         of(DoctorSeverity::Ok)
     ));
     Ok(())

@@ -19,6 +19,10 @@ pub(super) struct CommandFailure {
     pub(super) is_shown: bool,
 }
 
+/// What to do where the daemon seems to be another version.
+pub(super) const ONE_VERSION: &str =
+    "`mcpproxy restart`, so that daemon and command have one version";
+
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const NOT_REACHABLE: u8 = 3;
@@ -78,8 +82,13 @@ impl From<DaemonError> for CommandFailure {
             DaemonError::OtherConfiguration { .. } => Self::not_reachable(what)
                 .next("leave out --config (and $MCPPROXY_CONFIG) for that daemon, or choose one with --data-dir"),
             DaemonError::NoFolder(_) => Self::failed(what).next("name a folder with --data-dir"),
+            DaemonError::OtherUser(_) => Self::not_reachable(what)
+                .next("run this as that daemon's user, or choose your own with --data-dir"),
             DaemonError::Unreachable { .. } => Self::not_reachable(what)
-                .next("look at the daemon's log, or restart it"),
+                .next("`mcpproxy logs`; if it hangs, `kill` it, then `mcpproxy start`"),
+            DaemonError::Refused(refusal) if refusal.code == Some(ErrorCode::UnknownPath) => {
+                Self::failed(what).next(ONE_VERSION)
+            }
             DaemonError::Refused(refusal) => Self {
                 next_step: refusal.hint.as_deref().map(as_step),
                 code: refusal.code,
@@ -89,7 +98,7 @@ impl From<DaemonError> for CommandFailure {
                 Self::failed(what).next("look at the daemon's log, then try again")
             }
             DaemonError::BadAnswer { .. } => {
-                Self::failed(what).next("`mcpproxy restart`, so that daemon and command have one version")
+                Self::failed(what).next(ONE_VERSION)
             }
         }
     }

@@ -30,7 +30,7 @@ pub(super) fn configuration(file: &Path, has_secrets: bool) -> Option<DoctorFind
     let found = fs::metadata(file).ok()?;
     let access = access_of(&found)?;
     let place = file.display();
-    let fix = format!("chmod 600 {place}");
+    let fix = format!("`chmod 600 {place}`");
     let finding = if access.mode & WRITABLE != 0 {
         let what = "other users can change the configuration, and so run commands as you";
         DoctorFinding::fail(FILES, what, fix)

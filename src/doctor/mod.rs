@@ -51,7 +51,7 @@ pub enum SeenDaemon {
     /// There is none.
     Absent,
     /// One is there, and does not answer as it should, for this reason.
-    Unusable(String),
+    Unusable(String, String),
 }
 
 /// Why it is not known how the servers of a daemon are, and what to do about it.
@@ -92,8 +92,7 @@ pub async fn examine(
             findings.push(DoctorFinding::ok("daemon", "none runs"));
             None
         }
-        SeenDaemon::Unusable(error) => {
-            let fix = "`mcpproxy logs`; if it hangs, `kill` it, then `mcpproxy start`";
+        SeenDaemon::Unusable(error, fix) => {
             findings.push(DoctorFinding::fail("daemon", error, fix));
             None
         }

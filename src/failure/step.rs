@@ -100,9 +100,7 @@ impl NextStep {
                 "the call was cancelled; for longer ones: `mcpproxy upstream patch {server} call_tool_timeout=10m`"
             ),
             Self::FixEntry { how: Some(how) } | Self::Act { how } => how.clone(),
-            Self::FixEntry { how: None } => {
-                "correct its entry; `mcpproxy config check` names the mistakes".to_owned()
-            }
+            Self::FixEntry { how: None } => "correct its entry: `mcpproxy config edit`".to_owned(),
             Self::Wait => "nothing to do: mcpproxy keeps trying".to_owned(),
             Self::Unknown => format!("`mcpproxy upstream show {server}`"),
         }

@@ -154,7 +154,14 @@ impl DaemonSocket {
             }
             (_, code) => (refusal.to_string(), code),
         };
-        let why = format!("the daemon does not serve {}: {why}", self.endpoint);
+        let step = match code {
+            Some(ErrorCode::Unauthorized) => "; next: give a valid --token",
+            Some(ErrorCode::UnknownServer | ErrorCode::UnknownProfile) => {
+                "; next: correct --endpoint"
+            }
+            _ => "",
+        };
+        let why = format!("the daemon does not serve {}: {why}{step}", self.endpoint);
         DaemonSocketError::Refused { why, code }
     }
 

@@ -1,0 +1,83 @@
+//! Why a request to the daemon failed.
+
+use std::path::PathBuf;
+
+use super::AnswerDeadline;
+use crate::failure::error_code::ErrorCode;
+
+/// Why a request to the daemon failed.
+#[derive(Debug, thiserror::Error)]
+pub enum DaemonError {
+    /// Nobody listens. Some commands can go on without.
+    #[error("the daemon is not running")]
+    NotRunning(PathBuf),
+    /// Somebody listens, for another configuration than the one that is meant. Some commands can go on without.
+    #[error("no daemon of {} runs: the one in {} serves {served}", requested.display(), data_dir.display())]
+    OtherConfiguration {
+        /// Its data folder.
+        data_dir: PathBuf,
+        /// The file that it serves.
+        served: String,
+        /// The file that was meant.
+        requested: PathBuf,
+    },
+    /// The data folder is a file, or a file leads to it.
+    #[error("the data folder {} is no folder", .0.display())]
+    NoFolder(PathBuf),
+    /// Another user's daemon has the data folder.
+    #[error("your user may not use the daemon of {}", .0.display())]
+    OtherUser(PathBuf),
+    /// Something is there, but no connection comes about.
+    #[error("failed to reach the daemon on {}: {reason}", socket.display())]
+    Unreachable {
+        /// The local socket.
+        socket: PathBuf,
+        /// What happened.
+        reason: String,
+    },
+    /// It says no.
+    #[error("{0}")]
+    Refused(DaemonRefusal),
+    /// It says nothing.
+    #[error("the daemon did not answer {request} within {} seconds", deadline.duration().as_secs())]
+    TimedOut {
+        /// Method and path.
+        request: String,
+        /// What was waited for.
+        deadline: AnswerDeadline,
+    },
+    /// The connection broke off.
+    #[error("lost the connection to the daemon during {request}: {reason}")]
+    Lost {
+        /// Method and path.
+        request: String,
+        /// What happened.
+        reason: String,
+    },
+    /// Its answer is not what this version knows.
+    #[error("the daemon's answer to {request} is not understood: {reason}")]
+    BadAnswer {
+        /// Method and path.
+        request: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl DaemonError {
+    /// Whether there is no daemon to ask.
+    pub fn is_absence(&self) -> bool {
+        matches!(self, Self::NotRunning(_) | Self::OtherConfiguration { .. })
+    }
+}
+
+/// The daemon's own words for a failure.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct DaemonRefusal {
+    pub(super) error: String,
+    /// Nothing when the daemon used a code that this version does not know.
+    pub code: Option<ErrorCode>,
+    /// The next step.
+    pub hint: Option<String>,
+}
