@@ -8,7 +8,7 @@ use std::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{client::Client, connect::step_about, file_change::our_entry_in, places::ClientPlaces};
+use super::{client::Client, file_change::our_entry_in, places::ClientPlaces};
 use crate::config::OurAddress;
 
 /// The clients that can be connected.
@@ -100,7 +100,7 @@ fn row(places: &ClientPlaces, us: &OurAddress, client: Client, answers: bool) ->
         }
         Err(fault) => {
             row.error = Some(fault.to_string());
-            row.next_step = Some(step_about(&fault, &file.path));
+            row.next_step = Some(fault.step(&file.path));
         }
     }
     Some(row)

@@ -1,13 +1,10 @@
 //! One client: what is written to its file. Only files that are known as a client's are written, each with a copy of what was there.
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     client::Client,
-    fault::FileFault,
     file::ClientFile,
     file_change::{ClientFileError, FileChange, Wanted, connected, disconnected, our_entry_in},
     line_diff,
@@ -334,19 +331,11 @@ pub(super) fn refused(client: Client, file: &ClientFile, error: &ClientFileError
     let path = file.path.display();
     let what = format!("{} was not changed: {path}: {error}", client.name());
     let step = match error {
-        ClientFileError::Fault(fault) => step_about(fault, &file.path),
+        ClientFileError::Fault(fault) => fault.step(&file.path),
         ClientFileError::NameTaken(_) => "choose another name with --name".to_owned(),
         ClientFileError::NotThere => "`mcpproxy connect` lists where it is".to_owned(),
     };
     left_alone(what, step)
-}
-
-/// What to do about a file that cannot be read, or not be changed.
-pub(super) fn step_about(fault: &FileFault, path: &Path) -> String {
-    match fault.line {
-        Some(line) => format!("correct line {line} of {}, and try again", path.display()),
-        None => "write the entry by hand: docs/clients.md shows it".to_owned(),
-    }
 }
 
 pub(super) fn not_written(error: &ReplaceError) -> Failure {

@@ -1,8 +1,8 @@
 //! Why a file of a client cannot be read, and where.
 
-use std::fmt;
+use std::{fmt, io, path::Path};
 
-use crate::config::ConfigError;
+use crate::{config::ConfigError, storage::in_words};
 
 /// Why a file cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub struct FileFault {
     pub line: Option<usize>,
     /// What is wrong.
     pub problem: String,
+    /// Whether nothing of it could be read.
+    is_unread: bool,
 }
 
 impl FileFault {
@@ -18,13 +20,31 @@ impl FileFault {
         Self {
             line: None,
             problem: problem.into(),
+            is_unread: false,
+        }
+    }
+
+    pub(super) fn unread(error: &io::Error) -> Self {
+        Self {
+            is_unread: true,
+            ..Self::new(in_words(error))
         }
     }
 
     pub(super) fn at(line: usize, problem: impl Into<String>) -> Self {
         Self {
             line: Some(line),
-            problem: problem.into(),
+            ..Self::new(problem)
+        }
+    }
+
+    /// What to do about it in this file.
+    pub(super) fn step(&self, file: &Path) -> String {
+        let file = file.display();
+        match self.line {
+            Some(line) => format!("correct line {line} of {file}, then try again"),
+            None if self.is_unread => format!("make {file} a file that your user can read"),
+            None => format!("correct or reformat {file}, then try again"),
         }
     }
 

@@ -86,7 +86,7 @@ impl ClientFile {
         match storage::read_text(&self.path, LARGEST) {
             Ok(text) => Ok(Some(text)),
             Err(error) if is_absence(&error) => Ok(None),
-            Err(error) => Err(FileFault::new(storage::in_words(&error))),
+            Err(error) => Err(FileFault::unread(&error)),
         }
     }
 }

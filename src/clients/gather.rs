@@ -89,10 +89,7 @@ pub fn gather(
             Err(fault) => report.faults.push(UnreadFile {
                 error: fault.to_string(),
                 line: fault.line,
-                next_step: match fault.line {
-                    Some(line) => format!("correct line {line} of {path}, and import again"),
-                    None => format!("look at {path}, and import again"),
-                },
+                next_step: fault.step(&file.path),
                 file: path,
                 is_named,
             }),

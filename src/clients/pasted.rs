@@ -53,7 +53,7 @@ fn root_of(text: &str, name: Option<&str>) -> Result<Value, FileFault> {
         Err(mistake) => return Err(mistake.into()),
     };
     let Value::Object(members) = &value else {
-        return Err(FileFault::new("it has no MCP server"));
+        return Err(FileFault::new("the text has no MCP server"));
     };
     if has_list(members) {
         return Ok(value);
@@ -67,7 +67,7 @@ fn root_of(text: &str, name: Option<&str>) -> Result<Value, FileFault> {
         return Ok(json!({ "mcpServers": members }));
     }
     Err(FileFault::new(
-        "it has no MCP server: no `mcpServers`, no `command` and no `url`",
+        "the text has no `mcpServers`, `command` or `url`",
     ))
 }
 

@@ -112,7 +112,7 @@ pub(super) fn all(
         return Ok(Vec::new());
     }
     if !root.is_object() {
-        return Err(FileFault::new("it holds no map of keys"));
+        return Err(FileFault::new("its top level has no keys"));
     }
     let project = match scope {
         Scope::User => None,
@@ -186,7 +186,7 @@ fn of_list(
             })
             .collect()),
         _ => Err(FileFault::new(format!(
-            "`{}` is no map of servers by name",
+            "`{}` must have servers by name",
             path.join(".")
         ))),
     }

@@ -66,9 +66,9 @@ const NOT_YAML: &str = "it is not YAML from here on";
 /// The text as a document that keeps its comments. The parser forgives what the client may not, so it is held against the rules, too.
 fn document(text: &str) -> Result<Document, FileFault> {
     let document = Document::from_str(text).map_err(|error| match error {
-        YamlError::Parse { line, .. } => FileFault {
-            line,
-            problem: NOT_YAML.to_owned(),
+        YamlError::Parse { line, .. } => match line {
+            Some(line) => FileFault::at(line, NOT_YAML),
+            None => FileFault::new(NOT_YAML),
         },
         YamlError::InvalidOperation { .. } => {
             FileFault::new("it has several documents, or directives")

@@ -46,7 +46,7 @@ use crate::{
     reason = "each is a flag of the command line"
 )]
 pub(super) struct ImportCommand {
-    /// Clients, such as `cursor`, files, or - for stdin; all known ones if none is given
+    /// Clients, files, or - for stdin; by default all clients
     #[arg(value_name = "CLIENT|FILE|-")]
     from: Vec<String>,
     /// Import everything
@@ -138,7 +138,9 @@ impl ImportCommand {
             output::json(&output::as_json(&report)?)?;
         } else {
             say_needs(&report, takes, out);
-            self.conclude(offered, chosen.len(), &report, takes, out);
+            if offered > 0 || !report.faults.iter().any(|fault| fault.is_named) {
+                self.conclude(offered, chosen.len(), &report, takes, out);
+            }
             // A client whose servers are removed has none until it is connected.
             let is_changed = takes && (report.imported > 0 || !report.moved.is_empty());
             if is_changed && !all_connected(&files, &daemon, &report) {
@@ -264,9 +266,8 @@ pub(super) async fn add_pasted(
         output::json(&output::as_json(&report)?)?;
     } else {
         say_needs(&report, true, out);
-        for server in report.servers.iter().filter(|server| !server.chosen) {
-            let why = server.error.clone().unwrap_or_else(|| server.summary());
-            out.warning(&format!("{} was not added: {why}", server.written_name));
+        if report.imported > 0 {
+            left_out(&report).for_each(|why| out.warning(&why));
         }
         for server in report.taken() {
             let name = server.new_name().unwrap_or_default();
@@ -275,10 +276,25 @@ pub(super) async fn add_pasted(
         }
     }
     if report.imported == 0 {
-        let failure = CommandFailure::failed("nothing was added");
-        return Err(failure.next("correct what the lines above name").shown());
+        let mut servers = report.servers.iter();
+        let step = if servers.all(|server| server.placeholders.is_empty()) {
+            "change the text, then add it again"
+        } else {
+            GIVE_VALUE
+        };
+        let whys = left_out(&report).collect::<Vec<_>>().join("; ");
+        return Err(CommandFailure::failed(whys).next(step).shown());
     }
     verdict(&report)
+}
+
+/// Which servers were not chosen, and why.
+fn left_out(report: &ImportReport) -> impl Iterator<Item = String> {
+    let rest = report.servers.iter().filter(|server| !server.chosen);
+    rest.map(|server| {
+        let why = server.error.clone().unwrap_or_else(|| server.summary());
+        format!("{} was not added: {why}", server.written_name)
+    })
 }
 
 /// The one entry of a report, with the values of its placeholders.
@@ -306,10 +322,14 @@ fn verdict(report: &ImportReport) -> Result<(), CommandFailure> {
             failure.shown()
         });
     }
-    // The report named the reason.
-    if report.faults.iter().any(|fault| fault.is_named) {
-        let failure = CommandFailure::failed("not all files could be read, as said above");
-        return Err(failure.next("correct them, then import again").shown());
-    }
-    Ok(())
+    let faults: Vec<_> = report.faults.iter().filter(|one| one.is_named).collect();
+    let Some(first) = faults.first() else {
+        return Ok(());
+    };
+    let whats = faults.iter().map(|fault| {
+        let file = report.shown(&fault.file);
+        format!("{file} was not imported: {}", fault.error)
+    });
+    let what = whats.collect::<Vec<_>>().join("; ");
+    Err(CommandFailure::failed(what).next(&*first.next_step).shown())
 }

@@ -55,7 +55,7 @@ fn place(report: &ImportReport, server: &FoundServer) -> String {
 
 /// Says which files could not be read, which have no server, and where a key is there twice.
 pub(in crate::cli) fn say_faults(report: &ImportReport, out: Output) {
-    for fault in &report.faults {
+    for fault in report.faults.iter().filter(|fault| !fault.is_named) {
         let (file, error, step) = (report.shown(&fault.file), &fault.error, &fault.next_step);
         out.warning(&format!("{file} was not read: {error}; next: {step}"));
     }
