@@ -28,6 +28,11 @@ pub(super) fn failure_of(mistake: &clap::Error) -> Option<CommandFailure> {
     let (what, step) = match mistake.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand)?;
+            if line == "mcpproxy secret" && ["get", "show"].contains(&&*name) {
+                let what = format!("no command {name:?}: a stored value is never shown");
+                let step = "`mcpproxy secret list` lists the names";
+                return Some(CommandFailure::usage(what).next(step));
+            }
             let named = || {
                 let meant = text(ContextKind::SuggestedSubcommand)?;
                 Some(format!("{line} {meant}"))
@@ -139,7 +144,8 @@ where
 }
 
 /// Words of other programs, with what does that here.
-const OTHER_WORDS: [(&str, &str); 3] = [
+const OTHER_WORDS: [(&str, &str); 4] = [
+    ("config unset", "config set KEY null"),
     ("disconnect", "connect CLIENT --undo"),
     ("servers", "upstream list"),
     ("clients", "connect"),
@@ -148,12 +154,14 @@ const OTHER_WORDS: [(&str, &str); 3] = [
 /// The whole command that does what another program calls so, or the first group's that has a command of this name.
 fn elsewhere(line: &str, name: &str) -> Option<String> {
     let root = help::command();
-    if line != root.get_name() {
-        return None;
+    let program = root.get_name();
+    let typed = format!("{line} {name}");
+    let typed = typed.strip_prefix(&format!("{program} "))?;
+    if let Some((_, ours)) = OTHER_WORDS.iter().find(|(word, _)| *word == typed) {
+        return Some(format!("{program} {ours}"));
     }
-    let word = OTHER_WORDS.iter().find(|(word, _)| *word == name);
-    if let Some((_, ours)) = word {
-        return Some(format!("{line} {ours}"));
+    if line != program {
+        return None;
     }
     let inner = |group: &Command| {
         let inner = group.find_subcommand(name)?.get_name().to_owned();
@@ -162,12 +170,23 @@ fn elsewhere(line: &str, name: &str) -> Option<String> {
     root.get_subcommands().find_map(inner)
 }
 
+/// The failure of a command that got an empty word in place of a name.
+pub(super) fn empty_name() -> Option<CommandFailure> {
+    let mut words = env::args_os().take_while(|word| word != "--");
+    if !words.any(|word| word.is_empty()) {
+        return None;
+    }
+    let (_, command) = command_line();
+    let example = help::example(&command).unwrap_or_default();
+    Some(CommandFailure::usage("a name is empty").next(format!("for example: `{example}`")))
+}
+
 /// The command of this process, without its arguments.
 fn command_line() -> (String, Command) {
     let mut command = help::command();
     let mut line = command.get_name().to_owned();
-    for argument in env::args().skip(1) {
-        if let Some(inner) = command.find_subcommand(&argument).cloned() {
+    for argument in env::args_os().skip(1) {
+        if let Some(inner) = command.find_subcommand(argument).cloned() {
             line.extend([" ", inner.get_name()]);
             command = inner;
         }

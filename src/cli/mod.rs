@@ -165,6 +165,11 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(help_or_mistake) => return output::usage(&help_or_mistake),
     };
+    if let Command::Upstream(_) | Command::Secret(_) | Command::Token(_) = arguments.command
+        && let Some(failure) = mistake::empty_name()
+    {
+        return arguments.output.failure(&failure);
+    }
     // What these write to stdout is for clients.
     let serves = match &arguments.command {
         Command::Serve(serve) => serve.serves(),

@@ -70,7 +70,7 @@ impl Output {
 
     /// As the command line asks for it that cannot be read as a whole.
     fn requested() -> Self {
-        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let arguments = typed();
         let format = if requests_json(&arguments) {
             Format::Json
         } else {
@@ -298,6 +298,14 @@ pub(super) fn overall(
     }
 }
 
+/// The words of this command line after the program; one that is not UTF-8 is shown as far as it is.
+fn typed() -> Vec<String> {
+    let words = std::env::args_os().skip(1);
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
 /// Says why something failed and what to do next.
 fn say_failure(failure: &CommandFailure) {
     if !failure.what.is_empty() {
@@ -309,7 +317,7 @@ fn say_failure(failure: &CommandFailure) {
 }
 
 fn say(kind: &str, text: &str) {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments = typed();
     let text = commands_with(&places_given(&arguments), text);
     say_line(&format!("{kind}: "), &text);
 }
