@@ -28,13 +28,13 @@ pub(super) enum AccessCommand {
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckAccess {
-    /// The caller: a token's subject, a forwarded user, `anonymous` or `operator`
+    /// A token's subject, a user, `anonymous` or `operator`
     #[arg(value_name = "SUBJECT")]
     subject: String,
     /// The tool, or a built-in one such as `retrieve_tools`
     #[arg(value_name = "SERVER:TOOL")]
     thing: String,
-    /// A role, may be repeated; by default those of the caller's token
+    /// A role, instead of the token's; may be repeated
     #[arg(long = "role", value_name = "ROLE")]
     roles: Vec<String>,
     /// Check a prompt, SERVER:PROMPT

@@ -49,13 +49,13 @@ Examples:
 
 #[derive(Debug, Args)]
 struct ActivityFilter {
-    /// Only records of this kind: call, refusal, change, server, daemon, gap
+    /// Only call, refusal, change, server, daemon or gap
     #[arg(long)]
     kind: Option<String>,
     /// Only records of this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
-    /// Only calls of this tool: `TOOL`, `SERVER:TOOL` or `SERVER__TOOL`
+    /// Only calls of `TOOL`, `SERVER:TOOL` or `SERVER__TOOL`
     #[arg(long)]
     tool: Option<String>,
     /// Only records of this caller
@@ -64,7 +64,7 @@ struct ActivityFilter {
     /// Only calls of this client, such as claude-code
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
-    /// Only this outcome: ok, refused, failed, withdrawn, …, or an error code
+    /// Only ok, refused, failed, withdrawn, … or an error code
     #[arg(long)]
     outcome: Option<String>,
     /// Only this call and those inside it, by its id in the log

@@ -13,14 +13,14 @@ use serde_json::value::RawValue;
 
 use super::{
     Location, connection,
-    failure::CommandFailure,
+    failure::{CommandFailure, ONE_VERSION},
     output::{self, Output},
     tools_switch,
 };
 use crate::{
     config::json_mistake,
     daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
-    storage,
+    storage, wire,
 };
 
 /// Call a tool
@@ -33,7 +33,7 @@ pub(super) struct CallCommand {
     /// The call type if you want, the tool, and its arguments
     #[arg(required = true, num_args = 1.., value_name = "SERVER:TOOL [JSON | KEY=VALUE…]")]
     words: Vec<String>,
-    /// The arguments, a JSON object; @FILE reads them from a file, - from stdin
+    /// A JSON object; @FILE reads a file, - reads stdin
     #[arg(long, value_name = "JSON")]
     args: Option<String>,
 }
@@ -130,7 +130,7 @@ impl CallCommand {
                         .to_owned();
                 return Err(usage(what));
             }
-            ([json], None) if json.starts_with(['{', '@']) || json == "-" => arguments(json)?,
+            ([json], None) if json.starts_with(['{', '[', '@']) || json == "-" => arguments(json)?,
             (pairs, None) => from_pairs(pairs)?,
         };
         Ok(CallTarget {
@@ -147,7 +147,7 @@ fn from_pairs(pairs: &[String]) -> Result<Box<RawValue>, CommandFailure> {
     for pair in pairs {
         let (key, text) = pair.split_once('=').ok_or_else(|| {
             CommandFailure::usage(format!(
-                "nothing was called: {pair:?} is neither KEY=VALUE nor JSON"
+                "nothing was called: {pair:?} is neither KEY=VALUE nor a JSON object"
             ))
             .next(EXAMPLE)
         })?;
@@ -247,7 +247,9 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
     if args.get().starts_with('{') {
         Ok(args)
     } else {
-        Err(usage("the arguments must be a JSON object".to_owned()))
+        Err(usage(
+            "nothing was called: the arguments are no JSON object".to_owned(),
+        ))
     }
 }
 
@@ -281,7 +283,7 @@ fn show(target: &CallTarget, body: &[u8], out: Output) -> Result<(), CommandFail
         (None, None) => Err(CommandFailure::failed(
             "the daemon's answer has neither result nor error",
         )
-        .next("`mcpproxy restart`, so that daemon and command have one version")),
+        .next(ONE_VERSION)),
     }
 }
 
@@ -327,10 +329,13 @@ fn show_rpc_error(target: &CallTarget, raw: &RawValue, out: Output) -> Result<()
         target.name
     ))
     .shown()
-    .next(format!(
-        "compare the arguments with `mcpproxy tools show {}`",
-        target.name
-    )))
+    .next(match (code, target.name.split_once(':')) {
+        (wire::RpcError::INVALID_PARAMS, _) | (_, None) => format!(
+            "compare the arguments with `mcpproxy tools show {}`",
+            target.name
+        ),
+        (_, Some((server, _))) => format!("`mcpproxy upstream logs {server}` may say more"),
+    }))
 }
 
 /// A content block of any kind, in one line.

@@ -12,13 +12,13 @@ use crate::{
 /// What `serve` is started with, besides the configuration and the data folder.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct CarriedOptions {
-    /// The address to listen on, instead of the configuration's [default: 127.0.0.1:8080]
+    /// The address to listen on, instead of `listen` [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     pub(super) listen: Option<String>,
-    /// The port to listen on, on 127.0.0.1; 0 takes a free one
+    /// The port on 127.0.0.1; 0 takes a free one
     #[arg(long, value_name = "PORT", value_parser = whole_number(0..=65_535_u16), conflicts_with = "listen")]
     pub(super) port: Option<u16>,
-    /// What `/mcp` lists, instead of the configuration's `routing_mode`
+    /// What `/mcp` lists, instead of `routing_mode`
     #[arg(long, value_parser = PossibleValuesParser::new(["retrieve_tools", "direct", "code_execution", "proxy"]))]
     pub(super) mode: Option<String>,
     /// Allow an address that other machines can reach

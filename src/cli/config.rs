@@ -93,13 +93,17 @@ impl ConfigCommand {
 }
 
 async fn edit(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+    let file = files.config_file();
+    if file.exists() && std::fs::read(file).is_err() {
+        return ConfigCheck { insecure: false }.run(files, out).await;
+    }
     let named = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR"));
     let editor = editor.unwrap_or_else(|| "vi".to_owned());
     // As git does it: an editor may have arguments, `code --wait`.
     let mut command = tokio::process::Command::new("sh");
     command.args(["-c", &format!("{editor} \"$1\""), "sh"]);
-    let ended = command.arg(files.config_file()).status().await;
+    let ended = command.arg(file).status().await;
     if !ended.is_ok_and(|status| status.success()) {
         return Err(
             CommandFailure::failed(format!("the editor {editor:?} failed"))

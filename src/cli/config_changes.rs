@@ -78,7 +78,7 @@ Examples:
   mcpproxy config undo
   mcpproxy config undo 12 --dry-run")]
 pub(super) struct ConfigUndo {
-    /// Its number in `config history`; the latest that is not undone yet if none is given
+    /// Its number in `config history`; by default the latest
     #[arg(value_name = "NUMBER")]
     id: Option<u64>,
     /// Show what would change, and write nothing
@@ -200,7 +200,7 @@ async fn change(
         (None, false) => {
             let folder = files.data_dir().display();
             out.warning(&format!(
-                "it counts, but its history could not be written to {folder}: nothing undoes it"
+                "changed, but `config undo` cannot undo it: {folder} cannot be written"
             ));
         }
         (Some(id), _) if change.needs == Needs::Restart => {

@@ -80,7 +80,7 @@ pub(super) async fn open_to_show(
         out.note(&match files.missing_file() {
             Some(missing) => format!("the daemon is not running, and {missing}"),
             None => format!(
-                "the daemon is not running; shown from {} and the last lists",
+                "the daemon is not running; shown from {} and the tools last seen",
                 files.config_file().display()
             ),
         });

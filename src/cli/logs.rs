@@ -17,7 +17,7 @@ use crate::{
 
 /// Show the daemon's log
 ///
-/// The daemon has one in the background, where it stays after its end, or with `serve --log-file`. Plain `serve` logs to stderr.
+/// A daemon in the background writes a log that stays after its end; `serve` does with --log-file, and else logs to stderr.
 #[derive(Debug, Args)]
 pub(super) struct DaemonLogs {
     #[command(flatten)]

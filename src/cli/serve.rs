@@ -40,7 +40,7 @@ pub(super) struct ServeCommand {
     /// Log to this file instead of stderr; keeps at most 10 MB
     #[arg(long, value_name = "FILE", conflicts_with = "background")]
     log_file: Option<std::path::PathBuf>,
-    /// Serve one client on stdin and stdout and end with it; HTTP only with --listen or --http
+    /// Serve one client on stdin and stdout; HTTP needs --http
     #[arg(long, conflicts_with = "locked")]
     stdio: bool,
     /// Run without a terminal, for clients that come through a bridge

@@ -22,10 +22,10 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct StdioCommand {
-    /// What to serve: /mcp, /mcp/all, /mcp/server/NAME, …
+    /// Serve /mcp, /mcp/all, /mcp/server/NAME, …
     #[arg(long, value_name = "PATH", default_value = "/mcp", value_parser = endpoint)]
     endpoint: String,
-    /// The client's access token; without it the client is anonymous
+    /// The client's access token; without it anonymous
     #[arg(long, value_name = "TOKEN", env = "MCPPROXY_TOKEN", hide_env_values = true, value_parser = token)]
     token: Option<Secret>,
     /// When a daemon that is started for this ends after its last client

@@ -51,7 +51,7 @@ pub(super) struct ListTools {
 
 #[derive(Debug, Args)]
 pub(super) struct ShowTool {
-    /// The tool, as `tools list` shows it, or under the name that clients see
+    /// The tool, as `tools list` or a client names it
     #[arg(value_name = "SERVER:TOOL")]
     name: String,
 }

@@ -28,7 +28,7 @@ pub(in crate::cli) struct ExportActivity {
     /// A JSON object a line, or CSV
     #[arg(long = "format", value_name = "jsonl|csv", default_value = "jsonl", value_parser = form)]
     form: ExportFormat,
-    /// The file, readable only by you; stdout without one, or with -
+    /// The file, private to you; without it or with -, stdout
     file: Option<PathBuf>,
     /// Replace the file if it is there
     #[arg(long, requires = "file")]

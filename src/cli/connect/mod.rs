@@ -48,7 +48,7 @@ pub(super) struct ConnectCommand {
     /// The name of the entry, `mcpproxy` by default
     #[arg(long, value_name = "NAME", value_parser = entry_name)]
     name: Option<String>,
-    /// What the client gets: /mcp, /mcp/all, /mcp/server/NAME, …
+    /// Connect it to /mcp, /mcp/all, /mcp/server/NAME, …
     #[arg(long, value_name = "PATH", value_parser = endpoint_path)]
     endpoint: Option<String>,
     /// Let the client start `mcpproxy stdio` instead of HTTP

@@ -44,13 +44,13 @@ use crate::{
     reason = "each is an option of its own"
 )]
 pub(super) struct SetupCommand {
-    /// Import from a client, a file, `all` or `none`; may be repeated
+    /// A client, a file, `all` or `none`; may be repeated
     #[arg(long, value_name = "CLIENT|FILE|all|none")]
     import: Vec<String>,
-    /// Client to connect, `all` found ones or `none`; may be repeated
+    /// A client, `all` found ones or `none`; may be repeated
     #[arg(long, value_name = "CLIENT|all|none")]
     connect: Vec<String>,
-    /// The daemon's port on 127.0.0.1; written to the configuration file
+    /// Its port on 127.0.0.1, saved in the configuration file
     #[arg(long, value_name = "PORT", value_parser = whole_number(0..=65_535_u16), conflicts_with = "listen")]
     port: Option<u16>,
     /// The daemon's address, such as `[::1]:8081`
@@ -62,7 +62,7 @@ pub(super) struct SetupCommand {
     /// Start the daemon in the background, not at every login
     #[arg(long)]
     no_service: bool,
-    /// Where imported secrets go; without it a terminal asks, else the file
+    /// Where secrets go; without it a terminal asks, else the file
     #[arg(
         long,
         value_name = "keyring|file",

@@ -32,7 +32,7 @@ use crate::{
 #[command(after_long_help = EXAMPLES, override_usage = USAGE)]
 #[command(group = clap::ArgGroup::new("target").required(true).args(["url", "command", "json"]))]
 pub(in crate::cli) struct AddServer {
-    /// The server's name: letters, digits, '.', '_' and '-', at most 64, without "__"
+    /// At most 64 letters, digits, `.`, `_` and `-`, without `__`
     #[arg(value_parser = server_name, required_unless_present = "json")]
     name: Option<ServerName>,
     /// JSON or a URL as the server's page gives it; - reads stdin
@@ -61,7 +61,7 @@ pub(in crate::cli) struct AddServer {
     /// A header for every request to the URL; may be repeated
     #[arg(long, value_name = "NAME: VALUE", value_parser = header_pair, requires = "url", conflicts_with = "command")]
     header: Vec<(String, String)>,
-    /// stdio, http, streamable-http, sse or auto; detected by default
+    /// stdio, http, sse or auto; detected by default
     #[arg(long = "type", value_name = "TYPE", hide_possible_values = true, value_parser = PossibleValuesParser::new(TYPES))]
     kind: Option<String>,
     /// Quarantine the server until you approve it

@@ -30,7 +30,7 @@ use crate::{
 pub(in crate::cli) struct ApproveServer {
     /// The server's name, as `upstream list` shows it
     name: String,
-    /// The tools, prompts or resources (by URI) to approve; a quarantined server is approved as a whole
+    /// Tools, prompts or resource URIs; none for a whole server
     #[arg(value_name = "TOOL")]
     things: Vec<String>,
     /// Approve its instructions

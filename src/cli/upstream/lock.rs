@@ -30,7 +30,7 @@ use crate::{
 pub(in crate::cli) struct WriteLock {
     /// The file, mcp.lock.json for example
     file: Option<PathBuf>,
-    /// Replace a file even if it has entries which the new one would lose, or is no lock file
+    /// Replace any file, whatever it has
     #[arg(long, requires = "file")]
     force: bool,
 }

@@ -25,7 +25,7 @@ use crate::{
 pub(in crate::cli) struct PatchServer {
     /// The server's name, as `upstream list` shows it
     name: String,
-    /// A key and its new value, as JSON or plain text; nested keys: `env.TOKEN`
+    /// A key such as `env.TOKEN`, and its value as JSON or text
     #[arg(value_name = "KEY=VALUE", value_parser = assignment, required_unless_present = "json")]
     assignments: Vec<(String, String)>,
     /// The keys and their new values as a JSON object
