@@ -118,6 +118,6 @@ pub use source::{
 pub use supposed::{Supposed, load_supposing};
 pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
-pub use unrepeated::{json_mistake, read_unrepeated, read_unrepeated_object};
+pub use unrepeated::{NO_OBJECT, json_mistake, read_unrepeated, read_unrepeated_object};
 pub use wildcard::{ComparedName, Coverage, Fold, NamePattern, UriPattern, Wildcard};
 pub use write::{WriteError, rewrite};

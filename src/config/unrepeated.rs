@@ -33,7 +33,10 @@ pub fn json_mistake(text: &str, error: &serde_json::Error) -> String {
     }
     let (line, column) = (error.line(), error.column());
     if error.is_eof() {
-        return format!("line {line}, column {column}: it ends before it is complete");
+        return match text.trim() {
+            "" => "it is empty".to_owned(),
+            _ => format!("line {line}, column {column}: it ends before it is complete"),
+        };
     }
     let problem = json_fault(error);
     let problem = redact::redacted(&problem, TextKind::Prose);
@@ -43,11 +46,14 @@ pub fn json_mistake(text: &str, error: &serde_json::Error) -> String {
     }
 }
 
+/// What is wrong with another value.
+pub const NO_OBJECT: &str = "it is no JSON object {…}";
+
 /// The same for what has to be an object.
 pub fn read_unrepeated_object(text: &[u8]) -> Result<Map<String, Value>, String> {
     match read_unrepeated(text)? {
         Value::Object(object) => Ok(object),
-        _ => Err("it is no object {…}".to_owned()),
+        _ => Err(NO_OBJECT.to_owned()),
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     standing::{holds_new, is_held},
 };
 use crate::{
-    access::Caller,
+    access::{Caller, ShownToken},
     activity::{DecidedAccess, GateDecision},
     catalog::{ServerCatalog, Snapshot, Tool},
     config::{BrokenEntry, IssuedToken, ServerEntry, Settings, ToolChanges},
@@ -339,7 +339,10 @@ impl<'a> Rules<'a> {
             Some(close) => format!("Nothing ran. Did you mean {close:?}?"),
             None => self.usable_servers(caller),
         };
-        let error = format!("no server {server:?} is configured");
+        let error = match caller.token(self.settings) {
+            ShownToken::None => format!("no server {server:?} is configured"),
+            _ => format!("this token has no server {server:?}"),
+        };
         Failure::new(ErrorCode::UnknownServer, error, hint)
     }
 
@@ -347,18 +350,15 @@ impl<'a> Rules<'a> {
         let servers = self.settings.servers.keys().map(ServerName::as_str);
         let usable: Vec<&str> = servers.filter(|name| self.offers(caller, name)).collect();
         match &usable[..] {
-            [] => "No server can be used. Ask the user to configure one.".to_owned(),
-            [one] => format!("The only server that can be used is {one}."),
+            [] => "Nothing ran. No server can be used: tell the user.".to_owned(),
+            [one] => format!("Nothing ran. The only server is {one}."),
             _ => {
                 let (named, others) = usable.split_at(usable.len().min(NAMED));
                 let more = match others.len() {
                     0 => String::new(),
                     n => format!(" and {n} more"),
                 };
-                format!(
-                    "The servers that can be used are {}{more}.",
-                    named.join(", ")
-                )
+                format!("Nothing ran. The servers are {}{more}.", named.join(", "))
             }
         }
     }

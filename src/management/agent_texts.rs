@@ -36,16 +36,9 @@ pub(super) fn for_agent(failure: Failure) -> Failure {
             failure.error,
             "Check its state with the operation \"list\"; tell the user if it stays down.",
         ),
-        _ => {
-            return if failure.hint.contains("mcpproxy ") {
-                Failure {
-                    hint: "Ask the user.".to_owned(),
-                    ..failure
-                }
-            } else {
-                failure
-            };
-        }
+        _ if !failure.hint.contains("mcpproxy ") => return failure,
+        ErrorCode::InvalidArguments => (failure.error, "Call again with keys and values that fit."),
+        _ => (failure.error, "Ask the user."),
     };
     Failure {
         error,

@@ -88,7 +88,7 @@ impl AgentRequest<'_> {
     pub fn check(&self, verb: AgentVerb) -> Result<(), Failure> {
         if verb == AgentVerb::Change && !gate::may_manage(self.caller, self.now.settings()) {
             let error = "access denied: the token of this client does not let it change servers";
-            let hint = "Ask the user to do it.";
+            let hint = "Nothing ran. Ask the user to do it.";
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint));
         }
         let error = match (self.now.settings().management, verb) {
@@ -145,7 +145,7 @@ impl AgentRequest<'_> {
         patch: Map<String, Value>,
     ) -> Result<AgentChange, Failure> {
         self.see(name)?;
-        let patch = read_patch(name, patch)?;
+        let patch = read_patch(name, patch).map_err(for_agent)?;
         let (server, us) = (name.to_owned(), self.management.backing().our_address());
         let plan = move |text: &str| plan_patch(text, &server, &patch, &us, Rights::Agent);
         self.change("patch", name, plan).await
@@ -159,7 +159,7 @@ impl AgentRequest<'_> {
         };
         self.see(name)?;
         let patch = Map::from_iter([("enabled".to_owned(), Value::Bool(value))]);
-        let patch = read_patch(name, patch)?;
+        let patch = read_patch(name, patch).map_err(for_agent)?;
         let (server, us) = (name.to_owned(), self.management.backing().our_address());
         let plan = move |text: &str| plan_patch(text, &server, &patch, &us, Rights::Agent);
         self.change(verb, name, plan).await
@@ -215,13 +215,13 @@ impl AgentRequest<'_> {
         if gate::is_quarantined(self.now.settings(), name) {
             // What it writes is a stranger's text, like what it lists.
             let error = format!("the server {name:?} is quarantined; its log is hidden");
-            let hint = "Ask the user to review the server and to approve it.";
+            let hint = "Ask the user to review it.";
             return Err(Failure::new(ErrorCode::ServerQuarantined, error, hint).of_server(name));
         }
         if has_other_callers(self.now.settings(), self.caller) {
             let error =
                 format!("the log of the server {name:?} is hidden: other callers use it, too");
-            let hint = "Ask the user to look at it.";
+            let hint = "Ask the user to read it.";
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
         let (management, server) = (self.management.clone(), name.to_owned());

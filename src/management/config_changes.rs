@@ -147,7 +147,7 @@ impl TextChange for ShownChange {
                 let judged = judged(outcome, &self.issued);
                 if !judged.problems.is_empty() {
                     let error = judged.problems.join("; ");
-                    let hint = "Nothing was changed.";
+                    let hint = "`mcpproxy config schema` has every key and what it takes.";
                     let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
                     return Err(EditError::Refused(Box::new(failure)));
                 }
@@ -173,7 +173,7 @@ impl<B: Backing> Management<B> {
     pub async fn change_config(&self, patch: ConfigPatch) -> Result<ConfigChange, Failure> {
         if patch.changes.is_empty() || patch.changes.len() > MOST_EDITS {
             let error = format!("`changes` has to have 1 to {MOST_EDITS} values");
-            let hint = "Correct the request.";
+            let hint = "GET /api/v1/openapi.json says what this request takes.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint));
         }
         let names = patch.changes.iter().map(|edit| edit.path.shown());
@@ -234,7 +234,7 @@ impl<B: Backing> Management<B> {
                 "the history of the configuration cannot be read: {}",
                 in_words(&error)
             );
-            let hint = "Check that the data folder can be read.";
+            let hint = "Let your user read the data folder.";
             Failure::new(ErrorCode::Internal, error, hint)
         });
         let mut entries = entries?;

@@ -317,13 +317,16 @@ fn check_extent(
 ) -> Result<(), Failure> {
     let name = &entry.name;
     let (error, hint) = match (is_quarantined, named.is_empty(), all) {
-        (_, false, true) => ("give names or --all, not both", String::new()),
+        (_, false, true) => (
+            "nothing was approved: both names and --all are given",
+            "Leave one of them out.".to_owned(),
+        ),
         (true, false, _) => (
             "a quarantined server is approved as a whole",
             format!("`mcpproxy upstream approve {name}` approves what it lists now."),
         ),
         (false, true, false) => (
-            "nothing was named that is to be approved",
+            "nothing was approved: nothing was named",
             format!("Name them, or approve all: `mcpproxy upstream approve {name} --all`."),
         ),
         _ => return Ok(()),

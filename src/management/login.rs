@@ -112,7 +112,7 @@ impl Management {
 }
 
 fn nothing_to_log_in_to(name: &str, why: &str) -> Failure {
-    let error = format!("no login was started: {name} needs none: {why}");
+    let error = format!("{name} needs no login: {why}");
     let hint = format!("`mcpproxy upstream show {name}` shows its entry.");
     Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name)
 }

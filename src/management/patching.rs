@@ -374,8 +374,8 @@ fn wrong(name: &str, why: impl std::fmt::Display) -> Failure {
     Failure::new(ErrorCode::InvalidArguments, error, CORRECT_IT).of_server(name)
 }
 
-/// Of an entry that cannot be used: people, programs and agents read it.
-const CORRECT_IT: &str = "Correct what the error names, then try again.";
+/// Of an entry that cannot be used.
+const CORRECT_IT: &str = "`mcpproxy config schema` has every key and what it takes.";
 
 fn refused(name: &str, keys: &[(String, &str)], more: &[String]) -> Failure {
     let mut error = String::new();

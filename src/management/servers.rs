@@ -263,7 +263,7 @@ impl<B: Backing> Management<B> {
         let written = file.as_ref().map(|file| last_lines(file, n)).transpose();
         let written = written.map_err(|error| {
             let error = format!("failed to read the log of {name}: {}", in_words(&error));
-            let hint = "Check that the file may be read.";
+            let hint = "Let your user read the file.";
             Failure::new(ErrorCode::Internal, error, hint).of_server(name)
         })?;
         let (written, recent) = (written.unwrap_or_default(), self.0.recent_log(name, n));

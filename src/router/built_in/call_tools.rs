@@ -21,7 +21,8 @@ use crate::{
 /// MCP's own word for `args`, and the intent without its brackets.
 const ALIASES: &[&str] = &["arguments", "intent_data_sensitivity", "intent_reason"];
 
-const USAGE: &str = r#"{"name": "server:tool", "args": {…}}: the arguments of the tool that is called go into `args`, as its inputSchema names them; {} for none."#;
+const USAGE: &str =
+    r#"{"name": "server:tool", "args": {…}}; the tool's inputSchema names its arguments."#;
 
 pub(super) const READ: BuiltIn = BuiltIn {
     name: "call_tool_read",
@@ -167,7 +168,7 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure>
     let closest = call.search.closest(caller, vec![name.to_owned()]).await?;
     let closest = closest.into_iter().flatten().collect::<Vec<_>>();
     let hint = if closest.is_empty() {
-        "Find the tool with retrieve_tools and use its `name`.".to_owned()
+        "Nothing ran. Find the tool with retrieve_tools and use its `name`.".to_owned()
     } else {
         format!("Nothing ran. Did you mean {}?", closest.join(" or "))
     };

@@ -19,7 +19,7 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "upstream_servers",
     aliases: ALIASES,
-    usage: r#"{"operation": "list"}, {"operation": "patch", "name": "server", "env": {"MODE": "x"}} or {"operation": "add", "name": "server", "command": "npx", "args": ["-y", "package"]}."#,
+    usage: r#"{"operation": "list"} or {"operation": "add", "name": "server", "command": "npx", "args": ["-y", "package"]}."#,
     define,
     run: |call| Box::pin(run(call)),
 };

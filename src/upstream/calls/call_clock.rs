@@ -88,13 +88,13 @@ impl CallClock {
         if self.end < self.due {
             return failure(
                 format!("the server {server:?} reported progress but did not finish in time"),
-                "It was cancelled after 30 min, the most for one call. Ask for less at once.",
+                "It may have run. It was cancelled after 30 min, the most for one call; ask for less at once.",
             );
         }
         let time = duration::show(self.silence);
         failure(
             format!("the server {server:?} did not answer within {time}"),
-            "It was cancelled. The user can raise call_tool_timeout of the server.",
+            "It may have run. Check before you repeat it; the user can raise its call_tool_timeout.",
         )
         .with_step(NextStep::AllowLongerCalls)
     }

@@ -330,7 +330,7 @@ impl Upstream {
                 "the server {:?} does not offer the tool {tool:?} to this client",
                 self.name()
             );
-            let hint = "It needs a client with elicitation, sampling or roots; use another tool.";
+            let hint = "Nothing ran. It needs a client with elicitation, sampling or roots; use another tool.";
             return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
                 .of_server(self.name())
                 .of_tool(tool));
