@@ -112,7 +112,9 @@ impl LinkError {
     /// What a client may read: nothing in the server's own words.
     pub fn outside(&self) -> String {
         match self {
-            Self::NotDelivered(_) | Self::NoHost(_) | Self::Tls(_) => "nothing answers".to_owned(),
+            Self::NotDelivered(_) => "nothing answers".to_owned(),
+            Self::NoHost(_) => "its host was not found".to_owned(),
+            Self::Tls(_) => "no secure connection".to_owned(),
             Self::Lost(_) | Self::NotHttp => "connection lost".to_owned(),
             Self::Broken(_) => "its answer was unusable".to_owned(),
             Self::HeaderMismatch(_) => "it says that headers and body differ".to_owned(),
