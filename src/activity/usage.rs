@@ -248,9 +248,9 @@ impl Adding {
                 *failed += u64::from(record.has_failed());
             }
             let caller = record.caller.clone().unwrap_or_default();
-            let named = record.client.as_deref().unwrap_or_default();
-            let client = program(named);
-            let version = named.strip_prefix(client).unwrap_or_default().trim_start();
+            let full = record.client.as_deref().unwrap_or_default();
+            let client = program(full);
+            let version = full.strip_prefix(client).unwrap_or_default().trim_start();
             if !version.is_empty() && self.versions.len() < MOST_KEYS {
                 let key = (client.to_owned(), version.to_owned());
                 let last = self.versions.entry(key).or_default();

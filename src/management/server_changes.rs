@@ -80,11 +80,11 @@ impl<B: Backing> Management<B> {
         let changed = self.change_each(names, action, plan).await;
         let follow = names.iter().map(|name| self.backing().follows(name));
         join_all(follow).await;
-        let changes = names.iter().zip(changed).map(|(name, changed)| {
+        let each = names.iter().zip(changed).map(|(name, changed)| {
             let key = changed?.then_some(flag.key());
             Ok(ServerChange::of(self.server(name)?, key.as_slice()))
         });
-        changes.collect()
+        each.collect()
     }
 
     /// Makes a change for each of these servers that is there, all by one change of the file, and says of each whether there was one to make.
