@@ -65,6 +65,11 @@ impl ServerLogin {
         matches!(*self.state.status.borrow(), LoginStatus::Needed(_))
     }
 
+    /// Whether somebody has logged in.
+    pub fn is_logged_in(&self) -> bool {
+        self.state.is_logged_in()
+    }
+
     /// Whether a token is there.
     pub fn is_there(&self) -> bool {
         self.state.token.load().is_some()

@@ -127,6 +127,8 @@ pub struct Connections {
     pub missing_scopes: Vec<String>,
     /// Why the server takes no request although nobody has ended its login.
     pub login_trouble: Option<LoginTrouble>,
+    /// Whether somebody has logged in to the server.
+    pub is_logged_in: bool,
 }
 
 impl Connections {

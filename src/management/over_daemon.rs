@@ -237,6 +237,7 @@ impl Backing for OverDaemon {
         let base = self.upstreams.get(server);
         Connections {
             in_flight: instances.iter().chain(&base).map(Upstream::in_flight).sum(),
+            is_logged_in: base.as_ref().is_some_and(Upstream::is_logged_in),
             login_trouble: base.as_ref().and_then(Upstream::login_trouble),
             base: base.as_ref().map(Upstream::status),
             missing_scopes: base.map_or_else(Vec::new, |base| base.missing_scopes()),

@@ -119,6 +119,9 @@ pub struct ServerDetails {
     /// Calls in flight.
     #[serde(default)]
     pub in_flight: usize,
+    /// Whether somebody has logged in to it with a browser.
+    #[serde(default)]
+    pub logged_in: bool,
     /// Failed attempts to start or reach it that stand in no record yet: of many in a row the first six have one each.
     #[serde(default)]
     pub unrecorded_failures: u32,
@@ -230,6 +233,7 @@ impl<B: Backing> Management<B> {
             entry: self.reviewed_entry(&settings, name).0,
             log_file: self.log_file(&settings, name),
             in_flight: connections.in_flight,
+            logged_in: connections.is_logged_in,
             unrecorded_failures: connections.all().map(|one| one.unrecorded_failures).sum(),
             missing: missing(&settings, name),
             memory_bytes: None,

@@ -384,6 +384,14 @@ impl Upstream {
         self.0.login.as_ref().is_some_and(|login| login.is_needed())
     }
 
+    /// Whether somebody has logged in to the server.
+    pub fn is_logged_in(&self) -> bool {
+        self.0
+            .login
+            .as_ref()
+            .is_some_and(|login| login.is_logged_in())
+    }
+
     /// The scopes that calls were refused for want of.
     pub fn missing_scopes(&self) -> Vec<String> {
         let status = self.0.login.as_ref().map(|login| login.status());

@@ -96,7 +96,7 @@ export function server(name, frame, first) {
       usable ? button(again[0], () => act(again[1], () => verb("restart"))) : null,
       one.enabled ? button("Disable", disable) : button("Enable", enable),
       one.quarantined ? null : button("Quarantine", () => { asked = "quarantine"; frame.paint(); }),
-      remote && usable && one.state !== "Authenticating" && details.entry?.headers?.Authorization === undefined ? button("Log out", logOut) : null,
+      details.logged_in ? button("Log out", logOut) : null,
       go("Edit", `/ui/servers/${part(name)}/edit`),
     ];
   }
