@@ -171,7 +171,7 @@ impl<B: Backing> Management<B> {
             let tools = gated::count_callable(&settings, &lists, |server, tool| {
                 profile.has_tool(server, tool)
             });
-            (name.to_string(), tools)
+            (name.clone(), tools)
         });
         Ok(KnownCallers {
             profile_tools: profile_tools.collect(),

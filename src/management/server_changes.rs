@@ -111,9 +111,10 @@ impl<B: Backing> Management<B> {
                 .collect();
             Ok(Planned::of(changes))
         });
-        let written = match there.is_empty() {
-            true => Ok(Arc::default()),
-            false => written.await,
+        let written = if there.is_empty() {
+            Ok(Arc::default())
+        } else {
+            written.await
         };
         let mut decided = std::mem::take(&mut *decided.lock()).into_iter();
         // The name of the change says it all.
