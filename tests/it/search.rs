@@ -441,6 +441,14 @@ async fn a_filter_says_what_it_left_out_and_no_notice_names_a_stranger() {
         .call("describe_tool", r#"{"names":[" pays:send_payment "]}"#)
         .await;
     has!(described.text(), "\"unknown\":[]");
+    // What may stand in place of a held tool is a way around it.
+    let described = client
+        .call("describe_tool", r#"{"names":["held:send_payment"]}"#)
+        .await
+        .value();
+    let unknown = &described["structuredContent"]["unknown"][0];
+    assert_eq!(unknown["code"], "server_quarantined", "{unknown}");
+    assert_eq!(unknown["closest"], json!([]));
     let called = client
         .call("call_tool_write", r#"{"name":" pays:send_payment "}"#)
         .await;

@@ -101,7 +101,13 @@ async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let unknown: Vec<Raw> = unknown
         .iter()
         .zip(&closest)
-        .map(|((name, failure), closest)| explanation(name, failure, closest))
+        .map(|((name, failure), closest)| match failure.code {
+            ErrorCode::UnknownTool | ErrorCode::UnknownServer => {
+                explanation(name, failure, closest)
+            }
+            // Beside what is held, others would be a way around it.
+            _ => explanation(name, failure, &[]),
+        })
         .collect();
     let lists = [
         ("tools", Edit::Set(Raw::array(&tools))),
