@@ -418,7 +418,10 @@ async fn a_filter_says_what_it_left_out_and_no_notice_names_a_stranger() {
     .await;
     let omitted = json!({ "read_only_only": { "declares_write": 0, "declares_nothing": 1 } });
     assert_eq!(answer["omitted"], omitted, "{answer}");
-    has!(answer["notice"], "read_only_only left out 1 tool that fits");
+    has!(
+        answer["notice"],
+        "read_only_only left out 1 tool that fits: 1 without a declaration."
+    );
     lacks!(answer["notice"].to_string(), "held");
     // What would stand first is named, what only has a word in common is not.
     let answer = until_async("what is held is known", async || {

@@ -74,7 +74,7 @@ pub(super) fn filter_name(up_to: Variant) -> &'static str {
 pub(super) fn omitted(up_to: Variant, omitted: Omitted) -> String {
     let causes = [
         (omitted.declares_write, "declared as writing"),
-        (omitted.declares_nothing, "declared as nothing"),
+        (omitted.declares_nothing, "without a declaration"),
         (omitted.words_say_write, "worded as writing"),
     ];
     let causes = causes.iter().filter(|(count, _)| *count > 0);
