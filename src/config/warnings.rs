@@ -114,7 +114,16 @@ fn shuts_out_operator(acl: &Acl, servers: &[&str]) -> bool {
 /// Hosts and origins that can never be what a client sends, because one has a scheme or a path and the other has none; and the one that
 /// anybody can send.
 fn impossible_values(settings: &Settings) -> Vec<String> {
+    let pattern = |key, value: &str| {
+        let is_pattern = value.contains('*');
+        is_pattern.then(|| {
+            format!("`{key}` names {value:?}, but patterns match nothing: write each name in full")
+        })
+    };
     let hosts = settings.trusted_hosts.iter().filter_map(|host| {
+        if let Some(warning) = pattern("trusted_hosts", host) {
+            return Some(warning);
+        }
         let (_, behind) = host.split_once("://").unwrap_or(("", host));
         let name = behind.split('/').next().unwrap_or_default();
         (name != host).then(|| {
@@ -130,6 +139,9 @@ fn impossible_values(settings: &Settings) -> Vec<String> {
             let warning =
                 "`trusted_origins` has \"null\", which any web page can send: leave it out";
             return Some(warning.to_owned());
+        }
+        if let Some(warning) = pattern("trusted_origins", origin) {
+            return Some(warning);
         }
         (origin != meant).then(|| {
             format!(
@@ -148,21 +160,26 @@ mod tests {
     fn what_can_never_be_sent_and_what_anybody_can_send_is_named() {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         let settings = Settings {
-            trusted_hosts: texts(&["h", "h:8080", "[::1]", "http://h.example/mcp"]),
+            trusted_hosts: texts(&["h", "h:8080", "[::1]", "http://h.example/mcp", "*.h"]),
             trusted_origins: texts(&[
                 "https://o",
                 "http://o:1/",
                 "null",
                 "o.example",
                 "https://o/p",
+                "*",
+                "https://*.o",
             ]),
             ..Settings::default()
         };
         let expected = [
             "`trusted_hosts` names \"http://h.example/mcp\", which no Host header can be; write \"h.example\"",
+            "`trusted_hosts` names \"*.h\", but patterns match nothing: write each name in full",
             "`trusted_origins` has \"null\", which any web page can send: leave it out",
             "`trusted_origins` names \"o.example\", which no Origin header can be; write \"https://o.example\"",
             "`trusted_origins` names \"https://o/p\", which no Origin header can be; write \"https://o\"",
+            "`trusted_origins` names \"*\", but patterns match nothing: write each name in full",
+            "`trusted_origins` names \"https://*.o\", but patterns match nothing: write each name in full",
         ];
         assert_eq!(impossible_values(&settings), expected);
     }
