@@ -52,6 +52,18 @@ async fn a_call_whose_arguments_have_another_name_is_refused_and_one_for_one_ser
 }
 
 #[tokio::test]
+async fn tools_of_mcpproxy_are_called_directly() {
+    let (_upstream, _daemon, client) = with_tool().await;
+    let arguments = r#"{"name":"retrieve_tools","args":{}}"#;
+    let failure = client.call("call_tool_read", arguments).await.failure();
+    assert_eq!(failure["code"], "unknown_tool");
+    assert_eq!(
+        failure["hint"],
+        "Nothing ran. Call retrieve_tools directly."
+    );
+}
+
+#[tokio::test]
 async fn letters_that_nobody_sees_are_escaped_in_what_is_refused() {
     let (_upstream, _daemon, client) = with_tool().await;
     let name = "up:fr\u{200b}ob\u{202e}x";

@@ -163,6 +163,11 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure>
     if let Some((server, tool)) = call.calls.find_offered(&call.context.caller, name) {
         return Ok((server.to_string(), tool.into()));
     }
+    if let Some(own) = super::find(name) {
+        let error = format!("{:?} is a tool of mcpproxy itself", own.name);
+        let hint = format!("Nothing ran. Call {} directly.", own.name);
+        return Err(Failure::new(ErrorCode::UnknownTool, error, hint));
+    }
     let error = format!("{name:?} is not of the form server:tool");
     let caller = &call.context.caller;
     let closest = call.search.closest(caller, vec![name.to_owned()]).await?;
